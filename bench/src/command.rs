@@ -122,18 +122,13 @@ pub(crate) async fn run(mut args: Args) -> anyhow::Result<ExitCode> {
     } else {
         print::write(&mut console::out(), &report)?;
     }
-    Ok(if args.check && !report.kept() {
-        ExitCode::from(PAST_THRESHOLD)
-    } else {
-        ExitCode::SUCCESS
-    })
+    Ok(if args.check && !report.kept() { ExitCode::from(PAST_THRESHOLD) } else { ExitCode::SUCCESS })
 }
 
 async fn measure(args: &Args) -> anyhow::Result<Report> {
     let (suites, plan) = (&args.suite, &args.plan);
     if !args.own_stack {
-        let target =
-            Target::connect(&args.running.addresses()?, plan.writers, plan.readers_max()).await?;
+        let target = Target::connect(&args.running.addresses()?, plan.writers, plan.readers_max()).await?;
         return crate::run(suites, plan, &target).await;
     }
     let parent = match &args.data_dir {
@@ -160,11 +155,7 @@ async fn measure(args: &Args) -> anyhow::Result<Report> {
 
 impl Running {
     fn addresses(&self) -> Result<Addresses, UsageError> {
-        let missing = |what: &str| {
-            UsageError(format!(
-                "give {what} of the running stack, or use --own-stack"
-            ))
-        };
+        let missing = |what: &str| UsageError(format!("give {what} of the running stack, or use --own-stack"));
         let servers = match (&self.nats_url, &self.database_url) {
             (Some(nats_url), Some(database_url)) => Some(Servers {
                 record: RecordConfig {
@@ -197,9 +188,7 @@ mod tests {
 
     #[test]
     fn help_names_every_argument() {
-        let mut command = Args::command()
-            .term_width(COLUMNS)
-            .color(clap::ColorChoice::Never);
+        let mut command = Args::command().term_width(COLUMNS).color(clap::ColorChoice::Never);
         command.build();
         insta::assert_snapshot!("help", command.render_long_help());
     }

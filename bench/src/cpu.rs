@@ -31,18 +31,12 @@ pub(crate) struct CpuTotals(BTreeMap<&'static str, Vec<f64>>);
 
 impl CpuMeter {
     pub(crate) fn of(roles: impl IntoIterator<Item = (&'static str, Option<u32>)>) -> Self {
-        let running = roles
-            .into_iter()
-            .filter_map(|(role, pid)| Some((role, pid?)));
+        let running = roles.into_iter().filter_map(|(role, pid)| Some((role, pid?)));
         Self(running.collect())
     }
 
     fn start(&self) -> Metered<'_> {
-        Metered {
-            meter: self,
-            started: Instant::now(),
-            before: self.read(),
-        }
+        Metered { meter: self, started: Instant::now(), before: self.read() }
     }
 
     /// Seconds of each role since the start of its processes.
@@ -50,9 +44,7 @@ impl CpuMeter {
         let table = processes();
         let pids = self.0.iter().map(|(_, pid)| *pid);
         let own = table.get(&std::process::id());
-        pids.map(|pid| seconds_of(&table, pid))
-            .chain(own.map(|own| own.seconds))
-            .collect()
+        pids.map(|pid| seconds_of(&table, pid)).chain(own.map(|own| own.seconds)).collect()
     }
 }
 
@@ -62,9 +54,7 @@ impl Metered<'_> {
         let roles = self.meter.0.iter().map(|(role, _)| *role);
         let roles = roles.chain([LOAD_GENERATOR]);
         let used = self.before.iter().zip(self.meter.read());
-        roles
-            .zip(used.map(|(before, after)| (after - before) / seconds))
-            .collect()
+        roles.zip(used.map(|(before, after)| (after - before) / seconds)).collect()
     }
 }
 
@@ -150,10 +140,7 @@ mod tests {
     #[test]
     fn times_are_read_from_linux() {
         let stat = "7 (a) b) S 3 7 7 0 -1 4194304 1 0 0 0 100 50 25 25 20 0 1 0";
-        let expected = Process {
-            parent: 3,
-            seconds: 150.0 / real(rustix::param::clock_ticks_per_second()),
-        };
+        let expected = Process { parent: 3, seconds: 150.0 / real(rustix::param::clock_ticks_per_second()) };
         assert_eq!(parse(stat), Some(expected));
         assert_eq!(parse("7 (a) S 3 7"), None);
         assert_eq!(parse(""), None);
@@ -162,12 +149,8 @@ mod tests {
     #[test]
     fn children_count_for_their_role() {
         let process = |parent, seconds| Process { parent, seconds };
-        let table = HashMap::from([
-            (1, process(0, 1.0)),
-            (2, process(1, 2.0)),
-            (3, process(2, 4.0)),
-            (4, process(1, 8.0)),
-        ]);
+        let table =
+            HashMap::from([(1, process(0, 1.0)), (2, process(1, 2.0)), (3, process(2, 4.0)), (4, process(1, 8.0))]);
         for (root, expected) in [(1, 15.0), (2, 6.0), (3, 4.0), (9, 0.0)] {
             let seconds = seconds_of(&table, root);
             assert!((seconds - expected).abs() < 1e-9, "{root}: {seconds}");

@@ -34,10 +34,7 @@ pub(crate) struct Measure {
 impl Latencies {
     pub(crate) fn new() -> anyhow::Result<Self> {
         let longest = u64::try_from(LONGEST.as_nanos())?;
-        Ok(Self {
-            histogram: Histogram::new_with_bounds(1, longest, DIGITS)?,
-            total: Duration::ZERO,
-        })
+        Ok(Self { histogram: Histogram::new_with_bounds(1, longest, DIGITS)?, total: Duration::ZERO })
     }
 
     /// Adds the time of a call; times over two minutes count as two minutes.
@@ -71,10 +68,7 @@ impl Latencies {
     /// The measurement of calls within `duration`.
     pub(crate) fn measure(&self, duration: Duration) -> Measure {
         let latency = self.summary();
-        Measure {
-            per_second: real(latency.count) / duration.as_secs_f64(),
-            latency,
-        }
+        Measure { per_second: real(latency.count) / duration.as_secs_f64(), latency }
     }
 }
 

@@ -137,19 +137,13 @@ impl Plan {
 
     /// A load of the planned duration.
     fn closed_loop(&self, in_flight: usize) -> ClosedLoop {
-        ClosedLoop {
-            in_flight,
-            warm_up: WARM_UP,
-            duration: self.duration,
-        }
+        ClosedLoop { in_flight, warm_up: WARM_UP, duration: self.duration }
     }
 }
 
 /// Parses a number of 32 bits within `range`.
 fn number(range: impl RangeBounds<i64>) -> impl TypedValueParser<Value = usize> {
-    clap::value_parser!(u32)
-        .range(range)
-        .try_map(usize::try_from)
+    clap::value_parser!(u32).range(range).try_map(usize::try_from)
 }
 
 /// Parses a duration of at most an hour.

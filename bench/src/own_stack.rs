@@ -117,10 +117,7 @@ impl OwnStack {
     /// The peak memory of each role's process; empty if the system does not report it.
     pub(crate) async fn memory(&self) -> Vec<Memory> {
         let projector = self.projector.lock().await;
-        [&self.writer, &projector, &self.gateway]
-            .into_iter()
-            .filter_map(RoleProcess::memory)
-            .collect()
+        [&self.writer, &projector, &self.gateway].into_iter().filter_map(RoleProcess::memory).collect()
     }
 
     /// Measures the processor time of the roles, the servers and this process.
@@ -130,14 +127,8 @@ impl OwnStack {
             ("writer", self.writer.pid()),
             ("projector", projector.pid()),
             (GATEWAY, self.gateway.pid()),
-            (
-                "nats-server",
-                self.stack.nats().and_then(devstack::Daemon::pid),
-            ),
-            (
-                "postgres",
-                self.stack.postgres().and_then(devstack::Daemon::pid),
-            ),
+            ("nats-server", self.stack.nats().and_then(devstack::Daemon::pid)),
+            ("postgres", self.stack.postgres().and_then(devstack::Daemon::pid)),
         ])
     }
 
@@ -153,28 +144,21 @@ impl OwnStack {
         let gateway = Service::at(&self.addresses.gateway_url, &self.addresses.token)?;
         let writer = Service::at(&self.addresses.writer_url, &self.addresses.token)?;
         let mut last_error = None;
-        let ready = until(
-            "the roles did not start",
-            LOOK_INTERVAL,
-            START_TIMEOUT,
-            async || {
-                self.writer.check_runs()?;
-                self.gateway.check_runs()?;
-                self.projector.lock().await.check_runs()?;
-                let everything = ListConversationsRequest {
-                    agent_id: NAME.to_owned(),
-                    filter: Some(Filter::WholeAgent(wire::proto::read::v1::WholeAgent {})),
-                    ..ListConversationsRequest::default()
-                };
-                let read = gateway.reader().list_conversations(everything).await;
-                let agents = ListAgentsRequest {
-                    tenant_id: NAME.to_owned(),
-                };
-                let listed = writer.registry().list_agents(agents).await;
-                last_error = read.err().or(listed.err()).map(anyhow::Error::from);
-                Ok(last_error.is_none())
-            },
-        )
+        let ready = until("the roles did not start", LOOK_INTERVAL, START_TIMEOUT, async || {
+            self.writer.check_runs()?;
+            self.gateway.check_runs()?;
+            self.projector.lock().await.check_runs()?;
+            let everything = ListConversationsRequest {
+                agent_id: NAME.to_owned(),
+                filter: Some(Filter::WholeAgent(wire::proto::read::v1::WholeAgent {})),
+                ..ListConversationsRequest::default()
+            };
+            let read = gateway.reader().list_conversations(everything).await;
+            let agents = ListAgentsRequest { tenant_id: NAME.to_owned() };
+            let listed = writer.registry().list_agents(agents).await;
+            last_error = read.err().or(listed.err()).map(anyhow::Error::from);
+            Ok(last_error.is_none())
+        })
         .await;
         with_last_error(ready, last_error)
     }
@@ -182,9 +166,7 @@ impl OwnStack {
 
 fn temporary_folder(parent: PathBuf) -> anyhow::Result<TempDir> {
     fs::create_dir_all(&parent).with_context(|| format!("cannot use {}", parent.display()))?;
-    let folder = tempfile::Builder::new()
-        .prefix("bench-")
-        .tempdir_in(parent)?;
+    let folder = tempfile::Builder::new().prefix("bench-").tempdir_in(parent)?;
     fs::set_permissions(folder.path(), Permissions::from_mode(FOLDER_MODE))?;
     Ok(folder)
 }
@@ -212,43 +194,31 @@ async fn bootstrap(program: &Path, record: &RecordConfig) -> anyhow::Result<Stri
 }
 
 /// Creates the bench's token as soon as the writer answers.
-async fn service_token(
-    role: &mut RoleProcess,
-    writer_url: &str,
-    operator: &str,
-) -> anyhow::Result<String> {
+async fn service_token(role: &mut RoleProcess, writer_url: &str, operator: &str) -> anyhow::Result<String> {
     let writer = Service::at(writer_url, operator)?;
     let mut secret = String::new();
     let mut last_error = None;
-    let ready = until(
-        "the writer did not start",
-        LOOK_INTERVAL,
-        START_TIMEOUT,
-        async || {
-            role.check_runs()?;
-            let scopes = [Scope::Append, Scope::Read, Scope::Operate];
-            let request = CreateServiceTokenRequest {
-                display_name: NAME.to_owned(),
-                scopes: scopes.map(i32::from).to_vec(),
-                ..CreateServiceTokenRequest::default()
-            };
-            match writer.registry().create_service_token(request).await {
-                Ok(created) => secret = created.into_inner().secret,
-                Err(status) => last_error = Some(status.into()),
-            }
-            Ok(!secret.is_empty())
-        },
-    )
+    let ready = until("the writer did not start", LOOK_INTERVAL, START_TIMEOUT, async || {
+        role.check_runs()?;
+        let scopes = [Scope::Append, Scope::Read, Scope::Operate];
+        let request = CreateServiceTokenRequest {
+            display_name: NAME.to_owned(),
+            scopes: scopes.map(i32::from).to_vec(),
+            ..CreateServiceTokenRequest::default()
+        };
+        match writer.registry().create_service_token(request).await {
+            Ok(created) => secret = created.into_inner().secret,
+            Err(status) => last_error = Some(status.into()),
+        }
+        Ok(!secret.is_empty())
+    })
     .await;
     with_last_error(ready, last_error)?;
     Ok(secret)
 }
 
 /// Adds the last error of a role to a timeout.
-fn with_last_error<T>(
-    ready: anyhow::Result<T>,
-    last_error: Option<anyhow::Error>,
-) -> anyhow::Result<()> {
+fn with_last_error<T>(ready: anyhow::Result<T>, last_error: Option<anyhow::Error>) -> anyhow::Result<()> {
     match (ready, last_error) {
         (Err(timeout), Some(error)) => Err(error.context(timeout)),
         (ready, _) => ready.map(drop),
@@ -275,7 +245,5 @@ fn settings(servers: &Servers, grpc: Option<SocketAddr>) -> anyhow::Result<Vec<S
 
 fn role_settings<'a>(changes: &'a [String], role: &str) -> impl Iterator<Item = String> + use<'a> {
     let prefix = format!("{role}.");
-    changes
-        .iter()
-        .filter_map(move |change| change.strip_prefix(&prefix).map(str::to_owned))
+    changes.iter().filter_map(move |change| change.strip_prefix(&prefix).map(str::to_owned))
 }

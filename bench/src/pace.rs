@@ -96,8 +96,7 @@ impl OpenLoop {
         while start.elapsed() < self.duration {
             ticks.tick().await;
             while real(u64::try_from(made)?) < start.elapsed().as_secs_f64() * self.per_second {
-                let due =
-                    start + Duration::from_secs_f64(real(u64::try_from(made)?) / self.per_second);
+                let due = start + Duration::from_secs_f64(real(u64::try_from(made)?) / self.per_second);
                 let permit = Arc::clone(&permits).acquire_owned().await?;
                 let call = call(shared.clone(), made);
                 calls.spawn(async move {
@@ -151,11 +150,8 @@ mod tests {
 
     #[tokio::test]
     async fn workers_share_the_load_and_a_failure_ends_it() {
-        let closed = ClosedLoop {
-            in_flight: 3,
-            warm_up: Duration::from_millis(10),
-            duration: Duration::from_millis(100),
-        };
+        let closed =
+            ClosedLoop { in_flight: 3, warm_up: Duration::from_millis(10), duration: Duration::from_millis(100) };
         let highest = Arc::new(AtomicUsize::new(0));
         let seen = Arc::clone(&highest);
         let measure = closed.measure(seen, |seen, call| async move {
@@ -176,11 +172,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_paced_load_keeps_its_pace() {
-        let paced = OpenLoop {
-            per_second: 1_000.0,
-            in_flight_max: 100,
-            duration: Duration::from_millis(300),
-        };
+        let paced = OpenLoop { per_second: 1_000.0, in_flight_max: 100, duration: Duration::from_millis(300) };
         let measure = paced.measure((), |(), _| async { Ok(()) }).await.unwrap();
         let rate = measure.per_second;
         assert!((800.0..1_100.0).contains(&rate), "{measure:?}");

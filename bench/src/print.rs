@@ -33,10 +33,7 @@ fn write_peers(out: &mut impl Write, peers: &[PeerFigures]) -> io::Result<()> {
     if peers.is_empty() {
         return Ok(());
     }
-    writeln!(
-        out,
-        "\nappends of a pair, and reads of the last 20 messages"
-    )?;
+    writeln!(out, "\nappends of a pair, and reads of the last 20 messages")?;
     let header = ["", "operation", "callers", "per second", "p50 ms", "p99 ms"];
     let rows: Vec<[String; 6]> = peers.iter().map(row_of_peer).collect();
     table::write(out, header, &rows)
@@ -57,11 +54,7 @@ fn write_comparison(out: &mut impl Write, comparison: &Comparison) -> io::Result
     writeln!(out, "\n{}\n  {}", comparison.title, comparison.load)?;
     let per_second = format!("{}/s", comparison.unit);
     let header = ["", per_second.as_str(), "p50 ms", "p99 ms", "p99.9 ms"];
-    let rows: Vec<[String; 5]> = comparison
-        .rounds
-        .iter()
-        .flat_map(|round| rows_of(round, comparison))
-        .collect();
+    let rows: Vec<[String; 5]> = comparison.rounds.iter().flat_map(|round| rows_of(round, comparison)).collect();
     let mut lines = Vec::new();
     table::write(&mut lines, header, &rows)?;
     for line in String::from_utf8_lossy(&lines).lines() {
@@ -82,14 +75,8 @@ fn write_comparison(out: &mut impl Write, comparison: &Comparison) -> io::Result
 /// The processor time of a call in all processes and in each role.
 fn cpu_line(cpu: &[CpuPerCall]) -> String {
     let total: f64 = cpu.iter().map(|role| role.micros).sum();
-    let roles: Vec<String> = cpu
-        .iter()
-        .map(|role| format!("{} {:.0}", role.role, role.micros))
-        .collect();
-    format!(
-        "processor time per call, µs: {total:.0} ({})",
-        roles.join(", ")
-    )
+    let roles: Vec<String> = cpu.iter().map(|role| format!("{} {:.0}", role.role, role.micros)).collect();
+    format!("processor time per call, µs: {total:.0} ({})", roles.join(", "))
 }
 
 fn rows_of(round: &Round, comparison: &Comparison) -> Vec<[String; 5]> {
@@ -111,19 +98,11 @@ fn rows_of(round: &Round, comparison: &Comparison) -> Vec<[String; 5]> {
     let base = base.map(|measure| row(comparison.base, measure));
     let beside = comparison.beside.zip(round.beside.as_ref());
     let beside = beside.map(|(name, measure)| row(name, measure));
-    base.into_iter()
-        .chain(beside)
-        .chain([row(comparison.system, &round.system)])
-        .collect()
+    base.into_iter().chain(beside).chain([row(comparison.system, &round.system)]).collect()
 }
 
 fn sentence(verdict: &Verdict) -> String {
-    let Verdict {
-        figure,
-        value,
-        threshold,
-        kept,
-    } = verdict;
+    let Verdict { figure, value, threshold, kept } = verdict;
     let (word, bound) = match threshold {
         Threshold::AtLeast(bound) => ("at least", bound),
         Threshold::AtMost(bound) => ("at most", bound),
@@ -142,13 +121,7 @@ mod tests {
     fn a_report_has_thresholds() {
         let measure = |per_second| Measure {
             per_second,
-            latency: Latency {
-                count: 10,
-                p50_ms: 1.25,
-                p99_ms: 20.0,
-                p999_ms: 30.5,
-                max_ms: 31.0,
-            },
+            latency: Latency { count: 10, p50_ms: 1.25, p99_ms: 20.0, p999_ms: 30.5, max_ms: 31.0 },
         };
         let report = Report {
             processors: 2,
@@ -171,9 +144,7 @@ mod tests {
                     Verdict::of("throughput / baseline", 0.692, Threshold::AtLeast(0.65)),
                     Verdict::of("p99 / baseline", 4.0, Threshold::AtMost(3.0)),
                 ],
-                cpu: [("nats-server", 45.4), ("writer", 50.0)]
-                    .map(|(role, micros)| CpuPerCall { role, micros })
-                    .into(),
+                cpu: [("nats-server", 45.4), ("writer", 50.0)].map(|(role, micros)| CpuPerCall { role, micros }).into(),
                 notes: vec!["the projector caught up within 12 ms".to_owned()],
             }],
             peers: vec![PeerFigures {
@@ -186,10 +157,7 @@ mod tests {
                 p99_ms: 12.0,
                 note: String::new(),
             }],
-            memory: vec![Memory {
-                role: "writer",
-                peak_bytes: 80 * 1_048_576,
-            }],
+            memory: vec![Memory { role: "writer", peak_bytes: 80 * 1_048_576 }],
         };
         let mut out = Vec::new();
         write(&mut out, &report).unwrap();

@@ -118,11 +118,7 @@ impl Report {
 
 impl Round {
     pub(crate) fn of(base: Option<Measure>, system: Measure) -> Self {
-        Self {
-            base,
-            beside: None,
-            system,
-        }
+        Self { base, beside: None, system }
     }
 }
 
@@ -132,12 +128,7 @@ impl Verdict {
             Threshold::AtLeast(bound) => value >= bound,
             Threshold::AtMost(bound) => value <= bound,
         };
-        Self {
-            figure,
-            value,
-            threshold,
-            kept,
-        }
+        Self { figure, value, threshold, kept }
     }
 }
 

@@ -26,17 +26,8 @@ pub(crate) struct RoleProcess {
 
 impl RoleProcess {
     /// Starts a role with settings of the form `KEY=VALUE`.
-    pub(crate) fn start(
-        program: PathBuf,
-        name: &'static str,
-        settings: Vec<String>,
-    ) -> anyhow::Result<Self> {
-        Ok(Self {
-            process: spawn(&program, name, &settings)?,
-            program,
-            name,
-            settings,
-        })
+    pub(crate) fn start(program: PathBuf, name: &'static str, settings: Vec<String>) -> anyhow::Result<Self> {
+        Ok(Self { process: spawn(&program, name, &settings)?, program, name, settings })
     }
 
     /// Starts the role again after [`RoleProcess::stop`].
@@ -50,10 +41,7 @@ impl RoleProcess {
         // Closing standard input stops the role.
         drop(self.process.stdin.take());
         if timeout(STOP_TIMEOUT, self.process.wait()).await.is_err() {
-            tracing::warn!(
-                role = self.name,
-                "a role did not stop in time and is killed"
-            );
+            tracing::warn!(role = self.name, "a role did not stop in time and is killed");
             drop(self.process.kill().await);
         }
     }
@@ -73,10 +61,7 @@ impl RoleProcess {
 
     /// Its peak memory; `None` if the system does not report it.
     pub(crate) fn memory(&self) -> Option<Memory> {
-        Some(Memory {
-            role: self.name,
-            peak_bytes: self.resident()?.peak_bytes,
-        })
+        Some(Memory { role: self.name, peak_bytes: self.resident()?.peak_bytes })
     }
 
     /// Its current and peak memory; `None` if the system does not report it.
@@ -89,24 +74,14 @@ impl RoleProcess {
 fn spawn(program: &PathBuf, name: &str, settings: &[String]) -> anyhow::Result<Child> {
     let mut command = Command::new(program);
     // The caller's environment may have settings of another stack.
-    command
-        .arg0(PRODUCT)
-        .arg(name)
-        .arg("--end-with-stdin")
-        .env_clear()
-        .kill_on_drop(true);
+    command.arg0(PRODUCT).arg(name).arg("--end-with-stdin").env_clear().kill_on_drop(true);
     command.args(settings.iter().flat_map(|setting| ["--set", setting]));
     command.stdin(Stdio::piped()).stdout(Stdio::null());
-    command
-        .spawn()
-        .with_context(|| format!("cannot run the {name}"))
+    command.spawn().with_context(|| format!("cannot run the {name}"))
 }
 
 fn resident(status: &str) -> Option<Resident> {
-    Some(Resident {
-        now_bytes: bytes(status, "VmRSS:")?,
-        peak_bytes: bytes(status, "VmHWM:")?,
-    })
+    Some(Resident { now_bytes: bytes(status, "VmRSS:")?, peak_bytes: bytes(status, "VmHWM:")? })
 }
 
 fn bytes(status: &str, name: &str) -> Option<u64> {
@@ -125,10 +100,7 @@ mod tests {
             let read = resident(status).map(|read| (read.now_bytes, read.peak_bytes));
             assert_eq!(read, expected);
         };
-        check(
-            "Name:\tx\nVmHWM:\t   2048 kB\nVmRSS:\t 1 kB\n",
-            Some((1_024, 2_097_152)),
-        );
+        check("Name:\tx\nVmHWM:\t   2048 kB\nVmRSS:\t 1 kB\n", Some((1_024, 2_097_152)));
         check("Name:\tx\nVmHWM:\t 2048 kB\n", None);
         check("Name:\tx\n", None);
     }

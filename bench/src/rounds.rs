@@ -29,29 +29,19 @@ pub(super) async fn alternate_bases(
     let mut measured = Vec::with_capacity(rounds);
     for _ in 0..rounds {
         let (base, beside) = bases().await?;
-        measured.push(Round {
-            base,
-            beside,
-            system: system().await?,
-        });
+        measured.push(Round { base, beside, system: system().await? });
     }
     Ok(measured)
 }
 
 /// The median of each round's ratio of `figure`, system over base; `None` without a base.
 pub(super) fn median_ratio(rounds: &[Round], figure: impl Fn(&Measure) -> f64) -> Option<f64> {
-    let ratios = rounds
-        .iter()
-        .filter_map(|round| Some(figure(&round.system) / figure(round.base.as_ref()?)));
+    let ratios = rounds.iter().filter_map(|round| Some(figure(&round.system) / figure(round.base.as_ref()?)));
     median(ratios.collect())
 }
 
 /// The verdict on the ratio of median latencies; empty without a base.
-pub(super) fn p50_verdict(
-    rounds: &[Round],
-    figure: &'static str,
-    threshold: Threshold,
-) -> Vec<Verdict> {
+pub(super) fn p50_verdict(rounds: &[Round], figure: &'static str, threshold: Threshold) -> Vec<Verdict> {
     let ratio = median_ratio(rounds, |measure| measure.latency.p50_ms);
     let verdict = ratio.map(|ratio| Verdict::of(figure, ratio, threshold));
     verdict.into_iter().collect()
@@ -65,9 +55,7 @@ pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
     if values.len() % 2 == 1 {
         return Some(upper);
     }
-    values
-        .get(middle.checked_sub(1)?)
-        .map(|lower| f64::midpoint(*lower, upper))
+    values.get(middle.checked_sub(1)?).map(|lower| f64::midpoint(*lower, upper))
 }
 
 #[cfg(test)]

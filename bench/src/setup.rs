@@ -33,10 +33,7 @@ pub(super) struct Fill<'a> {
 }
 
 /// Creates conversations; returns their ids.
-pub(super) async fn conversations(
-    target: &Target,
-    fill: Fill<'_>,
-) -> anyhow::Result<Arc<[String]>> {
+pub(super) async fn conversations(target: &Target, fill: Fill<'_>) -> anyhow::Result<Arc<[String]>> {
     let writer = target.writer()?;
     let stream = AppendStream::to(writer, IN_FLIGHT);
     let make = |number| {
@@ -56,11 +53,7 @@ pub(super) async fn conversations(
             anyhow::Ok(id)
         }
     };
-    let ids: Vec<String> = stream::iter(0..fill.conversations)
-        .map(make)
-        .buffered(IN_FLIGHT)
-        .try_collect()
-        .await?;
+    let ids: Vec<String> = stream::iter(0..fill.conversations).map(make).buffered(IN_FLIGHT).try_collect().await?;
     Ok(ids.into())
 }
 
@@ -112,9 +105,7 @@ fn create(target: &Target, name: &str, id: &str) -> CreateConversationRequest {
         agent_id: target.agent.clone(),
         conversation_id: id.to_owned(),
         idempotency_key: uuid::Uuid::now_v7().to_string(),
-        owner: Some(Owner {
-            kind: Some(owner::Kind::SessionId(session(target, name))),
-        }),
+        owner: Some(Owner { kind: Some(owner::Kind::SessionId(session(target, name))) }),
         ..CreateConversationRequest::default()
     }
 }
@@ -149,9 +140,7 @@ pub(super) fn messages(count: usize, bytes: usize) -> Vec<Event> {
 }
 
 fn message(bytes: usize) -> Event {
-    let text = Part {
-        kind: Some(Kind::Text(text(bytes))),
-    };
+    let text = Part { kind: Some(Kind::Text(text(bytes))) };
     Event {
         fact: Some(Fact::MessageAppended(MessageAppended {
             role: Role::User.into(),

@@ -52,11 +52,7 @@ impl Target {
     }
 
     /// Connects with `writers` writing connections and `readers` concurrent reads.
-    pub(crate) async fn connect(
-        addresses: &Addresses,
-        writers: usize,
-        readers: usize,
-    ) -> anyhow::Result<Self> {
+    pub(crate) async fn connect(addresses: &Addresses, writers: usize, readers: usize) -> anyhow::Result<Self> {
         let writer = || Service::at(&addresses.writer_url, &addresses.token);
         let baselines = match &addresses.servers {
             None => None,

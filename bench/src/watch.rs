@@ -33,9 +33,8 @@ pub(super) async fn ends(baselines: &Baselines) -> anyhow::Result<Ends> {
 /// Commits up to `ends` that have no rows yet.
 pub(super) async fn commits_behind(baselines: &Baselines, ends: &Ends) -> anyhow::Result<u64> {
     let checkpoints: HashMap<u16, u64> = baselines.rows.checkpoints().await?.into_iter().collect();
-    let behind = |(partition, last): (&u16, &u64)| {
-        last.saturating_sub(checkpoints.get(partition).copied().unwrap_or(0))
-    };
+    let behind =
+        |(partition, last): (&u16, &u64)| last.saturating_sub(checkpoints.get(partition).copied().unwrap_or(0));
     Ok(ends.iter().map(behind).sum())
 }
 
@@ -47,24 +46,15 @@ pub(super) async fn caught_up(baselines: &Baselines) -> anyhow::Result<Duration>
 /// Waits until the rows include everything up to `ends`; returns the waiting time.
 pub(super) async fn caught_up_to(baselines: &Baselines, ends: &Ends) -> anyhow::Result<Duration> {
     let what = "the projector did not catch up";
-    until(what, LOOK_INTERVAL, CATCH_UP_TIMEOUT, async || {
-        Ok(commits_behind(baselines, ends).await? == 0)
-    })
-    .await
+    until(what, LOOK_INTERVAL, CATCH_UP_TIMEOUT, async || Ok(commits_behind(baselines, ends).await? == 0)).await
 }
 
 /// Measures the lag of the rows behind acknowledged commits. The task ends when all clones of the reporter are dropped and
 /// all their commits have rows.
 pub(super) fn arrivals(baselines: &Baselines) -> (Reporter, JoinHandle<anyhow::Result<Latency>>) {
     let (acknowledged, receiver) = mpsc::channel(WAITING_MAX);
-    let reporter = Reporter {
-        acknowledged,
-        record: baselines.record.id(),
-    };
-    (
-        reporter,
-        tokio::spawn(watch(baselines.rows.clone(), receiver)),
-    )
+    let reporter = Reporter { acknowledged, record: baselines.record.id() };
+    (reporter, tokio::spawn(watch(baselines.rows.clone(), receiver)))
 }
 
 /// The position of a commit and the time of its acknowledgement.
@@ -85,11 +75,8 @@ pub(super) struct Reporter {
 impl Reporter {
     pub(super) fn report(&self, position_token: &str) -> anyhow::Result<()> {
         let position = PositionToken::decode(position_token, self.record)?.position;
-        let acknowledged = Acknowledged {
-            partition: position.partition.0,
-            sequence: position.sequence.0,
-            at: Instant::now(),
-        };
+        let acknowledged =
+            Acknowledged { partition: position.partition.0, sequence: position.sequence.0, at: Instant::now() };
         let sent = self.acknowledged.try_send(acknowledged);
         sent.map_err(|_| anyhow::anyhow!("too many acknowledged commits have no rows"))
     }

@@ -12,10 +12,7 @@ const SMALL: &str = "--own-stack --rounds 1 --duration 1 --in-flight 16 --conver
 
 #[test]
 fn figures_have_thresholds() {
-    let folder = tempfile::Builder::new()
-        .prefix("hansard-")
-        .tempdir_in("/tmp")
-        .expect("a folder");
+    let folder = tempfile::Builder::new().prefix("hansard-").tempdir_in("/tmp").expect("a folder");
     // As root, Postgres runs as another user, who must be able to enter.
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("mode");
     let output = Command::new(env!("CARGO_BIN_EXE_bench"))

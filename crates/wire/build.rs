@@ -36,9 +36,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let descriptors = protox::compile(FILES, [&root])?;
     let out = PathBuf::from(env::var("OUT_DIR")?);
     fs::write(out.join("descriptors.bin"), descriptors.encode_to_vec())?;
-    tonic_prost_build::configure()
-        .bytes(".")
-        .skip_debug(SECRET)
-        .compile_fds(descriptors)?;
+    tonic_prost_build::configure().bytes(".").skip_debug(SECRET).compile_fds(descriptors)?;
     Ok(())
 }

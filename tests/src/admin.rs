@@ -28,19 +28,11 @@ pub async fn get(addr: SocketAddr, path: &str) -> io::Result<Answer> {
     stream.read_to_string(&mut text).await?;
     let broken = || io::Error::from(io::ErrorKind::InvalidData);
     let (head, body) = text.split_once("\r\n\r\n").ok_or_else(broken)?;
-    let status = head
-        .split(' ')
-        .nth(1)
-        .and_then(|status| status.parse().ok());
-    Ok(Answer {
-        status: status.ok_or_else(broken)?,
-        body: body.to_owned(),
-    })
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+    Ok(Answer { status: status.ok_or_else(broken)?, body: body.to_owned() })
 }
 
 /// Whether the role reports that it is ready.
 pub async fn is_ready(addr: SocketAddr) -> bool {
-    get(addr, "/readyz")
-        .await
-        .is_ok_and(|answer| answer.status == 200)
+    get(addr, "/readyz").await.is_ok_and(|answer| answer.status == 200)
 }

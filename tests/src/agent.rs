@@ -28,10 +28,7 @@ impl Agent {
     /// A client of this agent with this caller.
     #[must_use]
     pub fn new(caller: Caller, id: &str) -> Self {
-        Self {
-            caller,
-            id: id.to_owned(),
-        }
+        Self { caller, id: id.to_owned() }
     }
 
     /// The agent's id.
@@ -69,11 +66,7 @@ impl Agent {
 
     /// A request to append.
     #[must_use]
-    pub fn append_request(
-        &self,
-        conversation: &str,
-        events: Vec<event::Event>,
-    ) -> write::AppendEventsRequest {
+    pub fn append_request(&self, conversation: &str, events: Vec<event::Event>) -> write::AppendEventsRequest {
         write::AppendEventsRequest {
             target: Some(self.target(conversation)),
             events,
@@ -83,11 +76,7 @@ impl Agent {
 
     /// A request to change the named fields; the test sets their values.
     #[must_use]
-    pub fn update_request(
-        &self,
-        conversation: &str,
-        paths: &[&str],
-    ) -> write::UpdateConversationRequest {
+    pub fn update_request(&self, conversation: &str, paths: &[&str]) -> write::UpdateConversationRequest {
         let paths = paths.iter().map(|path| (*path).to_owned()).collect();
         write::UpdateConversationRequest {
             target: Some(self.target(conversation)),
@@ -109,28 +98,18 @@ impl Agent {
     /// A target of eventual reads, from the read model only.
     #[must_use]
     pub fn eventual_target(&self, conversation: &str) -> read::ReadTarget {
-        read::ReadTarget {
-            consistency: read::Consistency::Eventual.into(),
-            ..self.read_target(conversation)
-        }
+        read::ReadTarget { consistency: read::Consistency::Eventual.into(), ..self.read_target(conversation) }
     }
 
     /// A request for all events, oldest first.
     #[must_use]
     pub fn list_request(&self, conversation: &str) -> read::ListEventsRequest {
-        read::ListEventsRequest {
-            target: Some(self.read_target(conversation)),
-            ..read::ListEventsRequest::default()
-        }
+        read::ListEventsRequest { target: Some(self.read_target(conversation)), ..read::ListEventsRequest::default() }
     }
 
     /// A request to watch a conversation from a version.
     #[must_use]
-    pub fn watch_request(
-        &self,
-        conversation: &str,
-        from_version: u64,
-    ) -> read::WatchConversationRequest {
+    pub fn watch_request(&self, conversation: &str, from_version: u64) -> read::WatchConversationRequest {
         read::WatchConversationRequest {
             agent_id: self.id.clone(),
             conversation_id: conversation.to_owned(),

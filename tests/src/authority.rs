@@ -56,10 +56,7 @@ impl Authority {
     #[must_use]
     pub fn sign(&self, name: &str) -> Identity {
         let file = |kind: &str| self.folder.path().join(format!("{name}-{kind}.pem"));
-        let identity = Identity {
-            cert: file("cert"),
-            key: file("key"),
-        };
+        let identity = Identity { cert: file("cert"), key: file("key") };
         self.sign_into(name, &identity);
         identity
     }
@@ -69,9 +66,7 @@ impl Authority {
     pub fn nats_lines(&self) -> String {
         let (Identity { cert, key }, ca) = (self.sign("nats"), self.ca());
         let (cert, key, ca) = (cert.display(), key.display(), ca.display());
-        format!(
-            "tls {{\n cert_file: \"{cert}\"\n key_file: \"{key}\"\n ca_file: \"{ca}\"\n verify: true\n}}\n"
-        )
+        format!("tls {{\n cert_file: \"{cert}\"\n key_file: \"{key}\"\n ca_file: \"{ca}\"\n verify: true\n}}\n")
     }
 
     /// Writes a certificate like that of [`Authority::sign`] into these files.

@@ -47,16 +47,10 @@ struct SourceMessage {
 /// # Panics
 /// When it cannot be downloaded or read.
 pub async fn transcripts() -> BTreeMap<String, Transcript> {
-    let path = devstack::dataset::chitchat(&devstack::quiet)
-        .await
-        .expect("the data set");
+    let path = devstack::dataset::chitchat(&devstack::quiet).await.expect("the data set");
     let file = BufReader::new(File::open(path).expect("the data set's file"));
-    let sources: BTreeMap<String, Source> =
-        serde_json::from_reader(file).expect("the data set's form");
-    sources
-        .into_iter()
-        .map(|(id, source)| (id, transcript(source)))
-        .collect()
+    let sources: BTreeMap<String, Source> = serde_json::from_reader(file).expect("the data set's form");
+    sources.into_iter().map(|(id, source)| (id, transcript(source))).collect()
 }
 
 fn transcript(source: Source) -> Transcript {
@@ -66,10 +60,7 @@ fn transcript(source: Source) -> Transcript {
         let at: Timestamp = message.timestamp.parse().expect("a time of the data set");
         add(&mut hash, &message.sender, at, &message.text);
     }
-    Transcript {
-        messages: messages.len(),
-        digest: hash.finalize().into(),
-    }
+    Transcript { messages: messages.len(), digest: hash.finalize().into() }
 }
 
 /// The transcript of recorded events; events other than messages are skipped.
@@ -86,18 +77,10 @@ pub fn transcript_of(events: &[RecordedEvent]) -> Transcript {
         };
         let at = recorded.event.as_ref().and_then(|event| event.occurred_at);
         let at = at.expect("a message with its own time");
-        add(
-            &mut hash,
-            &message.author,
-            at,
-            &text_of_parts(&message.parts),
-        );
+        add(&mut hash, &message.author, at, &text_of_parts(&message.parts));
         messages += 1;
     }
-    Transcript {
-        messages,
-        digest: hash.finalize().into(),
-    }
+    Transcript { messages, digest: hash.finalize().into() }
 }
 
 /// The length precedes each text, so that different transcripts have different digests.

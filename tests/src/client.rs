@@ -59,11 +59,7 @@ impl Caller {
     /// A caller of the writer and the gateway at these URLs. Needs a tokio runtime.
     #[must_use]
     pub fn new(writer_url: &str, gateway_url: &str, token: &str) -> Self {
-        let nobody = Self {
-            writer: channel(writer_url),
-            gateway: channel(gateway_url),
-            bearer: Bearer::default(),
-        };
+        let nobody = Self { writer: channel(writer_url), gateway: channel(gateway_url), bearer: Bearer::default() };
         nobody.with_token(token)
     }
 
@@ -81,45 +77,32 @@ impl Caller {
     pub fn with_header(&self, name: &'static str, value: &str) -> Self {
         let mut caller = self.clone();
         caller.bearer.headers.retain(|(known, _)| *known != name);
-        caller
-            .bearer
-            .headers
-            .push((name, value.parse().expect("a header's value")));
+        caller.bearer.headers.push((name, value.parse().expect("a header's value")));
         caller
     }
 
     /// The same caller with another writer.
     #[must_use]
     pub fn with_writer(&self, writer_url: &str) -> Self {
-        Self {
-            writer: channel(writer_url),
-            ..self.clone()
-        }
+        Self { writer: channel(writer_url), ..self.clone() }
     }
 
     /// The same caller with another gateway.
     #[must_use]
     pub fn with_gateway(&self, gateway_url: &str) -> Self {
-        Self {
-            gateway: channel(gateway_url),
-            ..self.clone()
-        }
+        Self { gateway: channel(gateway_url), ..self.clone() }
     }
 
     /// The same connections, without a token.
     #[must_use]
     pub fn without_token(&self) -> Self {
-        Self {
-            bearer: Bearer::default(),
-            ..self.clone()
-        }
+        Self { bearer: Bearer::default(), ..self.clone() }
     }
 
     /// A client of the write service.
     #[must_use]
     pub fn write(&self) -> WriteClient {
-        WriteServiceClient::new(self.authenticated(&self.writer))
-            .max_decoding_message_size(ANSWER_BYTES_MAX)
+        WriteServiceClient::new(self.authenticated(&self.writer)).max_decoding_message_size(ANSWER_BYTES_MAX)
     }
 
     /// The write service over a channel of the test.
@@ -143,22 +126,19 @@ impl Caller {
     /// A client of the read service.
     #[must_use]
     pub fn read(&self) -> ReadClient {
-        ReadServiceClient::new(self.authenticated(&self.gateway))
-            .max_decoding_message_size(ANSWER_BYTES_MAX)
+        ReadServiceClient::new(self.authenticated(&self.gateway)).max_decoding_message_size(ANSWER_BYTES_MAX)
     }
 
     /// A client of the history service.
     #[must_use]
     pub fn history(&self) -> HistoryClient {
-        HistoryServiceClient::new(self.authenticated(&self.gateway))
-            .max_decoding_message_size(ANSWER_BYTES_MAX)
+        HistoryServiceClient::new(self.authenticated(&self.gateway)).max_decoding_message_size(ANSWER_BYTES_MAX)
     }
 
     /// A client of the document service.
     #[must_use]
     pub fn documents(&self) -> DocumentClient {
-        DocumentServiceClient::new(self.authenticated(&self.gateway))
-            .max_decoding_message_size(ANSWER_BYTES_MAX)
+        DocumentServiceClient::new(self.authenticated(&self.gateway)).max_decoding_message_size(ANSWER_BYTES_MAX)
     }
 
     fn authenticated(&self, channel: &Channel) -> Authenticated {
@@ -178,8 +158,5 @@ pub fn health(url: &str) -> HealthClient<Channel> {
 /// When the URL is invalid.
 #[must_use]
 pub fn channel(url: &str) -> Channel {
-    tls::endpoint(url)
-        .expect("a URL")
-        .tcp_nodelay(true)
-        .connect_lazy()
+    tls::endpoint(url).expect("a URL").tcp_nodelay(true).connect_lazy()
 }

@@ -3,12 +3,8 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{
-    TraceService, TraceServiceServer,
-};
-use opentelemetry_proto::tonic::collector::trace::v1::{
-    ExportTraceServiceRequest, ExportTraceServiceResponse,
-};
+use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{TraceService, TraceServiceServer};
+use opentelemetry_proto::tonic::collector::trace::v1::{ExportTraceServiceRequest, ExportTraceServiceResponse};
 use opentelemetry_proto::tonic::trace::v1::Span;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -59,11 +55,7 @@ impl Collector {
             let served = builder.add_service(service).serve_with_incoming(incoming);
             served.await.expect("a collector that serves");
         });
-        Self {
-            endpoint,
-            spans,
-            serving,
-        }
+        Self { endpoint, spans, serving }
     }
 
     /// The endpoint to which processes export spans.
@@ -114,11 +106,7 @@ impl TraceService for Spans {
         &self,
         request: Request<ExportTraceServiceRequest>,
     ) -> Result<Response<ExportTraceServiceResponse>, Status> {
-        let scopes = request
-            .into_inner()
-            .resource_spans
-            .into_iter()
-            .flat_map(|of| of.scope_spans);
+        let scopes = request.into_inner().resource_spans.into_iter().flat_map(|of| of.scope_spans);
         self.lock().extend(scopes.flat_map(|scope| scope.spans));
         Ok(Response::new(ExportTraceServiceResponse::default()))
     }

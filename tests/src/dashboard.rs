@@ -25,11 +25,8 @@ impl Operator {
     /// # Panics
     /// When the registry rejects it.
     pub async fn dashboard_link(&self, tenant: &str, role: DashboardRole) -> String {
-        let request = CreateDashboardLinkRequest {
-            tenant_id: tenant.to_owned(),
-            name: "ada".to_owned(),
-            role: role.into(),
-        };
+        let request =
+            CreateDashboardLinkRequest { tenant_id: tenant.to_owned(), name: "ada".to_owned(), role: role.into() };
         let created = self.registry().create_dashboard_link(request).await;
         created.expect("a link").into_inner().token
     }
@@ -39,23 +36,14 @@ impl Browser {
     /// A browser that is not signed in.
     #[must_use]
     pub fn new(client: HttpClient) -> Self {
-        Self {
-            client,
-            form_token: String::new(),
-            session: String::new(),
-        }
+        Self { client, form_token: String::new(), session: String::new() }
     }
 
     /// A browser of a person with this role, signed in by a link.
     ///
     /// # Panics
     /// When the sign-in fails.
-    pub async fn signed_in(
-        client: HttpClient,
-        operator: &Operator,
-        tenant: &str,
-        role: DashboardRole,
-    ) -> Self {
+    pub async fn signed_in(client: HttpClient, operator: &Operator, tenant: &str, role: DashboardRole) -> Self {
         let token = operator.dashboard_link(tenant, role).await;
         let browser = Self::new(client);
         let page = format!("{LINK_PATH}?token={token}");
@@ -84,30 +72,20 @@ impl Browser {
         assert_eq!(page.status, 200, "{}", page.text());
         let text = page.text();
         let (_, token) = text.split_once(FORM_TOKEN).expect("a form");
-        token
-            .split('"')
-            .next()
-            .unwrap_or_default()
-            .clone_into(&mut browser.form_token);
+        token.split('"').next().unwrap_or_default().clone_into(&mut browser.form_token);
         browser
     }
 
     /// The same browser with another header.
     #[must_use]
     pub fn with_header(&self, name: &str, value: &str) -> Self {
-        Self {
-            client: self.client.with(name, value),
-            ..self.clone()
-        }
+        Self { client: self.client.with(name, value), ..self.clone() }
     }
 
     /// The same browser whose forms have another token.
     #[must_use]
     pub fn with_form_token(&self, token: &str) -> Self {
-        Self {
-            form_token: token.to_owned(),
-            ..self.clone()
-        }
+        Self { form_token: token.to_owned(), ..self.clone() }
     }
 
     /// The token of this session's forms.

@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 /// A path in `deploy/`.
 #[must_use]
 pub fn path(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../deploy")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy").join(name)
 }
 
 /// The text of a file of `deploy/`.

@@ -80,12 +80,7 @@ impl Disk {
         let folder = folder::enterable();
         let store = folder.path().join(STORE);
         fs::create_dir(&store).expect("a folder");
-        Self {
-            kind,
-            _watchdog: Watchdog::of_mount(&store, folder.path()),
-            store,
-            folder,
-        }
+        Self { kind, _watchdog: Watchdog::of_mount(&store, folder.path()), store, folder }
     }
 
     /// The folder for the server; its log and its configuration are on the machine's disk.
@@ -107,12 +102,7 @@ impl Disk {
                 run("mount", &[&arguments[..], &[&self.store]].concat())
             }
             Kind::Journalled => {
-                let arguments = [
-                    Path::new("-o"),
-                    Path::new("loop"),
-                    &self.image(),
-                    &self.store,
-                ];
+                let arguments = [Path::new("-o"), Path::new("loop"), &self.image(), &self.store];
                 run("mount", &arguments)
             }
         }
@@ -150,10 +140,7 @@ impl Disk {
     /// # Panics
     /// When a write fails for another reason.
     pub fn fill(&self) {
-        let ballast = File::options()
-            .create(true)
-            .append(true)
-            .open(self.store.join(BALLAST));
+        let ballast = File::options().create(true).append(true).open(self.store.join(BALLAST));
         let mut ballast = ballast.expect("ballast");
         let mut chunk = vec![b'x'; BALLAST_CHUNK_BYTES];
         while !chunk.is_empty() {

@@ -36,11 +36,7 @@ impl From<Status> for Failure {
             metadata.clone_from(&info.metadata);
         }
         let mut field = String::new();
-        for violation in details
-            .bad_request()
-            .iter()
-            .flat_map(|bad| &bad.field_violations)
-        {
+        for violation in details.bad_request().iter().flat_map(|bad| &bad.field_violations) {
             assert_eq!(violation.reason, reason, "{status:?}");
             assert!(!violation.description.is_empty(), "{status:?}");
             field.clone_from(&violation.field);
@@ -63,8 +59,7 @@ impl From<CommandError> for Failure {
             reason: error.reason,
             field: error.field,
             metadata: error.metadata,
-            retry_after: (error.retry_after_ms > 0)
-                .then(|| Duration::from_millis(error.retry_after_ms)),
+            retry_after: (error.retry_after_ms > 0).then(|| Duration::from_millis(error.retry_after_ms)),
             message: error.message,
         }
     }
@@ -87,11 +82,7 @@ pub fn check_failure<T: std::fmt::Debug, E: Into<Failure>>(
         Ok(answer) => panic!("{case}: expected {expected:?}, got {answer:?}"),
         Err(failure) => failure.into(),
     };
-    let seen = (
-        failure.code,
-        failure.reason.as_str(),
-        failure.field.as_str(),
-    );
+    let seen = (failure.code, failure.reason.as_str(), failure.field.as_str());
     assert_eq!(seen, expected, "{case}: {failure:?}");
     assert!(!failure.message.is_empty(), "{case}: {failure:?}");
     failure
@@ -102,11 +93,7 @@ pub fn check_failure<T: std::fmt::Debug, E: Into<Failure>>(
 /// # Panics
 /// When it is anything else; `case` names it.
 #[track_caller]
-pub fn check_unavailable<T: std::fmt::Debug>(
-    case: &str,
-    outcome: Result<T, Status>,
-    reason: &'static str,
-) {
+pub fn check_unavailable<T: std::fmt::Debug>(case: &str, outcome: Result<T, Status>, reason: &'static str) {
     let failure = check_failure(case, outcome, (Code::Unavailable, reason, ""));
     let delay = failure.retry_after.unwrap_or_default();
     assert!(!delay.is_zero(), "{case}: {failure:?}");

@@ -7,10 +7,7 @@ use wire::proto::read::v1::RecordedEvent;
 /// An event with this fact and no other field.
 #[must_use]
 pub fn event(fact: Fact) -> proto::Event {
-    proto::Event {
-        fact: Some(fact),
-        ..proto::Event::default()
-    }
+    proto::Event { fact: Some(fact), ..proto::Event::default() }
 }
 
 /// A message with one text.
@@ -41,12 +38,7 @@ pub fn answer_with_usage(model: &str, input_tokens: u64) -> proto::Event {
     let mut message = assistant("answer");
     if let Some(Fact::MessageAppended(appended)) = &mut message.fact {
         model.clone_into(&mut appended.model);
-        appended.usage = Some(proto::Usage {
-            input_tokens,
-            output_tokens: 2,
-            cached_tokens: 1,
-            reasoning_tokens: 0,
-        });
+        appended.usage = Some(proto::Usage { input_tokens, output_tokens: 2, cached_tokens: 1, reasoning_tokens: 0 });
     }
     message
 }
@@ -67,9 +59,7 @@ pub fn call(call_id: &str, input_json: &str) -> proto::Event {
 pub fn result(call_id: &str, output_json: &str) -> proto::Event {
     event(Fact::ToolReturned(proto::ToolReturned {
         call_id: call_id.to_owned(),
-        output: Some(proto::tool_returned::Output::OutputJson(
-            output_json.to_owned(),
-        )),
+        output: Some(proto::tool_returned::Output::OutputJson(output_json.to_owned())),
         ..proto::ToolReturned::default()
     }))
 }
@@ -77,14 +67,10 @@ pub fn result(call_id: &str, output_json: &str) -> proto::Event {
 /// A failed result of a tool call.
 #[must_use]
 pub fn failed_result(call_id: &str, text: &str) -> proto::Event {
-    let part = proto::Part {
-        kind: Some(proto::part::Kind::Text(text.to_owned())),
-    };
+    let part = proto::Part { kind: Some(proto::part::Kind::Text(text.to_owned())) };
     event(Fact::ToolReturned(proto::ToolReturned {
         call_id: call_id.to_owned(),
-        output: Some(proto::tool_returned::Output::OutputParts(proto::Parts {
-            parts: vec![part],
-        })),
+        output: Some(proto::tool_returned::Output::OutputParts(proto::Parts { parts: vec![part] })),
         outcome: proto::ToolOutcome::Failed.into(),
         ..proto::ToolReturned::default()
     }))
@@ -93,10 +79,7 @@ pub fn failed_result(call_id: &str, text: &str) -> proto::Event {
 /// A note of the system.
 #[must_use]
 pub fn note(text: &str) -> proto::Event {
-    event(Fact::SystemNoted(proto::SystemNoted {
-        topic: "test".to_owned(),
-        text: text.to_owned(),
-    }))
+    event(Fact::SystemNoted(proto::SystemNoted { topic: "test".to_owned(), text: text.to_owned() }))
 }
 
 /// A summary of the events up to and including a version.
@@ -138,34 +121,25 @@ pub fn document_put(key: &str, value_json: &str) -> proto::Event {
 /// The deletion of a document of the namespace `n`.
 #[must_use]
 pub fn document_deleted(key: &str) -> proto::Event {
-    event(Fact::DocumentDeleted(proto::DocumentDeleted {
-        namespace: vec!["n".to_owned()],
-        key: key.to_owned(),
-    }))
+    event(Fact::DocumentDeleted(proto::DocumentDeleted { namespace: vec!["n".to_owned()], key: key.to_owned() }))
 }
 
 /// A part that is a text.
 #[must_use]
 pub fn text_part(text: impl Into<String>) -> proto::Part {
-    proto::Part {
-        kind: Some(proto::part::Kind::Text(text.into())),
-    }
+    proto::Part { kind: Some(proto::part::Kind::Text(text.into())) }
 }
 
 /// An anonymous session as an owner.
 #[must_use]
 pub fn session(id: &str) -> proto::Owner {
-    proto::Owner {
-        kind: Some(proto::owner::Kind::SessionId(id.to_owned())),
-    }
+    proto::Owner { kind: Some(proto::owner::Kind::SessionId(id.to_owned())) }
 }
 
 /// A user as an owner.
 #[must_use]
 pub fn user_owner(id: &str) -> proto::Owner {
-    proto::Owner {
-        kind: Some(proto::owner::Kind::UserId(id.to_owned())),
-    }
+    proto::Owner { kind: Some(proto::owner::Kind::UserId(id.to_owned())) }
 }
 
 /// The fact of a recorded event.
@@ -174,10 +148,7 @@ pub fn user_owner(id: &str) -> proto::Owner {
 /// When it has none.
 #[must_use]
 pub fn fact(recorded: &RecordedEvent) -> &Fact {
-    let fact = recorded
-        .event
-        .as_ref()
-        .and_then(|event| event.fact.as_ref());
+    let fact = recorded.event.as_ref().and_then(|event| event.fact.as_ref());
     fact.expect("an event with a fact")
 }
 

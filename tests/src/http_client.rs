@@ -42,15 +42,8 @@ impl HttpClient {
         // The first caller installs the provider for all; it is always the same.
         let _ = rustls::crypto::ring::default_provider().install_default();
         // Tests check where an answer leads.
-        let client = Client::builder()
-            .no_proxy()
-            .redirect(Policy::none())
-            .build();
-        Self {
-            base: format!("http://{addr}"),
-            client: client.expect("a client"),
-            headers: BTreeMap::new(),
-        }
+        let client = Client::builder().no_proxy().redirect(Policy::none()).build();
+        Self { base: format!("http://{addr}"), client: client.expect("a client"), headers: BTreeMap::new() }
     }
 
     /// A client over TLS that trusts the CA in this file, with this local address.
@@ -64,11 +57,7 @@ impl HttpClient {
         let trusted = [Certificate::from_pem(&pem).expect("a CA")];
         let client = Client::builder().no_proxy().tls_certs_only(trusted);
         let client = client.local_address(IpAddr::from(from));
-        Self {
-            base: format!("https://{addr}"),
-            client: client.build().expect("a client"),
-            ..plain
-        }
+        Self { base: format!("https://{addr}"), client: client.build().expect("a client"), ..plain }
     }
 
     /// The same client with one more header.
@@ -113,10 +102,7 @@ impl HttpClient {
     /// The same client for another gateway.
     #[must_use]
     pub fn with_addr(&self, addr: SocketAddr) -> Self {
-        Self {
-            base: format!("http://{addr}"),
-            ..self.clone()
-        }
+        Self { base: format!("http://{addr}"), ..self.clone() }
     }
 
     /// The URL of a path.
@@ -129,9 +115,7 @@ impl HttpClient {
     pub fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
         let request = self.client.request(method, self.url(path));
         let headers = self.headers.iter();
-        headers.fold(request, |request, (name, value)| {
-            request.header(name, value)
-        })
+        headers.fold(request, |request, (name, value)| request.header(name, value))
     }
 
     /// Sends a request.
@@ -197,8 +181,7 @@ impl Answer {
     pub async fn read(path: &str, answer: Response) -> Self {
         let text = |value: &HeaderValue| value.to_str().map(str::to_owned);
         let headers = answer.headers().iter();
-        let headers =
-            headers.filter_map(|(name, value)| Some((name.to_string(), text(value).ok()?)));
+        let headers = headers.filter_map(|(name, value)| Some((name.to_string(), text(value).ok()?)));
         Self {
             status: answer.status().as_u16(),
             headers: headers.collect(),

@@ -29,18 +29,12 @@ pub fn hs256(secret: &str, claims: &Value) -> String {
 /// A valid token of a user.
 #[must_use]
 pub fn user(secret: &str, user: &str) -> String {
-    hs256(
-        secret,
-        &json!({"sub": user, "exp": seconds_from_now(HOLDS_S)}),
-    )
+    hs256(secret, &json!({"sub": user, "exp": seconds_from_now(HOLDS_S)}))
 }
 
 /// A valid token of an administrator.
 #[must_use]
 pub fn admin(secret: &str, tenant: &str) -> String {
     let exp = seconds_from_now(HOLDS_S);
-    hs256(
-        secret,
-        &json!({"sub": "root", "tenant": tenant, "role": "admin", "exp": exp}),
-    )
+    hs256(secret, &json!({"sub": "root", "tenant": tenant, "role": "admin", "exp": exp}))
 }

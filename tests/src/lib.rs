@@ -16,11 +16,7 @@
 //! # }
 //! ```
 
-#![expect(
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test whose setup fails must fail"
-)]
+#![expect(clippy::expect_used, clippy::panic, reason = "a test whose setup fails must fail")]
 
 pub mod admin;
 pub mod agent;

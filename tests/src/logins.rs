@@ -33,9 +33,7 @@ pub async fn prepare(stack: &mut Stack, program: &Program) {
         assert!(output.status.success(), "{errors}");
     }
     let migrator = url(&administrator, "hansard_migrator");
-    let ended = program
-        .run(["migrate", "--database-url", &migrator], &[])
-        .await;
+    let ended = program.run(["migrate", "--database-url", &migrator], &[]).await;
     assert_eq!(ended.code, Some(0), "{}", ended.stderr);
     for node in [&mut stack.writer, &mut stack.projector, &mut stack.gateway] {
         log_in(node, &administrator);

@@ -62,11 +62,8 @@ impl Model {
     pub async fn answering(answers: impl Fn(&[Value]) -> Reply + Send + Sync + 'static) -> Self {
         let requests: Arc<Mutex<Vec<Value>>> = Arc::default();
         let last_body: Arc<Mutex<Bytes>> = Arc::default();
-        let script = Script {
-            answers: Arc::new(answers),
-            requests: Arc::clone(&requests),
-            last_body: Arc::clone(&last_body),
-        };
+        let script =
+            Script { answers: Arc::new(answers), requests: Arc::clone(&requests), last_body: Arc::clone(&last_body) };
         let routes = Router::new()
             .route("/chat/completions", post(answer))
             .route("/responses", post(answer_response))
@@ -74,11 +71,7 @@ impl Model {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let addr = listener.local_addr().expect("an address");
         tokio::spawn(async move { axum::serve(listener, routes).await });
-        Self {
-            addr,
-            requests,
-            last_body,
-        }
+        Self { addr, requests, last_body }
     }
 
     /// Settings of a gateway with this model server under this name.
@@ -121,10 +114,7 @@ impl Model {
 impl Script {
     /// The answer to the next request.
     fn reply(&self, body: &Bytes) -> Reply {
-        self.last_body
-            .lock()
-            .expect("no panic before")
-            .clone_from(body);
+        self.last_body.lock().expect("no panic before").clone_from(body);
         let requests = {
             let mut requests = self.requests.lock().expect("no panic before");
             requests.push(serde_json::from_slice(body).expect("JSON"));
@@ -144,19 +134,19 @@ async fn answer_response(State(script): State<Script>, body: Bytes) -> Response 
                 json!({"type": "message", "id": "msg_1", "role": "assistant", "status": "completed", "content": [text]}),
             ]
         }
-        Reply::Call(id, name) => vec![
-            json!({"type": "function_call", "id": "fc_1", "call_id": id, "name": name, "arguments": "{}"}),
-        ],
+        Reply::Call(id, name) => {
+            vec![json!({"type": "function_call", "id": "fc_1", "call_id": id, "name": name, "arguments": "{}"})]
+        }
         Reply::Late(..) | Reply::Empty(_) | Reply::Refused(..) | Reply::Failing(..) => {
             panic!("only texts and calls are scripted for Responses")
         }
     };
-    let thought =
-        json!({"type": "response.reasoning_text.delta", "output_index": 0, "delta": "hm"});
+    let thought = json!({"type": "response.reasoning_text.delta", "output_index": 0, "delta": "hm"});
     let thought = (items.len() > 1).then_some(thought);
-    let done = items.iter().enumerate().map(|(index, item)| {
-        json!({"type": "response.output_item.done", "output_index": index, "item": item})
-    });
+    let done = items
+        .iter()
+        .enumerate()
+        .map(|(index, item)| json!({"type": "response.output_item.done", "output_index": index, "item": item}));
     let completed = json!({"id": "resp_1", "model": "m", "status": "completed", "output": items});
     let completed = json!({"type": "response.completed", "response": completed});
     let events = thought.into_iter().chain(done).chain([completed]);
@@ -182,9 +172,7 @@ async fn answer(State(script): State<Script>, body: Bytes) -> Response {
             stream_answer(&[choice(&delta, None), choice(&json!({}), Some("tool_calls"))])
         }
         Reply::Refused(status, words) => (status, axum::Json(words)).into_response(),
-        Reply::Failing(text, words) => {
-            stream_answer(&[choice(&json!({"content": text}), None), words])
-        }
+        Reply::Failing(text, words) => stream_answer(&[choice(&json!({"content": text}), None), words]),
     }
 }
 

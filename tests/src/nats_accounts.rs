@@ -44,22 +44,11 @@ pub async fn prepare(program: Program) -> Stack {
 
 /// Sets the credentials of a role; `plain` has none.
 pub fn guard(node: &mut Node, plain: &RecordConfig) {
-    let Settings {
-        writer,
-        projector,
-        gateway,
-        ..
-    } = &mut *node.settings;
-    for (record, user) in [
-        (&mut writer.record, "writer"),
-        (&mut projector.record, "projector"),
-        (&mut gateway.record, "gateway"),
-    ] {
-        let RecordConfig {
-            nats_url,
-            api_prefix,
-            ..
-        } = record_config(&plain.nats_url, user);
+    let Settings { writer, projector, gateway, .. } = &mut *node.settings;
+    for (record, user) in
+        [(&mut writer.record, "writer"), (&mut projector.record, "projector"), (&mut gateway.record, "gateway")]
+    {
+        let RecordConfig { nats_url, api_prefix, .. } = record_config(&plain.nats_url, user);
         record.nats_url = nats_url;
         record.api_prefix = api_prefix;
     }
@@ -82,11 +71,7 @@ pub fn record_config(urls: &str, user: &str) -> RecordConfig {
 #[must_use]
 pub fn url(urls: &str, user: &str) -> String {
     let (scheme, address) = urls.split_once("://").expect("a URL of NATS");
-    let password = password(user)
-        .replace('%', "%25")
-        .replace(':', "%3A")
-        .replace('/', "%2F")
-        .replace('@', "%40");
+    let password = password(user).replace('%', "%25").replace(':', "%3A").replace('/', "%2F").replace('@', "%40");
     format!("{scheme}://{user}:{password}@{address}")
 }
 

@@ -39,12 +39,7 @@ impl Node {
     /// A role that is not started.
     #[must_use]
     pub fn new(role: Role, placement: Placement, settings: Settings) -> Self {
-        Self {
-            role,
-            placement,
-            settings: Box::new(settings),
-            handle: None,
-        }
+        Self { role, placement, settings: Box::new(settings), handle: None }
     }
 
     /// Uses another program from the next start.
@@ -90,15 +85,9 @@ impl Node {
     /// # Panics
     /// When it already runs, or does not start as a task.
     pub async fn launch(&mut self) {
-        assert!(
-            self.handle.is_none(),
-            "a {} that is not stopped",
-            self.role.command()
-        );
+        assert!(self.handle.is_none(), "a {} that is not stopped", self.role.command());
         self.handle = Some(match &self.placement {
-            Placement::Tasks => {
-                Handle::Tasks(start_tasks(self.role, Settings::clone(&self.settings)).await)
-            }
+            Placement::Tasks => Handle::Tasks(start_tasks(self.role, Settings::clone(&self.settings)).await),
             Placement::Processes(program) => {
                 let variables = self.settings.variables_of(self.role);
                 Handle::Process(Process::start(program, &[self.role.command()], &variables))

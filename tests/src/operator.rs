@@ -29,10 +29,7 @@ pub(crate) async fn bootstrap(record: RecordConfig) -> String {
         agents: BTreeSet::new(),
     };
     let now = Timestamp(Clock::System.now_nanos());
-    let (_, secret) = registry
-        .create_service_token(token, now)
-        .await
-        .expect("a token");
+    let (_, secret) = registry.create_service_token(token, now).await.expect("a token");
     secret.reveal().to_owned()
 }
 
@@ -60,10 +57,7 @@ impl Operator {
     /// # Panics
     /// When the registry rejects it.
     pub async fn tenant(&self, tenant: &str) {
-        let request = proto::CreateTenantRequest {
-            tenant_id: tenant.to_owned(),
-            ..Default::default()
-        };
+        let request = proto::CreateTenantRequest { tenant_id: tenant.to_owned(), ..Default::default() };
         match self.registry().create_tenant(request).await {
             Ok(_) => {}
             Err(status) => assert_eq!(status.code(), Code::AlreadyExists, "{status:?}"),
@@ -82,21 +76,9 @@ impl Operator {
             agent_id: agent.to_owned(),
             ..Default::default()
         };
-        self.registry()
-            .create_agent(request)
-            .await
-            .expect("a new agent");
+        self.registry().create_agent(request).await.expect("a new agent");
         self.settings(agent, echo()).await;
-        let token = self
-            .token(
-                &[
-                    proto::Scope::Append,
-                    proto::Scope::Read,
-                    proto::Scope::Erase,
-                ],
-                tenant,
-            )
-            .await;
+        let token = self.token(&[proto::Scope::Append, proto::Scope::Read, proto::Scope::Erase], tenant).await;
         Agent::new(self.caller.with_token(&token.secret), agent)
     }
 
@@ -123,16 +105,9 @@ impl Operator {
             tenant_id: tenant.to_owned(),
             agent_ids: agents.iter().map(|agent| (*agent).to_owned()).collect(),
         };
-        let made = self
-            .registry()
-            .create_service_token(request)
-            .await
-            .expect("a token");
+        let made = self.registry().create_service_token(request).await.expect("a token");
         let made = made.into_inner();
-        Token {
-            id: made.service_token.expect("a token").service_token_id,
-            secret: made.secret,
-        }
+        Token { id: made.service_token.expect("a token").service_token_id, secret: made.secret }
     }
 
     /// Revokes a token.
@@ -140,13 +115,8 @@ impl Operator {
     /// # Panics
     /// When the registry rejects it.
     pub async fn revoke(&self, token: &Token) {
-        let request = proto::RevokeServiceTokenRequest {
-            service_token_id: token.id.clone(),
-        };
-        self.registry()
-            .revoke_service_token(request)
-            .await
-            .expect("a revoked token");
+        let request = proto::RevokeServiceTokenRequest { service_token_id: token.id.clone() };
+        self.registry().revoke_service_token(request).await.expect("a revoked token");
     }
 }
 
@@ -163,10 +133,7 @@ impl Operator {
         };
         let made = self.registry().create_api_key(request).await;
         let made = made.expect("an API key").into_inner();
-        Token {
-            id: made.api_key.expect("an API key").api_key_id,
-            secret: made.secret,
-        }
+        Token { id: made.api_key.expect("an API key").api_key_id, secret: made.secret }
     }
 
     /// Revokes an API key.
@@ -174,9 +141,7 @@ impl Operator {
     /// # Panics
     /// When the registry rejects it.
     pub async fn revoke_api_key(&self, key: &Token) {
-        let request = proto::RevokeApiKeyRequest {
-            api_key_id: key.id.clone(),
-        };
+        let request = proto::RevokeApiKeyRequest { api_key_id: key.id.clone() };
         let revoked = self.registry().revoke_api_key(request).await;
         revoked.expect("a revoked key");
     }
@@ -186,11 +151,8 @@ impl Operator {
     /// # Panics
     /// When the registry rejects them.
     pub async fn settings(&self, agent: &str, settings: proto::AgentSettings) {
-        let request = proto::SetAgentSettingsRequest {
-            agent_id: agent.to_owned(),
-            settings: Some(settings),
-            update_mask: None,
-        };
+        let request =
+            proto::SetAgentSettingsRequest { agent_id: agent.to_owned(), settings: Some(settings), update_mask: None };
         let set = self.registry().set_agent_settings(request).await;
         set.expect("an agent's settings");
     }
@@ -199,12 +161,7 @@ impl Operator {
     ///
     /// # Panics
     /// When the registry rejects it.
-    pub async fn signing_key(
-        &self,
-        tenant: &str,
-        id: &str,
-        key_use: proto::SigningKeyUse,
-    ) -> String {
+    pub async fn signing_key(&self, tenant: &str, id: &str, key_use: proto::SigningKeyUse) -> String {
         let request = proto::AddSigningKeyRequest {
             tenant_id: tenant.to_owned(),
             signing_key_id: id.to_owned(),
@@ -220,10 +177,7 @@ impl Operator {
 #[must_use]
 pub fn echo() -> proto::AgentSettings {
     proto::AgentSettings {
-        model: Some(proto::ModelSettings {
-            server: "echo".to_owned(),
-            ..proto::ModelSettings::default()
-        }),
+        model: Some(proto::ModelSettings { server: "echo".to_owned(), ..proto::ModelSettings::default() }),
         ..proto::AgentSettings::default()
     }
 }

@@ -7,10 +7,7 @@ use wire::proto::run::v1::part::Kind;
 /// A part of this number and kind.
 #[must_use]
 pub fn part(number: u64, kind: Kind) -> proto::Part {
-    proto::Part {
-        number,
-        kind: Some(kind),
-    }
+    proto::Part { number, kind: Some(kind) }
 }
 
 /// A delta of the assistant's text.
@@ -28,9 +25,6 @@ pub fn alive(number: u64) -> proto::Part {
 /// The end of a run.
 #[must_use]
 pub fn end(number: u64, outcome: RunOutcome) -> proto::Part {
-    let ended = proto::RunEnded {
-        outcome: outcome.into(),
-        ..proto::RunEnded::default()
-    };
+    let ended = proto::RunEnded { outcome: outcome.into(), ..proto::RunEnded::default() };
     part(number, Kind::RunEnded(ended))
 }

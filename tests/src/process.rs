@@ -35,10 +35,7 @@ impl Process {
         let log = File::create(folder.path().join("log")).expect("a log");
         let mut watchdog = Watchdog::start(folder.path());
         let mut command = Command::new("/bin/sh");
-        command
-            .args(["-c", GATE])
-            .arg(program.path())
-            .args(arguments);
+        command.args(["-c", GATE]).arg(program.path()).args(arguments);
         for name in inherited_variables() {
             command.env_remove(name);
         }
@@ -52,12 +49,7 @@ impl Process {
         watchdog.watch(child.id());
         let mut gate = child.stdin.take().expect("a gate");
         std::io::Write::write_all(&mut gate, b"\n").expect("an open gate");
-        Self {
-            name: arguments.join(" "),
-            child,
-            watchdog: Some(watchdog),
-            folder,
-        }
+        Self { name: arguments.join(" "), child, watchdog: Some(watchdog), folder }
     }
 
     /// Its process id.

@@ -61,14 +61,9 @@ impl Program {
         for name in inherited_variables() {
             command.env_remove(name);
         }
-        command
-            .envs(variables.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::null())
-            .kill_on_drop(true);
+        command.envs(variables.iter().map(|(name, value)| (name, value))).stdin(Stdio::null()).kill_on_drop(true);
         let output = timeout(COMMAND_TIMEOUT, command.output()).await;
-        let output = output
-            .expect("the end of a command")
-            .expect("a command that can be run");
+        let output = output.expect("the end of a command").expect("a command that can be run");
         CommandOutput {
             code: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -79,8 +74,7 @@ impl Program {
 
 /// The inherited `HANSARD_…` variables, except the cache of programs.
 pub(crate) fn inherited_variables() -> impl Iterator<Item = OsString> {
-    std::env::vars_os().map(|(name, _)| name).filter(|name| {
-        name.to_str()
-            .is_some_and(|name| name.starts_with("HANSARD_") && name != "HANSARD_CACHE_DIR")
-    })
+    std::env::vars_os()
+        .map(|(name, _)| name)
+        .filter(|name| name.to_str().is_some_and(|name| name.starts_with("HANSARD_") && name != "HANSARD_CACHE_DIR"))
 }

@@ -80,19 +80,9 @@ impl Proxy {
         let (network, seen) = watch::channel(Network::Normal);
         let (cuts, cut) = watch::channel(0);
         let lost = Arc::new(AtomicUsize::new(0));
-        let controls = Controls {
-            network: seen,
-            cuts: cut,
-            lost: Arc::clone(&lost),
-        };
+        let controls = Controls { network: seen, cuts: cut, lost: Arc::clone(&lost) };
         let task = tokio::spawn(accept(listener, to, controls));
-        Self {
-            addr,
-            network,
-            cuts,
-            lost,
-            task: task.abort_handle(),
-        }
+        Self { addr, network, cuts, lost, task: task.abort_handle() }
     }
 
     /// The address for clients.
@@ -140,23 +130,14 @@ async fn connect(client: TcpStream, to: SocketAddr, controls: Controls) {
     let Ok(server) = TcpStream::connect(to).await else {
         return;
     };
-    if is_over
-        || client
-            .set_nodelay(true)
-            .and(server.set_nodelay(true))
-            .is_err()
-    {
+    if is_over || client.set_nodelay(true).and(server.set_nodelay(true)).is_err() {
         return;
     }
     cuts.mark_unchanged();
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
     let is_triggered = AtomicBool::new(false);
-    let link = |direction| Link {
-        direction,
-        controls: &controls,
-        is_triggered: &is_triggered,
-    };
+    let link = |direction| Link { direction, controls: &controls, is_triggered: &is_triggered };
     tokio::select! {
         _ = cuts.changed() => {}
         _ = link(Direction::ToServer).pump(from_client, to_server) => {}
@@ -202,15 +183,9 @@ impl Link<'_> {
     }
 
     /// Delivers chunks in order.
-    async fn deliver(
-        &self,
-        mut chunks: mpsc::Receiver<Chunk>,
-        mut to: OwnedWriteHalf,
-    ) -> io::Result<()> {
+    async fn deliver(&self, mut chunks: mpsc::Receiver<Chunk>, mut to: OwnedWriteHalf) -> io::Result<()> {
         let mut network = self.controls.network.clone();
-        let passes = |network: &Network| {
-            *network != Network::Stopped && *network != Network::Muted(self.direction)
-        };
+        let passes = |network: &Network| *network != Network::Stopped && *network != Network::Muted(self.direction);
         while let Some(chunk) = chunks.recv().await {
             sleep_until(chunk.arrives_at).await;
             let Ok(now) = network.wait_for(passes).await.map(|now| *now) else {
@@ -233,8 +208,7 @@ impl Link<'_> {
 
     /// Whether a chunk is a lost answer.
     fn is_lost(&self) -> bool {
-        let is_lost =
-            self.direction == Direction::ToClient && self.is_triggered.load(Ordering::SeqCst);
+        let is_lost = self.direction == Direction::ToClient && self.is_triggered.load(Ordering::SeqCst);
         if is_lost {
             self.controls.lost.fetch_add(1, Ordering::SeqCst);
         }

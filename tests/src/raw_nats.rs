@@ -8,9 +8,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use serde_json::json;
-use tokio::io::{
-    AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader,
-};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -35,11 +33,8 @@ impl RawNats {
         let (_, address) = url.split_once("://").expect("a URL of NATS");
         let (address, files) = address.split_once('?').unwrap_or((address, ""));
         let stream = TcpStream::connect(address).await.expect("a connection");
-        let stream: Box<dyn Bytes> = if files.is_empty() {
-            Box::new(stream)
-        } else {
-            Box::new(start_tls(stream, files).await)
-        };
+        let stream: Box<dyn Bytes> =
+            if files.is_empty() { Box::new(stream) } else { Box::new(start_tls(stream, files).await) };
         let mut connection = Self(BufReader::new(stream));
         let hello = json!({
             "user": user, "pass": password, "verbose": false, "pedantic": false,
@@ -53,8 +48,7 @@ impl RawNats {
     /// Publishes; returns the errors of the server.
     pub async fn publish(&mut self, subject: &str, reply: &str, payload: &str) -> Vec<String> {
         let bytes = payload.len();
-        self.send(&format!("PUB {subject} {reply} {bytes}\r\n{payload}\r\n"))
-            .await;
+        self.send(&format!("PUB {subject} {reply} {bytes}\r\n{payload}\r\n")).await;
         self.errors().await
     }
 
@@ -79,10 +73,7 @@ impl RawNats {
 
     async fn send(&mut self, text: &str) {
         let stream = self.0.get_mut();
-        stream
-            .write_all(text.as_bytes())
-            .await
-            .expect("a connection");
+        stream.write_all(text.as_bytes()).await.expect("a connection");
     }
 
     /// The errors before the answer to a ping, when all earlier commands are processed.
@@ -105,11 +96,7 @@ impl RawNats {
 
 /// Starts TLS on a connection with the files in a URL. The server announces TLS in plain text.
 async fn start_tls(mut stream: TcpStream, files: &str) -> TlsStream<TcpStream> {
-    while within("the server's first line", stream.read_u8())
-        .await
-        .expect("a byte")
-        != b'\n'
-    {}
+    while within("the server's first line", stream.read_u8()).await.expect("a byte") != b'\n' {}
     let file = |name: &str| {
         let mut named = files.split('&').filter_map(|one| one.split_once('='));
         let found = named.find(|(key, _)| *key == name);
@@ -122,13 +109,9 @@ async fn start_tls(mut stream: TcpStream, files: &str) -> TlsStream<TcpStream> {
     let key = PrivateKeyDer::from_pem_file(file("key")).expect("a key");
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(provider);
-    let builder = builder
-        .with_safe_default_protocol_versions()
-        .expect("versions");
+    let builder = builder.with_safe_default_protocol_versions().expect("versions");
     let builder = builder.with_root_certificates(roots);
-    let config = builder
-        .with_client_auth_cert(vec![own], key)
-        .expect("a certificate");
+    let config = builder.with_client_auth_cert(vec![own], key).expect("a certificate");
     let name = ServerName::try_from("localhost").expect("a name");
     let opening = TlsConnector::from(Arc::new(config)).connect(name, stream);
     within("a connection of TLS", opening).await.expect("TLS")

@@ -45,13 +45,8 @@ pub struct Servers {
 impl Servers {
     /// Starts the servers and waits until they are ready.
     pub async fn start(postgres: PostgresChoice, nats: NatsChoice) -> Self {
-        let (nats, (postgres, database_url)) =
-            tokio::join!(start_nats(nats), start_postgres(postgres));
-        Self {
-            nats,
-            postgres,
-            database_url,
-        }
+        let (nats, (postgres, database_url)) = tokio::join!(start_nats(nats), start_postgres(postgres));
+        Self { nats, postgres, database_url }
     }
 
     /// The first nats-server.
@@ -93,9 +88,7 @@ impl Servers {
     /// # Panics
     /// When the test uses [`PostgresChoice::Shared`].
     pub fn postgres_mut(&mut self) -> &mut PostgresServer {
-        self.postgres
-            .as_mut()
-            .expect("a Postgres of the test's own")
+        self.postgres.as_mut().expect("a Postgres of the test's own")
     }
 }
 
@@ -105,10 +98,7 @@ impl Servers {
 /// When the server has no such port.
 pub async fn nats_page(server: &NatsServer, path: &str) -> Option<Value> {
     let url = server.monitor_url();
-    let addr = url
-        .trim_start_matches("http://")
-        .parse()
-        .expect("an address");
+    let addr = url.trim_start_matches("http://").parse().expect("an address");
     let answer = timeout(PAGE_TIMEOUT, admin::get(addr, path)).await.ok()?;
     serde_json::from_str(&answer.ok()?.body).ok()
 }
@@ -119,9 +109,7 @@ async fn start_nats(choice: NatsChoice) -> Vec<NatsServer> {
             vec![devstack::test::nats_with(|config| config.extra = lines).await]
         }
         NatsChoice::These(configs) => {
-            let starting = configs
-                .into_iter()
-                .map(|config| NatsServer::start(config, &devstack::quiet));
+            let starting = configs.into_iter().map(|config| NatsServer::start(config, &devstack::quiet));
             try_join_all(starting).await.expect("nats-servers")
         }
     }

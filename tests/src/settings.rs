@@ -20,10 +20,7 @@ use crate::servers::Servers;
 const RECORD_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// All tests call from one address.
-const ADDRESS_RATE: RateLimit = RateLimit {
-    per_second: 1_000_000,
-    burst: 1_000_000,
-};
+const ADDRESS_RATE: RateLimit = RateLimit { per_second: 1_000_000, burst: 1_000_000 };
 
 /// A role of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

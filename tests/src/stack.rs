@@ -26,47 +26,31 @@ impl Setup {
     /// Roles as tasks of the test; a database in the shared Postgres.
     #[must_use]
     pub fn tasks() -> Self {
-        Self {
-            placement: Placement::Tasks,
-            postgres: PostgresChoice::Shared,
-            nats: NatsChoice::One(String::new()),
-        }
+        Self { placement: Placement::Tasks, postgres: PostgresChoice::Shared, nats: NatsChoice::One(String::new()) }
     }
 
     /// Roles as processes of the binary; a database in the shared Postgres.
     #[must_use]
     pub fn processes(program: Program) -> Self {
-        Self {
-            placement: Placement::Processes(program),
-            ..Self::tasks()
-        }
+        Self { placement: Placement::Processes(program), ..Self::tasks() }
     }
 
     /// With a Postgres of the test, to kill and freeze.
     #[must_use]
     pub fn with_own_postgres(self) -> Self {
-        Self {
-            postgres: PostgresChoice::Own,
-            ..self
-        }
+        Self { postgres: PostgresChoice::Own, ..self }
     }
 
     /// With further configuration lines of the nats-server.
     #[must_use]
     pub fn with_nats_lines(self, lines: &str) -> Self {
-        Self {
-            nats: NatsChoice::One(lines.to_owned()),
-            ..self
-        }
+        Self { nats: NatsChoice::One(lines.to_owned()), ..self }
     }
 
     /// With nats-servers of these configurations instead of a temporary one. The caller removes their folders.
     #[must_use]
     pub fn with_nats(self, servers: Vec<NatsConfig>) -> Self {
-        Self {
-            nats: NatsChoice::These(servers),
-            ..self
-        }
+        Self { nats: NatsChoice::These(servers), ..self }
     }
 
     /// Starts the servers without roles.
@@ -141,9 +125,7 @@ impl Stack {
 
     /// The operator's token.
     pub async fn token(&self) -> &str {
-        let made = self
-            .bootstrap
-            .get_or_init(|| operator::bootstrap(self.writer.settings.writer.record.clone()));
+        let made = self.bootstrap.get_or_init(|| operator::bootstrap(self.writer.settings.writer.record.clone()));
         made.await
     }
 

@@ -34,11 +34,7 @@ pub async fn before(postgres: SocketAddr, own: &Identity) -> SocketAddr {
 }
 
 /// Clients that do not request TLS are rejected.
-async fn pass(
-    mut client: TcpStream,
-    acceptor: TlsAcceptor,
-    postgres: SocketAddr,
-) -> io::Result<()> {
+async fn pass(mut client: TcpStream, acceptor: TlsAcceptor, postgres: SocketAddr) -> io::Result<()> {
     let mut asked = [0; SSL_REQUEST.len()];
     client.read_exact(&mut asked).await?;
     if asked != SSL_REQUEST {
@@ -47,9 +43,7 @@ async fn pass(
     client.write_all(b"S").await?;
     let mut client = acceptor.accept(client).await?;
     let mut server = TcpStream::connect(postgres).await?;
-    copy_bidirectional(&mut client, &mut server)
-        .await
-        .map(|_| ())
+    copy_bidirectional(&mut client, &mut server).await.map(|_| ())
 }
 
 fn acceptor(own: &Identity) -> TlsAcceptor {
@@ -58,9 +52,7 @@ fn acceptor(own: &Identity) -> TlsAcceptor {
     let key = PrivateKeyDer::from_pem_file(&own.key).expect("a key");
     let provider = Arc::new(ring::default_provider());
     let builder = ServerConfig::builder_with_provider(provider);
-    let builder = builder
-        .with_safe_default_protocol_versions()
-        .expect("versions");
+    let builder = builder.with_safe_default_protocol_versions().expect("versions");
     let config = builder.with_no_client_auth().with_single_cert(chain, key);
     TlsAcceptor::from(Arc::new(config.expect("a configuration")))
 }

@@ -42,11 +42,7 @@ struct Conversation {
 
 impl Inserts {
     /// Connects and creates the tables, with `per_worker` conversations for each of `workers`.
-    pub(crate) async fn prepare(
-        url: &str,
-        workers: usize,
-        per_worker: usize,
-    ) -> anyhow::Result<Self> {
+    pub(crate) async fn prepare(url: &str, workers: usize, per_worker: usize) -> anyhow::Result<Self> {
         let open = || async {
             let connection = PgConnection::connect(url).await;
             let mut connection = connection.context("Postgres cannot be reached")?;
@@ -64,11 +60,7 @@ impl Inserts {
     }
 
     /// Commits; each worker has its own conversations.
-    pub(crate) async fn commit(
-        &self,
-        closed: ClosedLoop,
-        committed: Committed,
-    ) -> anyhow::Result<Measure> {
+    pub(crate) async fn commit(&self, closed: ClosedLoop, committed: Committed) -> anyhow::Result<Measure> {
         let shared = (self.clone(), Arc::new(committed));
         closed
             .measure(shared, |(inserts, committed), call| async move {
@@ -92,9 +84,7 @@ impl Inserts {
         let ids: Vec<&str> = self.conversations.iter().map(|c| c.id.as_str()).collect();
         let connection = self.connections.first().context("no connection")?;
         let mut connection = connection.lock().await;
-        connection
-            .execute(include_str!("make_append_tables.sql"))
-            .await?;
+        connection.execute(include_str!("make_append_tables.sql")).await?;
         sqlx::query("INSERT INTO hansard_bench.conversation SELECT 0, unnest($1::text[])")
             .bind(ids)
             .execute(&mut *connection)
@@ -104,10 +94,7 @@ impl Inserts {
 }
 
 fn conversation(number: usize) -> Conversation {
-    Conversation {
-        id: format!("bench-{number}"),
-        version: AtomicI64::new(0),
-    }
+    Conversation { id: format!("bench-{number}"), version: AtomicI64::new(0) }
 }
 
 async fn commit_one(
@@ -125,10 +112,7 @@ async fn commit_one(
         .execute(connection)
         .await?;
     let inserted = i64::try_from(done.rows_affected())?;
-    anyhow::ensure!(
-        inserted == committed.events,
-        "a version is not the expected one"
-    );
+    anyhow::ensure!(inserted == committed.events, "a version is not the expected one");
     let next = version + committed.events;
     conversation.version.store(next, Ordering::Relaxed);
     Ok(())

@@ -42,11 +42,7 @@ impl Baselines {
     }
 
     /// Commits to Postgres alone, for `workers` with `per_worker` conversations each.
-    pub(crate) async fn inserts(
-        &self,
-        workers: usize,
-        per_worker: usize,
-    ) -> anyhow::Result<Inserts> {
+    pub(crate) async fn inserts(&self, workers: usize, per_worker: usize) -> anyhow::Result<Inserts> {
         Inserts::prepare(&self.database_url, workers, per_worker).await
     }
 }

@@ -24,20 +24,13 @@ pub(crate) struct Publisher {
 }
 
 impl Publisher {
-    pub(crate) async fn connect(
-        url: &str,
-        partitions: u16,
-        connections: usize,
-    ) -> anyhow::Result<Self> {
+    pub(crate) async fn connect(url: &str, partitions: u16, connections: usize) -> anyhow::Result<Self> {
         let open = || async {
             let client = async_nats::connect(url).await;
             anyhow::Ok(jetstream::new(client.context("NATS cannot be reached")?))
         };
         let contexts = try_join_all((0..connections.max(1)).map(|_| open())).await?;
-        Ok(Self {
-            contexts: contexts.into(),
-            partitions,
-        })
+        Ok(Self { contexts: contexts.into(), partitions })
     }
 
     /// Creates a stream with the configuration of each partition's stream; replaces streams of earlier runs.
@@ -87,9 +80,8 @@ impl Publisher {
         payload: Bytes,
     ) -> anyhow::Result<Measure> {
         let subjects_per_worker = subjects_per_worker.max(1);
-        let subjects: Arc<[Subject]> = (0..closed.in_flight * subjects_per_worker)
-            .map(|number| subject(number, self.partitions))
-            .collect();
+        let subjects: Arc<[Subject]> =
+            (0..closed.in_flight * subjects_per_worker).map(|number| subject(number, self.partitions)).collect();
         let shared = (Arc::clone(&self.contexts), subjects, payload);
         closed
             .measure(shared, move |(nats, subjects, payload), call| async move {
@@ -109,10 +101,7 @@ struct Subject {
 
 fn subject(number: usize, partitions: u16) -> Subject {
     let partition = number % usize::from(partitions.max(1));
-    Subject {
-        name: format!("{SUBJECT}.{partition}.bench.{}", Uuid::now_v7().simple()),
-        last: AtomicU64::new(0),
-    }
+    Subject { name: format!("{SUBJECT}.{partition}.bench.{}", Uuid::now_v7().simple()), last: AtomicU64::new(0) }
 }
 
 async fn publish_one(context: &Context, subject: &Subject, payload: Bytes) -> anyhow::Result<()> {

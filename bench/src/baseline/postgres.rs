@@ -42,40 +42,28 @@ impl Rows {
     /// Connects with one connection per reader.
     pub(crate) async fn connect(url: &str, readers: usize) -> anyhow::Result<Self> {
         let connections = u32::try_from(readers + CONNECTIONS_BESIDES)?;
-        let pool = PgPoolOptions::new()
-            .max_connections(connections)
-            .min_connections(connections);
+        let pool = PgPoolOptions::new().max_connections(connections).min_connections(connections);
         let pool = pool.connect(url).await;
-        Ok(Self {
-            pool: pool.context("Postgres cannot be reached")?,
-        })
+        Ok(Self { pool: pool.context("Postgres cannot be reached")? })
     }
 
     /// The partition and sequence of each checkpoint.
     pub(crate) async fn checkpoints(&self) -> anyhow::Result<Vec<(u16, u64)>> {
         let sql = "SELECT partition, sequence FROM conversations_v1.checkpoint";
         let rows: Vec<(i32, i64)> = sqlx::query_as(sql).fetch_all(&self.pool).await?;
-        let checkpoint = |(partition, sequence)| {
-            anyhow::Ok((u16::try_from(partition)?, u64::try_from(sequence)?))
-        };
+        let checkpoint = |(partition, sequence)| anyhow::Ok((u16::try_from(partition)?, u64::try_from(sequence)?));
         rows.into_iter().map(checkpoint).collect()
     }
 
     pub(crate) async fn tenant_of(&self, conversation: &str) -> anyhow::Result<String> {
         let sql = "SELECT tenant_id FROM conversations_v1.conversation WHERE conversation_id = $1";
-        Ok(sqlx::query_scalar(sql)
-            .bind(conversation)
-            .fetch_one(&self.pool)
-            .await?)
+        Ok(sqlx::query_scalar(sql).bind(conversation).fetch_one(&self.pool).await?)
     }
 
     /// The newest event of a conversation, encoded.
     pub(crate) async fn newest_event(&self, conversation: &str) -> anyhow::Result<Vec<u8>> {
         let sql = "SELECT body FROM conversations_v1.event WHERE conversation_id = $1 ORDER BY version DESC LIMIT 1";
-        Ok(sqlx::query_scalar(sql)
-            .bind(conversation)
-            .fetch_one(&self.pool)
-            .await?)
+        Ok(sqlx::query_scalar(sql).bind(conversation).fetch_one(&self.pool).await?)
     }
 
     /// Selects the rows of contexts, conversation by conversation.
@@ -96,11 +84,7 @@ impl Rows {
 
     /// Writes real rows again for about `duration` into tables with the same columns and indexes, through one connection,
     /// [`ROWS_PER_INSERT`] events at a time. The rate counts events; the latency is that of one write.
-    pub(crate) async fn write(
-        &self,
-        duration: Duration,
-        written: WriteKind,
-    ) -> anyhow::Result<Measure> {
+    pub(crate) async fn write(&self, duration: Duration, written: WriteKind) -> anyhow::Result<Measure> {
         let mut connection = self.pool.acquire().await?;
         connection.execute(include_str!("make_table.sql")).await?;
         let columns = Columns::read(&mut connection, ROWS_MAX).await?;
@@ -117,13 +101,8 @@ impl Rows {
             }
             connection.execute("TRUNCATE hansard_bench.event").await?;
         }
-        connection
-            .execute("DROP SCHEMA hansard_bench CASCADE")
-            .await?;
-        Ok(Measure {
-            per_second: real(u64::try_from(rows)?) / spent.as_secs_f64(),
-            latency: latencies.summary(),
-        })
+        connection.execute("DROP SCHEMA hansard_bench CASCADE").await?;
+        Ok(Measure { per_second: real(u64::try_from(rows)?) / spent.as_secs_f64(), latency: latencies.summary() })
     }
 }
 
@@ -145,13 +124,8 @@ async fn select_one(pool: &PgPool, tenant: &str, range: &VersionRange) -> anyhow
     let sql = "SELECT version, recorded_at, recorded_nanos, commit_id, body FROM conversations_v1.event \
                WHERE tenant_id = $1 AND conversation_id = $2 AND version BETWEEN $3 AND $4 \
                ORDER BY version DESC";
-    let rows = sqlx::query(sql)
-        .bind(tenant)
-        .bind(&range.conversation)
-        .bind(range.from)
-        .bind(range.to)
-        .fetch_all(pool)
-        .await?;
+    let rows =
+        sqlx::query(sql).bind(tenant).bind(&range.conversation).bind(range.from).bind(range.to).fetch_all(pool).await?;
     for row in &rows {
         let body: &[u8] = row.try_get(4)?;
         anyhow::ensure!(!body.is_empty(), "an event without a body");

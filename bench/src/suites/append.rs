@@ -34,10 +34,7 @@ const COMMITS_BEFORE: usize = 10;
 trait Transport: Clone + Send + Sync + 'static {
     fn open(service: &Service, window: usize) -> Self;
 
-    fn append(
-        &self,
-        request: AppendEventsRequest,
-    ) -> impl Future<Output = Result<(), Failure>> + Send;
+    fn append(&self, request: AppendEventsRequest) -> impl Future<Output = Result<(), Failure>> + Send;
 }
 
 impl Transport for Writer {
@@ -74,8 +71,7 @@ pub(super) async fn unary(plan: &Plan, target: &Target) -> anyhow::Result<Vec<Co
 }
 
 async fn unary_of(plan: &Plan, target: &Target, in_flight: usize) -> anyhow::Result<Comparison> {
-    let load =
-        Load::<Writer>::prepare(&format!("unary-{in_flight}"), plan, in_flight, target).await?;
+    let load = Load::<Writer>::prepare(&format!("unary-{in_flight}"), plan, in_flight, target).await?;
     let inserts = match &target.baselines {
         Some(baselines) => Some(baselines.inserts(in_flight, load.per_worker).await?),
         None => None,
@@ -99,10 +95,7 @@ pub(super) async fn stream_alone(plan: &Plan, target: &Target) -> anyhow::Result
     Ok(load.await?.measure().await?.per_second)
 }
 
-async fn measure<D: Transport>(
-    load: &Load<'_, D>,
-    inserts: Option<&Inserts>,
-) -> anyhow::Result<Comparison> {
+async fn measure<D: Transport>(load: &Load<'_, D>, inserts: Option<&Inserts>) -> anyhow::Result<Comparison> {
     let mut catching_up = Duration::ZERO;
     let mut cpu = CpuTotals::default();
     let rounds = match &load.target.baselines {
@@ -161,19 +154,13 @@ fn verdicts(rounds: &[Round], catching_up: Duration) -> Vec<Verdict> {
     let Some(ratio) = median_ratio(rounds, |measure| measure.per_second) else {
         return Vec::new();
     };
-    let of_inserts = rounds
-        .iter()
-        .filter_map(|round| Some(round.system.per_second / round.beside?.per_second));
+    let of_inserts = rounds.iter().filter_map(|round| Some(round.system.per_second / round.beside?.per_second));
     let of_inserts = median(of_inserts.collect());
     let behind_ms = catching_up.as_secs_f64() * 1_000.0;
     let verdicts = [
         Some(Verdict::of("throughput / raw publishes", ratio, THROUGHPUT)),
         of_inserts.map(|ratio| Verdict::of("throughput / Postgres", ratio, OF_INSERTS)),
-        Some(Verdict::of(
-            "catch-up of the rows, ms",
-            behind_ms,
-            KEEPS_UP_MS,
-        )),
+        Some(Verdict::of("catch-up of the rows, ms", behind_ms, KEEPS_UP_MS)),
     ];
     verdicts.into_iter().flatten().collect()
 }
@@ -188,12 +175,7 @@ struct Load<'a, D> {
 }
 
 impl<'a, D: Transport> Load<'a, D> {
-    async fn prepare(
-        name: &str,
-        plan: &'a Plan,
-        in_flight: usize,
-        target: &'a Target,
-    ) -> anyhow::Result<Self> {
+    async fn prepare(name: &str, plan: &'a Plan, in_flight: usize, target: &'a Target) -> anyhow::Result<Self> {
         let per_worker = plan.conversations.div_ceil(in_flight);
         let fill = Fill {
             name,
@@ -203,10 +185,7 @@ impl<'a, D: Transport> Load<'a, D> {
             event_bytes: plan.event_bytes,
         };
         let conversations = setup::conversations(target, fill).await?;
-        let transports = target
-            .writers
-            .iter()
-            .map(|writer| D::open(writer, in_flight));
+        let transports = target.writers.iter().map(|writer| D::open(writer, in_flight));
         Ok(Self {
             target,
             plan,

@@ -25,10 +25,7 @@ pub(super) struct BackEnd {
 
 impl BackEnd {
     /// A back end of the bench's agent, with a new key.
-    pub(super) async fn of_gateway(
-        target: &Target,
-        gateway: &ExtraGateway,
-    ) -> anyhow::Result<Self> {
+    pub(super) async fn of_gateway(target: &Target, gateway: &ExtraGateway) -> anyhow::Result<Self> {
         let request = CreateServiceTokenRequest {
             display_name: "bench".to_owned(),
             scopes: vec![Scope::Append.into(), Scope::Read.into()],
@@ -44,12 +41,7 @@ impl BackEnd {
     /// A back end of another server.
     pub(super) fn of_server(url: String, key: String, agent: String) -> anyhow::Result<Self> {
         let policy = Policy::new(&EgressConfig::loopback());
-        Ok(Self {
-            client: EgressClient::new(policy, CONNECT_TIMEOUT)?,
-            url,
-            key,
-            agent,
-        })
+        Ok(Self { client: EgressClient::new(policy, CONNECT_TIMEOUT)?, url, key, agent })
     }
 
     pub(super) fn request(&self, method: Method, path: &str) -> Result<RequestBuilder, Refusal> {

@@ -77,11 +77,7 @@ async fn chat(back_end: &BackEnd, completions: usize) -> anyhow::Result<Measure>
     Ok(latencies.measure_serial())
 }
 
-fn completion(
-    back_end: &BackEnd,
-    chat: &str,
-    messages: &[Value],
-) -> Result<RequestBuilder, Refusal> {
+fn completion(back_end: &BackEnd, chat: &str, messages: &[Value]) -> Result<RequestBuilder, Refusal> {
     let body = json!({"model": back_end.agent, "messages": messages, "stream": true});
     let request = back_end.request(Method::POST, PATH)?;
     Ok(request.header("x-hansard-conversation", chat).json(&body))

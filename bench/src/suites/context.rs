@@ -99,11 +99,7 @@ fn ranges(conversations: &[String]) -> anyhow::Result<Arc<[VersionRange]>> {
     // Version 1 is the creation.
     let to = i64::try_from(CONVERSATION_MESSAGES)? + 1;
     let from = to - i64::try_from(MESSAGES)? + 1;
-    let range = |conversation: &String| VersionRange {
-        conversation: conversation.clone(),
-        from,
-        to,
-    };
+    let range = |conversation: &String| VersionRange { conversation: conversation.clone(), from, to };
     Ok(conversations.iter().map(range).collect())
 }
 
@@ -117,24 +113,21 @@ pub(super) async fn contexts(
     let shared = (target.gateway.reader(), target.agent.clone(), conversations);
     let messages_max = u32::try_from(messages)?;
     closed
-        .measure(
-            shared,
-            move |(mut reader, agent_id, ids), call| async move {
-                let index = call.worker + call.count * closed.in_flight;
-                let request = AssembleContextRequest {
-                    target: Some(ReadTarget {
-                        agent_id,
-                        conversation_id: pick(&ids, index)?.clone(),
-                        ..ReadTarget::default()
-                    }),
-                    messages_max,
-                    ..AssembleContextRequest::default()
-                };
-                let answer = reader.assemble_context(request).await?.into_inner();
-                let count = answer.messages.len();
-                anyhow::ensure!(count == messages, "a context of another size");
-                Ok(())
-            },
-        )
+        .measure(shared, move |(mut reader, agent_id, ids), call| async move {
+            let index = call.worker + call.count * closed.in_flight;
+            let request = AssembleContextRequest {
+                target: Some(ReadTarget {
+                    agent_id,
+                    conversation_id: pick(&ids, index)?.clone(),
+                    ..ReadTarget::default()
+                }),
+                messages_max,
+                ..AssembleContextRequest::default()
+            };
+            let answer = reader.assemble_context(request).await?.into_inner();
+            let count = answer.messages.len();
+            anyhow::ensure!(count == messages, "a context of another size");
+            Ok(())
+        })
         .await
 }

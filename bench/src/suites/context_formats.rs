@@ -73,19 +73,9 @@ async fn served(plan: &Plan, target: &Target) -> anyhow::Result<Vec<Comparison>>
     target.caught_up().await?;
     let mut rounds: Vec<Vec<Round>> = vec![Vec::new(); FORMATS.len()];
     for _ in 0..plan.rounds {
-        let stored = contexts(
-            target,
-            plan.closed_loop(plan.readers()),
-            MESSAGES,
-            Arc::clone(&conversations),
-        )
-        .await?;
+        let stored = contexts(target, plan.closed_loop(plan.readers()), MESSAGES, Arc::clone(&conversations)).await?;
         for ((_, format), rounds) in FORMATS.into_iter().zip(&mut rounds) {
-            let query = ContextQuery {
-                format,
-                policy: "{}",
-                messages_max: 0,
-            };
+            let query = ContextQuery { format, policy: "{}", messages_max: 0 };
             let system = in_format(plan, target, query, Arc::clone(&conversations)).await?;
             rounds.push(Round::of(Some(stored), system));
         }

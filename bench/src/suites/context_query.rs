@@ -32,12 +32,7 @@ pub(super) struct Assembled {
 
 impl ContextQuery {
     /// The request for a conversation at a version; 0: the latest.
-    pub(super) fn request(
-        self,
-        agent: &str,
-        conversation: &str,
-        version: u64,
-    ) -> AssembleContextRequest {
+    pub(super) fn request(self, agent: &str, conversation: &str, version: u64) -> AssembleContextRequest {
         AssembleContextRequest {
             target: Some(ReadTarget {
                 agent_id: agent.to_owned(),
@@ -54,15 +49,8 @@ impl ContextQuery {
 }
 
 /// Sends a request for a context. A reply without a body or receipt is an error.
-pub(super) async fn assemble(
-    reader: &mut Reader,
-    request: AssembleContextRequest,
-) -> anyhow::Result<Assembled> {
-    let AssembleContextResponse { body, receipt, .. } =
-        reader.assemble_context(request).await?.into_inner();
+pub(super) async fn assemble(reader: &mut Reader, request: AssembleContextRequest) -> anyhow::Result<Assembled> {
+    let AssembleContextResponse { body, receipt, .. } = reader.assemble_context(request).await?.into_inner();
     anyhow::ensure!(!body.is_empty(), "a context without a body");
-    Ok(Assembled {
-        body,
-        receipt: receipt.context("a context without a receipt")?,
-    })
+    Ok(Assembled { body, receipt: receipt.context("a context without a receipt")? })
 }

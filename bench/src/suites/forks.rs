@@ -45,10 +45,7 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
     let rounds = alternate(plan.rounds, || read(&unforked), || read(&forks)).await?;
     Ok(Comparison {
         title: format!("contexts of forks of depth {DEPTH}"),
-        load: format!(
-            "contexts of {MESSAGES} messages, {} readers",
-            plan.readers()
-        ),
+        load: format!("contexts of {MESSAGES} messages, {} readers", plan.readers()),
         unit: "contexts",
         base: "no fork",
         system: "fork",

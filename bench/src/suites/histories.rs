@@ -45,11 +45,7 @@ pub(super) async fn generated(
 /// Imports the longest conversations of the chitchat data set.
 pub(super) async fn dataset(target: &Target, conversations: usize) -> anyhow::Result<Vec<History>> {
     let path = devstack::dataset::chitchat(&devstack::quiet).await?;
-    let mut entries = source::read(Source {
-        path: Some(path),
-        format: Format::Chitchat,
-        limit: None,
-    });
+    let mut entries = source::read(Source { path: Some(path), format: Format::Chitchat, limit: None });
     let mut dialogues = Vec::new();
     while let Some(entry) = entries.recv().await {
         dialogues.extend(entry?.dialogue.ok());
@@ -76,10 +72,7 @@ fn placed(facts: &[Fact]) -> Vec<SourceEvent> {
 }
 
 async fn import(target: &Target, dialogues: Vec<Dialogue>) -> anyhow::Result<Vec<History>> {
-    let destination = Destination {
-        agent: target.agent.clone(),
-        dataset: format!("bench-{}", target.run),
-    };
+    let destination = Destination { agent: target.agent.clone(), dataset: format!("bench-{}", target.run) };
     let writer = target.writer()?;
     let stream = AppendStream::to(writer, IN_FLIGHT);
     let mut histories = Vec::with_capacity(dialogues.len());
@@ -93,10 +86,7 @@ async fn import(target: &Target, dialogues: Vec<Dialogue>) -> anyhow::Result<Vec
         for command in plan.commands {
             retrying(|| stream.send(command.clone())).await?;
         }
-        histories.push(History {
-            conversation: plan.conversation_id,
-            facts,
-        });
+        histories.push(History { conversation: plan.conversation_id, facts });
     }
     Ok(histories)
 }

@@ -44,20 +44,10 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Vec<
 }
 
 /// The ids of two new conversations with messages: for events and for items.
-async fn conversations(
-    target: &Target,
-    name: &'static str,
-    messages: usize,
-) -> anyhow::Result<(String, String)> {
+async fn conversations(target: &Target, name: &'static str, messages: usize) -> anyhow::Result<(String, String)> {
     let ids = setup::conversations(
         target,
-        Fill {
-            name,
-            conversations: 2,
-            messages,
-            per_commit: setup::IMPORT,
-            event_bytes: MESSAGE_BYTES,
-        },
+        Fill { name, conversations: 2, messages, per_commit: setup::IMPORT, event_bytes: MESSAGE_BYTES },
     );
     match ids.await?.as_ref() {
         [events, items] => Ok((events.clone(), items.clone())),
@@ -100,11 +90,7 @@ async fn lists(plan: &Plan, target: &Target, back_end: &BackEnd) -> anyhow::Resu
     target.caught_up().await?;
     let path = format!("/conversations/{items}/items?limit={PAGE}");
     let request = ListEventsRequest {
-        target: Some(ReadTarget {
-            agent_id: target.agent.clone(),
-            conversation_id: events,
-            ..ReadTarget::default()
-        }),
+        target: Some(ReadTarget { agent_id: target.agent.clone(), conversation_id: events, ..ReadTarget::default() }),
         direction: Direction::Backward.into(),
         kinds: vec![EventKind::MessageAppended.into()],
         page_size: PAGE,
@@ -137,26 +123,14 @@ fn comparison(unit: &'static str, load: String, rounds: Vec<Round>) -> Compariso
     }
 }
 
-async fn call(
-    back_end: &BackEnd,
-    method: Method,
-    path: &str,
-    body: Option<&Value>,
-) -> anyhow::Result<()> {
+async fn call(back_end: &BackEnd, method: Method, path: &str, body: Option<&Value>) -> anyhow::Result<()> {
     let mut request = back_end.request(method, path)?;
     if let Some(body) = body {
         request = request.json(body);
     }
     let answer = request.send().await?;
-    anyhow::ensure!(
-        answer.status() == StatusCode::OK,
-        "status {}",
-        answer.status()
-    );
+    anyhow::ensure!(answer.status() == StatusCode::OK, "status {}", answer.status());
     let list: Value = answer.json().await?;
-    anyhow::ensure!(
-        list.get("data").is_some_and(Value::is_array),
-        "an answer without items"
-    );
+    anyhow::ensure!(list.get("data").is_some_and(Value::is_array), "an answer without items");
     Ok(())
 }

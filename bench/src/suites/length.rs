@@ -61,11 +61,7 @@ fn comparison(title: &str, load: String, unit: &'static str, rounds: Vec<Round>)
     }
 }
 
-async fn appends(
-    plan: &Plan,
-    target: &Target,
-    conversations: Arc<[String]>,
-) -> anyhow::Result<Measure> {
+async fn appends(plan: &Plan, target: &Target, conversations: Arc<[String]>) -> anyhow::Result<Measure> {
     let closed = plan.closed_loop(APPENDS_IN_FLIGHT);
     let messages = setup::messages(1, plan.event_bytes);
     let template = Arc::new(setup::append(target, "", messages));

@@ -20,21 +20,15 @@ const PAGE: u32 = 50;
 const SHORT: usize = 100;
 
 pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comparison> {
-    let fill = |name, conversations| Fill {
-        name,
-        conversations,
-        messages: 0,
-        per_commit: setup::IMPORT,
-        event_bytes: 0,
-    };
+    let fill =
+        |name, conversations| Fill { name, conversations, messages: 0, per_commit: setup::IMPORT, event_bytes: 0 };
     setup::conversations(target, fill("few", SHORT)).await?;
     setup::conversations(target, fill("many", plan.list_conversations)).await?;
     target.caught_up().await?;
     let first: Arc<[ListConversationsRequest]> = Arc::from([page(target, "few")]);
     let all: Arc<[ListConversationsRequest]> = walk(target, page(target, "many")).await?.into();
     let pages = all.len();
-    let read =
-        |requests: &Arc<[ListConversationsRequest]>| lists(plan, target, Arc::clone(requests));
+    let read = |requests: &Arc<[ListConversationsRequest]>| lists(plan, target, Arc::clone(requests));
     let rounds = alternate(plan.rounds, || read(&first), || read(&all)).await?;
     Ok(Comparison {
         title: "pages of a long list".to_owned(),
@@ -63,10 +57,7 @@ fn page(target: &Target, name: &str) -> ListConversationsRequest {
 }
 
 /// The requests of all full pages, in order.
-async fn walk(
-    target: &Target,
-    first: ListConversationsRequest,
-) -> anyhow::Result<Vec<ListConversationsRequest>> {
+async fn walk(target: &Target, first: ListConversationsRequest) -> anyhow::Result<Vec<ListConversationsRequest>> {
     let mut reader = target.gateway.reader();
     let (mut pages, mut next) = (Vec::new(), first);
     loop {
@@ -82,11 +73,7 @@ async fn walk(
     }
 }
 
-async fn lists(
-    plan: &Plan,
-    target: &Target,
-    requests: Arc<[ListConversationsRequest]>,
-) -> anyhow::Result<Measure> {
+async fn lists(plan: &Plan, target: &Target, requests: Arc<[ListConversationsRequest]>) -> anyhow::Result<Measure> {
     let closed = plan.closed_loop(plan.readers());
     let shared = (target.gateway.reader(), requests);
     closed

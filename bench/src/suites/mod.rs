@@ -41,12 +41,7 @@ pub(super) fn title(suite: Suite) -> &'static str {
     }
 }
 
-pub(super) async fn run(
-    suite: Suite,
-    plan: &Plan,
-    target: &Target,
-    report: &mut Report,
-) -> anyhow::Result<()> {
+pub(super) async fn run(suite: Suite, plan: &Plan, target: &Target, report: &mut Report) -> anyhow::Result<()> {
     let comparisons = match suite {
         Suite::Append => append::unary(plan, target).await?,
         Suite::Stream => vec![append::stream(plan, target).await?],

@@ -25,18 +25,10 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Vec<
     script.args(["measure", "--json", "--database-url"]);
     script.arg(&servers.database_url);
     script.args(["--seconds", &plan.duration.as_secs().to_string()]);
-    let Addresses {
-        writer_url,
-        gateway_url,
-        token,
-        agent,
-        ..
-    } = addresses;
+    let Addresses { writer_url, gateway_url, token, agent, .. } = addresses;
     script.env("HANSARD_WRITER_URL", writer_url);
     script.env("HANSARD_GATEWAY_URL", gateway_url);
-    script
-        .env("HANSARD_TOKEN", token)
-        .env("HANSARD_AGENT", agent);
+    script.env("HANSARD_TOKEN", token).env("HANSARD_AGENT", agent);
     let figures = run(&mut script).await?;
     serde_json::from_slice(&figures).context("the figures of the peers cannot be decoded")
 }

@@ -29,13 +29,8 @@ const CACHED_FORMATS: [&str; 2] = ["OpenAI chat", "Anthropic"];
 /// The longest conversations of a data set of real people.
 const REAL_CONVERSATIONS: usize = 60;
 /// 400 turns of an assistant with tools.
-const TRACE: Shape = Shape {
-    questions: 200,
-    calls: 1..=3,
-    message_bytes: 40..=400,
-    input_bytes: 20..=120,
-    result_bytes: 50..=3_000,
-};
+const TRACE: Shape =
+    Shape { questions: 200, calls: 1..=3, message_bytes: 40..=400, input_bytes: 20..=120, result_bytes: 50..=3_000 };
 
 /// A policy and the threshold of its hit rate.
 struct Case {
@@ -45,21 +40,15 @@ struct Case {
 }
 
 const fn case(name: &'static str, policy: &'static str, served: Option<Threshold>) -> Case {
-    Case {
-        name,
-        policy,
-        served,
-    }
+    Case { name, policy, served }
 }
 
 const TOKENS_1K: &str = r#"{"budget":{"context_tokens_max":1024,"reserved_tokens":0}}"#;
 const TOKENS_8K: &str = r#"{"budget":{"context_tokens_max":8192,"reserved_tokens":0}}"#;
 const TOKENS_16K: &str = r#"{"budget":{"context_tokens_max":16000,"reserved_tokens":0}}"#;
 const TOKENS_32K: &str = r#"{"budget":{"context_tokens_max":32000,"reserved_tokens":0}}"#;
-const CLEARED_16K: &str =
-    r#"{"budget":{"context_tokens_max":16000,"reserved_tokens":0},"clear":{}}"#;
-const CLEARED_64K: &str =
-    r#"{"budget":{"context_tokens_max":64000,"reserved_tokens":0},"clear":{}}"#;
+const CLEARED_16K: &str = r#"{"budget":{"context_tokens_max":16000,"reserved_tokens":0},"clear":{}}"#;
+const CLEARED_64K: &str = r#"{"budget":{"context_tokens_max":64000,"reserved_tokens":0},"clear":{}}"#;
 
 /// Budgets of few turns have no threshold: the new part alone is almost 5% of each context.
 const TRACE_CASES: [Case; 5] = [
@@ -83,11 +72,7 @@ pub(super) async fn measure(target: &Target) -> anyhow::Result<Vec<Comparison>> 
     let mut comparisons = Vec::new();
     let is_cached = |(name, _): &(&str, _)| CACHED_FORMATS.contains(name);
     for (name, format) in FORMATS.into_iter().filter(is_cached) {
-        let window = ContextQuery {
-            format,
-            policy: "{}",
-            messages_max: WINDOW_MESSAGES,
-        };
+        let window = ContextQuery { format, policy: "{}", messages_max: WINDOW_MESSAGES };
         let title = format!("prefixes of a trace with tools, {name}");
         comparisons.append(&mut compare(target, &title, &trace, window, &TRACE_CASES).await?);
         let title = format!("prefixes of real conversations, {name}");
@@ -107,11 +92,7 @@ async fn compare(
     let window = pass(target, histories, last_messages).await?;
     let mut comparisons = Vec::with_capacity(cases.len());
     for case in cases {
-        let query = ContextQuery {
-            policy: case.policy,
-            messages_max: 0,
-            ..last_messages
-        };
+        let query = ContextQuery { policy: case.policy, messages_max: 0, ..last_messages };
         let budgeted = pass(target, histories, query).await?;
         comparisons.push(Comparison {
             title: format!("{title}, {}", case.name),
@@ -125,10 +106,7 @@ async fn compare(
             system: "budgeted context",
             rounds: vec![Round::of(Some(window.measure), budgeted.measure)],
             verdicts: verdicts(case, &window, &budgeted),
-            notes: vec![
-                note("last 20 messages", window.share),
-                note("budgeted context", budgeted.share),
-            ],
+            notes: vec![note("last 20 messages", window.share), note("budgeted context", budgeted.share)],
             ..Comparison::default()
         });
     }
@@ -180,10 +158,7 @@ async fn pass(target: &Target, histories: &[History], query: ContextQuery) -> an
         }
         share.join(successive.share);
     }
-    Ok(Pass {
-        measure: latencies.measure_serial(),
-        share,
-    })
+    Ok(Pass { measure: latencies.measure_serial(), share })
 }
 
 /// The versions at which a model is called: after a new message or result, before the assistant's next event.

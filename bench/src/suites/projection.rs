@@ -66,10 +66,7 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 const GROWTH_TIMEOUT: Duration = Duration::from_mins(2);
 
 pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Vec<Comparison>> {
-    Ok(vec![
-        measure_one(plan, target, DENSE).await?,
-        measure_one(plan, target, SPARSE).await?,
-    ])
+    Ok(vec![measure_one(plan, target, DENSE).await?, measure_one(plan, target, SPARSE).await?])
 }
 
 async fn measure_one(plan: &Plan, target: &Target, shape: Shape) -> anyhow::Result<Comparison> {
@@ -83,19 +80,11 @@ async fn measure_one(plan: &Plan, target: &Target, shape: Shape) -> anyhow::Resu
     };
     let conversations = setup::conversations(target, fill).await?;
     caught_up(baselines).await?;
-    let backlog = Backlog {
-        plan,
-        target,
-        baselines,
-        shape,
-        conversations,
-    };
+    let backlog = Backlog { plan, target, baselines, shape, conversations };
     let rounds = backlog.rounds().await?;
     let ratio = median_ratio(&rounds, |measure| measure.per_second);
     let of_base = ratio.map(|ratio| Verdict::of(OF_BASE, ratio, THROUGHPUT));
-    let of_beside = rounds
-        .iter()
-        .filter_map(|round| Some(round.system.per_second / round.beside?.per_second));
+    let of_beside = rounds.iter().filter_map(|round| Some(round.system.per_second / round.beside?.per_second));
     let ratio = median(of_beside.collect());
     let note = ratio.map(|ratio| format!("events per second / insert of events: {ratio:.2}"));
     Ok(Comparison {
@@ -164,10 +153,7 @@ impl Backlog<'_> {
         }
         let took = caught_up_to(baselines, &ends).await?;
         let events = commits * u64::try_from(self.shape.events_per_commit)?;
-        Ok(Measure {
-            per_second: real(events) / took.as_secs_f64(),
-            latency: Latency::default(),
-        })
+        Ok(Measure { per_second: real(events) / took.as_secs_f64(), latency: Latency::default() })
     }
 
     /// Appends until the backlog has the planned size.

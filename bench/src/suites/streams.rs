@@ -71,10 +71,7 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
 /// Configures the agent with the bench's model and open identity, and creates an API key.
 async fn create_key(target: &Target) -> anyhow::Result<String> {
     configure_agent(target).await?;
-    let request = CreateApiKeyRequest {
-        agent_id: target.agent.clone(),
-        ..CreateApiKeyRequest::default()
-    };
+    let request = CreateApiKeyRequest { agent_id: target.agent.clone(), ..CreateApiKeyRequest::default() };
     let mut registrar = target.writer()?.registry();
     let created = registrar.create_api_key(request).await?.into_inner();
     Ok(created.secret)
@@ -82,11 +79,7 @@ async fn create_key(target: &Target) -> anyhow::Result<String> {
 
 /// Configures the agent with the bench's model and open identity.
 pub(super) async fn configure_agent(target: &Target) -> anyhow::Result<()> {
-    let model = ModelSettings {
-        server: SERVER.to_owned(),
-        model: SERVER.to_owned(),
-        ..ModelSettings::default()
-    };
+    let model = ModelSettings { server: SERVER.to_owned(), model: SERVER.to_owned(), ..ModelSettings::default() };
     let request = SetAgentSettingsRequest {
         agent_id: target.agent.clone(),
         settings: Some(AgentSettings {
@@ -103,9 +96,9 @@ pub(super) async fn configure_agent(target: &Target) -> anyhow::Result<()> {
 
 /// The bench is a single address that exceeds the default limits.
 pub(super) fn settings(model: &ModelServer) -> Vec<String> {
-    let limits = ["key", "address"].into_iter().flat_map(|whose| {
-        ["per_second", "burst"].map(|what| format!("http.limits.{whose}.{what}=1000000"))
-    });
+    let limits = ["key", "address"]
+        .into_iter()
+        .flat_map(|whose| ["per_second", "burst"].map(|what| format!("http.limits.{whose}.{what}=1000000")));
     let server = [
         format!("models.{SERVER}.kind=openai_chat"),
         format!("models.{SERVER}.base_url={}", model.url()),
@@ -121,12 +114,7 @@ async fn alternate_sides(
     gateway: &mut ExtraGateway,
 ) -> anyhow::Result<(Vec<Round>, Option<(Resident, Resident)>)> {
     frontend.wait_until_ready(gateway).await?;
-    streamed(
-        frontend.message_requests(1).await?,
-        Dialect::UiMessages,
-        whole,
-    )
-    .await?;
+    streamed(frontend.message_requests(1).await?, Dialect::UiMessages, whole).await?;
     let before = gateway.process.resident();
     let url = format!("{}{PATH}", model.url());
     let direct = async || {
@@ -143,11 +131,7 @@ async fn alternate_sides(
 }
 
 /// Sends all requests at once and reads all streams; the latency is that of the first text.
-async fn streamed(
-    requests: Vec<RequestBuilder>,
-    dialect: Dialect,
-    whole: &str,
-) -> anyhow::Result<Measure> {
+async fn streamed(requests: Vec<RequestBuilder>, dialect: Dialect, whole: &str) -> anyhow::Result<Measure> {
     let start = Instant::now();
     let mut streams = JoinSet::new();
     for request in requests {
@@ -167,10 +151,7 @@ impl Frontend {
     async fn message_requests(&self, chats: usize) -> anyhow::Result<Vec<RequestBuilder>> {
         let create = |_| async {
             let session = uuid::Uuid::now_v7().to_string();
-            let created = self
-                .post("/api/chats", &session, &json!({}))?
-                .send()
-                .await?;
+            let created = self.post("/api/chats", &session, &json!({}))?.send().await?;
             let created: Value = created.error_for_status()?.json().await?;
             let id = created.get("id").and_then(Value::as_str);
             let path = format!("/api/chats/{}/messages", id.context("a chat without id")?);
@@ -184,17 +165,9 @@ impl Frontend {
         Ok(self.request(Method::POST, path, session)?.json(body))
     }
 
-    fn request(
-        &self,
-        method: Method,
-        path: &str,
-        session: &str,
-    ) -> Result<RequestBuilder, Refusal> {
+    fn request(&self, method: Method, path: &str, session: &str) -> Result<RequestBuilder, Refusal> {
         let url = format!("{}{path}", self.url);
-        let request = self
-            .client
-            .request(method, &url)?
-            .header("x-api-key", &self.key);
+        let request = self.client.request(method, &url)?.header("x-api-key", &self.key);
         Ok(request.header("x-session-id", session))
     }
 

@@ -100,11 +100,7 @@ fn prose(random: &mut StdRng, bytes: &RangeInclusive<usize>) -> String {
             text.push(' ');
         }
         let mut words = WORDS.split(' ');
-        text.push_str(
-            words
-                .nth(random.random_range(0..WORD_COUNT))
-                .unwrap_or_default(),
-        );
+        text.push_str(words.nth(random.random_range(0..WORD_COUNT)).unwrap_or_default());
     }
     text
 }
@@ -125,9 +121,7 @@ mod tests {
         let created = facts(&shape).unwrap();
         assert_eq!(created, facts(&shape).unwrap());
         let calls = created.iter();
-        let calls = calls
-            .filter(|fact| matches!(fact, Fact::ToolCalled(_)))
-            .count();
+        let calls = calls.filter(|fact| matches!(fact, Fact::ToolCalled(_))).count();
         assert!((40..=120).contains(&calls), "{calls}");
         assert_eq!(created.len(), 2 * shape.questions + 2 * calls);
         for fact in &created {

@@ -17,10 +17,7 @@ pub(crate) const EMPTIED: &str = ".emptied";
 ///
 /// # Errors
 /// [`ArchiveError::Unreachable`]: the first missing object.
-pub async fn check_objects(
-    catalogue: &[ArchiveEntry],
-    moved_to: Option<&StoreUrl>,
-) -> Result<usize, ArchiveError> {
+pub async fn check_objects(catalogue: &[ArchiveEntry], moved_to: Option<&StoreUrl>) -> Result<usize, ArchiveError> {
     let s3 = S3Settings::of_environment();
     let mut found = 0;
     for entry in catalogue {
@@ -54,11 +51,7 @@ async fn is_emptied(object: &Object) -> Result<bool, ArchiveError> {
 }
 
 /// All objects of a segment, of any generation; `object` is one of their names.
-async fn list_segment(
-    store: &Store,
-    segment: Uuid,
-    object: &str,
-) -> Result<Vec<String>, StoreError> {
+async fn list_segment(store: &Store, segment: Uuid, object: &str) -> Result<Vec<String>, StoreError> {
     let (folder, _) = object.rsplit_once('/').unwrap_or_default();
     let prefix = format!("{folder}/{segment}.");
     let mut names = store.list(folder).await?;
@@ -123,10 +116,7 @@ impl Archive {
         segment: CataloguedSegment,
         sealed: ArchivedSegment,
     ) -> Result<(), ArchiveError> {
-        let entry = ArchiveEntry {
-            sealed: Some(sealed),
-            ..segment.catalogued.entry
-        };
+        let entry = ArchiveEntry { sealed: Some(sealed), ..segment.catalogued.entry };
         let revision = Some(segment.catalogued.revision);
         self.record.put_archive_entry(&entry, revision).await?;
         Ok(())

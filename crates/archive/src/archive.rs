@@ -79,19 +79,13 @@ impl Archive {
     /// The same archive with all objects in another store; `None`: in the stores that the catalogue names.
     #[must_use]
     pub fn moved_to(self, url: Option<StoreUrl>) -> Self {
-        Self {
-            moved_to: url,
-            ..self
-        }
+        Self { moved_to: url, ..self }
     }
 
     /// The same archive with other settings of S3.
     #[must_use]
     pub fn with_s3(self, settings: S3Settings) -> Self {
-        Self {
-            s3: settings,
-            ..self
-        }
+        Self { s3: settings, ..self }
     }
 
     /// The record of the archive.
@@ -104,10 +98,7 @@ impl Archive {
     ///
     /// # Errors
     /// [`ArchiveError::Catalogue`].
-    pub async fn segments(
-        &self,
-        partition: Option<Partition>,
-    ) -> Result<Vec<CataloguedSegment>, ArchiveError> {
+    pub async fn segments(&self, partition: Option<Partition>) -> Result<Vec<CataloguedSegment>, ArchiveError> {
         let entries = self.record.archive_entries(partition).await?;
         let segments = entries.into_iter().filter_map(CataloguedSegment::of);
         Ok(segments.collect())
@@ -117,11 +108,7 @@ impl Archive {
     ///
     /// # Errors
     /// [`ArchiveError`].
-    pub async fn read(
-        &self,
-        partition: Partition,
-        after: Sequence,
-    ) -> Result<Reader, ArchiveError> {
+    pub async fn read(&self, partition: Partition, after: Sequence) -> Result<Reader, ArchiveError> {
         let mut objects = Vec::new();
         for segment in self.segments(Some(partition)).await? {
             if segment.sealed.last_sequence > after.0 {
@@ -148,10 +135,7 @@ impl Archive {
     ///
     /// # Errors
     /// [`ArchiveError`].
-    pub async fn load(
-        &self,
-        segment: &CataloguedSegment,
-    ) -> Result<(Index, Vec<ArchivedMessage>), ArchiveError> {
+    pub async fn load(&self, segment: &CataloguedSegment) -> Result<(Index, Vec<ArchivedMessage>), ArchiveError> {
         self.object(segment)?.all().await
     }
 

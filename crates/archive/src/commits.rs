@@ -21,19 +21,10 @@ impl Archive {
     ///
     /// # Errors
     /// [`ArchiveError`].
-    pub async fn commits(
-        &self,
-        key: &ConversationKey,
-        after: Sequence,
-    ) -> Result<Commits, ArchiveError> {
+    pub async fn commits(&self, key: &ConversationKey, after: Sequence) -> Result<Commits, ArchiveError> {
         let partition = self.partition_of(key).await?;
         let reader = self.read(partition, after).await?.only(key.clone());
-        Ok(Commits {
-            archive: self.clone(),
-            key: key.clone(),
-            archived: Some(reader),
-            after: Some(after),
-        })
+        Ok(Commits { archive: self.clone(), key: key.clone(), archived: Some(reader), after: Some(after) })
     }
 }
 
@@ -42,10 +33,7 @@ impl Commits {
     ///
     /// # Errors
     /// [`ArchiveError`].
-    pub async fn next(
-        &mut self,
-        bounds: TailBounds,
-    ) -> Result<Option<Vec<StoredMessage>>, ArchiveError> {
+    pub async fn next(&mut self, bounds: TailBounds) -> Result<Option<Vec<StoredMessage>>, ArchiveError> {
         if let Some(reader) = &mut self.archived {
             let (mut page, mut bytes) = (Vec::new(), 0_usize);
             while page.len() < bounds.commits_max.max(1) && bytes < bounds.bytes_max.max(1) {

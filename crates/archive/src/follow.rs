@@ -28,8 +28,8 @@ pub enum FollowError {
 impl From<ArchiveError> for FollowError {
     /// An unavailable record stays an error of the record.
     fn from(error: ArchiveError) -> Self {
-        if let ArchiveError::Record(unavailable)
-        | ArchiveError::Catalogue(CatalogueError::Unavailable(unavailable)) = error
+        if let ArchiveError::Record(unavailable) | ArchiveError::Catalogue(CatalogueError::Unavailable(unavailable)) =
+            error
         {
             return Self::Record(unavailable);
         }
@@ -66,18 +66,12 @@ impl Archive {
     ///
     /// # Errors
     /// [`ArchiveError::Record`] or [`ArchiveError::Catalogue`].
-    pub async fn next_after(
-        &self,
-        partition: Partition,
-        after: Sequence,
-    ) -> Result<Option<Sequence>, ArchiveError> {
+    pub async fn next_after(&self, partition: Partition, after: Sequence) -> Result<Option<Sequence>, ArchiveError> {
         if let Some(next) = self.record.next_after(partition, after).await? {
             return Ok(Some(next.sequence));
         }
         let segments = self.segments(Some(partition)).await?;
-        let ends = segments
-            .iter()
-            .map(|one| Sequence(one.sealed.last_sequence));
+        let ends = segments.iter().map(|one| Sequence(one.sealed.last_sequence));
         Ok(ends.filter(|end| *end > after).min())
     }
 
@@ -152,11 +146,7 @@ impl Following {
     }
 
     /// Returns the earlier of two messages and keeps the other, unless both are the same.
-    fn earlier(
-        &mut self,
-        archived: ArchivedMessage,
-        recorded: Option<FollowedMessage>,
-    ) -> FollowedMessage {
+    fn earlier(&mut self, archived: ArchivedMessage, recorded: Option<FollowedMessage>) -> FollowedMessage {
         match recorded {
             Some(recorded) if recorded.message.position.sequence <= archived.sequence() => {
                 let is_same = recorded.message.position.sequence == archived.sequence();
@@ -178,10 +168,7 @@ impl Following {
     }
 
     async fn read_record(&mut self) -> Result<FollowedMessage, Unavailable> {
-        let ended = Unavailable {
-            what: "the stream of a partition ended",
-            retry_after_ms: 0,
-        };
+        let ended = Unavailable { what: "the stream of a partition ended", retry_after_ms: 0 };
         self.record.next().await.ok_or(ended)?
     }
 

@@ -56,11 +56,7 @@ impl LastCommit {
     /// An append that follows this commit.
     #[must_use]
     pub fn followed_by(&self, append: Append) -> Append {
-        Append {
-            expected: self.recorded,
-            hibernated_in: self.hibernated_in,
-            ..append
-        }
+        Append { expected: self.recorded, hibernated_in: self.hibernated_in, ..append }
     }
 }
 
@@ -69,10 +65,7 @@ impl Archive {
     ///
     /// # Errors
     /// [`Unavailable`]: the record does not answer, or a segment cannot be read, which is logged.
-    pub async fn last_commit(
-        &self,
-        key: &ConversationKey,
-    ) -> Result<Option<StoredMessage>, Unavailable> {
+    pub async fn last_commit(&self, key: &ConversationKey) -> Result<Option<StoredMessage>, Unavailable> {
         let last = self.last_from_leader(key).await?;
         Ok(last.map(|last| last.message))
     }
@@ -81,10 +74,7 @@ impl Archive {
     ///
     /// # Errors
     /// As [`Archive::last_commit`].
-    pub async fn last_from_leader(
-        &self,
-        key: &ConversationKey,
-    ) -> Result<Option<LastCommit>, Unavailable> {
+    pub async fn last_from_leader(&self, key: &ConversationKey) -> Result<Option<LastCommit>, Unavailable> {
         let recorded = self.record.last_from_leader(key).await?;
         self.later_of(key, recorded).await
     }
@@ -102,11 +92,7 @@ impl Archive {
         let sequence = recorded.as_ref().map(|last| last.position.sequence);
         let hibernated = self.hibernated(key, sequence.unwrap_or_default()).await?;
         let hibernated_in = hibernated.as_ref().map(|last| last.position.partition);
-        Ok(hibernated.or(recorded).map(|message| LastCommit {
-            message,
-            recorded: sequence,
-            hibernated_in,
-        }))
+        Ok(hibernated.or(recorded).map(|message| LastCommit { message, recorded: sequence, hibernated_in }))
     }
 
     /// The partition of a conversation; of one without commits, that of its first commit.
@@ -124,11 +110,7 @@ impl Archive {
     }
 
     /// The last commit of a conversation that is hibernated after a sequence; `None`: it is not.
-    async fn hibernated(
-        &self,
-        key: &ConversationKey,
-        after: Sequence,
-    ) -> Result<Option<StoredMessage>, Unavailable> {
+    async fn hibernated(&self, key: &ConversationKey, after: Sequence) -> Result<Option<StoredMessage>, Unavailable> {
         self.refresh();
         let recent = self.known.recent(CATALOGUE_AGE_MAX);
         if recent.is_some_and(|segments| segments.has_none_after(after)) {
@@ -155,10 +137,11 @@ impl Archive {
             let partitions = self.record.layout().candidates(key);
             match segments.find(key, &partitions, after).await {
                 // An erasure has replaced the object since.
-                Err(ArchiveError::Unreachable {
-                    source: StoreError::Missing { .. },
-                    ..
-                }) if searches < SEARCHES_MAX => self.known.expire(),
+                Err(ArchiveError::Unreachable { source: StoreError::Missing { .. }, .. })
+                    if searches < SEARCHES_MAX =>
+                {
+                    self.known.expire()
+                }
                 found => return found,
             }
             searches += 1;
@@ -200,18 +183,12 @@ impl Archive {
                 let before = before.map(|before| before.segments);
                 let mut listed = self.segments(None).await?;
                 listed.retain(|segment| segment.sealed.hibernated > 0);
-                let listed = listed
-                    .iter()
-                    .map(|segment| Ok((segment.partition(), self.object(segment)?)));
+                let listed = listed.iter().map(|segment| Ok((segment.partition(), self.object(segment)?)));
                 let listed: Result<Vec<_>, ArchiveError> = listed.collect();
                 Arc::new(Segments::of(listed?, &before.unwrap_or_default()))
             }
         };
-        self.known.set(Known {
-            revision,
-            read_at: Some(read_at),
-            segments: Arc::clone(&segments),
-        });
+        self.known.set(Known { revision, read_at: Some(read_at), segments: Arc::clone(&segments) });
         Ok(segments)
     }
 
@@ -240,15 +217,11 @@ impl Archive {
 }
 
 fn unavailable(error: &ArchiveError) -> Unavailable {
-    if let ArchiveError::Record(unavailable)
-    | ArchiveError::Catalogue(CatalogueError::Unavailable(unavailable)) = error
+    if let ArchiveError::Record(unavailable) | ArchiveError::Catalogue(CatalogueError::Unavailable(unavailable)) = error
     {
         return *unavailable;
     }
     let cause = std::error::Error::source(&error).map(ToString::to_string);
     tracing::error!(%error, cause, "a hibernated conversation cannot be looked up");
-    Unavailable {
-        what: "the archive cannot be read",
-        retry_after_ms: RETRY_AFTER_MS,
-    }
+    Unavailable { what: "the archive cannot be read", retry_after_ms: RETRY_AFTER_MS }
 }

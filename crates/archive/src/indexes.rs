@@ -38,9 +38,7 @@ fn entries(index: &Index) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use domain::{
-        ChainHash, ConversationId, ConversationKey, Partition, Sequence, TenantId, Version,
-    };
+    use domain::{ChainHash, ConversationId, ConversationKey, Partition, Sequence, TenantId, Version};
     use uuid::Uuid;
     use wire::token::RecordId;
 
@@ -64,11 +62,7 @@ mod tests {
             is_tombstone: false,
         };
         Arc::new(Index {
-            origin: Origin {
-                record: RecordId([0; 8]),
-                partition: Partition(0),
-                segment: Uuid::nil(),
-            },
+            origin: Origin { record: RecordId([0; 8]), partition: Partition(0), segment: Uuid::nil() },
             blocks: Vec::new(),
             conversations: vec![entry; conversations],
         })

@@ -107,25 +107,17 @@ impl Segments {
         let mut list: Vec<_> = listed
             .into_iter()
             .map(|(partition, object)| {
-                let is_known =
-                    |known: &&Arc<Segment>| known.object.sealed.object == object.sealed.object;
+                let is_known = |known: &&Arc<Segment>| known.object.sealed.object == object.sealed.object;
                 match before.list.iter().find(is_known) {
                     Some(known) => Arc::clone(known),
-                    None => Arc::new(Segment {
-                        partition,
-                        object,
-                        keys: OnceCell::new(),
-                    }),
+                    None => Arc::new(Segment { partition, object, keys: OnceCell::new() }),
                 }
             })
             .collect();
         list.sort_by_key(|one| std::cmp::Reverse(one.object.sealed.last_sequence));
         let held = list.iter().filter_map(|one| one.keys.get()?.as_ref());
         let keys = held.map(SegmentKeys::len).sum();
-        Self {
-            list,
-            keys: AtomicUsize::new(keys),
-        }
+        Self { list, keys: AtomicUsize::new(keys) }
     }
 
     /// Whether no conversation is hibernated after a sequence.
@@ -178,13 +170,7 @@ mod tests {
     #[test]
     fn keys_in_memory_are_bounded() {
         let segments = Segments::default();
-        for (keys, expected) in [
-            (KEYS_MAX - 1, true),
-            (2, false),
-            (1, true),
-            (1, false),
-            (0, true),
-        ] {
+        for (keys, expected) in [(KEYS_MAX - 1, true), (2, false), (1, true), (1, false), (0, true)] {
             assert_eq!(segments.admits(keys), expected, "{keys}");
         }
     }

@@ -35,21 +35,13 @@ struct OpenSegment {
 impl Reader {
     pub(crate) fn over(mut objects: Vec<Object>, after: Sequence) -> Self {
         objects.sort_by_key(|object| std::cmp::Reverse(object.sealed.first_sequence));
-        Self {
-            waiting: objects,
-            open: BTreeMap::new(),
-            after,
-            only: None,
-        }
+        Self { waiting: objects, open: BTreeMap::new(), after, only: None }
     }
 
     /// Restricts the reader to one conversation; skips segments and blocks without it.
     #[must_use]
     pub fn only(self, key: ConversationKey) -> Self {
-        Self {
-            only: Some(key),
-            ..self
-        }
+        Self { only: Some(key), ..self }
     }
 
     /// The next message; `None`: the end.
@@ -76,19 +68,13 @@ impl Reader {
     async fn open_due(&mut self) -> Result<(), ArchiveError> {
         loop {
             let next = self.open.first_key_value().map(|((next, _), _)| next.0);
-            let is_due =
-                |object: &mut Object| next.is_none_or(|next| object.sealed.first_sequence <= next);
+            let is_due = |object: &mut Object| next.is_none_or(|next| object.sealed.first_sequence <= next);
             let Some(object) = self.waiting.pop_if(is_due) else {
                 return Ok(());
             };
             let index = object.index().await?;
             let blocks = self.blocks_of(&index);
-            let opened = OpenSegment {
-                object,
-                index,
-                blocks,
-                messages: VecDeque::new(),
-            };
+            let opened = OpenSegment { object, index, blocks, messages: VecDeque::new() };
             self.reinsert(opened).await?;
         }
     }
@@ -101,9 +87,7 @@ impl Reader {
         let Some((first, last)) = range else {
             return VecDeque::new();
         };
-        let is_wanted = |block: &&BlockEntry| {
-            block.last > self.after && block.last >= first && block.first <= last
-        };
+        let is_wanted = |block: &&BlockEntry| block.last > self.after && block.last >= first && block.first <= last;
         index.blocks.iter().filter(is_wanted).cloned().collect()
     }
 
@@ -115,14 +99,12 @@ impl Reader {
             };
             let messages = opened.object.block(&opened.index, &block).await?;
             let is_wanted = |message: &ArchivedMessage| {
-                message.sequence() > self.after
-                    && self.only.as_ref().is_none_or(|key| *key == message.key)
+                message.sequence() > self.after && self.only.as_ref().is_none_or(|key| *key == message.key)
             };
             opened.messages = messages.into_iter().filter(is_wanted).collect();
         }
         if let Some(next) = opened.messages.front() {
-            self.open
-                .insert((next.sequence(), opened.object.segment), opened);
+            self.open.insert((next.sequence(), opened.object.segment), opened);
         }
         Ok(())
     }

@@ -9,8 +9,8 @@ use uuid::Uuid;
 
 use crate::indexes::Indexes;
 use crate::segment::{
-    ArchivedMessage, BlockEntry, CorruptSegment, FOOTER_BYTES, HEADER_BYTES, Index, decode,
-    decode_block, decode_footer, decode_index,
+    ArchivedMessage, BlockEntry, CorruptSegment, FOOTER_BYTES, HEADER_BYTES, Index, decode, decode_block,
+    decode_footer, decode_index,
 };
 use crate::{ArchiveError, Store, StoreError};
 
@@ -29,10 +29,7 @@ impl Object {
         Self {
             store,
             segment,
-            sealed: ArchivedSegment {
-                object,
-                ..ArchivedSegment::default()
-            },
+            sealed: ArchivedSegment { object, ..ArchivedSegment::default() },
             indexes: Indexes::default(),
         }
     }
@@ -72,11 +69,7 @@ impl Object {
         Ok((index, size))
     }
 
-    pub(crate) async fn block(
-        &self,
-        index: &Index,
-        block: &BlockEntry,
-    ) -> Result<Vec<ArchivedMessage>, ArchiveError> {
+    pub(crate) async fn block(&self, index: &Index, block: &BlockEntry) -> Result<Vec<ArchivedMessage>, ArchiveError> {
         let range = block.offset..block.offset.saturating_add(block.length);
         let bytes = self.reachable(self.store.read(&self.sealed.object, range).await)?;
         self.intact(decode_block(index, block, &bytes))
@@ -107,10 +100,7 @@ impl Object {
     }
 
     fn foreign(&self) -> ArchiveError {
-        ArchiveError::Foreign {
-            segment: self.segment,
-            object: self.sealed.object.clone(),
-        }
+        ArchiveError::Foreign { segment: self.segment, object: self.sealed.object.clone() }
     }
 
     fn reachable<T>(&self, outcome: Result<T, StoreError>) -> Result<T, ArchiveError> {

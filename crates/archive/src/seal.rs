@@ -9,8 +9,7 @@ use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use crate::segment::{
-    ArchivedMessage, Index, InvalidCommit, Origin, decode, encode, follows, needs_no_predecessor,
-    without_predecessor,
+    ArchivedMessage, Index, InvalidCommit, Origin, decode, encode, follows, needs_no_predecessor, without_predecessor,
 };
 use crate::{Archive, ArchiveError, CataloguedSegment, Store};
 
@@ -40,12 +39,7 @@ impl Archive {
             loose: vec![object],
         };
         let catalogued = self.record.put_archive_entry(&entry, None).await?;
-        Ok(Draft {
-            archive: self.clone(),
-            store: store.clone(),
-            catalogued,
-            hibernated: BTreeSet::new(),
-        })
+        Ok(Draft { archive: self.clone(), store: store.clone(), catalogued, hibernated: BTreeSet::new() })
     }
 
     /// A unique object name.
@@ -56,16 +50,9 @@ impl Archive {
     }
 
     /// The cause of a failed write: if the entry has changed since, another process removed the object.
-    pub(crate) async fn cause_of(
-        &self,
-        entry: &CataloguedEntry,
-        error: ArchiveError,
-    ) -> ArchiveError {
+    pub(crate) async fn cause_of(&self, entry: &CataloguedEntry, error: ArchiveError) -> ArchiveError {
         let is_current = self.record.is_archive_entry_current(entry).await;
-        let by_store = matches!(
-            error,
-            ArchiveError::Store(_) | ArchiveError::Unfaithful { .. }
-        );
+        let by_store = matches!(error, ArchiveError::Store(_) | ArchiveError::Unfaithful { .. });
         if by_store && matches!(is_current, Ok(false)) {
             let segment = entry.entry.segment;
             return CatalogueError::Superseded { segment }.into();
@@ -105,11 +92,7 @@ impl Archive {
     }
 
     /// Checks the first commit of each conversation among the messages to seal.
-    async fn check_predecessors(
-        &self,
-        partition: Partition,
-        messages: &[ArchivedMessage],
-    ) -> Result<(), ArchiveError> {
+    async fn check_predecessors(&self, partition: Partition, messages: &[ArchivedMessage]) -> Result<(), ArchiveError> {
         let (mut seen, mut segments) = (BTreeSet::new(), None);
         for message in messages {
             if !seen.insert(&message.key) || needs_no_predecessor(message).map_err(unsealable)? {
@@ -127,11 +110,7 @@ impl Archive {
     }
 
     pub(crate) fn origin(&self, entry: &ArchiveEntry) -> Origin {
-        Origin {
-            record: self.record.id(),
-            partition: Partition(entry.partition),
-            segment: entry.segment,
-        }
+        Origin { record: self.record.id(), partition: Partition(entry.partition), segment: entry.segment }
     }
 }
 
@@ -155,11 +134,7 @@ impl Draft {
     /// # Errors
     /// [`ArchiveError`]: nothing is sealed. The written object is removed again; if that fails, it is loose, and the next
     /// [`Archive::tidy`] removes it.
-    pub async fn seal(
-        self,
-        messages: &[ArchivedMessage],
-        made_at: &str,
-    ) -> Result<CataloguedSegment, ArchiveError> {
+    pub async fn seal(self, messages: &[ArchivedMessage], made_at: &str) -> Result<CataloguedSegment, ArchiveError> {
         let entry = &self.catalogued.entry;
         // An erasure since the read of the messages changed the entry: do not write them.
         let record = &self.archive.record;
@@ -191,11 +166,7 @@ impl Draft {
             made_at: made_at.to_owned(),
             ..write(&self.store, origin, object, messages, &self.hibernated).await?
         };
-        let entry = ArchiveEntry {
-            sealed: Some(sealed.clone()),
-            loose: Vec::new(),
-            ..entry.clone()
-        };
+        let entry = ArchiveEntry { sealed: Some(sealed.clone()), loose: Vec::new(), ..entry.clone() };
         let record = &self.archive.record;
         let catalogued = record.put_archive_entry(&entry, Some(*revision)).await?;
         Ok(CataloguedSegment { catalogued, sealed })
@@ -216,11 +187,7 @@ fn unsealable(invalid: InvalidCommit) -> ArchiveError {
 }
 
 /// Removes an unsealed object, whose content may be erased by now; returns the error.
-pub(crate) async fn remove_unsealed(
-    store: &Store,
-    object: &str,
-    error: ArchiveError,
-) -> ArchiveError {
+pub(crate) async fn remove_unsealed(store: &Store, object: &str, error: ArchiveError) -> ArchiveError {
     // If the record did not answer, the object may be sealed anyway.
     use CatalogueError::Unavailable;
     if !matches!(error, ArchiveError::Catalogue(Unavailable(_))) {
@@ -242,8 +209,7 @@ pub(crate) async fn write(
     let bytes = Bytes::from(bytes);
     store.put(object, bytes.clone()).await?;
     let read = store.read_all(object).await?;
-    let is_equal = read == bytes
-        && decode(&read).is_ok_and(|decoded| decoded.0 == index && decoded.1 == messages);
+    let is_equal = read == bytes && decode(&read).is_ok_and(|decoded| decoded.0 == index && decoded.1 == messages);
     if !is_equal {
         let object = object.to_owned();
         return Err(ArchiveError::Unfaithful { object });

@@ -108,12 +108,7 @@ impl Store {
             }
             Location::Bucket { bucket, prefix } => {
                 let (objects, leftovers) = open_bucket(url, bucket, settings)?;
-                Ok(Self {
-                    url: url.clone(),
-                    objects,
-                    leftovers,
-                    prefix: Path::from(prefix.as_str()),
-                })
+                Ok(Self { url: url.clone(), objects, leftovers, prefix: Path::from(prefix.as_str()) })
             }
         }
     }
@@ -187,8 +182,7 @@ impl Store {
     /// [`StoreError`].
     pub async fn read_all(&self, object: &str) -> Result<Bytes, StoreError> {
         let read = async { self.objects.get(&self.path(object)).await?.bytes().await };
-        read.await
-            .map_err(|error| self.failure("read", object, error))
+        read.await.map_err(|error| self.failure("read", object, error))
     }
 
     /// Removes an object and what interrupted writes of it left; succeeds if there is none.
@@ -230,18 +224,12 @@ impl Store {
     }
 
     fn path(&self, object: &str) -> Path {
-        self.prefix
-            .parts()
-            .chain(Path::from(object).parts())
-            .collect()
+        self.prefix.parts().chain(Path::from(object).parts()).collect()
     }
 
     fn failure(&self, what: &'static str, object: &str, error: object_store::Error) -> StoreError {
         if matches!(error, object_store::Error::NotFound { .. }) {
-            return StoreError::Missing {
-                store: self.url.to_string(),
-                object: object.to_owned(),
-            };
+            return StoreError::Missing { store: self.url.to_string(), object: object.to_owned() };
         }
         failed(&self.url, what, object, error)
     }
@@ -253,12 +241,7 @@ fn failed(
     object: &str,
     source: impl std::error::Error + Send + Sync + 'static,
 ) -> StoreError {
-    StoreError::Failed {
-        store: url.to_string(),
-        what,
-        object: object.to_owned(),
-        source: Box::new(source),
-    }
+    StoreError::Failed { store: url.to_string(), what, object: object.to_owned(), source: Box::new(source) }
 }
 
 #[cfg(not(feature = "s3"))]

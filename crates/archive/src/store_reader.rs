@@ -28,10 +28,7 @@ pub async fn read_store(store: &Store, key: &ConversationKey) -> Result<Reader, 
         if index.conversation(key).is_none() {
             continue;
         }
-        let sealed = ArchivedSegment {
-            object: object.sealed.object,
-            ..describe_index(&index, size_bytes)
-        };
+        let sealed = ArchivedSegment { object: object.sealed.object, ..describe_index(&index, size_bytes) };
         objects.push(Object { sealed, ..object });
     }
     Ok(Reader::over(objects, domain::Sequence(0)).only(key.clone()))

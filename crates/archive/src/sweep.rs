@@ -32,10 +32,7 @@ impl Archive {
     ///
     /// # Errors
     /// [`ArchiveError`]: call again until it succeeds; each step is idempotent.
-    pub async fn sweep(
-        &self,
-        keys: &BTreeSet<ConversationKey>,
-    ) -> Result<SweepResult, ArchiveError> {
+    pub async fn sweep(&self, keys: &BTreeSet<ConversationKey>) -> Result<SweepResult, ArchiveError> {
         let mut swept = SweepResult::default();
         for partition in self.partitions_of(keys).await? {
             self.withdraw(partition).await?;
@@ -65,9 +62,7 @@ impl Archive {
         let mut erased = BTreeSet::new();
         for (partition, segments) in by_partition {
             let recorded = self.recorded(partition, &segments).await?;
-            let reads = stream::iter(recorded)
-                .map(|key| self.erased(key))
-                .buffer_unordered(READS_IN_FLIGHT);
+            let reads = stream::iter(recorded).map(|key| self.erased(key)).buffer_unordered(READS_IN_FLIGHT);
             let found: Vec<Option<ConversationKey>> = reads.try_collect().await?;
             erased.extend(found.into_iter().flatten());
         }
@@ -101,10 +96,7 @@ impl Archive {
     ///
     /// # Errors
     /// [`ArchiveError`].
-    pub async fn count_archived_commits(
-        &self,
-        keys: &BTreeSet<ConversationKey>,
-    ) -> Result<u64, ArchiveError> {
+    pub async fn count_archived_commits(&self, keys: &BTreeSet<ConversationKey>) -> Result<u64, ArchiveError> {
         let mut commits = 0_u64;
         for partition in self.partitions_of(keys).await? {
             for segment in self.segments(Some(partition)).await? {
@@ -116,10 +108,7 @@ impl Archive {
         Ok(commits)
     }
 
-    async fn partitions_of(
-        &self,
-        keys: &BTreeSet<ConversationKey>,
-    ) -> Result<BTreeSet<Partition>, Unavailable> {
+    async fn partitions_of(&self, keys: &BTreeSet<ConversationKey>) -> Result<BTreeSet<Partition>, Unavailable> {
         let mut partitions = BTreeSet::new();
         for key in keys {
             partitions.insert(self.record.partition_of(key).await?);
@@ -135,10 +124,7 @@ impl Archive {
             let object = Object::unknown(store, entry.segment, name.clone());
             match object.unchecked_index().await {
                 Ok((index, _)) => left.extend(index.content().map(|one| one.key.clone())),
-                Err(ArchiveError::Unreachable {
-                    source: StoreError::Missing { .. },
-                    ..
-                }) => {}
+                Err(ArchiveError::Unreachable { source: StoreError::Missing { .. }, .. }) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -215,24 +201,13 @@ impl Archive {
         if messages.is_empty() {
             let marker = emptied(entry.segment, &former);
             store.put(&marker, Bytes::new()).await?;
-            let empty = ArchiveEntry {
-                sealed: None,
-                loose: loose(&former),
-                ..entry
-            };
+            let empty = ArchiveEntry { sealed: None, loose: loose(&former), ..entry };
             return Ok(record.put_archive_entry(&empty, Some(revision)).await?);
         }
         let object = self.new_object(Partition(entry.partition), entry.segment);
-        let writing = ArchiveEntry {
-            loose: loose(&object),
-            store: store.url().to_string(),
-            ..entry.clone()
-        };
+        let writing = ArchiveEntry { loose: loose(&object), store: store.url().to_string(), ..entry.clone() };
         let entry_before = record.put_archive_entry(&writing, Some(revision)).await?;
-        match self
-            .switch(store, entry_before.clone(), &object, messages, hibernated)
-            .await
-        {
+        match self.switch(store, entry_before.clone(), &object, messages, hibernated).await {
             Ok(switched) => Ok(switched),
             Err(error) => {
                 let error = remove_unsealed(store, &object, error).await;
@@ -250,20 +225,13 @@ impl Archive {
         messages: &[ArchivedMessage],
         hibernated: &BTreeSet<ConversationKey>,
     ) -> Result<CataloguedEntry, ArchiveError> {
-        let CataloguedEntry {
-            mut entry,
-            revision,
-        } = entry_before;
+        let CataloguedEntry { mut entry, revision } = entry_before;
         let origin = self.origin(&entry);
         let written = write(store, origin, object, messages, hibernated).await?;
         entry.loose.retain(|loose| loose != object);
         if let Some(former) = entry.sealed.take() {
             entry.loose.push(former.object);
-            entry.sealed = Some(ArchivedSegment {
-                made_at: former.made_at,
-                is_trimmed: former.is_trimmed,
-                ..written
-            });
+            entry.sealed = Some(ArchivedSegment { made_at: former.made_at, is_trimmed: former.is_trimmed, ..written });
         }
         let put = self.record.put_archive_entry(&entry, Some(revision));
         Ok(put.await?)

@@ -56,10 +56,7 @@ impl Archive {
     }
 
     /// Changes the entry first, so that no process seals an object that is removed here; then removes the objects.
-    async fn withdraw_entry(
-        &self,
-        catalogued: CataloguedEntry,
-    ) -> Result<CataloguedEntry, ArchiveError> {
+    async fn withdraw_entry(&self, catalogued: CataloguedEntry) -> Result<CataloguedEntry, ArchiveError> {
         let CataloguedEntry { entry, revision } = catalogued;
         let store = self.store_of(&entry)?;
         let withdrawn = self.record.put_archive_entry(&entry, Some(revision));

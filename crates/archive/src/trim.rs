@@ -68,21 +68,14 @@ impl Archive {
         let object = self.object(&segment)?;
         let index = object.index().await?;
         let sealed = sequences(&object, &index).await?;
-        let trim = Trim {
-            archive: self,
-            last_commits,
-            removal,
-        };
+        let trim = Trim { archive: self, last_commits, removal };
         let each = stream::iter(&index.conversations)
             .map(|range| trim.one(range, sealed.get(&range.key).map_or(&[][..], Vec::as_slice)))
             .buffer_unordered(conversations_in_flight(removal));
         let sum = async |sum: TrimResult, one: TrimResult| Ok(sum.and(one));
         let trimmed = each.try_fold(TrimResult::default(), sum).await?;
         if trimmed.kept.is_empty() && trimmed.unsealed.is_empty() && trimmed.waiting == 0 {
-            let sealed = ArchivedSegment {
-                is_trimmed: true,
-                ..segment.sealed.clone()
-            };
+            let sealed = ArchivedSegment { is_trimmed: true, ..segment.sealed.clone() };
             self.replace_sealed(segment, sealed).await?;
         }
         Ok(trimmed)
@@ -98,11 +91,7 @@ struct Trim<'a> {
 
 impl Trim<'_> {
     /// Removes the commits of a conversation.
-    async fn one(
-        &self,
-        range: &ConversationEntry,
-        sequences: &[Sequence],
-    ) -> Result<TrimResult, ArchiveError> {
+    async fn one(&self, range: &ConversationEntry, sequences: &[Sequence]) -> Result<TrimResult, ArchiveError> {
         let ConversationEntry { key, last, .. } = range;
         let mut trimmed = TrimResult::default();
         if range.is_hibernated && self.last_commits == LastCommits::Keep && sequences == [*last] {
@@ -136,18 +125,12 @@ impl Trim<'_> {
 
     /// Removes the commits of a conversation that has no later one, the last commit last: without it, an older one would be the
     /// conversation's last commit in the record. An append meanwhile stays, because only sealed sequences are removed.
-    async fn hibernate(
-        &self,
-        range: &ConversationEntry,
-        sequences: &[Sequence],
-    ) -> Result<TrimResult, ArchiveError> {
+    async fn hibernate(&self, range: &ConversationEntry, sequences: &[Sequence]) -> Result<TrimResult, ArchiveError> {
         let ConversationEntry { key, last, .. } = range;
         let record = self.archive.record();
         let before = sequences.strip_suffix(&[*last]).unwrap_or_default();
-        let mut trimmed = TrimResult {
-            commits: record.trim(key, before, self.removal).await?,
-            ..TrimResult::default()
-        };
+        let mut trimmed =
+            TrimResult { commits: record.trim(key, before, self.removal).await?, ..TrimResult::default() };
         if record.first_sequence(key).await? != Some(*last) {
             trimmed.unsealed.push(key.clone());
             return Ok(trimmed);
@@ -178,10 +161,7 @@ fn conversations_in_flight(removal: Removal) -> usize {
 }
 
 /// The sequences of a segment by conversation, in order.
-async fn sequences(
-    object: &Object,
-    index: &Index,
-) -> Result<BTreeMap<ConversationKey, Vec<Sequence>>, ArchiveError> {
+async fn sequences(object: &Object, index: &Index) -> Result<BTreeMap<ConversationKey, Vec<Sequence>>, ArchiveError> {
     let mut sequences: BTreeMap<ConversationKey, Vec<Sequence>> = BTreeMap::new();
     for block in &index.blocks {
         for message in object.block(index, block).await? {

@@ -47,9 +47,7 @@ impl Archive {
         let stores = entries.iter();
         // Other commands report an unreachable store.
         let stores = stores.filter_map(|one| self.store_of(&one.entry).ok());
-        Ok(stores
-            .map(|store| (store.url().to_string(), store))
-            .collect())
+        Ok(stores.map(|store| (store.url().to_string(), store)).collect())
     }
 
     /// The objects that the catalogue names, by the URLs of their stores.

@@ -13,9 +13,7 @@ use bytes::Bytes;
 use conversations::{conversation, key, keys};
 use devstack::NatsServer;
 use domain::{Partition, Sequence};
-use event_log::{
-    ArchiveEntry, ArchivedSegment, CatalogueError, Record, RecordConfig, Removal, TailBounds,
-};
+use event_log::{ArchiveEntry, ArchivedSegment, CatalogueError, Record, RecordConfig, Removal, TailBounds};
 use futures::future::join_all;
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
@@ -34,19 +32,11 @@ struct TestArchive {
 impl TestArchive {
     async fn start() -> Self {
         let server = devstack::test::nats().await;
-        let config = RecordConfig {
-            partitions: 1,
-            ..RecordConfig::new(server.url())
-        };
+        let config = RecordConfig { partitions: 1, ..RecordConfig::new(server.url()) };
         let record = Record::create(config).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
         let url = StoreUrl::parse(&format!("file://{}", folder.path().display())).unwrap();
-        Self {
-            archive: Archive::of(&record),
-            store: Store::create(&url).unwrap(),
-            folder,
-            server,
-        }
+        Self { archive: Archive::of(&record), store: Store::create(&url).unwrap(), folder, server }
     }
 
     /// Creates a conversation of three commits and returns its messages.
@@ -118,19 +108,13 @@ async fn an_erasure_prevents_sealing_and_removes_the_object() {
         assert_eq!(ground.loose().await.as_ref(), Some(&left));
     }
     ground.store.put(&left, of_another).await.unwrap();
-    assert_eq!(
-        ground.archive.find_archived(&keys("c")).await.unwrap(),
-        keys("c")
-    );
+    assert_eq!(ground.archive.find_archived(&keys("c")).await.unwrap(), keys("c"));
     assert_eq!(ground.archive.unknown_objects().await.unwrap(), []);
     assert_eq!(ground.archive.tidy(None).await.unwrap(), 1);
     assert_eq!(ground.files(), BTreeSet::new());
     let entries = ground.archive.record().archive_entries(None).await;
     assert_eq!(entries.unwrap(), []);
-    assert_eq!(
-        ground.archive.find_archived(&keys("c")).await.unwrap(),
-        [].into()
-    );
+    assert_eq!(ground.archive.find_archived(&keys("c")).await.unwrap(), [].into());
 }
 
 /// The bytes of an intact object of these messages.
@@ -185,10 +169,7 @@ async fn racing_erasures_of_a_segment_leave_no_unknown_object() {
 }
 
 /// Seals messages of the partition.
-async fn sealed(
-    ground: &TestArchive,
-    messages: &[ArchivedMessage],
-) -> Result<CataloguedSegment, ArchiveError> {
+async fn sealed(ground: &TestArchive, messages: &[ArchivedMessage]) -> Result<CataloguedSegment, ArchiveError> {
     ground.draft().await.seal(messages, NOW).await
 }
 
@@ -220,18 +201,11 @@ async fn a_segment_continues_its_conversation_or_an_earlier_segment() {
 #[tokio::test]
 async fn trimming_removes_exactly_the_sealed_commits() {
     let ground = TestArchive::start().await;
-    let (messages, other) = (
-        ground.conversation("c").await,
-        ground.conversation("other").await,
-    );
+    let (messages, other) = (ground.conversation("c").await, ground.conversation("other").await);
     let record = ground.archive.record();
     // A segment with only the second commit, as an earlier version could seal it.
     let segment = catalogued(&ground, &messages[1..2]).await;
-    let trimmed = ground
-        .archive
-        .trim(segment, LastCommits::Keep, Removal::Overwrite)
-        .await
-        .unwrap();
+    let trimmed = ground.archive.trim(segment, LastCommits::Keep, Removal::Overwrite).await.unwrap();
     assert_eq!((trimmed.commits, trimmed.unsealed), (1, vec![key("c")]));
     let late = key("c");
     let left = record.tail(&late, Sequence(0), TailBounds::default());
@@ -241,19 +215,11 @@ async fn trimming_removes_exactly_the_sealed_commits() {
     // It stays untrimmed, and the next run reads it again.
     let again = ground.archive.segments(None).await.unwrap().remove(0);
     assert!(!again.sealed.is_trimmed);
-    let trimmed = ground
-        .archive
-        .trim(again, LastCommits::Keep, Removal::Overwrite)
-        .await
-        .unwrap();
+    let trimmed = ground.archive.trim(again, LastCommits::Keep, Removal::Overwrite).await.unwrap();
     assert_eq!((trimmed.commits, trimmed.unsealed), (0, vec![key("c")]));
 
     let whole = sealed(&ground, &other[..2]).await.unwrap();
-    let trimmed = ground
-        .archive
-        .trim(whole, LastCommits::Keep, Removal::Overwrite)
-        .await
-        .unwrap();
+    let trimmed = ground.archive.trim(whole, LastCommits::Keep, Removal::Overwrite).await.unwrap();
     assert_eq!((trimmed.commits, trimmed.unsealed), (2, Vec::new()));
     assert_eq!(record.commits_of(&key("other")).await, Ok(1));
 }
@@ -261,11 +227,7 @@ async fn trimming_removes_exactly_the_sealed_commits() {
 /// Puts a segment into the catalogue without the check of predecessors.
 async fn catalogued(ground: &TestArchive, messages: &[ArchivedMessage]) -> CataloguedSegment {
     let segment = Uuid::now_v7();
-    let origin = Origin {
-        record: ground.archive.record().id(),
-        partition: PARTITION,
-        segment,
-    };
+    let origin = Origin { record: ground.archive.record().id(), partition: PARTITION, segment };
     let (bytes, index) = encode(origin, messages, &BTreeSet::new()).unwrap();
     let object = format!("late/{segment}.1.segment");
     let put = ground.store.put(&object, bytes.clone().into());

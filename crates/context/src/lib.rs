@@ -30,8 +30,4 @@ use domain::EventKind;
 pub const ASSEMBLY_REVISION: u32 = 3;
 
 /// The kinds of events that models read.
-pub const CONTEXT_KINDS: [EventKind; 3] = [
-    EventKind::MessageAppended,
-    EventKind::ToolCalled,
-    EventKind::ToolReturned,
-];
+pub const CONTEXT_KINDS: [EventKind; 3] = [EventKind::MessageAppended, EventKind::ToolCalled, EventKind::ToolReturned];

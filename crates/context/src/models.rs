@@ -35,18 +35,12 @@ const MODELS: [(&str, u32, u16); 14] = [
 /// are ignored. None: the model is unknown; a self-hosted model's context is set by its server.
 #[must_use]
 pub fn limits(model: &str) -> Option<ModelLimits> {
-    let name = model
-        .rsplit('/')
-        .next()
-        .unwrap_or(model)
-        .to_ascii_lowercase();
+    let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
     let known = MODELS.iter().filter(|(start, ..)| name.starts_with(start));
-    known
-        .max_by_key(|(start, ..)| start.len())
-        .map(|(_, context_tokens_max, tokens_percent)| ModelLimits {
-            context_tokens_max: *context_tokens_max,
-            tokens_percent: *tokens_percent,
-        })
+    known.max_by_key(|(start, ..)| start.len()).map(|(_, context_tokens_max, tokens_percent)| ModelLimits {
+        context_tokens_max: *context_tokens_max,
+        tokens_percent: *tokens_percent,
+    })
 }
 
 #[cfg(test)]

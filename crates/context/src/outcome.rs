@@ -81,23 +81,13 @@ impl Outcome {
     /// The outcome of one event of a turn.
     #[must_use]
     pub fn of(turn: Version, version: Version, effect: Effect) -> Self {
-        Self {
-            turn,
-            first: version,
-            last: version,
-            effect,
-        }
+        Self { turn, first: version, last: version, effect }
     }
 
     /// The outcome of a range of versions; none where the range is empty.
     #[must_use]
     pub fn of_range(first: Version, last: Version, effect: Effect) -> Option<Self> {
-        (first <= last).then_some(Self {
-            turn: first,
-            first,
-            last,
-            effect,
-        })
+        (first <= last).then_some(Self { turn: first, first, last, effect })
     }
 }
 
@@ -142,10 +132,7 @@ impl DroppedKind {
 }
 
 /// The versions of the events with an effect, in the order in which they were recorded.
-pub fn versions<'a>(
-    outcomes: &'a [Outcome],
-    effect: &'a Effect,
-) -> impl Iterator<Item = Version> + 'a {
+pub fn versions<'a>(outcomes: &'a [Outcome], effect: &'a Effect) -> impl Iterator<Item = Version> + 'a {
     let with = outcomes.iter().filter(move |one| one.effect == *effect);
     with.map(|one| one.first)
 }

@@ -97,10 +97,7 @@ impl<'a> Plan<'a> {
             redactions.merge(&redact_text(&mut summary.text, settings.rules));
         }
         let mut instructions = inject(settings.policy, &client)?;
-        if let Some(given) = settings
-            .instructions
-            .filter(|given| !given.trim().is_empty())
-        {
+        if let Some(given) = settings.instructions.filter(|given| !given.trim().is_empty()) {
             let mut text = given.to_owned();
             redactions.merge(&redact_text(&mut text, settings.rules));
             instructions.push(text);
@@ -115,13 +112,8 @@ impl<'a> Plan<'a> {
             turns: 0,
             closing,
         };
-        let mut plan = Self {
-            room: Room::of(settings.policy, sections.fixed())?,
-            settings,
-            instructions,
-            redactions,
-            sections,
-        };
+        let mut plan =
+            Self { room: Room::of(settings.policy, sections.fixed())?, settings, instructions, redactions, sections };
         plan.take_own_instructions()?;
         Ok(plan)
     }
@@ -195,36 +187,17 @@ impl<'a> Plan<'a> {
         let mut outcomes = omitted::carried(&selected.units, self.summarised_through());
         let token_counts = token_counts(&selected.units);
         let clearing = self.settings.policy.clear.as_ref();
-        let cleared = clearing.map_or_else(Vec::new, |settings| {
-            clear(&mut selected.units, threshold, settings)
-        });
+        let cleared = clearing.map_or_else(Vec::new, |settings| clear(&mut selected.units, threshold, settings));
         let stubs: BTreeSet<Version> = cleared.iter().map(|cleared| cleared.first).collect();
-        let mut repaired = repair(
-            std::mem::take(&mut selected.units),
-            &repeats,
-            &stubs,
-            self.settings.shared,
-        );
+        let mut repaired = repair(std::mem::take(&mut selected.units), &repeats, &stubs, self.settings.shared);
         outcomes.extend(cleared);
         outcomes.append(&mut repaired.outcomes);
         let redacted = fit::redact_turns(&mut repaired, &self.settings, &mut weights);
         let first_turn = fit::first_turn(&weights, self.room)?;
         let redactions = first_turn.redactions(&redacted);
-        selected
-            .omitted
-            .extend(first_turn.apply(&mut repaired, &mut outcomes));
-        self.mark_thoughts(
-            &mut repaired,
-            &selected,
-            &token_counts,
-            &weights,
-            first_turn,
-        );
-        let fitted = Fitted {
-            first_turn,
-            redactions,
-            outcomes,
-        };
+        selected.omitted.extend(first_turn.apply(&mut repaired, &mut outcomes));
+        self.mark_thoughts(&mut repaired, &selected, &token_counts, &weights, first_turn);
+        let fitted = Fitted { first_turn, redactions, outcomes };
         Ok(self.report(&selected, repaired, fitted))
     }
 
@@ -248,19 +221,14 @@ impl<'a> Plan<'a> {
             first_turn,
             revised_at: summarised.max(repaired.revised).unwrap_or_default(),
             recounted_at: self.settings.rewound,
-            is_cut_by_bound: measure.is_cut_elsewhere
-                || selected.truncated && measure.refused.is_none(),
+            is_cut_by_bound: measure.is_cut_elsewhere || selected.truncated && measure.refused.is_none(),
         };
         let revised = mark(&mut repaired.turns, &prefix);
         repaired.revised = repaired.revised.max(revised);
     }
 
     fn report(self, selected: &Selected, repaired: Repaired, fitted: Fitted) -> Assembled {
-        let Fitted {
-            first_turn,
-            mut redactions,
-            mut outcomes,
-        } = fitted;
+        let Fitted { first_turn, mut redactions, mut outcomes } = fitted;
         redactions.merge(&self.redactions);
         let summary = self.settings.summary.as_ref();
         let is_left_out = selected.truncated || !first_turn.fits_all;
@@ -269,10 +237,7 @@ impl<'a> Plan<'a> {
         let digest = self.settings.policy.tool_digest.as_ref();
         let digest = match digest {
             Some(settings) => tool_digest(repaired.turns, settings),
-            None => Digest {
-                turns: repaired.turns,
-                ..Digest::default()
-            },
+            None => Digest { turns: repaired.turns, ..Digest::default() },
         };
         let left_out = is_left_out.then(|| omitted::left_out(selected, &first_turn));
         let (own, through) = (self.own_through(), self.summarised_through());
@@ -301,12 +266,8 @@ impl<'a> Plan<'a> {
             redactions,
             outcomes,
         };
-        let transcript = Transcript {
-            instructions: self.instructions,
-            opening,
-            turns: digest.turns,
-            closing: digest.text,
-        };
+        let transcript =
+            Transcript { instructions: self.instructions, opening, turns: digest.turns, closing: digest.text };
         Assembled { transcript, report }
     }
 }

@@ -118,11 +118,7 @@ pub struct Clear {
 
 impl Default for Clear {
     fn default() -> Self {
-        Self {
-            fresh_percent: 70,
-            result_tokens_min: 100,
-            keep_tools: Vec::new(),
-        }
+        Self { fresh_percent: 70, result_tokens_min: 100, keep_tools: Vec::new() }
     }
 }
 
@@ -155,12 +151,7 @@ pub struct ToolDigest {
 
 impl Default for ToolDigest {
     fn default() -> Self {
-        Self {
-            results_max: 10,
-            result_bytes_max: 1_024,
-            bytes_max: 8_192,
-            templates: BTreeMap::new(),
-        }
+        Self { results_max: 10, result_bytes_max: 1_024, bytes_max: 8_192, templates: BTreeMap::new() }
     }
 }
 
@@ -176,14 +167,9 @@ impl Policy {
     pub fn parse(json: &str) -> Result<Self, Vec<PolicyError>> {
         check::bytes(json)?;
         check::objects(json)?;
-        let policy: Self =
-            serde_json::from_str(json).map_err(|error| vec![PolicyError::of(&error)])?;
+        let policy: Self = serde_json::from_str(json).map_err(|error| vec![PolicyError::of(&error)])?;
         let errors = check::errors(&policy);
-        if errors.is_empty() {
-            Ok(policy)
-        } else {
-            Err(errors)
-        }
+        if errors.is_empty() { Ok(policy) } else { Err(errors) }
     }
 
     /// The policy as JSON: fields that differ from the defaults, in the order of declaration.
@@ -196,10 +182,7 @@ impl Policy {
     #[must_use]
     pub fn tells_of_client(&self) -> bool {
         let templates = [&self.instructions, &self.inject.template];
-        let has_template = templates
-            .into_iter()
-            .flatten()
-            .any(|text| text.contains('{'));
+        let has_template = templates.into_iter().flatten().any(|text| text.contains('{'));
         has_template || !self.inject.fields.is_empty()
     }
 
@@ -224,11 +207,7 @@ pub struct KeptPolicy {
 /// The policy of agents without one.
 pub static DEFAULT_POLICY: LazyLock<KeptPolicy> = LazyLock::new(|| {
     let policy = Policy::default();
-    KeptPolicy {
-        json: policy.to_json(),
-        digest: policy.digest(),
-        policy,
-    }
+    KeptPolicy { json: policy.to_json(), digest: policy.digest(), policy }
 });
 
 impl fmt::Display for PolicyDigest {

@@ -12,8 +12,7 @@ use minijinja::machinery::{WhitespaceConfig, parse};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::ValueKind;
 use minijinja::{
-    Environment, Error, ErrorKind, Output, State, UndefinedBehavior, Value, escape_formatter,
-    filters, tests,
+    Environment, Error, ErrorKind, Output, State, UndefinedBehavior, Value, escape_formatter, filters, tests,
 };
 
 /// Most bytes of a template's output.
@@ -22,14 +21,7 @@ pub const TEMPLATE_OUTPUT_BYTES_MAX: usize = 256 * 1024;
 pub const TEMPLATE_STEPS_MAX: u64 = 20_000;
 
 /// The names that a template of instructions may use: the client context.
-pub(crate) const CLIENT_NAMES: [&str; 6] = [
-    "page_url",
-    "referrer",
-    "user_agent",
-    "locale",
-    "timezone",
-    "metadata",
-];
+pub(crate) const CLIENT_NAMES: [&str; 6] = ["page_url", "referrer", "user_agent", "locale", "timezone", "metadata"];
 /// The names that a template of a tool's results may use.
 pub(crate) const RESULT_NAMES: [&str; 3] = ["input", "output", "outcome"];
 
@@ -65,9 +57,7 @@ pub(crate) fn errors(template: &str, names: &[&str]) -> Vec<String> {
                 .collect();
             unknown.sort();
             let known = names.join(", ");
-            let unknown = unknown
-                .iter()
-                .map(|name| format!("`{name}` is unknown: use {known}"));
+            let unknown = unknown.iter().map(|name| format!("`{name}` is unknown: use {known}"));
             found.extend(unknown);
         }
         Err(error) => found.push(format!("line {}: {}", line(&error), describe(&error))),
@@ -83,10 +73,8 @@ pub(crate) fn render(template: &str, values: &Value) -> Result<String, TemplateE
         .template_from_str(template)
         .and_then(|compiled| compiled.render_captured_to(values, &mut output).map(drop))
         .map_err(|error| refusal(&error, &output))?;
-    String::from_utf8(output.bytes).map_err(|error| TemplateError::Unfit {
-        line: 0,
-        rule: error.utf8_error().to_string(),
-    })
+    String::from_utf8(output.bytes)
+        .map_err(|error| TemplateError::Unfit { line: 0, rule: error.utf8_error().to_string() })
 }
 
 fn environment<'source>() -> Environment<'source> {
@@ -112,10 +100,7 @@ fn environment<'source>() -> Environment<'source> {
 
 /// Prints texts and numbers as they are, and everything else as JSON.
 fn print(output: &mut Output<'_>, state: &State<'_, '_>, value: &Value) -> Result<(), Error> {
-    let nested = matches!(
-        value.kind(),
-        ValueKind::Bool | ValueKind::Seq | ValueKind::Map
-    );
+    let nested = matches!(value.kind(), ValueKind::Bool | ValueKind::Seq | ValueKind::Map);
     if !nested {
         return escape_formatter(output, state, value);
     }
@@ -131,10 +116,7 @@ fn refusal(error: &Error, output: &Bounded) -> TemplateError {
     if error.kind() == ErrorKind::OutOfFuel {
         return TemplateError::TooManySteps;
     }
-    TemplateError::Unfit {
-        line: line(error),
-        rule: error.kind().to_string(),
-    }
+    TemplateError::Unfit { line: line(error), rule: error.kind().to_string() }
 }
 
 fn line(error: &Error) -> usize {

@@ -41,10 +41,7 @@ pub struct Turn {
 impl Turn {
     /// The versions of the turn and of its calls and their results, ascending but for late results.
     pub(crate) fn versions(&self) -> impl Iterator<Item = Version> + '_ {
-        let calls = self
-            .calls
-            .iter()
-            .flat_map(|call| std::iter::once(call.version).chain(call.answer.origin.result()));
+        let calls = self.calls.iter().flat_map(|call| std::iter::once(call.version).chain(call.answer.origin.result()));
         std::iter::once(self.version).chain(calls)
     }
 }

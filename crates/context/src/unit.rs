@@ -44,9 +44,7 @@ impl Unit {
     /// The role of the speaker.
     #[must_use]
     pub fn role(&self) -> Role {
-        self.message
-            .as_ref()
-            .map_or(Role::Assistant, |message| message.role)
+        self.message.as_ref().map_or(Role::Assistant, |message| message.role)
     }
 
     /// How many messages it counts as: its turn, and each result.
@@ -74,9 +72,7 @@ impl Unit {
     /// The versions of its events, in no order.
     pub fn versions(&self) -> impl Iterator<Item = Version> + '_ {
         let message = self.message.as_ref().map(|_| self.version);
-        message
-            .into_iter()
-            .chain(self.calls.iter().flat_map(Call::versions))
+        message.into_iter().chain(self.calls.iter().flat_map(Call::versions))
     }
 }
 

@@ -25,11 +25,7 @@ pub(crate) enum Account {
 
 impl Account {
     pub(crate) fn for_postgres() -> Self {
-        if rustix::process::geteuid().is_root() {
-            Self::Unprivileged
-        } else {
-            Self::Caller
-        }
+        if rustix::process::geteuid().is_root() { Self::Unprivileged } else { Self::Caller }
     }
 
     /// Runs `command` as this user. The standard library also drops the supplementary groups of root.
@@ -43,9 +39,7 @@ impl Account {
     pub(crate) fn own(self, path: &Path) -> Result<(), StackError> {
         match self {
             Self::Caller => Ok(()),
-            Self::Unprivileged => {
-                chown(path, Some(UNPRIVILEGED_ID), Some(UNPRIVILEGED_ID)).map_err(storage(path))
-            }
+            Self::Unprivileged => chown(path, Some(UNPRIVILEGED_ID), Some(UNPRIVILEGED_ID)).map_err(storage(path)),
         }
     }
 

@@ -57,13 +57,7 @@ impl<S: Server> Daemon<S> {
         temporary: Option<TempDir>,
         progress: Progress<'_>,
     ) -> Result<Self, StackError> {
-        let mut daemon = Self {
-            process: None,
-            server,
-            folder,
-            temporary,
-            restarts: 0,
-        };
+        let mut daemon = Self { process: None, server, folder, temporary, restarts: 0 };
         let started = Instant::now();
         let mut pause = Duration::ZERO;
         loop {
@@ -145,9 +139,7 @@ impl<S: Server> Daemon<S> {
     async fn start_process(&mut self) -> Result<Readiness, StackError> {
         let mut launch = self.server.prepare(self.folder())?;
         let temporary = self.temporary.iter();
-        launch
-            .cleanup_folders
-            .extend(temporary.map(|folder| folder.path().to_owned()));
+        launch.cleanup_folders.extend(temporary.map(|folder| folder.path().to_owned()));
         let process = Supervised::spawn(&launch, self.folder());
         let mut process = process.map_err(unrunnable(&launch.program))?;
         let deadline = Instant::now() + READY_LIMIT;
@@ -165,11 +157,7 @@ impl<S: Server> Daemon<S> {
     }
 
     fn failure(&self, reason: String) -> StackError {
-        StackError::DidNotStart {
-            server: S::NAME,
-            reason,
-            log: log_path(self.folder()),
-        }
+        StackError::DidNotStart { server: S::NAME, reason, log: log_path(self.folder()) }
     }
 
     async fn stop_process(&mut self) {
@@ -181,18 +169,12 @@ impl<S: Server> Daemon<S> {
     }
 
     /// Restarts the server if it has ended, at most [`RESTARTS_MAX`] times.
-    pub(crate) async fn restart_if_ended(
-        &mut self,
-        progress: Progress<'_>,
-    ) -> Result<(), StackError> {
+    pub(crate) async fn restart_if_ended(&mut self, progress: Progress<'_>) -> Result<(), StackError> {
         if !self.process.as_mut().is_none_or(Supervised::has_ended) {
             return Ok(());
         }
         if self.restarts == RESTARTS_MAX {
-            return Err(StackError::KeepsEnding {
-                server: S::NAME,
-                log: log_path(self.folder()),
-            });
+            return Err(StackError::KeepsEnding { server: S::NAME, log: log_path(self.folder()) });
         }
         self.restarts += 1;
         progress(Step::Restarting(S::NAME));

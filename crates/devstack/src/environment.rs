@@ -40,8 +40,7 @@ pub(crate) fn cache_folder() -> Result<PathBuf, StackError> {
 /// # Errors
 /// [`StackError::NoHome`] if neither variable is set.
 pub fn default_data_dir() -> Result<PathBuf, StackError> {
-    default_folder(ROOT_DATA, "XDG_DATA_HOME", ".local/share")
-        .ok_or(StackError::NoHome { variable: "HOME" })
+    default_folder(ROOT_DATA, "XDG_DATA_HOME", ".local/share").ok_or(StackError::NoHome { variable: "HOME" })
 }
 
 fn default_folder(for_root: &str, variable: &str, in_home: &str) -> Option<PathBuf> {
@@ -54,15 +53,11 @@ fn default_folder(for_root: &str, variable: &str, in_home: &str) -> Option<PathB
 
 /// The value of a variable if it is an absolute path; the XDG rules ignore relative paths.
 fn absolute(variable: &str) -> Option<PathBuf> {
-    env::var_os(variable)
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute())
+    env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
 pub(crate) fn search_path() -> Vec<PathBuf> {
-    env::var_os("PATH")
-        .map(|path| env::split_paths(&path).collect())
-        .unwrap_or_default()
+    env::var_os("PATH").map(|path| env::split_paths(&path).collect()).unwrap_or_default()
 }
 
 /// A temporary folder for the server of a test: in `$TMPDIR` if Postgres can enter it, else in `/tmp`.
@@ -81,11 +76,7 @@ pub(crate) fn socket_folder() -> Result<TempDir, StackError> {
 }
 
 fn temporary_folder(parent: &Path) -> Result<TempDir, StackError> {
-    let folder = tempfile::Builder::new()
-        .prefix("hansard-")
-        .tempdir_in(parent)
-        .map_err(storage(parent))?;
-    fs::set_permissions(folder.path(), Permissions::from_mode(SCRATCH_MODE))
-        .map_err(storage(folder.path()))?;
+    let folder = tempfile::Builder::new().prefix("hansard-").tempdir_in(parent).map_err(storage(parent))?;
+    fs::set_permissions(folder.path(), Permissions::from_mode(SCRATCH_MODE)).map_err(storage(folder.path()))?;
     Ok(folder)
 }

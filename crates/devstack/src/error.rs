@@ -10,9 +10,7 @@ use crate::step::ServerName;
 #[derive(Debug, thiserror::Error)]
 pub enum StackError {
     /// The program is not in the cache and not on the `PATH`, and pip could not fetch it: install it, or pass a URL.
-    #[error(
-        "{what} was not found and could not be fetched (no network?): install python3 with pip{alternatives}"
-    )]
+    #[error("{what} was not found and could not be fetched (no network?): install python3 with pip{alternatives}")]
     Missing {
         /// The missing program and its minimum version.
         what: &'static str,
@@ -112,16 +110,10 @@ pub enum FetchError {
 
 /// Attaches the path to an I/O error.
 pub(crate) fn storage(path: &Path) -> impl FnOnce(io::Error) -> StackError + '_ {
-    move |source| StackError::Storage {
-        path: path.to_owned(),
-        source,
-    }
+    move |source| StackError::Storage { path: path.to_owned(), source }
 }
 
 /// Attaches the program to the error of its start.
 pub(crate) fn unrunnable(program: &Path) -> impl FnOnce(io::Error) -> StackError + '_ {
-    move |source| StackError::Unrunnable {
-        program: program.to_owned(),
-        source,
-    }
+    move |source| StackError::Unrunnable { program: program.to_owned(), source }
 }

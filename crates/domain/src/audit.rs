@@ -99,11 +99,7 @@ fn faults_of_first(commit: &Commit, body: &[u8]) -> Vec<Fault> {
     let Some(folded) = Head::after(None, &facts(commit, body, None)) else {
         let is_tombstone = commit.head.status == Status::Erased
             && matches!(commit.events.last(), Some(event) if event.fact == Fact::Lifecycle(Lifecycle::ConversationErased));
-        return if is_tombstone {
-            Vec::new()
-        } else {
-            vec![Fault::BeginningMissing]
-        };
+        return if is_tombstone { Vec::new() } else { vec![Fault::BeginningMissing] };
     };
     let first = Version(folded.version.0.saturating_sub(commit_len(commit))).next();
     if first != commit.first_version {
@@ -141,20 +137,11 @@ fn fault_of_head(folded: &Head, head: &Head) -> Option<Fault> {
         ("owner", folded.owner == head.owner),
         ("agent", folded.agent == head.agent),
         ("open_calls", folded.open_calls == head.open_calls),
-        (
-            "latest_summary",
-            folded.latest_summary == head.latest_summary,
-        ),
+        ("latest_summary", folded.latest_summary == head.latest_summary),
         ("active_run", folded.active_run == head.active_run),
         ("forked_from", folded.forked_from == head.forked_from),
-        (
-            "provider_conversation_id",
-            folded.provider_conversation_id == head.provider_conversation_id,
-        ),
-        (
-            "last_response_id",
-            folded.last_response_id == head.last_response_id,
-        ),
+        ("provider_conversation_id", folded.provider_conversation_id == head.provider_conversation_id),
+        ("last_response_id", folded.last_response_id == head.last_response_id),
         ("totals", folded.totals == head.totals),
         ("recorded_at", folded.recorded_at == head.recorded_at),
         ("last_event_at", folded.last_event_at == head.last_event_at),

@@ -12,13 +12,7 @@ impl ChainHash {
     /// The chain after a commit with this body, in its plain encoding.
     #[must_use]
     pub fn next(self, body: &[u8]) -> Self {
-        Self(
-            Sha256::new()
-                .chain_update(self.0)
-                .chain_update(body)
-                .finalize()
-                .into(),
-        )
+        Self(Sha256::new().chain_update(self.0).chain_update(body).finalize().into())
     }
 }
 
@@ -40,11 +34,8 @@ mod tests {
 
     #[test]
     fn order_and_content_change_the_chain() {
-        let chain = |bodies: &[&str]| {
-            bodies.iter().fold(ChainHash::default(), |chain, body| {
-                chain.next(body.as_bytes())
-            })
-        };
+        let chain =
+            |bodies: &[&str]| bodies.iter().fold(ChainHash::default(), |chain, body| chain.next(body.as_bytes()));
         assert_ne!(chain(&["a", "b"]), chain(&["b", "a"]));
         assert_ne!(chain(&["a", "b"]), chain(&["a", "c"]));
         assert_eq!(chain(&["a", "b"]), chain(&["a", "b"]));

@@ -94,10 +94,8 @@ impl Change {
         self.stored_bytes = self.stored_bytes.saturating_add(commit.stored_bytes);
         for event in &commit.events {
             if let Fact::Lifecycle(Lifecycle::ConversationCreated(created)) = &event.fact {
-                self.creation = Some(Creation {
-                    created_at: commit.recorded_at,
-                    client_context: created.client_context.clone(),
-                });
+                self.creation =
+                    Some(Creation { created_at: commit.recorded_at, client_context: created.client_context.clone() });
                 self.title = Some(FieldChange::to(created.title.clone()));
                 self.metadata = Some(FieldChange::to(created.metadata.clone()));
             }

@@ -46,14 +46,11 @@ pub fn stored_bytes(encodings: impl Iterator<Item = usize>) -> u64 {
 impl Commit {
     /// Its events, each with its version, commit and time.
     pub fn recorded_events(&self) -> impl Iterator<Item = RecordedEvent> + '_ {
-        self.events
-            .iter()
-            .enumerate()
-            .map(|(index, event)| RecordedEvent {
-                version: self.first_version.plus(index),
-                commit: self.id,
-                recorded_at: self.recorded_at,
-                event: event.clone(),
-            })
+        self.events.iter().enumerate().map(|(index, event)| RecordedEvent {
+            version: self.first_version.plus(index),
+            commit: self.id,
+            recorded_at: self.recorded_at,
+            event: event.clone(),
+        })
     }
 }

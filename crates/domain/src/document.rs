@@ -4,8 +4,8 @@
 //! prefix of this text, so an index on it finds all namespaces below another one.
 
 use crate::bounds::{
-    DOCUMENT_KEY_BYTES_MAX, DOCUMENT_LABEL_BYTES_MAX, DOCUMENT_LABELS_MAX,
-    DOCUMENT_NAMESPACE_BYTES_MAX, DOCUMENT_TTL_SECONDS_MAX,
+    DOCUMENT_KEY_BYTES_MAX, DOCUMENT_LABEL_BYTES_MAX, DOCUMENT_LABELS_MAX, DOCUMENT_NAMESPACE_BYTES_MAX,
+    DOCUMENT_TTL_SECONDS_MAX,
 };
 use crate::violation::{Violation, ViolationReason, check_text};
 
@@ -28,10 +28,7 @@ impl DocumentNamespace {
     /// The first rule that they break; the field is empty, or the index of a label.
     pub fn parse(labels: Vec<String>) -> Result<Self, Violation> {
         if labels.is_empty() {
-            return Err(Violation::new(
-                ViolationReason::Missing,
-                "is required: give 1 or more labels",
-            ));
+            return Err(Violation::new(ViolationReason::Missing, "is required: give 1 or more labels"));
         }
         Self::parse_prefix(labels)
     }
@@ -101,9 +98,7 @@ impl DocumentNamespace {
         let after = match first.strip_suffix(LABEL_END) {
             Some(labels) => format!("{labels}{ESCAPE}"),
             // Greater than every label.
-            None => char::MAX
-                .to_string()
-                .repeat(DOCUMENT_LABEL_BYTES_MAX / char::MAX.len_utf8() + 1),
+            None => char::MAX.to_string().repeat(DOCUMENT_LABEL_BYTES_MAX / char::MAX.len_utf8() + 1),
         };
         (first, after)
     }
@@ -176,10 +171,7 @@ pub fn parse_ttl(seconds: u64) -> Result<Option<u64>, Violation> {
 
 fn check_name(text: &str, bytes_max: usize) -> Result<(), Violation> {
     if text.is_empty() {
-        return Err(Violation::new(
-            ViolationReason::Missing,
-            "is required and was empty",
-        ));
+        return Err(Violation::new(ViolationReason::Missing, "is required and was empty"));
     }
     check_text(text, bytes_max)
 }
@@ -198,13 +190,7 @@ mod tests {
 
     #[test]
     fn encodings_are_decoded() {
-        for given in [
-            &[][..],
-            &["a"],
-            &["a", "b"],
-            &["a.b", "用户", " "],
-            &["a\u{1}b", "\u{2}", "\u{3}\u{1}\u{4}"],
-        ] {
+        for given in [&[][..], &["a"], &["a", "b"], &["a.b", "用户", " "], &["a\u{1}b", "\u{2}", "\u{3}\u{1}\u{4}"]] {
             let namespace = namespace(given);
             let decoded = DocumentNamespace::decode(&namespace.encoded());
             assert_eq!(decoded, Some(namespace));
@@ -243,9 +229,7 @@ mod tests {
     fn names_at_their_bounds() {
         let check = |given: Vec<String>, key: &str, expected: Option<(&str, ViolationReason)>| {
             let violation = DocumentName::parse(given, key.to_owned()).err();
-            let seen = violation
-                .as_ref()
-                .map(|violation| (violation.field.as_str(), violation.reason));
+            let seen = violation.as_ref().map(|violation| (violation.field.as_str(), violation.reason));
             assert_eq!(seen, expected);
         };
         let one = || labels(&["a"]);
@@ -259,30 +243,14 @@ mod tests {
         let over = vec!["a".to_owned(), long(DOCUMENT_LABEL_BYTES_MAX + 1)];
         let label = "namespace[1]";
         check(over, "k", Some((label, ViolationReason::TooLong)));
-        check(
-            labels(&["a", ""]),
-            "k",
-            Some((label, ViolationReason::Missing)),
-        );
-        check(
-            labels(&["a", "\0"]),
-            "k",
-            Some((label, ViolationReason::NulCharacter)),
-        );
-        check(
-            Vec::new(),
-            "k",
-            Some(("namespace", ViolationReason::Missing)),
-        );
+        check(labels(&["a", ""]), "k", Some((label, ViolationReason::Missing)));
+        check(labels(&["a", "\0"]), "k", Some((label, ViolationReason::NulCharacter)));
+        check(Vec::new(), "k", Some(("namespace", ViolationReason::Missing)));
         check(vec!["a".to_owned(); DOCUMENT_LABELS_MAX], "k", None);
         let too_long = Some(("namespace", ViolationReason::TooLong));
         check(vec!["a".to_owned(); DOCUMENT_LABELS_MAX + 1], "k", too_long);
         // Four labels with their ends.
         check(vec![long(255); 4], "k", None);
-        check(
-            vec![long(255), long(255), long(255), long(256)],
-            "k",
-            too_long,
-        );
+        check(vec![long(255), long(255), long(255), long(256)], "k", too_long);
     }
 }

@@ -38,11 +38,7 @@ pub enum ErasureStep {
 /// `age` is the time since the entry was written; `last` is the conversation's last commit and its status, read from the
 /// stream's leader after the entry was read.
 #[must_use]
-pub fn erasure_step(
-    previous: Sequence,
-    age: Duration,
-    last: Option<(Sequence, Status)>,
-) -> ErasureStep {
+pub fn erasure_step(previous: Sequence, age: Duration, last: Option<(Sequence, Status)>) -> ErasureStep {
     match last {
         Some((tombstone, Status::Erased)) => ErasureStep::Overwrite { tombstone },
         // The append requires that `previous` is the last commit, so it fails from now on.
@@ -69,15 +65,10 @@ pub enum ForkStep {
 /// entry was written. It is read after the fork's append. `last` is the ancestor's last
 /// commit and its status, read from the stream's leader after `entry`.
 #[must_use]
-pub fn fork_step(
-    entry: Option<(Sequence, Duration)>,
-    last: Option<(Sequence, Status)>,
-) -> ForkStep {
+pub fn fork_step(entry: Option<(Sequence, Duration)>, last: Option<(Sequence, Status)>) -> ForkStep {
     match (last, entry) {
         (None | Some((_, Status::Erased)), _) => ForkStep::Undo,
-        (Some((last, _)), Some((previous, age))) if last <= previous && age < FORKS_HELD_MAX => {
-            ForkStep::Wait
-        }
+        (Some((last, _)), Some((previous, age))) if last <= previous && age < FORKS_HELD_MAX => ForkStep::Wait,
         (Some(_), _) => ForkStep::Acknowledge,
     }
 }
@@ -100,11 +91,7 @@ mod tests {
             // The tombstone had to follow an earlier commit, so it can never be appended.
             check(Some((8, Status::Active)), age, ForkStep::Acknowledge);
         }
-        for last in [
-            (7, Status::Active),
-            (7, Status::Archived),
-            (6, Status::Active),
-        ] {
+        for last in [(7, Status::Active), (7, Status::Archived), (6, Status::Active)] {
             check(Some(last), Some(young), ForkStep::Wait);
             check(Some(last), Some(FORKS_HELD_MAX), ForkStep::Acknowledge);
             check(Some(last), None, ForkStep::Acknowledge);
@@ -115,16 +102,9 @@ mod tests {
     fn the_last_commit_decides() {
         let check = |last: Option<(u64, Status)>, age: Duration, expected: ErasureStep| {
             let last = last.map(|(sequence, status)| (Sequence(sequence), status));
-            assert_eq!(
-                erasure_step(Sequence(7), age, last),
-                expected,
-                "{last:?} {age:?}"
-            );
+            assert_eq!(erasure_step(Sequence(7), age, last), expected, "{last:?} {age:?}");
         };
-        let (young, old) = (
-            TOMBSTONE_IN_FLIGHT_MAX.saturating_sub(Duration::from_nanos(1)),
-            TOMBSTONE_IN_FLIGHT_MAX,
-        );
+        let (young, old) = (TOMBSTONE_IN_FLIGHT_MAX.saturating_sub(Duration::from_nanos(1)), TOMBSTONE_IN_FLIGHT_MAX);
         for age in [young, old] {
             let tombstone = Sequence(9);
             let expected = ErasureStep::Overwrite { tombstone };

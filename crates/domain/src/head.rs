@@ -128,9 +128,7 @@ impl Head {
     #[must_use]
     pub fn own_versions(&self) -> u64 {
         let inherited = self.forked_from.as_ref().map(|from| from.version);
-        self.version
-            .0
-            .saturating_sub(inherited.unwrap_or_default().0)
+        self.version.0.saturating_sub(inherited.unwrap_or_default().0)
     }
 
     /// The head after a commit: the fold of writer and verifier.
@@ -149,9 +147,7 @@ impl Head {
         for event in commit.events {
             head.version = head.version.next();
             head.apply(event);
-            let time = event
-                .occurred_at
-                .map_or(commit.recorded_at, |at| at.min(commit.recorded_at));
+            let time = event.occurred_at.map_or(commit.recorded_at, |at| at.min(commit.recorded_at));
             head.last_event_at = head.last_event_at.max(time);
         }
         head.chain = head.chain.next(commit.body);
@@ -180,10 +176,7 @@ impl Head {
             return None;
         };
         Some(Self {
-            version: created
-                .forked_from
-                .as_ref()
-                .map_or(Version::ZERO, |fork| fork.version),
+            version: created.forked_from.as_ref().map_or(Version::ZERO, |fork| fork.version),
             forked_from: created.forked_from.clone(),
             status: Status::Active,
             owner: Some(created.owner.clone()),
@@ -207,8 +200,7 @@ impl Head {
         match &event.fact {
             Fact::MessageAppended(message) => {
                 if message.role == Role::Assistant && message.provider_response_id.is_some() {
-                    self.last_response_id
-                        .clone_from(&message.provider_response_id);
+                    self.last_response_id.clone_from(&message.provider_response_id);
                 }
             }
             Fact::ToolCalled(call) => self.open_calls.push(OpenCall {
@@ -217,8 +209,7 @@ impl Head {
                 version: self.version,
             }),
             Fact::ToolReturned(result) => {
-                self.open_calls
-                    .retain(|call| call.call_id != result.call_id);
+                self.open_calls.retain(|call| call.call_id != result.call_id);
             }
             Fact::Annotation(annotation) => self.apply_annotation(annotation),
             Fact::Lifecycle(lifecycle) => self.apply_lifecycle(lifecycle),
@@ -228,10 +219,7 @@ impl Head {
     fn apply_annotation(&mut self, annotation: &Annotation) {
         match annotation {
             Annotation::HistorySummarised(summary) => {
-                self.latest_summary = Some(SummaryPlace {
-                    version: self.version,
-                    through: summary.through,
-                });
+                self.latest_summary = Some(SummaryPlace { version: self.version, through: summary.through });
             }
             Annotation::HistoryRewound(rewound) => self.rewind(rewound.to),
             Annotation::SystemNoted(_)
@@ -247,14 +235,8 @@ impl Head {
             // `Self::created` sets its fields.
             Lifecycle::ConversationCreated(_) => {}
             Lifecycle::ConversationUpdated(updated) => {
-                set(
-                    &mut self.provider_conversation_id,
-                    updated.provider_conversation_id.as_ref(),
-                );
-                set(
-                    &mut self.last_response_id,
-                    updated.last_response_id.as_ref(),
-                );
+                set(&mut self.provider_conversation_id, updated.provider_conversation_id.as_ref());
+                set(&mut self.last_response_id, updated.last_response_id.as_ref());
             }
             Lifecycle::ConversationArchived => self.status = Status::Archived,
             Lifecycle::ConversationRestored => self.status = Status::Active,
@@ -271,17 +253,10 @@ impl Head {
     /// Hidden calls are no longer open, and a hidden summary covers nothing.
     fn rewind(&mut self, to: Version) {
         self.open_calls.retain(|call| call.version <= to);
-        if let Some(summary) = self
-            .latest_summary
-            .as_mut()
-            .filter(|summary| summary.version > to)
-        {
+        if let Some(summary) = self.latest_summary.as_mut().filter(|summary| summary.version > to) {
             summary.through = Version::ZERO;
         }
-        self.latest_rewind = Some(RewindPlace {
-            version: self.version,
-            to,
-        });
+        self.latest_rewind = Some(RewindPlace { version: self.version, to });
     }
 
     /// Removes every field that identifies a person or contains their words.

@@ -4,9 +4,7 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use crate::bounds::{
-    CHANNEL_ID_CHARS, CONVERSATION_ID_CHARS_MAX, LABEL_BYTES_MAX, SCOPE_ID_CHARS_MAX,
-};
+use crate::bounds::{CHANNEL_ID_CHARS, CONVERSATION_ID_CHARS_MAX, LABEL_BYTES_MAX, SCOPE_ID_CHARS_MAX};
 use crate::violation::{Violation, ViolationReason, check_length};
 
 /// Defines text newtypes with checking constructors.
@@ -159,10 +157,7 @@ impl EventId {
     /// The id of the event at `index` of a commit if the caller gave none. It is the same at every retry.
     #[must_use]
     pub fn derived(commit: CommitId, index: usize) -> Self {
-        Self(Uuid::new_v5(
-            &commit.0,
-            &u64::try_from(index).unwrap_or(u64::MAX).to_be_bytes(),
-        ))
+        Self(Uuid::new_v5(&commit.0, &u64::try_from(index).unwrap_or(u64::MAX).to_be_bytes()))
     }
 }
 
@@ -179,10 +174,7 @@ fn check_token(text: &str, chars_max: usize, extra: &str) -> Result<(), Violatio
         return Err(missing());
     }
     check_length(text.len(), chars_max)?;
-    if text
-        .chars()
-        .all(|c| c.is_ascii_alphanumeric() || extra.contains(c))
-    {
+    if text.chars().all(|c| c.is_ascii_alphanumeric() || extra.contains(c)) {
         return Ok(());
     }
     let extra: Vec<String> = extra.chars().map(String::from).collect();
@@ -213,10 +205,7 @@ fn check_label(text: &str) -> Result<(), Violation> {
     }
     check_length(text.len(), LABEL_BYTES_MAX)?;
     if text.chars().any(char::is_control) {
-        return Err(Violation::new(
-            ViolationReason::Malformed,
-            "has control characters: remove them",
-        ));
+        return Err(Violation::new(ViolationReason::Malformed, "has control characters: remove them"));
     }
     Ok(())
 }
@@ -238,41 +227,23 @@ mod tests {
         let conversation = |text: &str| ConversationId::parse(text).map(drop);
         check(conversation("telegram:42_a-B"), None);
         check(conversation(&"a".repeat(128)), None);
-        check(
-            conversation(&"a".repeat(129)),
-            Some(ViolationReason::TooLong),
-        );
+        check(conversation(&"a".repeat(129)), Some(ViolationReason::TooLong));
         check(conversation(""), Some(ViolationReason::Missing));
         for text in ["a.b", "a b", "a*", "a>", "ü", "a\0"] {
             check(conversation(text), Some(ViolationReason::Malformed));
         }
         check(TenantId::parse("a".repeat(64)).map(drop), None);
-        check(
-            TenantId::parse("a".repeat(65)).map(drop),
-            Some(ViolationReason::TooLong),
-        );
-        check(
-            AgentId::parse("a:b").map(drop),
-            Some(ViolationReason::Malformed),
-        );
+        check(TenantId::parse("a".repeat(65)).map(drop), Some(ViolationReason::TooLong));
+        check(AgentId::parse("a:b").map(drop), Some(ViolationReason::Malformed));
     }
 
     #[test]
     fn labels_at_their_bounds() {
         check(UserId::parse("jo@example.org é").map(drop), None);
         check(UserId::parse("a".repeat(256)).map(drop), None);
-        check(
-            UserId::parse("a".repeat(257)).map(drop),
-            Some(ViolationReason::TooLong),
-        );
-        check(
-            CallId::parse("a\n").map(drop),
-            Some(ViolationReason::Malformed),
-        );
-        check(
-            SessionId::parse("a\0").map(drop),
-            Some(ViolationReason::Malformed),
-        );
+        check(UserId::parse("a".repeat(257)).map(drop), Some(ViolationReason::TooLong));
+        check(CallId::parse("a\n").map(drop), Some(ViolationReason::Malformed));
+        check(SessionId::parse("a\0").map(drop), Some(ViolationReason::Malformed));
     }
 
     #[test]
@@ -281,13 +252,9 @@ mod tests {
         let digits = "0123456789abcdef".repeat(4);
         check(channel(&digits), None);
         check(channel(""), Some(ViolationReason::Missing));
-        for text in [
-            "telegram:42",
-            &digits[1..],
-            &format!("{digits}0"),
-            &digits.to_uppercase(),
-            &format!("é{}", &digits[2..]),
-        ] {
+        for text in
+            ["telegram:42", &digits[1..], &format!("{digits}0"), &digits.to_uppercase(), &format!("é{}", &digits[2..])]
+        {
             check(channel(text), Some(ViolationReason::Malformed));
         }
     }

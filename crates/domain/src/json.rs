@@ -25,11 +25,7 @@ impl JsonText {
         if let Err(error) = serde_json::from_str::<&RawValue>(&text) {
             return Err(Violation::new(
                 ViolationReason::InvalidJson,
-                format!(
-                    "is not valid JSON at line {}, column {}",
-                    error.line(),
-                    error.column()
-                ),
+                format!("is not valid JSON at line {}, column {}", error.line(), error.column()),
             ));
         }
         let depth = depth_of(&text);
@@ -51,10 +47,7 @@ impl JsonText {
         check_length(text.len(), bytes_max)?;
         let text = Self::parse(text)?;
         if !text.0.trim_start().starts_with('{') {
-            return Err(Violation::new(
-                ViolationReason::InvalidJson,
-                "is not a JSON object",
-            ));
+            return Err(Violation::new(ViolationReason::InvalidJson, "is not a JSON object"));
         }
         if escapes_nul(&text.0) {
             return Err(Violation::new(
@@ -143,9 +136,7 @@ fn check_escapes(json: &str) -> Result<(), Violation> {
             ));
         }
         high_surrogate = matches!(unit, Some(0xD800..=0xDBFF));
-        rest = escape
-            .get(if unit.is_some() { 5 } else { 1 }..)
-            .unwrap_or_default();
+        rest = escape.get(if unit.is_some() { 5 } else { 1 }..).unwrap_or_default();
     }
     if high_surrogate {
         return Err(single_surrogate());
@@ -154,10 +145,7 @@ fn check_escapes(json: &str) -> Result<(), Violation> {
 }
 
 fn single_surrogate() -> Violation {
-    Violation::new(
-        ViolationReason::InvalidJson,
-        "contains half of a surrogate pair: escape characters whole",
-    )
+    Violation::new(ViolationReason::InvalidJson, "contains half of a surrogate pair: escape characters whole")
 }
 
 /// Rejects numbers of valid JSON that the read models cannot store.
@@ -172,11 +160,7 @@ fn check_numbers(json: &str) -> Result<(), Violation> {
             in_string = !in_string;
         }
         previous = part;
-        if in_string {
-            Ok(())
-        } else {
-            check_numbers_of(part)
-        }
+        if in_string { Ok(()) } else { check_numbers_of(part) }
     })
 }
 
@@ -188,10 +172,7 @@ fn check_numbers_of(part: &str) -> Result<(), Violation> {
         let is_large = exponent.is_some_and(|exponent| {
             let digits = exponent.trim_start_matches(['+', '-']);
             let digits = digits.trim_start_matches('0');
-            digits.len() > 4
-                || digits
-                    .parse::<usize>()
-                    .is_ok_and(|power| power > DOCUMENT_NUMBER_MAX)
+            digits.len() > 4 || digits.parse::<usize>().is_ok_and(|power| power > DOCUMENT_NUMBER_MAX)
         });
         if number.len() > DOCUMENT_NUMBER_MAX || is_large {
             return Err(Violation::new(
@@ -240,30 +221,15 @@ mod tests {
     fn metadata_is_an_object_without_nul_within_its_bound() {
         let metadata = |text: &str| JsonText::parse_metadata(text, METADATA_BYTES_MAX);
         check(metadata("{\"a\":\"é\"}"), None);
-        check(
-            metadata(" {\"a\":1e400, \"b\":123456789012345678901234567890}"),
-            None,
-        );
+        check(metadata(" {\"a\":1e400, \"b\":123456789012345678901234567890}"), None);
         check(metadata("{\"a\":\"\\\\u0000\"}"), None);
-        check(
-            metadata("{\"a\":\"\\\\\\u0000\"}"),
-            Some(ViolationReason::NulCharacter),
-        );
+        check(metadata("{\"a\":\"\\\\\\u0000\"}"), Some(ViolationReason::NulCharacter));
         check(metadata("[]"), Some(ViolationReason::InvalidJson));
-        check(
-            metadata("{\"a\":[\"\\u0000\"]}"),
-            Some(ViolationReason::NulCharacter),
-        );
-        check(
-            metadata("{\"\\u0000\":1}"),
-            Some(ViolationReason::NulCharacter),
-        );
+        check(metadata("{\"a\":[\"\\u0000\"]}"), Some(ViolationReason::NulCharacter));
+        check(metadata("{\"\\u0000\":1}"), Some(ViolationReason::NulCharacter));
         let sized = |bytes: usize| format!("{{\"a\":\"{}\"}}", "x".repeat(bytes - 8));
         check(metadata(&sized(METADATA_BYTES_MAX)), None);
-        check(
-            metadata(&sized(METADATA_BYTES_MAX + 1)),
-            Some(ViolationReason::TooLong),
-        );
+        check(metadata(&sized(METADATA_BYTES_MAX + 1)), Some(ViolationReason::TooLong));
     }
 
     #[test]
@@ -277,18 +243,10 @@ mod tests {
             "[\"\\\\\", \"e\", \"\\\"\"]",
         ] {
             check(comparable(text), None);
-            serde_json::from_str::<serde_json::Value>(
-                &text.replace("1e1000", "1").replace("1e+0001000", "1"),
-            )
-            .unwrap();
+            serde_json::from_str::<serde_json::Value>(&text.replace("1e1000", "1").replace("1e+0001000", "1")).unwrap();
         }
         let large = Some(ViolationReason::OutOfRange);
-        for text in [
-            "1e1001",
-            "[1, -2E-1001]",
-            "{\"a\\\"\": 1e+1001}",
-            "[\"\\\\\", 1e99999999999999999999]",
-        ] {
+        for text in ["1e1001", "[1, -2E-1001]", "{\"a\\\"\": 1e+1001}", "[\"\\\\\", 1e99999999999999999999]"] {
             check(comparable(text), large);
         }
         check(comparable(&"1".repeat(DOCUMENT_NUMBER_MAX)), None);
@@ -314,13 +272,7 @@ mod tests {
     fn nesting_at_its_bound_and_one_past() {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         check(JsonText::parse(nested(JSON_DEPTH_MAX)), None);
-        check(
-            JsonText::parse(format!("\"{}\\\"[\"", "[".repeat(JSON_DEPTH_MAX + 1))),
-            None,
-        );
-        check(
-            JsonText::parse(nested(JSON_DEPTH_MAX + 1)),
-            Some(ViolationReason::InvalidJson),
-        );
+        check(JsonText::parse(format!("\"{}\\\"[\"", "[".repeat(JSON_DEPTH_MAX + 1))), None);
+        check(JsonText::parse(nested(JSON_DEPTH_MAX + 1)), Some(ViolationReason::InvalidJson));
     }
 }

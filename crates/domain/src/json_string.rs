@@ -26,10 +26,7 @@ impl Decoded<'_> {
 #[must_use]
 pub fn decode(encoded: &str) -> Decoded<'_> {
     if !encoded.contains('\\') {
-        return Decoded {
-            text: Cow::Borrowed(encoded),
-            ends: Vec::new(),
-        };
+        return Decoded { text: Cow::Borrowed(encoded), ends: Vec::new() };
     }
     let (mut text, mut ends, mut at) = (String::with_capacity(encoded.len()), Vec::new(), 0);
     while let Some((plain, escape)) = encoded.get(at..).and_then(|rest| rest.split_once('\\')) {
@@ -40,10 +37,7 @@ pub fn decode(encoded: &str) -> Decoded<'_> {
         ends.push((text.len(), at));
     }
     text.push_str(encoded.get(at..).unwrap_or_default());
-    Decoded {
-        text: Cow::Owned(text),
-        ends,
-    }
+    Decoded { text: Cow::Owned(text), ends }
 }
 
 /// The character of an escape without its backslash, and its length in bytes.
@@ -122,10 +116,7 @@ mod tests {
                 &encoded[decoded.encoded_offset(at)..end]
             })
             .collect();
-        assert_eq!(
-            encoded_parts,
-            ["a", r"\u0041", "b", r"\ud83d\ude00", "c", r"\n", "d"]
-        );
+        assert_eq!(encoded_parts, ["a", r"\u0041", "b", r"\ud83d\ude00", "c", r"\n", "d"]);
     }
 
     fn check(encoded: &str, expected: &str) {

@@ -51,9 +51,7 @@ pub struct Creation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum LayoutError {
     /// Partitions cannot be removed.
-    #[error(
-        "the record has {current} partitions already: give a larger number, at most {PARTITIONS_MAX}"
-    )]
+    #[error("the record has {current} partitions already: give a larger number, at most {PARTITIONS_MAX}")]
     NotMore {
         /// The present number.
         current: u16,
@@ -81,11 +79,7 @@ impl Layout {
     /// The layout of a record that has not grown.
     #[must_use]
     pub const fn new(partitions: u16) -> Self {
-        Self {
-            first: partitions,
-            later: Vec::new(),
-            stage: Stage::Open,
-        }
+        Self { first: partitions, later: Vec::new(), stage: Stage::Open }
     }
 
     /// The layout with the given generations; `None`: the numbers are not ascending, too large or too many.
@@ -130,9 +124,7 @@ impl Layout {
     pub fn grown(&self, partitions: u16) -> Result<Self, LayoutError> {
         let current = self.partitions();
         if self.stage != Stage::Open {
-            return Err(LayoutError::Growing {
-                partitions: current,
-            });
+            return Err(LayoutError::Growing { partitions: current });
         }
         if partitions > PARTITIONS_MAX {
             return Err(LayoutError::TooMany { given: partitions });
@@ -157,10 +149,7 @@ impl Layout {
             Stage::Closing => Stage::Open,
             Stage::Open => return None,
         };
-        Some(Self {
-            stage,
-            ..self.clone()
-        })
+        Some(Self { stage, ..self.clone() })
     }
 
     /// The partition of a conversation that can be in only one; `None`: it can be in several.
@@ -196,16 +185,8 @@ impl Layout {
         let unopened = others.pop_if(|partition| is_closed && partition.0 >= *previous);
         let home = others.pop().unwrap_or_else(|| self.oldest(key));
         match unopened {
-            Some(partition) if self.stage == Stage::Closing => Creation {
-                partition,
-                close: Some(home),
-                others,
-            },
-            _ => Creation {
-                partition: home,
-                close: None,
-                others,
-            },
+            Some(partition) if self.stage == Stage::Closing => Creation { partition, close: Some(home), others },
+            _ => Creation { partition: home, close: None, others },
         }
     }
 
@@ -216,9 +197,7 @@ impl Layout {
 
 /// The partition among those added by a generation, if it chooses one of them: with the same probability for every partition.
 fn added(key: &ConversationKey, previous: u16, partitions: u16) -> Option<Partition> {
-    let hash = hash_of(&key.tenant, &key.conversation)
-        .chain_update([0])
-        .chain_update(partitions.to_be_bytes());
+    let hash = hash_of(&key.tenant, &key.conversation).chain_update([0]).chain_update(partitions.to_be_bytes());
     let chosen = Partition::chosen(hash, partitions);
     (chosen.0 >= previous).then_some(chosen)
 }

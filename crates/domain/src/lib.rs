@@ -41,25 +41,20 @@ pub use attachment_type::AttachmentType;
 pub use chain::ChainHash;
 pub use change::Change;
 pub use command::{
-    Action, Command, Create, Decision, Expectation, FinishRun, ForkRule, ForkSource, NewEvent,
-    Rejection, StartRun, check_parts, decide, fork_source,
+    Action, Command, Create, Decision, Expectation, FinishRun, ForkRule, ForkSource, NewEvent, Rejection, StartRun,
+    check_parts, decide, fork_source,
 };
 pub use commit::{Actor, Commit, stored_bytes};
 pub use content::{MediaSource, Part};
 pub use conversation::Conversation;
 pub use document::{DocumentName, DocumentNamespace};
-pub use erasure::{
-    ErasureStep, FORKS_HELD_MAX, ForkStep, TOMBSTONE_IN_FLIGHT_MAX, erasure_step, fork_step,
-};
-pub use event::{
-    Annotation, ClientContext, Event, EventKind, EventTokens, Fact, ForkPoint, Lifecycle,
-    RecordedEvent,
-};
+pub use erasure::{ErasureStep, FORKS_HELD_MAX, ForkStep, TOMBSTONE_IN_FLIGHT_MAX, erasure_step, fork_step};
+pub use event::{Annotation, ClientContext, Event, EventKind, EventTokens, Fact, ForkPoint, Lifecycle, RecordedEvent};
 pub use field_change::FieldChange;
 pub use head::{CommitFacts, Head, OpenCall, RecentCommit, RewindPlace, Status, SummaryPlace};
 pub use id::{
-    AgentId, CallId, ChannelId, CommitId, ConversationId, ConversationKey, EventId, Label, LogId,
-    ModelServerId, RunId, SessionId, SigningKeyId, TenantId, ToolName, UserId,
+    AgentId, CallId, ChannelId, CommitId, ConversationId, ConversationKey, EventId, Label, LogId, ModelServerId, RunId,
+    SessionId, SigningKeyId, TenantId, ToolName, UserId,
 };
 pub use json::JsonText;
 pub use layout::{Creation, Layout, LayoutError, PARTITIONS_MAX, Stage};

@@ -91,14 +91,7 @@ mod tests {
 
     #[test]
     fn what_is_no_digest() {
-        for text in [
-            "",
-            "ada",
-            &"a".repeat(31),
-            &"a".repeat(33),
-            &"A".repeat(32),
-            &".".repeat(32),
-        ] {
+        for text in ["", "ada", &"a".repeat(31), &"a".repeat(33), &"A".repeat(32), &".".repeat(32)] {
             assert!(OwnerDigest::parse(text).is_err(), "{text}");
         }
     }

@@ -17,10 +17,7 @@ impl Version {
     /// The version after `count` more events.
     #[must_use]
     pub fn plus(self, count: usize) -> Self {
-        Self(
-            self.0
-                .saturating_add(u64::try_from(count).unwrap_or(u64::MAX)),
-        )
+        Self(self.0.saturating_add(u64::try_from(count).unwrap_or(u64::MAX)))
     }
 
     /// The version one later.
@@ -62,20 +59,14 @@ impl Partition {
     /// The partition that a hash chooses, of `count` partitions: its first eight bytes, big-endian, modulo `count`.
     pub(crate) fn chosen(hash: Sha256, count: u16) -> Self {
         let digest = hash.finalize();
-        let number = digest
-            .iter()
-            .take(8)
-            .fold(0_u64, |number, byte| (number << 8) | u64::from(*byte));
+        let number = digest.iter().take(8).fold(0_u64, |number, byte| (number << 8) | u64::from(*byte));
         Self(u16::try_from(number % u64::from(count.max(1))).unwrap_or(0))
     }
 }
 
 /// The hash of tenant, a zero byte and conversation, which may be continued.
 pub(crate) fn hash_of(tenant: &TenantId, conversation: &ConversationId) -> Sha256 {
-    Sha256::new()
-        .chain_update(tenant.as_str())
-        .chain_update([0])
-        .chain_update(conversation.as_str())
+    Sha256::new().chain_update(tenant.as_str()).chain_update([0]).chain_update(conversation.as_str())
 }
 
 impl fmt::Display for Partition {
@@ -112,9 +103,6 @@ mod tests {
             let id = ConversationId::parse(format!("c{n}")).unwrap();
             counts[usize::from(Partition::of(&tenant, &id, 8).0)] += 1;
         }
-        assert!(
-            counts.iter().all(|count| (900..1_100).contains(count)),
-            "{counts:?}"
-        );
+        assert!(counts.iter().all(|count| (900..1_100).contains(count)), "{counts:?}");
     }
 }

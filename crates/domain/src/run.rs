@@ -35,12 +35,7 @@ pub enum RunOutcome {
 
 impl RunOutcome {
     /// Every outcome.
-    pub const ALL: [Self; 4] = [
-        Self::Completed,
-        Self::Stopped,
-        Self::Failed,
-        Self::Abandoned,
-    ];
+    pub const ALL: [Self; 4] = [Self::Completed, Self::Stopped, Self::Failed, Self::Abandoned];
 
     /// Its name.
     #[must_use]

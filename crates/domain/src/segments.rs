@@ -29,10 +29,7 @@ impl Segment {
     /// The part of the segment up to a version.
     #[must_use]
     pub fn up_to(self, version: Version) -> Self {
-        Self {
-            last: self.last.min(version),
-            ..self
-        }
+        Self { last: self.last.min(version), ..self }
     }
 }
 
@@ -103,44 +100,28 @@ impl Segments {
             tokens_before,
             tokens_at_rewind: None,
         });
-        Self {
-            list: segments,
-            inherited: inherited.iter().map(|one| one.last).collect(),
-            rewinds: Vec::new(),
-        }
+        Self { list: segments, inherited: inherited.iter().map(|one| one.last).collect(), rewinds: Vec::new() }
     }
 
     /// The segments that remain after the rewinds of a history. `newest_first` has strictly descending versions and may
     /// contain other events. A rewind that is itself hidden has no effect.
     #[must_use]
-    pub fn without_rewound<'a>(
-        mut self,
-        newest_first: impl IntoIterator<Item = &'a RecordedEvent>,
-    ) -> Self {
+    pub fn without_rewound<'a>(mut self, newest_first: impl IntoIterator<Item = &'a RecordedEvent>) -> Self {
         for event in newest_first {
             if let Fact::Annotation(Annotation::HistoryRewound(rewound)) = &event.event.fact
                 && self.contains(event.version)
             {
-                self.hide(Rewind {
-                    to: rewound.to,
-                    at: event.version,
-                    tokens_through: event.event.tokens.through,
-                });
+                self.hide(Rewind { to: rewound.to, at: event.version, tokens_through: event.event.tokens.through });
             }
         }
         self
     }
 
     fn hide(&mut self, rewind: Rewind) {
-        let tokens = self
-            .holder(rewind.at)
-            .map(|holder| holder.tokens_before.saturating_add(rewind.tokens_through));
+        let tokens = self.holder(rewind.at).map(|holder| holder.tokens_before.saturating_add(rewind.tokens_through));
         let mut newer = self.list.split_off(self.count_to(rewind.to));
         if let Some(older) = self.list.last_mut() {
-            let hidden_part = Segment {
-                first: older.first.max(rewind.at),
-                ..*older
-            };
+            let hidden_part = Segment { first: older.first.max(rewind.at), ..*older };
             if hidden_part.first <= hidden_part.last {
                 newer.insert(0, hidden_part);
             }
@@ -157,8 +138,7 @@ impl Segments {
 
     /// How many segments begin at or before a version.
     fn count_to(&self, version: Version) -> usize {
-        self.list
-            .partition_point(|segment| segment.first <= version)
+        self.list.partition_point(|segment| segment.first <= version)
     }
 
     fn holder(&self, version: Version) -> Option<&Segment> {
@@ -196,16 +176,9 @@ impl Segments {
 
     /// The segments within a range of versions, oldest first, limited to the range.
     #[must_use = "an iterator does nothing by itself"]
-    pub fn within(
-        &self,
-        from: Version,
-        to: Version,
-    ) -> impl DoubleEndedIterator<Item = Segment> + '_ {
-        let cut = move |segment: &Segment| Segment {
-            first: segment.first.max(from),
-            last: segment.last.min(to),
-            ..*segment
-        };
+    pub fn within(&self, from: Version, to: Version) -> impl DoubleEndedIterator<Item = Segment> + '_ {
+        let cut =
+            move |segment: &Segment| Segment { first: segment.first.max(from), last: segment.last.min(to), ..*segment };
         let segments = self.list.iter().map(cut);
         segments.filter(|segment| segment.first <= segment.last)
     }
@@ -230,18 +203,13 @@ impl Segments {
     /// Token counts as if only this history had been recorded.
     #[must_use]
     pub fn token_counts(&self) -> TokenCounts<'_> {
-        TokenCounts {
-            segments: &self.list,
-            is_entered: false,
-            shift: 0,
-        }
+        TokenCounts { segments: &self.list, is_entered: false, shift: 0 }
     }
 
     /// The tokens of the lineage before the own events of the conversation that recorded a version.
     #[must_use]
     pub fn tokens_before(&self, version: Version) -> u64 {
-        self.holder(version)
-            .map_or(0, |holder| holder.tokens_before)
+        self.holder(version).map_or(0, |holder| holder.tokens_before)
     }
 }
 

@@ -19,12 +19,7 @@ pub struct SetDigest(pub [u8; 32]);
 impl SetDigest {
     /// The digest of one conversation, whose last commit ends with this version and has this sequence.
     #[must_use]
-    pub fn of(
-        tenant: &TenantId,
-        conversation: &ConversationId,
-        version: Version,
-        sequence: Sequence,
-    ) -> Self {
+    pub fn of(tenant: &TenantId, conversation: &ConversationId, version: Version, sequence: Sequence) -> Self {
         Self(
             Sha256::new()
                 .chain_update(tenant.as_str())
@@ -102,14 +97,8 @@ mod tests {
 
     #[test]
     fn a_set_has_no_order_and_each_standing_counts() {
-        assert_eq!(
-            set(&[("a", 1, 1), ("b", 2, 5)]),
-            set(&[("b", 2, 5), ("a", 1, 1)])
-        );
-        assert_eq!(
-            set(&[("a", 1, 1), ("b", 2, 5), ("b", 2, 5)]),
-            set(&[("a", 1, 1)])
-        );
+        assert_eq!(set(&[("a", 1, 1), ("b", 2, 5)]), set(&[("b", 2, 5), ("a", 1, 1)]));
+        assert_eq!(set(&[("a", 1, 1), ("b", 2, 5), ("b", 2, 5)]), set(&[("a", 1, 1)]));
         for other in [("a", 2, 1), ("a", 1, 2), ("b", 1, 1)] {
             assert_ne!(set(&[("a", 1, 1)]), set(&[other]));
         }
@@ -119,10 +108,7 @@ mod tests {
     #[test]
     fn digests_never_change() {
         let digest = standing("c", 3, 7).to_string();
-        assert_eq!(
-            digest,
-            "5ff8f8a1b249e39759f500d3a36541df3ba9fa7ed8abefd02e48d04e42d189ec"
-        );
+        assert_eq!(digest, "5ff8f8a1b249e39759f500d3a36541df3ba9fa7ed8abefd02e48d04e42d189ec");
     }
 
     #[test]

@@ -42,11 +42,9 @@ mod tests {
         let listed = Arc::new(BTreeSet::from([acme.clone()]));
         let only = TenantFilter::Only(Arc::clone(&listed));
         let except = TenantFilter::Except(listed);
-        for (filter, expected) in [
-            (only, [true, false]),
-            (except, [false, true]),
-            (TenantFilter::default(), [true, true]),
-        ] {
+        for (filter, expected) in
+            [(only, [true, false]), (except, [false, true]), (TenantFilter::default(), [true, true])]
+        {
             let selected = [&acme, &other].map(|tenant| filter.contains(tenant));
             assert_eq!(selected, expected, "{filter:?}");
         }

@@ -14,10 +14,7 @@ impl Timestamp {
         if i64::from(nanos) >= NANOS_PER_SECOND {
             return None;
         }
-        seconds
-            .checked_mul(NANOS_PER_SECOND)?
-            .checked_add(i64::from(nanos))
-            .map(Self)
+        seconds.checked_mul(NANOS_PER_SECOND)?.checked_add(i64::from(nanos)).map(Self)
     }
 
     /// Whole seconds since the epoch, rounded down.
@@ -39,20 +36,9 @@ mod tests {
 
     #[test]
     fn parts_round_trip_also_before_the_epoch() {
-        for nanos in [
-            0,
-            1,
-            -1,
-            999_999_999,
-            -999_999_999,
-            i64::MAX,
-            i64::MIN + NANOS_PER_SECOND,
-        ] {
+        for nanos in [0, 1, -1, 999_999_999, -999_999_999, i64::MAX, i64::MIN + NANOS_PER_SECOND] {
             let time = Timestamp(nanos);
-            assert_eq!(
-                Timestamp::from_parts(time.seconds(), time.subsecond_nanos()),
-                Some(time)
-            );
+            assert_eq!(Timestamp::from_parts(time.seconds(), time.subsecond_nanos()), Some(time));
         }
         assert_eq!(Timestamp::from_parts(0, 1_000_000_000), None);
         assert_eq!(Timestamp::from_parts(i64::MAX, 0), None);

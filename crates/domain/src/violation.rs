@@ -18,11 +18,7 @@ impl Violation {
     /// A violation without a field.
     #[must_use]
     pub fn new(reason: ViolationReason, description: impl Into<String>) -> Self {
-        Self {
-            field: String::new(),
-            reason,
-            description: description.into(),
-        }
+        Self { field: String::new(), reason, description: description.into() }
     }
 
     /// The violation with `name` before its path.
@@ -135,13 +131,7 @@ mod tests {
     #[test]
     fn text_at_its_bound_and_one_past() {
         assert!(check_text("abc", 3).is_ok());
-        assert_eq!(
-            check_text("abcd", 3).unwrap_err().reason,
-            ViolationReason::TooLong
-        );
-        assert_eq!(
-            check_text("a\0", 3).unwrap_err().reason,
-            ViolationReason::NulCharacter
-        );
+        assert_eq!(check_text("abcd", 3).unwrap_err().reason, ViolationReason::TooLong);
+        assert_eq!(check_text("a\0", 3).unwrap_err().reason, ViolationReason::NulCharacter);
     }
 }

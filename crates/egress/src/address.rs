@@ -62,9 +62,7 @@ pub fn canonical(address: IpAddr) -> IpAddr {
 pub fn is_public(address: IpAddr) -> bool {
     match canonical(address) {
         IpAddr::V4(v4) => !SPECIAL_V4.iter().any(|network| network.contains(&v4)),
-        IpAddr::V6(v6) => {
-            GLOBAL_V6.contains(&v6) && !SPECIAL_V6.iter().any(|network| network.contains(&v6))
-        }
+        IpAddr::V6(v6) => GLOBAL_V6.contains(&v6) && !SPECIAL_V6.iter().any(|network| network.contains(&v6)),
     }
 }
 
@@ -93,17 +91,11 @@ mod tests {
         check(true, &["100.128.0.0", "126.255.255.255"]);
         check(false, &["127.0.0.0", "127.0.0.1", "127.255.255.255"]);
         check(true, &["128.0.0.0", "169.253.255.255"]);
-        check(
-            false,
-            &["169.254.0.0", "169.254.169.254", "169.254.255.255"],
-        );
+        check(false, &["169.254.0.0", "169.254.169.254", "169.254.255.255"]);
         check(true, &["169.255.0.0", "172.15.255.255"]);
         check(false, &["172.16.0.0", "172.31.255.255"]);
         check(true, &["172.32.0.0", "191.255.255.255"]);
-        check(
-            false,
-            &["192.0.0.0", "192.0.0.255", "192.0.2.0", "192.0.2.255"],
-        );
+        check(false, &["192.0.0.0", "192.0.0.255", "192.0.2.0", "192.0.2.255"]);
         check(true, &["192.0.1.0", "192.0.3.0", "192.88.98.255"]);
         check(false, &["192.88.99.0", "192.168.0.0", "192.168.255.255"]);
         check(true, &["192.167.255.255", "192.169.0.0", "198.17.255.255"]);
@@ -127,14 +119,7 @@ mod tests {
 
     #[test]
     fn embedded_ipv4_addresses() {
-        check(
-            false,
-            &[
-                "::ffff:10.0.0.1",
-                "::ffff:127.0.0.1",
-                "::ffff:169.254.169.254",
-            ],
-        );
+        check(false, &["::ffff:10.0.0.1", "::ffff:127.0.0.1", "::ffff:169.254.169.254"]);
         check(true, &["::ffff:8.8.8.8"]);
         check(false, &["::10.0.0.1", "::8.8.8.8"]);
         check(false, &["64:ff9b::10.0.0.1", "64:ff9b::127.0.0.1"]);

@@ -30,15 +30,9 @@ impl EgressConfig {
     /// Settings for one machine: loopback addresses may be called, also over `http://`.
     #[must_use]
     pub fn loopback() -> Self {
-        let loopback: Vec<Destination> = ["127.0.0.0/8", "::1"]
-            .into_iter()
-            .filter_map(|network| network.parse().ok())
-            .collect();
-        Self {
-            allow: loopback.clone(),
-            allow_http: loopback,
-            model_tenants: BTreeMap::new(),
-        }
+        let loopback: Vec<Destination> =
+            ["127.0.0.0/8", "::1"].into_iter().filter_map(|network| network.parse().ok()).collect();
+        Self { allow: loopback.clone(), allow_http: loopback, model_tenants: BTreeMap::new() }
     }
 
     /// Whether a tenant may use a model server.
@@ -68,10 +62,7 @@ impl EgressConfig {
             }
             let wrong = |tenant: &&String| TenantId::parse(tenant.as_str()).is_err();
             if let Some(tenant) = tenants.iter().find(wrong) {
-                errors.push((
-                    key,
-                    format!("contains `{tenant}`, which is not a tenant id"),
-                ));
+                errors.push((key, format!("contains `{tenant}`, which is not a tenant id")));
             }
         }
         errors
@@ -91,10 +82,7 @@ mod tests {
     #[test]
     fn settings_are_read_and_checked() {
         check("{}", &[]);
-        check(
-            r#"{"allow": ["10.0.0.0/8", "hooks.internal"], "model_tenants": {"own": ["acme"]}}"#,
-            &[],
-        );
+        check(r#"{"allow": ["10.0.0.0/8", "hooks.internal"], "model_tenants": {"own": ["acme"]}}"#, &[]);
         check(r#"{"model_tenants": {"a.b": []}}"#, &["model_tenants.a.b"]);
         check(r#"{"model_tenants": {"a": ["b c"]}}"#, &["model_tenants.a"]);
         for wrong in [r#"{"allow": ["http://a"]}"#, r#"{"deny": []}"#] {
@@ -118,10 +106,7 @@ mod tests {
         let check = |servers: usize, tenants: usize, expected: usize| {
             let tenants: BTreeSet<String> = (0..tenants).map(|n| format!("t{n}")).collect();
             let server = |n| (format!("s{n}"), tenants.clone());
-            let config = EgressConfig {
-                model_tenants: (0..servers).map(server).collect(),
-                ..EgressConfig::default()
-            };
+            let config = EgressConfig { model_tenants: (0..servers).map(server).collect(), ..EgressConfig::default() };
             assert_eq!(config.errors().len(), expected);
         };
         check(1, MODEL_TENANTS_MAX, 0);

@@ -51,10 +51,7 @@ impl Policy {
     /// The policy of these settings.
     #[must_use]
     pub fn new(config: &EgressConfig) -> Self {
-        Self {
-            allow: config.allow.clone(),
-            allow_http: config.allow_http.clone(),
-        }
+        Self { allow: config.allow.clone(), allow_http: config.allow_http.clone() }
     }
 
     /// Parses a URL and checks it without resolving its host. The client must call [`Policy::check_address`] with each
@@ -84,12 +81,7 @@ impl Policy {
     ///
     /// # Errors
     /// [`Refusal`].
-    pub fn check_address(
-        &self,
-        scheme: Scheme,
-        host: &str,
-        address: IpAddr,
-    ) -> Result<(), Refusal> {
+    pub fn check_address(&self, scheme: Scheme, host: &str, address: IpAddr) -> Result<(), Refusal> {
         let is_in = |list: &[Destination]| list.iter().any(|entry| entry.contains(host, address));
         if !is_public(address) && !is_in(&self.allow) {
             return Err(Refusal::SpecialAddress);

@@ -28,20 +28,14 @@ impl Address {
     /// them for all: `tls://host:port?ca=FILE`.
     pub(crate) fn parse(urls: &str) -> Result<Self, Unavailable> {
         let invalid = Unavailable::new("a server's URL cannot be read");
-        let mut address = Self {
-            servers: Vec::new(),
-            user: None,
-            tls: TlsFiles::default(),
-        };
+        let mut address = Self { servers: Vec::new(), user: None, tls: TlsFiles::default() };
         for url in urls.split(',') {
             let server: ServerAddr = url.trim().parse().map_err(|_| invalid)?;
             address.tls.add(&server).map_err(|()| invalid)?;
             if address.user.is_none() {
                 address.user = parse_user(&server).map_err(|()| invalid)?;
             }
-            address
-                .servers
-                .push(without_credentials(server).ok_or(invalid)?);
+            address.servers.push(without_credentials(server).ok_or(invalid)?);
         }
         Ok(address)
     }
@@ -50,14 +44,10 @@ impl Address {
     pub(crate) fn options(&self) -> ConnectOptions {
         let options = match &self.user {
             None => ConnectOptions::new(),
-            Some(User {
-                name,
-                password: Some(password),
-            }) => ConnectOptions::with_user_and_password(name.clone(), password.clone()),
-            Some(User {
-                name: token,
-                password: None,
-            }) => ConnectOptions::with_token(token.clone()),
+            Some(User { name, password: Some(password) }) => {
+                ConnectOptions::with_user_and_password(name.clone(), password.clone())
+            }
+            Some(User { name: token, password: None }) => ConnectOptions::with_token(token.clone()),
         };
         self.tls.apply(options)
     }
@@ -67,10 +57,7 @@ fn parse_user(server: &ServerAddr) -> Result<Option<User>, ()> {
     let Some(name) = server.username() else {
         return Ok(None);
     };
-    Ok(Some(User {
-        name: percent_decoded(name)?,
-        password: server.password().map(percent_decoded).transpose()?,
-    }))
+    Ok(Some(User { name: percent_decoded(name)?, password: server.password().map(percent_decoded).transpose()? }))
 }
 
 fn percent_decoded(text: &str) -> Result<String, ()> {
@@ -105,21 +92,9 @@ mod tests {
     fn urls_and_their_users() {
         check("nats://a:4222", &["nats://a:4222"], None);
         check("a:4222", &["nats://a:4222"], None);
-        check(
-            "nats://writer:secret@a:4222",
-            &["nats://a:4222"],
-            Some(("writer", Some("secret"))),
-        );
-        check(
-            "nats://w%40x:p%3Aq%2F%25@a:4222",
-            &["nats://a:4222"],
-            Some(("w@x", Some("p:q/%"))),
-        );
-        check(
-            "tls://token@a:4222",
-            &["tls://a:4222"],
-            Some(("token", None)),
-        );
+        check("nats://writer:secret@a:4222", &["nats://a:4222"], Some(("writer", Some("secret"))));
+        check("nats://w%40x:p%3Aq%2F%25@a:4222", &["nats://a:4222"], Some(("w@x", Some("p:q/%"))));
+        check("tls://token@a:4222", &["tls://a:4222"], Some(("token", None)));
         check(
             "nats://a:4222, nats://u:p@b:4222,nats://v:q@c:4222",
             &["nats://a:4222", "nats://b:4222", "nats://c:4222"],

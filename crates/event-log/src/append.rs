@@ -66,11 +66,7 @@ impl Record {
         skip_all,
         fields(tenant.id = %key.tenant, conversation.id = %key.conversation)
     )]
-    pub async fn append(
-        &self,
-        key: &ConversationKey,
-        append: Append,
-    ) -> Result<AppendOutcome, Unavailable> {
+    pub async fn append(&self, key: &ConversationKey, append: Append) -> Result<AppendOutcome, Unavailable> {
         let deadline = self.deadline();
         if let Some(partition) = append.hibernated_in {
             let route = Route::new(partition, key);
@@ -101,12 +97,7 @@ impl Record {
     }
 
     /// Publishes a commit for the first time, alone or in a batch.
-    async fn publish_commit(
-        &self,
-        route: &Route,
-        append: &Append,
-        deadline: Instant,
-    ) -> Result<Ack, Unavailable> {
+    async fn publish_commit(&self, route: &Route, append: &Append, deadline: Instant) -> Result<Ack, Unavailable> {
         let commit = commit(route, append, append.commit.to_string());
         if let Some(queues) = self.group_commit() {
             let queue = queues.partition(route.partition);
@@ -124,11 +115,7 @@ impl Record {
 impl Route {
     /// The route of a conversation's commits in a partition.
     pub(crate) fn new(partition: Partition, key: &ConversationKey) -> Self {
-        Self {
-            partition,
-            stream: topology::stream_name(partition),
-            subject: topology::subject(partition, key),
-        }
+        Self { partition, stream: topology::stream_name(partition), subject: topology::subject(partition, key) }
     }
 }
 

@@ -53,11 +53,7 @@ impl Connection {
         let mut last = None;
         for (number, publication) in (1..).zip(publications) {
             let mut outgoing = Outgoing::from(publication);
-            let place = BatchPlace {
-                batch: &batch,
-                number,
-                is_last: number == count,
-            };
+            let place = BatchPlace { batch: &batch, number, is_last: number == count };
             headers::add_batch_place(outgoing.headers.get_or_insert_default(), place);
             if place.is_last {
                 last = Some(outgoing);
@@ -85,10 +81,7 @@ fn read(payload: &[u8], count: usize) -> Result<BatchAck, Unavailable> {
     let unreadable = Unavailable::new("the reply to a batch cannot be decoded");
     let answer: Answer = serde_json::from_slice(payload).map_err(|_| unreadable)?;
     if let Some(failure) = answer.error {
-        return Ok(BatchAck::Refused {
-            code: failure.err_code,
-            last_of_subject: last_number(&failure.description),
-        });
+        return Ok(BatchAck::Refused { code: failure.err_code, last_of_subject: last_number(&failure.description) });
     }
     let count = u64::try_from(count).map_err(|_| unreadable)?;
     match (answer.seq, answer.count) {
@@ -117,36 +110,21 @@ mod tests {
 
     #[test]
     fn replies_of_nats_server() {
-        check(
-            r#"{"stream":"HANSARD_0","seq":9,"batch":"b","count":3}"#,
-            Some(BatchAck::Stored { first: Sequence(7) }),
-        );
+        check(r#"{"stream":"HANSARD_0","seq":9,"batch":"b","count":3}"#, Some(BatchAck::Stored { first: Sequence(7) }));
         check(
             r#"{"error":{"code":400,"err_code":10071,"description":"wrong last sequence: 12"},"stream":"S","seq":0}"#,
-            Some(BatchAck::Refused {
-                code: WRONG_LAST_SEQUENCE,
-                last_of_subject: Some(Sequence(12)),
-            }),
+            Some(BatchAck::Refused { code: WRONG_LAST_SEQUENCE, last_of_subject: Some(Sequence(12)) }),
         );
         check(
             r#"{"error":{"code":400,"err_code":10201,"description":"atomic publish batch contains duplicate message id"}}"#,
-            Some(BatchAck::Refused {
-                code: 10_201,
-                last_of_subject: None,
-            }),
+            Some(BatchAck::Refused { code: 10_201, last_of_subject: None }),
         );
     }
 
     #[test]
     fn other_replies_are_errors() {
-        check(
-            r#"{"stream":"HANSARD_0","seq":9,"batch":"b","count":2}"#,
-            None,
-        );
-        check(
-            r#"{"stream":"HANSARD_0","seq":2,"batch":"b","count":3}"#,
-            None,
-        );
+        check(r#"{"stream":"HANSARD_0","seq":9,"batch":"b","count":2}"#, None);
+        check(r#"{"stream":"HANSARD_0","seq":2,"batch":"b","count":3}"#, None);
         check(r#"{"stream":"HANSARD_0","seq":9}"#, None);
         check("{}", None);
         check("", None);

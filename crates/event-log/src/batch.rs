@@ -65,9 +65,8 @@ impl Connection {
         messages_max: usize,
         deadline: Instant,
     ) -> Result<Batch, Unavailable> {
-        let payload: Bytes = serde_json::to_vec(request)
-            .map_err(|_| Unavailable::new("a batch request cannot be encoded"))?
-            .into();
+        let payload: Bytes =
+            serde_json::to_vec(request).map_err(|_| Unavailable::new("a batch request cannot be encoded"))?.into();
         let subject = self.api_subject(&format!("DIRECT.GET.{stream}"));
         let read = || self.read_batch(&subject, &payload, messages_max, deadline);
         // Boxed, so that the futures of all readers stay small.
@@ -137,8 +136,7 @@ impl Batch {
             None => {}
         }
         self.check_order(headers.and_then(headers::last_sequence_of))?;
-        self.messages
-            .push(get::parse_direct_reply(headers, &reply.payload)?);
+        self.messages.push(get::parse_direct_reply(headers, &reply.payload)?);
         Ok(false)
     }
 
@@ -152,15 +150,9 @@ impl Batch {
     }
 
     /// The converted messages, and the sequence to continue after; `None`: the subject has no more messages.
-    pub(crate) fn into_page<T>(
-        self,
-        convert: impl Fn(RawMessage) -> T,
-    ) -> (Vec<T>, Option<Sequence>) {
+    pub(crate) fn into_page<T>(self, convert: impl Fn(RawMessage) -> T) -> (Vec<T>, Option<Sequence>) {
         let resume_after = self.resume_after();
-        (
-            self.messages.into_iter().map(convert).collect(),
-            resume_after,
-        )
+        (self.messages.into_iter().map(convert).collect(), resume_after)
     }
 
     /// The sequence to continue after; `None`: the subject has no more messages.

@@ -156,10 +156,7 @@ fn is_tag(tag: &str) -> bool {
 
 fn is_subject(text: &str) -> bool {
     let is_name = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'*' | b'>');
-    text.len() <= API_PREFIX_BYTES_MAX
-        && text
-            .split('.')
-            .all(|token| !token.is_empty() && token.bytes().all(is_name))
+    text.len() <= API_PREFIX_BYTES_MAX && text.split('.').all(|token| !token.is_empty() && token.bytes().all(is_name))
 }
 
 impl Default for RecordConfig {
@@ -200,11 +197,9 @@ mod tests {
     fn bounds_are_checked_at_their_edges() {
         check(|_| (), None);
         check(|config| config.nats_url = " ".to_owned(), Some("nats_url"));
-        for (query, invalid) in [
-            ("ca=/dev/null", Some("nats_url")),
-            ("cert=/nowhere&key=/nowhere", Some("nats_url")),
-            ("", None),
-        ] {
+        for (query, invalid) in
+            [("ca=/dev/null", Some("nats_url")), ("cert=/nowhere&key=/nowhere", Some("nats_url")), ("", None)]
+        {
             let url = format!("tls://a:4222?{query}");
             check(|config| config.nats_url = url, invalid);
         }
@@ -232,31 +227,19 @@ mod tests {
         tags(PLACEMENT_TAGS_MAX + 1, Some("placement_tags"));
         for tag in ["", "a b", "ä"] {
             let tags = vec![tag.to_owned()];
-            check(
-                |config| config.placement_tags = tags,
-                Some("placement_tags"),
-            );
+            check(|config| config.placement_tags = tags, Some("placement_tags"));
         }
         let ttl = "parts_ttl_seconds";
         check(|config| config.parts_ttl_seconds = 0, Some(ttl));
         check(|config| config.parts_ttl_seconds = 1, None);
-        check(
-            |config| config.parts_ttl_seconds = PARTS_TTL_SECONDS_MAX,
-            None,
-        );
+        check(|config| config.parts_ttl_seconds = PARTS_TTL_SECONDS_MAX, None);
         check(|config| config.parts_ttl_seconds = 604_801, Some(ttl));
         let timeout = "request_timeout_ms";
         check(|config| config.request_timeout_ms = 0, Some(timeout));
-        check(
-            |config| config.request_timeout_ms = REQUEST_TIMEOUT_MS_MAX,
-            None,
-        );
+        check(|config| config.request_timeout_ms = REQUEST_TIMEOUT_MS_MAX, None);
         check(|config| config.request_timeout_ms = 60_001, Some(timeout));
         let url = |url: &str| Some(url.to_owned());
         check(|config| config.monitor_url = url("http://a:8222"), None);
-        check(
-            |config| config.monitor_url = url("https://a"),
-            Some("monitor_url"),
-        );
+        check(|config| config.monitor_url = url("https://a"), Some("monitor_url"));
     }
 }

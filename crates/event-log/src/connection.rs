@@ -11,9 +11,7 @@ use std::time::Duration;
 
 use async_nats::connection::State;
 use async_nats::jetstream;
-use async_nats::{
-    Client, ConnectError, ConnectErrorKind, HeaderMap, Message, Request, RequestErrorKind, rustls,
-};
+use async_nats::{Client, ConnectError, ConnectErrorKind, HeaderMap, Message, Request, RequestErrorKind, rustls};
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -38,8 +36,7 @@ pub(crate) const SUBSCRIPTION_MESSAGES_MAX: usize = 2_048;
 const LINK_TICK: Duration = Duration::from_millis(50);
 
 /// Nobody received the request, as for a publish to a stream that is electing its leader.
-pub(crate) const NO_RESPONDERS: Unavailable =
-    Unavailable::new("no server serves JetStream or the stream");
+pub(crate) const NO_RESPONDERS: Unavailable = Unavailable::new("no server serves JetStream or the stream");
 
 /// "`JetStream` system temporarily unavailable": the stream, or the servers for the creation of streams, have no leader.
 pub(crate) const NO_LEADER: u64 = 10_008;
@@ -124,11 +121,7 @@ impl Connection {
     }
 
     /// Sends a request and waits for its one reply.
-    pub(crate) async fn request(
-        &self,
-        outgoing: Outgoing,
-        deadline: Instant,
-    ) -> Result<Message, Unavailable> {
+    pub(crate) async fn request(&self, outgoing: Outgoing, deadline: Instant) -> Result<Message, Unavailable> {
         self.ready(deadline).await?;
         let sent_on = self.connects();
         let mut request = Request::new().payload(outgoing.payload).timeout(None);
@@ -163,17 +156,10 @@ impl Connection {
         body: &(impl Serialize + ?Sized),
         deadline: Instant,
     ) -> Result<T, Unavailable> {
-        let payload = serde_json::to_vec(body)
-            .map_err(|_| Unavailable::new("a request cannot be encoded"))?
-            .into();
-        let outgoing = Outgoing {
-            subject: self.api_subject(request),
-            headers: None,
-            payload,
-        };
+        let payload = serde_json::to_vec(body).map_err(|_| Unavailable::new("a request cannot be encoded"))?.into();
+        let outgoing = Outgoing { subject: self.api_subject(request), headers: None, payload };
         let reply = self.request(outgoing, deadline).await?;
-        serde_json::from_slice(&reply.payload)
-            .map_err(|_| Unavailable::new("a reply cannot be decoded"))
+        serde_json::from_slice(&reply.payload).map_err(|_| Unavailable::new("a reply cannot be decoded"))
     }
 
     /// How many times the client has connected.
@@ -203,10 +189,7 @@ async fn watch_connects(client: Client, sender: watch::Sender<u64>) {
 fn reconnect_delay(attempts: usize) -> Duration {
     match attempts {
         0 | 1 => Duration::ZERO,
-        later => jittered(
-            u32::try_from(later).unwrap_or(u32::MAX),
-            RECONNECT_DELAY_MAX,
-        ),
+        later => jittered(u32::try_from(later).unwrap_or(u32::MAX), RECONNECT_DELAY_MAX),
     }
 }
 
@@ -228,8 +211,6 @@ fn request_error(kind: RequestErrorKind) -> Unavailable {
         RequestErrorKind::NoResponders => return NO_RESPONDERS,
         RequestErrorKind::TimedOut => "the request timed out",
         RequestErrorKind::MaxPayloadExceeded => "the message exceeds the server's max_payload",
-        RequestErrorKind::InvalidSubject | RequestErrorKind::Other => {
-            "the connection to NATS was lost"
-        }
+        RequestErrorKind::InvalidSubject | RequestErrorKind::Other => "the connection to NATS was lost",
     })
 }

@@ -61,10 +61,7 @@ impl Consumer {
             pulls.max_bytes_per_batch(PULL_BYTES).messages().await.ok()
         };
         let messages = timeout_at(deadline, consuming).await.ok().flatten();
-        Ok(Self {
-            messages: messages.ok_or(Unavailable::new("a consumer cannot be created"))?,
-            delivered: 0,
-        })
+        Ok(Self { messages: messages.ok_or(Unavailable::new("a consumer cannot be created"))?, delivered: 0 })
     }
 
     /// The next message; `None`: the consumer or a message is lost. Cancel-safe.

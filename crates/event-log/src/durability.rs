@@ -59,9 +59,7 @@ pub(crate) async fn read_from_server(config: &RecordConfig) -> Durability {
         return Durability::Unknown;
     };
     let page = timeout(PAGE_TIMEOUT, fetch(url)).await;
-    page.ok()
-        .flatten()
-        .map_or(Durability::Unknown, |page| parse_page(&page))
+    page.ok().flatten().map_or(Durability::Unknown, |page| parse_page(&page))
 }
 
 fn parse_page(page: &[u8]) -> Durability {
@@ -72,9 +70,9 @@ fn parse_page(page: &[u8]) -> Durability {
     };
     match config.get("sync_always").map(Value::as_bool) {
         Some(Some(true)) => Durability::Durable,
-        Some(Some(false)) | None => Durability::NotDurable {
-            why: "it acknowledges before it syncs (sync_interval is not always)".to_owned(),
-        },
+        Some(Some(false)) | None => {
+            Durability::NotDurable { why: "it acknowledges before it syncs (sync_interval is not always)".to_owned() }
+        }
         Some(None) => Durability::Unknown,
     }
 }
@@ -85,11 +83,7 @@ async fn fetch(url: &str) -> Option<Vec<u8>> {
     let request = format!("GET /varz HTTP/1.0\r\nHost: {address}\r\n\r\n");
     stream.write_all(request.as_bytes()).await.ok()?;
     let mut answer = Vec::new();
-    stream
-        .take(PAGE_BYTES_MAX)
-        .read_to_end(&mut answer)
-        .await
-        .ok()?;
+    stream.take(PAGE_BYTES_MAX).read_to_end(&mut answer).await.ok()?;
     let body = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n")?;
     answer.get(body + 4..).map(<[u8]>::to_vec)
 }
@@ -108,14 +102,8 @@ mod tests {
             };
             assert_eq!(seen, durable, "{page}");
         };
-        check(
-            r#"{"jetstream":{"config":{"sync_interval":120000000000,"sync_always":true}}}"#,
-            Some(true),
-        );
-        check(
-            r#"{"jetstream":{"config":{"sync_interval":120000000000}}}"#,
-            Some(false),
-        );
+        check(r#"{"jetstream":{"config":{"sync_interval":120000000000,"sync_always":true}}}"#, Some(true));
+        check(r#"{"jetstream":{"config":{"sync_interval":120000000000}}}"#, Some(false));
         check(r#"{"jetstream":{}}"#, None);
         check("{}", None);
         check("not found", None);

@@ -82,10 +82,7 @@ impl Record {
     ///
     /// # Errors
     /// [`Unavailable`]: call again until it succeeds; erased messages stay erased.
-    pub async fn erase_conversation(
-        &self,
-        key: &ConversationKey,
-    ) -> Result<ErasedCounts, Unavailable> {
+    pub async fn erase_conversation(&self, key: &ConversationKey) -> Result<ErasedCounts, Unavailable> {
         let commits = self.erase_before_last(key).await?;
         self.erase_beside(key, commits).await
     }
@@ -105,11 +102,7 @@ impl Record {
     }
 
     /// Overwrites and removes run parts and logged calls of a conversation.
-    async fn erase_beside(
-        &self,
-        key: &ConversationKey,
-        commits: u64,
-    ) -> Result<ErasedCounts, Unavailable> {
+    async fn erase_beside(&self, key: &ConversationKey, commits: u64) -> Result<ErasedCounts, Unavailable> {
         let parts = self.erase_parts(key).await?;
         self.erase_logs(key).await?;
         Ok(ErasedCounts { commits, parts })
@@ -129,17 +122,9 @@ impl Record {
     }
 
     /// Overwrites and removes the commits of a conversation before a sequence.
-    pub(crate) async fn erase_before(
-        &self,
-        key: &ConversationKey,
-        before: Sequence,
-    ) -> Result<u64, Unavailable> {
+    pub(crate) async fn erase_before(&self, key: &ConversationKey, before: Sequence) -> Result<u64, Unavailable> {
         let route = self.route(key).await?;
-        let target = EraseTarget {
-            stream: &route.stream,
-            subject: &route.subject,
-            before,
-        };
+        let target = EraseTarget { stream: &route.stream, subject: &route.subject, before };
         self.erase_all(&target).await
     }
 
@@ -169,11 +154,7 @@ impl Record {
     ///
     /// # Errors
     /// [`Unavailable`]: call again until it succeeds; erased messages stay erased.
-    pub async fn erase_usage(
-        &self,
-        tenant: &TenantId,
-        owner: Option<&OwnerDigest>,
-    ) -> Result<u64, Unavailable> {
+    pub async fn erase_usage(&self, tenant: &TenantId, owner: Option<&OwnerDigest>) -> Result<u64, Unavailable> {
         let subject = topology::logs::usage_subjects(tenant, owner);
         self.erase_logged(&subject).await
     }
@@ -183,11 +164,7 @@ impl Record {
         if self.logs_bounds().await?.is_none() {
             return Ok(0);
         }
-        let target = EraseTarget {
-            stream: topology::logs::STREAM,
-            subject,
-            before: Sequence(u64::MAX),
-        };
+        let target = EraseTarget { stream: topology::logs::STREAM, subject, before: Sequence(u64::MAX) };
         self.erase_all(&target).await
     }
 
@@ -209,11 +186,7 @@ impl Record {
         Err(Unavailable::new("messages remain after every erasure pass"))
     }
 
-    async fn erase_from(
-        &self,
-        target: &EraseTarget<'_>,
-        from: Sequence,
-    ) -> Result<u64, Unavailable> {
+    async fn erase_from(&self, target: &EraseTarget<'_>, from: Sequence) -> Result<u64, Unavailable> {
         let (mut erased, mut next) = (0_u64, Some(from));
         while let Some(from) = next {
             let request = BatchRequest {
@@ -226,9 +199,7 @@ impl Record {
             let batch = connection.batch(target.stream, &request, BATCH_MESSAGES_MAX, deadline);
             let batch = batch.await?;
             let last = batch.last_sequence().filter(|last| *last < target.before);
-            next = last
-                .filter(|_| batch.pending > 0)
-                .map(|last| Sequence(last.0.saturating_add(1)));
+            next = last.filter(|_| batch.pending > 0).map(|last| Sequence(last.0.saturating_add(1)));
             let sequences = batch.messages.into_iter().map(|message| message.sequence);
             let sequences = sequences.filter(|sequence| *sequence < target.before);
             let gone = self.erase_messages(target.stream, sequences).await?;
@@ -261,26 +232,14 @@ impl Record {
     }
 
     /// Overwrites and removes one message of any stream; returns `false` if it was already removed.
-    pub(crate) async fn erase_message(
-        &self,
-        stream: &str,
-        sequence: Sequence,
-    ) -> Result<bool, Unavailable> {
+    pub(crate) async fn erase_message(&self, stream: &str, sequence: Sequence) -> Result<bool, Unavailable> {
         let removal = Removal::Overwrite;
         self.remove_message(stream, sequence, removal).await
     }
 
-    async fn remove_message(
-        &self,
-        stream: &str,
-        sequence: Sequence,
-        removal: Removal,
-    ) -> Result<bool, Unavailable> {
+    async fn remove_message(&self, stream: &str, sequence: Sequence, removal: Removal) -> Result<bool, Unavailable> {
         let request = format!("STREAM.MSG.DELETE.{stream}");
-        let delete = Delete {
-            seq: sequence.0,
-            no_erase: removal == Removal::Delete,
-        };
+        let delete = Delete { seq: sequence.0, no_erase: removal == Removal::Delete };
         let deleted = self.connection().api(&request, &delete, self.deadline());
         let deleted: Deleted = deleted.await?;
         let is_removed = |failure: ApiFailure| GONE.contains(&failure.err_code);

@@ -67,10 +67,7 @@ impl Record {
         let expiring = partitions().map(topology::parts_stream_name);
         let expiring = expiring.chain([topology::logs::STREAM.to_owned()]);
         let stream = |expires| move |name| ErasedStream { name, expires };
-        permanent
-            .map(stream(false))
-            .chain(expiring.map(stream(true)))
-            .collect()
+        permanent.map(stream(false)).chain(expiring.map(stream(true))).collect()
     }
 
     /// How many sequences [`Record::erase_again`] would delete in a stream. 0 with one replica or without the stream. In an expiring

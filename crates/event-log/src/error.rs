@@ -19,10 +19,7 @@ pub struct Unavailable {
 
 impl Unavailable {
     pub(crate) const fn new(what: &'static str) -> Self {
-        Self {
-            what,
-            retry_after_ms: RETRY_AFTER_MS,
-        }
+        Self { what, retry_after_ms: RETRY_AFTER_MS }
     }
 }
 
@@ -51,9 +48,7 @@ pub enum RecordError {
         problem: String,
     },
     /// The record has another number of partitions.
-    #[error(
-        "the record has {recorded} partitions, {configured} are configured: configure {recorded}"
-    )]
+    #[error("the record has {recorded} partitions, {configured} are configured: configure {recorded}")]
     PartitionMismatch {
         /// The configured number.
         configured: u16,
@@ -83,9 +78,7 @@ pub enum RecordError {
         problem: String,
     },
     /// The server can lose acknowledged commits when the power fails.
-    #[error(
-        "the server is not durable: {why}; set sync_interval to always, or start with --accept-data-loss"
-    )]
+    #[error("the server is not durable: {why}; set sync_interval to always, or start with --accept-data-loss")]
     NotDurable {
         /// The reason.
         why: String,

@@ -39,13 +39,7 @@ struct Source {
 
 impl Feed {
     pub(crate) fn new(record: Record, stream: String, after: Sequence) -> Self {
-        Self {
-            record,
-            stream,
-            last: after,
-            source: None,
-            failures: 0,
-        }
+        Self { record, stream, last: after, source: None, failures: 0 }
     }
 
     /// The converted messages, and an error for each lost consumer. It never ends.
@@ -106,21 +100,10 @@ impl Feed {
         let deadline = self.record.deadline();
         connection.ready(deadline).await?;
         let reconnects = connection.reconnects();
-        let deliver_policy = DeliverPolicy::ByStartSequence {
-            start_sequence: self.last.0.saturating_add(1),
-        };
+        let deliver_policy = DeliverPolicy::ByStartSequence { start_sequence: self.last.0.saturating_add(1) };
         let every_subject = String::new();
-        let consumer = Consumer::create(
-            connection,
-            &self.stream,
-            deliver_policy,
-            every_subject,
-            deadline,
-        );
-        Ok(Source {
-            consumer: consumer.await?,
-            reconnects,
-        })
+        let consumer = Consumer::create(connection, &self.stream, deliver_policy, every_subject, deadline);
+        Ok(Source { consumer: consumer.await?, reconnects })
     }
 }
 

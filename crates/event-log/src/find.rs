@@ -35,12 +35,8 @@ impl Record {
         let route = self.route(key).await?;
         let mut from = From::Time(start_time(since));
         let last = loop {
-            let request = BatchRequest {
-                from,
-                subject: &route.subject,
-                messages_max: BATCH_MESSAGES_MAX,
-                bytes_max: BYTES_MAX,
-            };
+            let request =
+                BatchRequest { from, subject: &route.subject, messages_max: BATCH_MESSAGES_MAX, bytes_max: BYTES_MAX };
             let connection = self.connection();
             let batch = connection.batch(&route.stream, &request, BATCH_MESSAGES_MAX, deadline);
             let batch = batch.await?;
@@ -56,10 +52,7 @@ impl Record {
         };
         match last {
             last if last.unwrap_or_default() >= through => Ok(None),
-            Some(last) => {
-                self.find_at_leader(&route, commit, last..through, deadline)
-                    .await
-            }
+            Some(last) => self.find_at_leader(&route, commit, last..through, deadline).await,
             None => Err(Unavailable::new("a replica lacks the latest commits")),
         }
     }

@@ -92,10 +92,7 @@ impl Record {
     ) -> Result<Option<StoredMessage>, Unavailable> {
         let route = Route::new(partition, key);
         for attempt in 0..ATTEMPTS_MAX {
-            let closing = Publication {
-                subject: route.subject.clone(),
-                ..Publication::default()
-            };
+            let closing = Publication { subject: route.subject.clone(), ..Publication::default() };
             let ack_deadline = Self::ack_deadline(deadline);
             // Whatever the answer is, the log decides.
             let _ = self.connection().publish(closing, ack_deadline).await;

@@ -56,10 +56,7 @@ fn followed(partition: Partition, message: ConsumedMessage) -> FollowedMessage {
     FollowedMessage {
         key: topology::key_of(&message.message.subject),
         message: StoredMessage {
-            position: Position {
-                partition,
-                sequence: message.sequence,
-            },
+            position: Position { partition, sequence: message.sequence },
             trace: headers.map_or_else(TraceHeaders::default, headers::trace_of),
             message: message.message.payload,
         },

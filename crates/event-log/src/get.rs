@@ -94,21 +94,14 @@ impl Connection {
         deadline: Instant,
     ) -> Result<Option<RawMessage>, Unavailable> {
         let (request, payload) = match query {
-            MessageQuery::LastOfSubject(subject) => {
-                (format!("DIRECT.GET.{stream}.{subject}"), Bytes::new())
+            MessageQuery::LastOfSubject(subject) => (format!("DIRECT.GET.{stream}.{subject}"), Bytes::new()),
+            MessageQuery::Sequence(sequence) => {
+                (format!("DIRECT.GET.{stream}"), format!("{{\"seq\":{sequence}}}").into())
             }
-            MessageQuery::Sequence(sequence) => (
-                format!("DIRECT.GET.{stream}"),
-                format!("{{\"seq\":{sequence}}}").into(),
-            ),
         };
         let subject = self.api_subject(&request);
         let send = || {
-            let outgoing = Outgoing {
-                subject: subject.clone(),
-                headers: None,
-                payload: payload.clone(),
-            };
+            let outgoing = Outgoing { subject: subject.clone(), headers: None, payload: payload.clone() };
             self.request(outgoing, deadline)
         };
         let reply = self.read_with_resends(Source::Replica, deadline, send);
@@ -134,9 +127,7 @@ impl Connection {
             return match (answer.message, answer.error) {
                 (Some(message), None) => parse_leader_reply(message).map(Some),
                 (_, Some(failure)) if failure.err_code == NO_MESSAGE_FOUND => Ok(None),
-                (_, Some(failure))
-                    if failure.err_code == NO_LEADER && Instant::now() < deadline =>
-                {
+                (_, Some(failure)) if failure.err_code == NO_LEADER && Instant::now() < deadline => {
                     sleep(jittered(attempt, ELECTION_WAIT_MAX)).await;
                     attempt = attempt.saturating_add(1);
                     continue;
@@ -148,10 +139,7 @@ impl Connection {
 }
 
 /// Parses a reply of Direct Get, which has the stream's metadata in headers.
-pub(crate) fn parse_direct_reply(
-    headers: Option<&HeaderMap>,
-    payload: &Bytes,
-) -> Result<RawMessage, Unavailable> {
+pub(crate) fn parse_direct_reply(headers: Option<&HeaderMap>, payload: &Bytes) -> Result<RawMessage, Unavailable> {
     let read = || {
         let headers = headers?;
         Some(RawMessage {
@@ -182,9 +170,7 @@ fn parse_leader_reply(message: LeaderMessage) -> Result<RawMessage, Unavailable>
 /// Parses a time of the server: RFC 3339 with nanoseconds.
 fn parse_timestamp(text: &str) -> Option<Timestamp> {
     let time = OffsetDateTime::parse(text, &Rfc3339).ok()?;
-    i64::try_from(time.unix_timestamp_nanos())
-        .ok()
-        .map(Timestamp)
+    i64::try_from(time.unix_timestamp_nanos()).ok().map(Timestamp)
 }
 
 /// Formats a time for the server; times before 1970 become 1970, before any message.

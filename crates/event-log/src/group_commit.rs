@@ -26,15 +26,9 @@ use crate::publish::{Ack, Publication};
 use crate::{TraceHeaders, Unavailable, topology};
 
 /// What pays on one replica, where each single publish waits for a sync of its own.
-const BOUNDS: Bounds = Bounds {
-    singles_max: 8,
-    batch_commits_min: 24,
-};
+const BOUNDS: Bounds = Bounds { singles_max: 8, batch_commits_min: 24 };
 /// What pays on several replicas, where single publishes share the syncs of the Raft log.
-const REPLICATED_BOUNDS: Bounds = Bounds {
-    singles_max: 128,
-    batch_commits_min: 128,
-};
+const REPLICATED_BOUNDS: Bounds = Bounds { singles_max: 128, batch_commits_min: 128 };
 /// Fewer commits of a rejected batch are published alone.
 const REST_COMMITS_MIN: usize = 8;
 /// How often the rest of a rejected batch is sent again as a batch.
@@ -122,12 +116,7 @@ impl GroupCommit {
             0 | 1 => (BOUNDS, None),
             _ => (REPLICATED_BOUNDS, Some(REPLICATED_ACK_MAX)),
         };
-        Self {
-            connection: Arc::clone(connection),
-            bounds,
-            ack_max,
-            queues: RwLock::default(),
-        }
+        Self { connection: Arc::clone(connection), bounds, ack_max, queues: RwLock::default() }
     }
 
     pub(crate) fn partition(&self, partition: Partition) -> Arc<PartitionQueue> {
@@ -184,11 +173,7 @@ impl Waiting {
 
 impl PartitionQueue {
     /// Publishes a commit, alone or in a batch.
-    pub(crate) async fn publish(
-        self: &Arc<Self>,
-        commit: Commit,
-        deadline: Instant,
-    ) -> Result<Ack, Unavailable> {
+    pub(crate) async fn publish(self: &Arc<Self>, commit: Commit, deadline: Instant) -> Result<Ack, Unavailable> {
         let (commit, slot) = match self.enter(commit, deadline) {
             Entry::Alone(commit, slot) => (commit, slot),
             Entry::Waits(ticket, turn) => match self.wait_for_turn(ticket, turn).await? {
@@ -213,19 +198,11 @@ impl PartitionQueue {
             return Entry::Alone(commit, Some(self.slot(SlotKind::Single)));
         }
         let (sender, turn) = oneshot::channel();
-        let ticket = queue.wait(Waiting {
-            commit,
-            deadline,
-            turn: sender,
-        });
+        let ticket = queue.wait(Waiting { commit, deadline, turn: sender });
         Entry::Waits(ticket, turn)
     }
 
-    async fn wait_for_turn(
-        &self,
-        ticket: Ticket,
-        mut turn: oneshot::Receiver<Turn>,
-    ) -> Result<Turn, Unavailable> {
+    async fn wait_for_turn(&self, ticket: Ticket, mut turn: oneshot::Receiver<Turn>) -> Result<Turn, Unavailable> {
         let abandoned = Unavailable::new("a batch was abandoned");
         if let Ok(turn) = timeout(WAIT_MAX, &mut turn).await {
             return turn.map_err(|_| abandoned);
@@ -238,10 +215,7 @@ impl PartitionQueue {
     }
 
     fn slot(self: &Arc<Self>, kind: SlotKind) -> Slot {
-        Slot {
-            partition: Arc::clone(self),
-            kind,
-        }
+        Slot { partition: Arc::clone(self), kind }
     }
 
     fn lock(&self) -> MutexGuard<'_, Queue<Waiting>> {
@@ -291,10 +265,7 @@ impl Slot {
             let batch = connection.publish_batch(publications.collect(), deadline);
             let (code, last_of_subject) = match batch.await {
                 Ok(BatchAck::Stored { first }) => return end_stored(commits, first),
-                Ok(BatchAck::Refused {
-                    code,
-                    last_of_subject,
-                }) => (code, last_of_subject),
+                Ok(BatchAck::Refused { code, last_of_subject }) => (code, last_of_subject),
                 Err(unavailable) => {
                     let waiting = commits.into_iter();
                     return waiting.for_each(|waiting| waiting.end(Err(unavailable)));
@@ -319,16 +290,9 @@ impl Slot {
     }
 
     /// The commit whose check failed, by the last sequence of its subject; `None`: unknown.
-    async fn find_failed(
-        &self,
-        commits: &[Waiting],
-        last: Option<Sequence>,
-        deadline: Instant,
-    ) -> Option<usize> {
+    async fn find_failed(&self, commits: &[Waiting], last: Option<Sequence>, deadline: Instant) -> Option<usize> {
         let last = last.filter(|last| last.0 > 0)?;
-        let PartitionQueue {
-            connection, stream, ..
-        } = &*self.partition;
+        let PartitionQueue { connection, stream, .. } = &*self.partition;
         let query = MessageQuery::Sequence(last.0);
         let message = connection.get_from_leader(stream, &query, deadline);
         let message = message.await.ok()??;

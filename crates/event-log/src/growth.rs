@@ -38,10 +38,7 @@ impl GrowthError {
     /// Whether the record did not answer: the same call can succeed later.
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
-        matches!(
-            self,
-            Self::Unavailable(_) | Self::Record(RecordError::Unavailable(_))
-        )
+        matches!(self, Self::Unavailable(_) | Self::Record(RecordError::Unavailable(_)))
     }
 }
 
@@ -51,11 +48,7 @@ impl Record {
     ///
     /// # Errors
     /// [`GrowthError`].
-    pub async fn announce_partitions(
-        &self,
-        partitions: u16,
-        tags: &[String],
-    ) -> Result<(), GrowthError> {
+    pub async fn announce_partitions(&self, partitions: u16, tags: &[String]) -> Result<(), GrowthError> {
         let known = self.known_layout().read().await?;
         if known.layout.partitions() == partitions {
             return Ok(());
@@ -108,21 +101,13 @@ impl Record {
         Ok(removed)
     }
 
-    async fn remove_closings_of(
-        &self,
-        partition: Partition,
-        since: &str,
-    ) -> Result<u64, Unavailable> {
+    async fn remove_closings_of(&self, partition: Partition, since: &str) -> Result<u64, Unavailable> {
         let stream = topology::stream_name(partition);
         let mut from = From::Time(since.to_owned());
         let mut removed = 0_u64;
         loop {
-            let request = BatchRequest {
-                from,
-                subject: ">",
-                messages_max: BATCH_MESSAGES_MAX,
-                bytes_max: SEARCH_BYTES_MAX,
-            };
+            let request =
+                BatchRequest { from, subject: ">", messages_max: BATCH_MESSAGES_MAX, bytes_max: SEARCH_BYTES_MAX };
             let connection = self.connection();
             let batch = connection.batch(&stream, &request, BATCH_MESSAGES_MAX, self.deadline());
             let batch = batch.await?;
@@ -162,12 +147,7 @@ impl Record {
         let parts = topology::parts_stream_name(Partition(0));
         let parts = topology::info(self.connection(), &parts, self.deadline()).await?;
         let config = topology::config_like(&first.config, self.config());
-        let kept = parts.map_or(config.parts_ttl_seconds, |parts| {
-            parts.config.max_age.as_secs()
-        });
-        Ok(RecordConfig {
-            parts_ttl_seconds: kept,
-            ..config
-        })
+        let kept = parts.map_or(config.parts_ttl_seconds, |parts| parts.config.max_age.as_secs());
+        Ok(RecordConfig { parts_ttl_seconds: kept, ..config })
     }
 }

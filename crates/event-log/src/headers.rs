@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use async_nats::header::{
-    IntoHeaderName, NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, NATS_LAST_SEQUENCE, NATS_MESSAGE_ID,
-    NATS_MESSAGE_TTL, NATS_SEQUENCE, NATS_SUBJECT, NATS_TIME_STAMP,
+    IntoHeaderName, NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, NATS_LAST_SEQUENCE, NATS_MESSAGE_ID, NATS_MESSAGE_TTL,
+    NATS_SEQUENCE, NATS_SUBJECT, NATS_TIME_STAMP,
 };
 use async_nats::{HeaderMap, HeaderValue};
 
@@ -72,19 +72,12 @@ pub(crate) fn add_batch_place(headers: &mut HeaderMap, place: BatchPlace<'_>) {
 }
 
 /// Headers of a message that is stored once, after the expected last message of its subject.
-pub(crate) fn for_publish(
-    id: Option<&str>,
-    expected: u64,
-    trace: Option<&TraceHeaders>,
-) -> HeaderMap {
+pub(crate) fn for_publish(id: Option<&str>, expected: u64, trace: Option<&TraceHeaders>) -> HeaderMap {
     let mut headers = HeaderMap::new();
     if let Some(id) = id {
         headers.insert(NATS_MESSAGE_ID, id);
     }
-    headers.insert(
-        NATS_EXPECTED_LAST_SUBJECT_SEQUENCE,
-        HeaderValue::from(expected),
-    );
+    headers.insert(NATS_EXPECTED_LAST_SUBJECT_SEQUENCE, HeaderValue::from(expected));
     for name in [TRACEPARENT, TRACESTATE] {
         // A value with a line break would end the header; it is not a trace and is omitted.
         if let Some(value) = trace.and_then(|trace| trace.get(name))
@@ -108,10 +101,7 @@ pub(crate) fn with_ttl(id: &str, ttl: Duration) -> HeaderMap {
 pub(crate) fn trace_of(headers: &HeaderMap) -> TraceHeaders {
     let text = |name| Some(headers.get(name)?.as_str().to_owned());
     let traceparent = text(TRACEPARENT);
-    TraceHeaders {
-        tracestate: traceparent.as_ref().and_then(|_| text(TRACESTATE)),
-        traceparent,
-    }
+    TraceHeaders { tracestate: traceparent.as_ref().and_then(|_| text(TRACESTATE)), traceparent }
 }
 
 /// The sequence that the server added; the last header counts, because a publisher may have set its own.

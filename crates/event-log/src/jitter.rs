@@ -12,11 +12,8 @@ const ATTEMPT_MAX: u32 = 40;
 /// A delay between half of `4 ms * 2^attempt` and all of it, at max `max`.
 pub(crate) fn jittered(attempt: u32, max: Duration) -> Duration {
     // backon adds a jitter of up to the whole delay.
-    let delays = ExponentialBuilder::new()
-        .with_min_delay(BASE / 2)
-        .with_max_delay(max / 2)
-        .with_jitter()
-        .without_max_times();
+    let delays =
+        ExponentialBuilder::new().with_min_delay(BASE / 2).with_max_delay(max / 2).with_jitter().without_max_times();
     let attempt = usize::try_from(attempt.min(ATTEMPT_MAX)).unwrap_or(usize::MAX);
     delays.build().nth(attempt).unwrap_or(max)
 }
@@ -32,10 +29,7 @@ mod tests {
             let longest = Duration::from_millis(longest_ms);
             for _ in 0..100 {
                 let wait = jittered(attempt, max);
-                assert!(
-                    (longest / 2..=longest).contains(&wait),
-                    "{attempt}: {wait:?}"
-                );
+                assert!((longest / 2..=longest).contains(&wait), "{attempt}: {wait:?}");
             }
         }
     }

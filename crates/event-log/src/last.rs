@@ -20,10 +20,7 @@ impl Record {
     ///
     /// # Errors
     /// [`Unavailable`].
-    pub async fn last_from_leader(
-        &self,
-        key: &ConversationKey,
-    ) -> Result<Option<StoredMessage>, Unavailable> {
+    pub async fn last_from_leader(&self, key: &ConversationKey) -> Result<Option<StoredMessage>, Unavailable> {
         self.last_of(key, Source::Leader).await
     }
 
@@ -34,19 +31,14 @@ impl Record {
         query: &impl Serialize,
     ) -> Result<Option<RawMessage>, Unavailable> {
         let connection = self.connection();
-        connection
-            .get_from_leader(stream, query, self.deadline())
-            .await
+        connection.get_from_leader(stream, query, self.deadline()).await
     }
 
     /// The commit at a position; `None`: erased, or not stored yet.
     ///
     /// # Errors
     /// [`Unavailable`].
-    pub async fn message_at(
-        &self,
-        position: Position,
-    ) -> Result<Option<StoredMessage>, Unavailable> {
+    pub async fn message_at(&self, position: Position) -> Result<Option<StoredMessage>, Unavailable> {
         // The server reads the sequence 0 as absent.
         if position.sequence == Sequence(0) {
             return Ok(None);
@@ -61,10 +53,7 @@ impl Record {
 /// Converts a message of a partition's stream.
 pub(crate) fn stored(partition: Partition, message: RawMessage) -> StoredMessage {
     StoredMessage {
-        position: Position {
-            partition,
-            sequence: message.sequence,
-        },
+        position: Position { partition, sequence: message.sequence },
         message: message.payload,
         trace: message.trace,
     }

@@ -29,10 +29,8 @@ impl Record {
     pub async fn last_commits(
         &self,
         partition: Partition,
-    ) -> Result<
-        impl Stream<Item = Result<(ConversationKey, StoredMessage), Unavailable>> + Unpin + use<>,
-        Unavailable,
-    > {
+    ) -> Result<impl Stream<Item = Result<(ConversationKey, StoredMessage), Unavailable>> + Unpin + use<>, Unavailable>
+    {
         let consumer = self.last_of_each(partition).await?;
         // Read after the consumer was created, so the end includes all that the consumer found.
         let bounds = self.bounds_of(partition).await?;
@@ -68,11 +66,7 @@ impl Record {
             return Ok(None);
         }
         let route = self.route(key).await?;
-        let request = LastUpTo {
-            subjects: [&route.subject],
-            up_to_seq: sequence.0,
-            batch: 1,
-        };
+        let request = LastUpTo { subjects: [&route.subject], up_to_seq: sequence.0, batch: 1 };
         let connection = self.connection();
         let batch = connection.batch(&route.stream, &request, 1, self.deadline());
         let mut messages = batch.await?.messages.into_iter();
@@ -110,24 +104,14 @@ impl Reading {
     async fn next(&mut self) -> Result<Option<(ConversationKey, StoredMessage)>, Unavailable> {
         let lost = Unavailable::new("the consumer of a partition was lost");
         let consumed = self.consumer.next().await.ok_or(lost)?;
-        let position = Position {
-            partition: self.partition,
-            sequence: consumed.sequence,
-        };
+        let position = Position { partition: self.partition, sequence: consumed.sequence };
         self.is_finished = position.sequence >= self.last
             || (consumed.pending == 0
-                && self
-                    .record
-                    .is_exhausted(self.partition, position.sequence, self.last)
-                    .await?);
+                && self.record.is_exhausted(self.partition, position.sequence, self.last).await?);
         let message = consumed.message;
         let key = topology::key_of(&message.subject).filter(|_| !message.payload.is_empty());
         Ok(key.map(|key| {
-            let stored = StoredMessage {
-                position,
-                message: message.payload,
-                trace: TraceHeaders::default(),
-            };
+            let stored = StoredMessage { position, message: message.payload, trace: TraceHeaders::default() };
             (key, stored)
         }))
     }

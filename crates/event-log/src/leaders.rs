@@ -25,12 +25,7 @@ impl Record {
     ///
     /// # Errors
     /// [`Unavailable`]: the leader does not answer, or rejects the request.
-    pub async fn move_leader(
-        &self,
-        stream: &str,
-        to: &str,
-        election_max: Duration,
-    ) -> Result<bool, Unavailable> {
+    pub async fn move_leader(&self, stream: &str, to: &str, election_max: Duration) -> Result<bool, Unavailable> {
         self.step_down(stream, to).await?;
         let deadline = Instant::now() + election_max;
         let mut asked = Instant::now();
@@ -58,9 +53,7 @@ impl Record {
         let answer: Answer = answer.await?;
         match answer.error {
             None => Ok(()),
-            Some(_) => Err(Unavailable::new(
-                "the leader of a stream does not step down",
-            )),
+            Some(_) => Err(Unavailable::new("the leader of a stream does not step down")),
         }
     }
 }

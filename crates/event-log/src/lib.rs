@@ -58,13 +58,12 @@ mod topology;
 
 pub use append::{Append, AppendOutcome};
 pub use archive::{
-    ArchiveEntry, ArchivedSegment, CatalogueError, CatalogueRevision, CataloguedEntry,
-    TimedMessage, TimedTail,
+    ArchiveEntry, ArchivedSegment, CatalogueError, CatalogueRevision, CataloguedEntry, TimedMessage, TimedTail,
 };
 pub use config::{
-    API_PREFIX_BYTES_MAX, API_PREFIX_DEFAULT, DUPLICATE_WINDOW, PARTITIONS_DEFAULT,
-    PARTS_TTL_SECONDS_DEFAULT, PARTS_TTL_SECONDS_MAX, PLACEMENT_TAGS_MAX, REPLICAS,
-    REQUEST_TIMEOUT_MS_DEFAULT, REQUEST_TIMEOUT_MS_MAX, RecordConfig,
+    API_PREFIX_BYTES_MAX, API_PREFIX_DEFAULT, DUPLICATE_WINDOW, PARTITIONS_DEFAULT, PARTS_TTL_SECONDS_DEFAULT,
+    PARTS_TTL_SECONDS_MAX, PLACEMENT_TAGS_MAX, REPLICAS, REQUEST_TIMEOUT_MS_DEFAULT, REQUEST_TIMEOUT_MS_MAX,
+    RecordConfig,
 };
 pub use durability::Durability;
 pub use erase::{ErasedCounts, Removal};
@@ -81,9 +80,7 @@ pub use message::StoredMessage;
 pub use partition_status::PartitionStatus;
 pub use parts::{LiveParts, LivePartsItem, PartsBounds, PartsOutcome, PartsPage, StoredParts};
 pub use pending_erasures::PendingErasure;
-pub use receipt_keys::{
-    RECEIPT_KEYS_MAX, RECEIPT_SEED_BYTES, ReceiptKey, ReceiptKeys, receipt_key_id,
-};
+pub use receipt_keys::{RECEIPT_KEYS_MAX, RECEIPT_SEED_BYTES, ReceiptKey, ReceiptKeys, receipt_key_id};
 pub use record::Record;
 pub use registry::Registry;
 pub use replay::{REPLAY_PREFIX_BYTES_MAX, Replay, ReplayPrefix, ReplayPrefixError};

@@ -84,8 +84,7 @@ impl LiveMessages {
             let Some(message) = message else {
                 return std::future::pending().await;
             };
-            if let Ok(stored) = get::parse_direct_reply(message.headers.as_ref(), &message.payload)
-            {
+            if let Ok(stored) = get::parse_direct_reply(message.headers.as_ref(), &message.payload) {
                 return self.detect_gap(&message, stored);
             }
         }
@@ -112,9 +111,7 @@ impl Record {
     /// [`Unavailable`].
     pub async fn live(&self, key: &ConversationKey) -> Result<LiveSubscription, Unavailable> {
         let subject = topology::subject_in_any_partition(key);
-        Ok(LiveSubscription {
-            messages: self.subscribe(&subject).await?,
-        })
+        Ok(LiveSubscription { messages: self.subscribe(&subject).await? })
     }
 
     /// Subscribes to a subject of a stream.

@@ -80,8 +80,7 @@ impl Record {
         let reads = reads.map(|partition| self.last_in(partition, key, source));
         let found = try_join_all(reads).await?.into_iter().flatten().next();
         if let Some(last) = &found {
-            self.locations()
-                .insert(key.clone(), last.position.partition);
+            self.locations().insert(key.clone(), last.position.partition);
         }
         Ok(found)
     }

@@ -5,9 +5,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use domain::{
-    ConversationKey, LogId, LoggedCall, MeteredCall, OwnerDigest, Sequence, TenantId, Timestamp,
-};
+use domain::{ConversationKey, LogId, LoggedCall, MeteredCall, OwnerDigest, Sequence, TenantId, Timestamp};
 use futures::Stream;
 use wire::commit::CorruptCommit;
 
@@ -99,11 +97,7 @@ impl Record {
     ///
     /// # Errors
     /// Same as [`Record::publish_log`].
-    pub async fn publish_usage(
-        &self,
-        tenant: &TenantId,
-        call: &MeteredCall,
-    ) -> Result<bool, Unavailable> {
+    pub async fn publish_usage(&self, tenant: &TenantId, call: &MeteredCall) -> Result<bool, Unavailable> {
         let outgoing = Outgoing {
             subject: topology::logs::usage_subject(tenant, call.owner.as_ref()),
             headers: Some(headers::with_ttl(&call.id.to_string(), METERED_RETENTION)),
@@ -168,9 +162,7 @@ fn logged(message: ConsumedMessage) -> LoggedMessage {
     let conversation = topology::logs::key_of(subject).map(LoggedSubject::Conversation);
     let usage = || topology::logs::metered_tenant_of(subject).map(LoggedSubject::Usage);
     LoggedMessage {
-        subject: conversation
-            .or_else(usage)
-            .unwrap_or(LoggedSubject::Unknown),
+        subject: conversation.or_else(usage).unwrap_or(LoggedSubject::Unknown),
         sequence: message.sequence,
         stored_at: message.stored_at,
         bytes: message.message.payload,

@@ -24,10 +24,7 @@ impl StoredMessage {
     /// [`CorruptMessage`], with stream and sequence.
     pub fn open(&self) -> Result<StoredCommit, CorruptMessage> {
         let opened = commit::open(self.message.clone()).map_err(|source| self.corrupt(source))?;
-        Ok(StoredCommit {
-            position: self.position,
-            opened,
-        })
+        Ok(StoredCommit { position: self.position, opened })
     }
 
     /// Decodes only the commit's head.

@@ -46,10 +46,7 @@ impl Record {
     ///
     /// # Errors
     /// [`Unavailable`].
-    pub async fn partition_status(
-        &self,
-        partition: Partition,
-    ) -> Result<PartitionStatus, Unavailable> {
+    pub async fn partition_status(&self, partition: Partition) -> Result<PartitionStatus, Unavailable> {
         let info = self.partition_info(partition).await?;
         let bounds = info.state.bounds();
         let (messages, size_bytes) = (info.state.messages, info.state.bytes);
@@ -72,10 +69,7 @@ mod tests {
 
     fn check(first: u64, last: u64, messages: u64, expected: (u64, u64)) {
         let status = PartitionStatus {
-            bounds: PartitionBounds {
-                first: Sequence(first),
-                last: Sequence(last),
-            },
+            bounds: PartitionBounds { first: Sequence(first), last: Sequence(last) },
             messages,
             size_bytes: 0,
             accepts_batches: true,

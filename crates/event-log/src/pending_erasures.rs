@@ -116,8 +116,8 @@ impl Record {
             begun_at: earlier.map_or(now, |one| one.begun_at).0,
             holder,
         };
-        let payload = serde_json::to_vec(&begun)
-            .map_err(|_| Unavailable::new("the entry of an erasure cannot be encoded"))?;
+        let payload =
+            serde_json::to_vec(&begun).map_err(|_| Unavailable::new("the entry of an erasure cannot be encoded"))?;
         let publication = Publication {
             subject: erasures::subject(key),
             expected: earlier.map(|one| one.revision),
@@ -149,18 +149,14 @@ impl Record {
         holder: Uuid,
     ) -> Result<Option<PendingErasure>, Unavailable> {
         let (key, written_at) = (&entry.key, entry.written_at);
-        self.replace_erasure(key, entry.behind, holder, written_at, Some(entry))
-            .await
+        self.replace_erasure(key, entry.behind, holder, written_at, Some(entry)).await
     }
 
     /// The entry of a conversation; `None`: no erasure is in progress.
     ///
     /// # Errors
     /// [`Unavailable`].
-    pub async fn pending_erasure(
-        &self,
-        key: &ConversationKey,
-    ) -> Result<Option<PendingErasure>, Unavailable> {
+    pub async fn pending_erasure(&self, key: &ConversationKey) -> Result<Option<PendingErasure>, Unavailable> {
         let subject = erasures::subject(key);
         let last = MessageQuery::LastOfSubject(&subject);
         let last = self.get_from_leader(erasures::STREAM, &last).await?;

@@ -58,11 +58,7 @@ struct Answer {
 }
 
 impl Connection {
-    pub(crate) async fn publish(
-        &self,
-        publication: Publication<'_>,
-        deadline: Instant,
-    ) -> Result<Ack, Unavailable> {
+    pub(crate) async fn publish(&self, publication: Publication<'_>, deadline: Instant) -> Result<Ack, Unavailable> {
         let reply = self.request(publication.into(), deadline).await?;
         read(&reply.payload)
     }
@@ -73,11 +69,7 @@ impl From<Publication<'_>> for Outgoing {
         let expected = publication.expected.map_or(0, |sequence| sequence.0);
         Self {
             subject: publication.subject,
-            headers: Some(headers::for_publish(
-                publication.id,
-                expected,
-                publication.trace,
-            )),
+            headers: Some(headers::for_publish(publication.id, expected, publication.trace)),
             payload: publication.payload,
         }
     }
@@ -109,14 +101,8 @@ mod tests {
     #[test]
     fn replies_of_nats_server() {
         let refused = |code| Some(Ack::Refused { code });
-        check(
-            r#"{"stream":"HANSARD_0","seq":7}"#,
-            Some(Ack::Stored(Sequence(7))),
-        );
-        check(
-            r#"{"stream":"HANSARD_0","seq":1,"duplicate": true}"#,
-            Some(Ack::Duplicate(Sequence(1))),
-        );
+        check(r#"{"stream":"HANSARD_0","seq":7}"#, Some(Ack::Stored(Sequence(7))));
+        check(r#"{"stream":"HANSARD_0","seq":1,"duplicate": true}"#, Some(Ack::Duplicate(Sequence(1))));
         check(
             r#"{"error":{"code":400,"err_code":10071,"description":"wrong last sequence: 1"},"stream":"HANSARD_0","seq":0}"#,
             refused(WRONG_LAST_SEQUENCE),

@@ -60,10 +60,7 @@ impl Drop for ReadInFlight<'_> {
 
 impl Default for ReadLimits {
     fn default() -> Self {
-        Self {
-            from_replicas: ReadLimit::of(FROM_REPLICAS_MAX),
-            from_leaders: ReadLimit::of(FROM_LEADERS_MAX),
-        }
+        Self { from_replicas: ReadLimit::of(FROM_REPLICAS_MAX), from_leaders: ReadLimit::of(FROM_LEADERS_MAX) }
     }
 }
 
@@ -88,16 +85,9 @@ impl ReadLimit {
 
     /// Begins a read; waits while reads are limited and too many are in flight.
     pub(crate) async fn begin(&self, deadline: Instant) -> Result<ReadInFlight<'_>, Unavailable> {
-        let permit = if self.is_limited() {
-            Some(self.permit(deadline).await?)
-        } else {
-            None
-        };
+        let permit = if self.is_limited() { Some(self.permit(deadline).await?) } else { None };
         self.in_flight.fetch_add(1, Ordering::Relaxed);
-        Ok(ReadInFlight {
-            limit: self,
-            _permit: permit,
-        })
+        Ok(ReadInFlight { limit: self, _permit: permit })
     }
 
     async fn permit(&self, deadline: Instant) -> Result<SemaphorePermit<'_>, Unavailable> {

@@ -69,8 +69,7 @@ impl Record {
                 return Err(TOO_MANY);
             }
             let rotated = stored.keys.rotated(at)?;
-            self.put_receipt_keys(&rotated, Some(stored.revision))
-                .await?;
+            self.put_receipt_keys(&rotated, Some(stored.revision)).await?;
             let now = self.stored_receipt_keys().await?;
             if let Some(now) = now.filter(|now| now.keys == rotated) {
                 return Ok(now.keys);
@@ -88,8 +87,7 @@ impl Record {
             let Some(stored) = self.stored_receipt_keys().await? else {
                 return Ok(());
             };
-            self.put_receipt_keys(&stored.keys, Some(stored.revision))
-                .await?;
+            self.put_receipt_keys(&stored.keys, Some(stored.revision)).await?;
             let now = self.stored_receipt_keys().await?;
             if now.is_some_and(|now| now.revision > stored.revision && now.keys == stored.keys) {
                 return Ok(());

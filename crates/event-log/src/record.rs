@@ -71,10 +71,7 @@ impl Record {
         Self::attach(connection, config).await
     }
 
-    pub(crate) async fn attach(
-        connection: Connection,
-        config: RecordConfig,
-    ) -> Result<Self, RecordError> {
+    pub(crate) async fn attach(connection: Connection, config: RecordConfig) -> Result<Self, RecordError> {
         let deadline = Instant::now() + config.request_timeout();
         let read_at = Instant::now();
         let found = topology::check(&connection, &config, deadline).await?;
@@ -167,10 +164,7 @@ impl Record {
     }
 
     /// Configuration and state of a partition's stream, from its leader.
-    pub(crate) async fn partition_info(
-        &self,
-        partition: Partition,
-    ) -> Result<StreamInfo, Unavailable> {
+    pub(crate) async fn partition_info(&self, partition: Partition) -> Result<StreamInfo, Unavailable> {
         let stream = topology::stream_name(partition);
         let info = topology::info(self.connection(), &stream, self.deadline()).await?;
         info.ok_or(Unavailable::new("a stream of the record does not exist"))
@@ -181,15 +175,10 @@ impl Record {
     /// # Errors
     /// [`Unavailable`].
     pub async fn ends(&self) -> Result<Vec<Position>, Unavailable> {
-        let ends = (0..self.partitions())
-            .map(Partition)
-            .map(async |partition| {
-                let sequence = self.bounds_of(partition).await?.last;
-                Ok(Position {
-                    partition,
-                    sequence,
-                })
-            });
+        let ends = (0..self.partitions()).map(Partition).map(async |partition| {
+            let sequence = self.bounds_of(partition).await?.last;
+            Ok(Position { partition, sequence })
+        });
         try_join_all(ends).await
     }
 

@@ -48,10 +48,7 @@ impl ReplayPrefix {
     /// # Errors
     /// [`ReplayPrefixError`], also for a prefix that the record, its readers or the server use.
     pub fn parse(text: &str) -> Result<Self, ReplayPrefixError> {
-        let rejected = |problem: String| ReplayPrefixError {
-            given: format!("{text:?}"),
-            problem,
-        };
+        let rejected = |problem: String| ReplayPrefixError { given: format!("{text:?}"), problem };
         if text.len() > REPLAY_PREFIX_BYTES_MAX {
             let bound = format!("is longer than {REPLAY_PREFIX_BYTES_MAX} bytes");
             return Err(rejected(bound));
@@ -116,11 +113,7 @@ impl Replay {
     ///
     /// # Errors
     /// [`Unavailable`]: the outcome of unsettled messages is unknown.
-    pub async fn publish(
-        &mut self,
-        key: &ConversationKey,
-        message: &StoredMessage,
-    ) -> Result<(), Unavailable> {
+    pub async fn publish(&mut self, key: &ConversationKey, message: &StoredMessage) -> Result<(), Unavailable> {
         let position = message.position;
         let (tenant, conversation) = (&key.tenant, &key.conversation);
         let prefix = &self.prefix;
@@ -133,14 +126,10 @@ impl Replay {
         let connection = self.record.connection();
         connection.ready(self.record.deadline()).await?;
         if self.stream.is_none() {
-            let published = connection
-                .client
-                .publish_with_headers(subject, headers, payload);
+            let published = connection.client.publish_with_headers(subject, headers, payload);
             return published.await.map_err(|_| not_published());
         }
-        let publishing = connection
-            .jetstream
-            .publish_with_headers(subject, headers, payload);
+        let publishing = connection.jetstream.publish_with_headers(subject, headers, payload);
         let ack = publishing.await.map_err(|_| not_published())?;
         self.waiting.push_back(ack);
         if self.waiting.len() >= WAITING_MAX {

@@ -75,10 +75,7 @@ impl StreamReplicas {
         let followers = cluster.replicas.iter().map(|replica| replica.name.clone());
         let mut servers: Vec<_> = followers.chain(leader.clone()).collect();
         servers.sort_unstable();
-        let behind = cluster
-            .replicas
-            .into_iter()
-            .filter(|replica| replica.offline || !replica.current);
+        let behind = cluster.replicas.into_iter().filter(|replica| replica.offline || !replica.current);
         Self {
             stream: info.config.name,
             kind,
@@ -174,9 +171,7 @@ impl Record {
             match answer.error {
                 None => return Ok(()),
                 Some(error) if error.err_code != PEER_REMAP_FAILED => {
-                    return Err(Unavailable::new(
-                        "the servers reject the removal of a replica",
-                    ));
+                    return Err(Unavailable::new("the servers reject the removal of a replica"));
                 }
                 Some(_) if Instant::now() >= joined => {
                     return Err(Unavailable::new("no other server can take the replica"));
@@ -186,11 +181,7 @@ impl Record {
         }
     }
 
-    async fn replicas_of(
-        &self,
-        kind: StreamKind,
-        stream: &str,
-    ) -> Result<Option<StreamReplicas>, Unavailable> {
+    async fn replicas_of(&self, kind: StreamKind, stream: &str) -> Result<Option<StreamReplicas>, Unavailable> {
         let info = topology::info(self.connection(), stream, self.deadline()).await?;
         Ok(info.map(|info| StreamReplicas::of(kind, info)))
     }

@@ -21,9 +21,7 @@ use crate::get::{MessageQuery, NextOfSubject, RawMessage};
 use crate::group_commit::Commit;
 use crate::jitter::jittered;
 use crate::last::stored;
-use crate::publish::{
-    Ack, DUPLICATE_IN_FLIGHT, WRONG_LAST_SEQUENCE, WRONG_LAST_SEQUENCE_IN_FLIGHT,
-};
+use crate::publish::{Ack, DUPLICATE_IN_FLIGHT, WRONG_LAST_SEQUENCE, WRONG_LAST_SEQUENCE_IN_FLIGHT};
 use crate::{Append, AppendOutcome, Record, Unavailable};
 
 /// Maximum publishes of one append, without those that were refused since an earlier one is in flight.
@@ -133,12 +131,7 @@ impl Record {
     }
 
     /// Searches for an append after the expected commit.
-    async fn find(
-        &self,
-        route: &Route,
-        append: &Append,
-        deadline: Instant,
-    ) -> Result<Finding, Unavailable> {
+    async fn find(&self, route: &Route, append: &Append, deadline: Instant) -> Result<Finding, Unavailable> {
         let connection = self.connection();
         let query = MessageQuery::LastOfSubject(&route.subject);
         let last = connection.get_from_leader(&route.stream, &query, deadline);
@@ -156,10 +149,7 @@ impl Record {
             return Ok(Finding::Unchanged);
         }
         // The caller reports a last commit that cannot be decoded when it rebases.
-        if last
-            .open_head()
-            .is_ok_and(|head| lists_all_after(&head, append.expected))
-        {
+        if last.open_head().is_ok_and(|head| lists_all_after(&head, append.expected)) {
             return Ok(superseded(Some(last)));
         }
         let after = append.expected.unwrap_or_default();
@@ -200,9 +190,7 @@ impl Record {
         let connection = self.connection();
         let known = connection.get_from_leader(&route.stream, &at, deadline);
         match known.await? {
-            Some(message) if message.subject == route.subject => {
-                Ok(Finding::Settled(outcome_of(&message, append)))
-            }
+            Some(message) if message.subject == route.subject => Ok(Finding::Settled(outcome_of(&message, append))),
             Some(_) => Ok(Finding::IdTaken),
             // It was erased since. If it was ours, the expected commit was erased too.
             None => match self.find(route, append, deadline).await? {

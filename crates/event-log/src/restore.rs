@@ -78,16 +78,9 @@ impl Restore {
         let deadline = Instant::now() + config.request_timeout();
         let stream = connection.any_stream(&json!({}), deadline).await?;
         match (marked_backup(&connection, deadline).await?, stream) {
-            (Some(marked), _) if marked != backup => {
-                Err(RestoreError::OtherBackup { backup: marked })
-            }
+            (Some(marked), _) if marked != backup => Err(RestoreError::OtherBackup { backup: marked }),
             (None, Some(stream)) => Err(RestoreError::Occupied { stream }),
-            (marked, _) => Ok(Self {
-                connection,
-                config,
-                backup,
-                is_resumed: marked.is_some(),
-            }),
+            (marked, _) => Ok(Self { connection, config, backup, is_resumed: marked.is_some() }),
         }
     }
 
@@ -143,10 +136,7 @@ impl Restore {
         let answer = self.connection.api(&request, body, self.deadline());
         let answer: Answer = answer.await?;
         answer.error.map_or(Ok(()), |failure| {
-            Err(RestoreError::Refused {
-                stream: MARKER_STREAM.to_owned(),
-                reason: failure.description,
-            })
+            Err(RestoreError::Refused { stream: MARKER_STREAM.to_owned(), reason: failure.description })
         })
     }
 
@@ -167,10 +157,7 @@ impl Restore {
         let request = format!("STREAM.RESTORE.{name}");
         let answer = self.connection.api(&request, description, self.deadline());
         let answer: Answer = answer.await?;
-        let rejected = |reason: String| RestoreError::Refused {
-            stream: name.to_owned(),
-            reason,
-        };
+        let rejected = |reason: String| RestoreError::Refused { stream: name.to_owned(), reason };
         if let Some(failure) = answer.error {
             return Err(rejected(failure.description));
         }
@@ -188,11 +175,7 @@ impl Restore {
     }
 
     /// Whether an earlier attempt restored the stream.
-    async fn is_restored(
-        &self,
-        name: &str,
-        description: &StreamDescription,
-    ) -> Result<bool, RestoreError> {
+    async fn is_restored(&self, name: &str, description: &StreamDescription) -> Result<bool, RestoreError> {
         let info = topology::info(&self.connection, name, self.deadline()).await?;
         let Some(info) = info else {
             return Ok(false);
@@ -207,11 +190,7 @@ impl Restore {
     }
 
     async fn send(&self, subject: &str, payload: Bytes) -> Result<Message, Unavailable> {
-        let outgoing = Outgoing {
-            subject: subject.to_owned(),
-            headers: None,
-            payload,
-        };
+        let outgoing = Outgoing { subject: subject.to_owned(), headers: None, payload };
         self.connection.request(outgoing, self.deadline()).await
     }
 

@@ -13,10 +13,7 @@ pub(crate) const MARKER_SUBJECT: &str = "hansard-restoring";
 pub(crate) const KEY_BACKUP: &str = "hansard_backup";
 
 /// Fails while the server has an unfinished restore: its record is incomplete, and may have content that is erased.
-pub(crate) async fn check_no_restore(
-    connection: &Connection,
-    deadline: Instant,
-) -> Result<(), RecordError> {
+pub(crate) async fn check_no_restore(connection: &Connection, deadline: Instant) -> Result<(), RecordError> {
     match marked_backup(connection, deadline).await? {
         Some(backup) => Err(RecordError::Restoring { backup }),
         None => Ok(()),
@@ -24,10 +21,7 @@ pub(crate) async fn check_no_restore(
 }
 
 /// The name of the backup in the marker; `None`: the server has no unfinished restore.
-pub(crate) async fn marked_backup(
-    connection: &Connection,
-    deadline: Instant,
-) -> Result<Option<String>, Unavailable> {
+pub(crate) async fn marked_backup(connection: &Connection, deadline: Instant) -> Result<Option<String>, Unavailable> {
     let info = topology::info(connection, MARKER_STREAM, deadline).await?;
     Ok(info.map(|info| {
         let mut metadata = info.config.metadata;

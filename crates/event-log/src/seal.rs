@@ -39,9 +39,7 @@ pub struct MasterKeys {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 pub enum SealError {
     /// The process has no master key.
-    #[error(
-        "is encrypted, but no master key is configured: set HANSARD_MASTER_KEY or HANSARD_MASTER_KEY_FILE"
-    )]
+    #[error("is encrypted, but no master key is configured: set HANSARD_MASTER_KEY or HANSARD_MASTER_KEY_FILE")]
     NoKey,
     /// Another key encrypted it.
     #[error("is encrypted with the master key {0}, which is not configured")]
@@ -57,9 +55,7 @@ impl From<SealError> for Unavailable {
             SealError::NoKey => {
                 "its secrets are encrypted, but no master key is configured: set HANSARD_MASTER_KEY or HANSARD_MASTER_KEY_FILE"
             }
-            SealError::WrongKey(_) => {
-                "its secrets are encrypted with a master key that is not configured"
-            }
+            SealError::WrongKey(_) => "its secrets are encrypted with a master key that is not configured",
             SealError::Damaged => "an encrypted secret is damaged, or belongs to another entry",
         })
     }
@@ -107,9 +103,7 @@ impl MasterKey {
         let cipher = self.cipher()?;
         let nonce_used = Nonce::assume_unique_for_key(nonce);
         let aad = Aad::from(associated_data(&header, entry));
-        cipher
-            .seal_in_place_append_tag(nonce_used, aad, &mut sealed)
-            .map_err(|_| SealError::Damaged)?;
+        cipher.seal_in_place_append_tag(nonce_used, aad, &mut sealed).map_err(|_| SealError::Damaged)?;
         Ok([&header[..], &nonce, &sealed].concat().into())
     }
 
@@ -121,9 +115,7 @@ impl MasterKey {
         let aad = Aad::from(associated_data(header, entry));
         let mut secret = rest.to_vec();
         let opened = self.cipher()?.open_in_place(nonce, aad, &mut secret);
-        opened
-            .map(|secret| Bytes::copy_from_slice(secret))
-            .map_err(|_| damaged)
+        opened.map(|secret| Bytes::copy_from_slice(secret)).map_err(|_| damaged)
     }
 
     fn header(&self) -> Vec<u8> {
@@ -140,11 +132,7 @@ impl MasterKeys {
     }
 
     /// A secret of an entry as it is stored: plaintext, encrypted; one of them is empty.
-    pub(crate) fn to_stored(
-        &self,
-        entry: &str,
-        secret: &[u8],
-    ) -> Result<(Bytes, Bytes), SealError> {
+    pub(crate) fn to_stored(&self, entry: &str, secret: &[u8]) -> Result<(Bytes, Bytes), SealError> {
         Ok(match self.seal(entry, secret)? {
             Some(sealed) => (Bytes::new(), sealed),
             None => (Bytes::copy_from_slice(secret), Bytes::new()),
@@ -152,12 +140,7 @@ impl MasterKeys {
     }
 
     /// A stored secret of an entry in plaintext; the reverse of [`MasterKeys::to_stored`].
-    pub(crate) fn open_stored(
-        &self,
-        entry: &str,
-        clear: &Bytes,
-        sealed: &Bytes,
-    ) -> Result<Bytes, SealError> {
+    pub(crate) fn open_stored(&self, entry: &str, clear: &Bytes, sealed: &Bytes) -> Result<Bytes, SealError> {
         if sealed.is_empty() {
             return Ok(clear.clone());
         }

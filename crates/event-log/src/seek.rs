@@ -53,11 +53,7 @@ impl Record {
     }
 
     /// The sequence of a stream's first message after another, from its leader; `None`: no message follows.
-    pub(crate) async fn next_on_leader(
-        &self,
-        stream: &str,
-        after: Sequence,
-    ) -> Result<Option<Sequence>, Unavailable> {
+    pub(crate) async fn next_on_leader(&self, stream: &str, after: Sequence) -> Result<Option<Sequence>, Unavailable> {
         let found = self.next_from_leader(stream, after).await?;
         Ok(found.map(|message| message.sequence))
     }
@@ -82,12 +78,8 @@ impl Record {
         since: Timestamp,
     ) -> Result<Option<TimedSequence>, Unavailable> {
         let stream = topology::stream_name(partition);
-        let request = BatchRequest {
-            from: From::Time(to_rfc3339(since)),
-            subject: ANY_SUBJECT,
-            messages_max: 1,
-            bytes_max: 1,
-        };
+        let request =
+            BatchRequest { from: From::Time(to_rfc3339(since)), subject: ANY_SUBJECT, messages_max: 1, bytes_max: 1 };
         let connection = self.connection();
         let batch = connection.batch(&stream, &request, request.messages_max, self.deadline());
         Ok(batch.await?.messages.first().map(stored_at))
@@ -95,8 +87,5 @@ impl Record {
 }
 
 fn stored_at(message: &RawMessage) -> TimedSequence {
-    TimedSequence {
-        sequence: message.sequence,
-        stored_at: message.stored_at,
-    }
+    TimedSequence { sequence: message.sequence, stored_at: message.stored_at }
 }

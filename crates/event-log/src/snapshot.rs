@@ -81,13 +81,7 @@ impl CopyOrder {
         let layout = has_grown.then_some(topology::LAYOUT_STREAM);
         let others = [topology::RESTRICTED_STREAM].into_iter().chain(layout);
         let last = [topology::ARCHIVE_STREAM, topology::REGISTRY_STREAM];
-        Self {
-            first: commits
-                .chain(parts)
-                .chain(others.map(str::to_owned))
-                .collect(),
-            last: last.map(str::to_owned),
-        }
+        Self { first: commits.chain(parts).chain(others.map(str::to_owned)).collect(), last: last.map(str::to_owned) }
     }
 }
 
@@ -123,11 +117,7 @@ impl Record {
         let (Some(config), Some(state)) = (answer.config, answer.state) else {
             return Err(Unavailable::new("the server rejected a snapshot"));
         };
-        Ok(Snapshot {
-            description: StreamDescription { config, state },
-            record: self.clone(),
-            chunks,
-        })
+        Ok(Snapshot { description: StreamDescription { config, state }, record: self.clone(), chunks })
     }
 }
 
@@ -174,13 +164,7 @@ mod tests {
     fn the_catalogue_is_copied_after_every_partition() {
         check(
             &Layout::new(2),
-            &[
-                "HANSARD_0",
-                "HANSARD_1",
-                "HANSARD_PARTS_0",
-                "HANSARD_PARTS_1",
-                "KV_HANSARD_restricted",
-            ],
+            &["HANSARD_0", "HANSARD_1", "HANSARD_PARTS_0", "HANSARD_PARTS_1", "KV_HANSARD_restricted"],
         );
         for stage in [Stage::Announced, Stage::Closing, Stage::Open] {
             check(

@@ -61,12 +61,9 @@ impl Record {
             None => format!("hansard.{partition}.*.*"),
         };
         let subjects = self.subjects(&stream, &filter).await?;
-        let listed = subjects.into_iter().filter_map(|(subject, commits)| {
-            Some(ListedConversation {
-                key: topology::key_of(&subject)?,
-                commits,
-            })
-        });
+        let listed = subjects
+            .into_iter()
+            .filter_map(|(subject, commits)| Some(ListedConversation { key: topology::key_of(&subject)?, commits }));
         let mut listed: Vec<_> = listed.collect();
         listed.sort_unstable_by(|one, other| {
             (one.key.tenant.as_str(), one.key.conversation.as_str())
@@ -89,10 +86,7 @@ impl Record {
     ///
     /// # Errors
     /// [`Unavailable`].
-    pub async fn messages_of(
-        &self,
-        key: &ConversationKey,
-    ) -> Result<ConversationMessages, Unavailable> {
+    pub async fn messages_of(&self, key: &ConversationKey) -> Result<ConversationMessages, Unavailable> {
         let partition = self.partition_of(key).await?;
         let parts_stream = topology::parts_stream_name(partition);
         let parts = topology::all_parts_subjects(partition, key);
@@ -112,11 +106,7 @@ impl Record {
     }
 
     /// The subjects of a stream that match a filter, with their numbers of messages.
-    pub(crate) async fn subjects(
-        &self,
-        stream: &str,
-        filter: &str,
-    ) -> Result<HashMap<String, u64>, Unavailable> {
+    pub(crate) async fn subjects(&self, stream: &str, filter: &str) -> Result<HashMap<String, u64>, Unavailable> {
         let mut subjects = HashMap::new();
         for _ in 0..PAGES_MAX {
             let request = json!({ "subjects_filter": filter, "offset": subjects.len() });

@@ -23,10 +23,7 @@ pub struct TailBounds {
 impl Default for TailBounds {
     /// 500 commits or 4 MiB.
     fn default() -> Self {
-        Self {
-            commits_max: 500,
-            bytes_max: 4 * 1024 * 1024,
-        }
+        Self { commits_max: 500, bytes_max: 4 * 1024 * 1024 }
     }
 }
 
@@ -46,19 +43,11 @@ impl Record {
     ///
     /// # Errors
     /// [`Unavailable`].
-    pub async fn tail(
-        &self,
-        key: &ConversationKey,
-        after: Sequence,
-        bounds: TailBounds,
-    ) -> Result<Tail, Unavailable> {
+    pub async fn tail(&self, key: &ConversationKey, after: Sequence, bounds: TailBounds) -> Result<Tail, Unavailable> {
         let route = self.route(key).await?;
         let batch = self.read_batch(&route, after, bounds).await?;
         let (commits, resume_after) = batch.into_page(|message| stored(route.partition, message));
-        Ok(Tail {
-            commits,
-            resume_after,
-        })
+        Ok(Tail { commits, resume_after })
     }
 
     /// Same as [`Record::tail`] from the stream's leader, which has every acknowledged commit; at most [`LEADER_COMMITS_MAX`]
@@ -80,19 +69,13 @@ impl Record {
             let connection = self.connection();
             let next = connection.get_from_leader(&route.stream, &next, deadline);
             let Some(message) = next.await? else {
-                return Ok(Tail {
-                    commits,
-                    resume_after: None,
-                });
+                return Ok(Tail { commits, resume_after: None });
             };
             last = message.sequence;
             bytes = bytes.saturating_add(message.payload.len());
             commits.push(stored(route.partition, message));
         }
-        Ok(Tail {
-            commits,
-            resume_after: Some(last),
-        })
+        Ok(Tail { commits, resume_after: Some(last) })
     }
 
     /// The messages of a route after a sequence, within the bounds.
@@ -124,8 +107,6 @@ fn truncate(mut batch: Batch, bytes_max: usize) -> Batch {
     let kept = within_bound.count().max(1);
     let cut = batch.messages.len().saturating_sub(kept);
     batch.messages.truncate(kept);
-    batch.pending = batch
-        .pending
-        .saturating_add(u64::try_from(cut).unwrap_or(u64::MAX));
+    batch.pending = batch.pending.saturating_add(u64::try_from(cut).unwrap_or(u64::MAX));
     batch
 }

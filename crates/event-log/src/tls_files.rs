@@ -46,9 +46,7 @@ impl TlsFiles {
             options = options.add_root_certificates(ca.clone()).require_tls(true);
         }
         if let Some((cert, key)) = &self.identity {
-            options = options
-                .add_client_certificate(cert.clone(), key.clone())
-                .require_tls(true);
+            options = options.add_client_certificate(cert.clone(), key.clone()).require_tls(true);
         }
         options
     }
@@ -61,8 +59,7 @@ impl TlsFiles {
         let is_certificate = |pem: Vec<u8>| CertificateDer::from_pem_slice(&pem).is_ok();
         let is_key = |pem: Vec<u8>| PrivateKeyDer::from_pem_slice(&pem).is_ok();
         let certificates = self.ca.as_ref().into_iter().chain(cert);
-        let mut certificates =
-            certificates.map(|path| problem(path, read(path).map(is_certificate), "certificate"));
+        let mut certificates = certificates.map(|path| problem(path, read(path).map(is_certificate), "certificate"));
         let keys = key.map(|path| problem(path, read(path).map(is_key), "private key"));
         certificates.find_map(|error| error).or(keys.flatten())
     }

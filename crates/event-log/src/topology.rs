@@ -45,14 +45,8 @@ pub(crate) const LAYOUT_SUBJECT: &str = "hansard-layout.partitions";
 pub(crate) const ARCHIVE_STREAM: &str = "HANSARD_ARCHIVE";
 pub(crate) const ARCHIVE_PREFIX: &str = "hansard-archive.";
 /// The streams that are not of one partition.
-pub(crate) const OTHER_STREAMS: [&str; 6] = [
-    REGISTRY_STREAM,
-    RESTRICTED_STREAM,
-    LAYOUT_STREAM,
-    ARCHIVE_STREAM,
-    erasures::STREAM,
-    logs::STREAM,
-];
+pub(crate) const OTHER_STREAMS: [&str; 6] =
+    [REGISTRY_STREAM, RESTRICTED_STREAM, LAYOUT_STREAM, ARCHIVE_STREAM, erasures::STREAM, logs::STREAM];
 /// The version of the streams' layout; streams with another version are rejected.
 const FORM: &str = "1";
 const KEY_RECORD: &str = "hansard_record";
@@ -118,10 +112,7 @@ pub(crate) fn all_parts_subjects(partition: Partition, key: &ConversationKey) ->
 }
 
 fn parts_root(partition: impl fmt::Display, key: &ConversationKey) -> String {
-    let ConversationKey {
-        tenant,
-        conversation,
-    } = key;
+    let ConversationKey { tenant, conversation } = key;
     format!("hansard_parts.{partition}.{tenant}.{conversation}")
 }
 
@@ -160,16 +151,8 @@ pub(crate) async fn create(
     deadline: Instant,
 ) -> Result<(), RecordError> {
     let first = stream_name(Partition(0));
-    let own = Identity {
-        id: RecordId(rand::random()),
-        partitions: config.partitions,
-    };
-    let info = ensure(
-        connection,
-        commits(Partition(0), own, connection, config),
-        deadline,
-    )
-    .await?;
+    let own = Identity { id: RecordId(rand::random()), partitions: config.partitions };
+    let info = ensure(connection, commits(Partition(0), own, connection, config), deadline).await?;
     let identity = identity_of(&first, &info.config)?;
     let layout = StoredLayout::read(connection, identity.partitions, deadline).await?;
     let partitions = layout.layout.partitions();
@@ -188,10 +171,9 @@ pub(crate) async fn create(
     let parts = (0..partitions).map(Partition);
     let parts = parts.map(|partition| stream_config::parts(partition, identity, config));
     let others = [stream_config::restricted(identity, config)].into_iter();
-    let others = others.chain(parts).chain([
-        stream_config::archive(identity, config),
-        stream_config::erasures(identity, config),
-    ]);
+    let others = others
+        .chain(parts)
+        .chain([stream_config::archive(identity, config), stream_config::erasures(identity, config)]);
     for stream in others {
         ensure_of_record(connection, stream, identity, deadline).await?;
     }
@@ -210,12 +192,7 @@ pub(crate) fn config_like(stream: &Config, config: &RecordConfig) -> RecordConfi
 }
 
 /// The stream of a partition's commits, which accepts batches if the server does.
-fn commits(
-    partition: Partition,
-    identity: Identity,
-    connection: &Connection,
-    config: &RecordConfig,
-) -> Config {
+fn commits(partition: Partition, identity: Identity, connection: &Connection, config: &RecordConfig) -> Config {
     Config {
         allow_atomic_publish: batches::allowed_by(connection),
         ..stream_config::partition(partition, identity, config)
@@ -230,10 +207,9 @@ pub(crate) async fn create_partitions(
     config: &RecordConfig,
 ) -> Result<(), RecordError> {
     for partition in partitions.map(Partition) {
-        for stream in [
-            commits(partition, identity, connection, config),
-            stream_config::parts(partition, identity, config),
-        ] {
+        for stream in
+            [commits(partition, identity, connection, config), stream_config::parts(partition, identity, config)]
+        {
             let deadline = Instant::now() + config.request_timeout();
             ensure_of_record(connection, stream, identity, deadline).await?;
         }
@@ -285,11 +261,7 @@ pub(crate) async fn check(
         check_identity(&info.config, identity)?;
         streams.push(info.config);
     }
-    Ok(Topology {
-        identity,
-        layout,
-        streams,
-    })
+    Ok(Topology { identity, layout, streams })
 }
 
 /// Configuration and state of a stream from its leader; `None`: the stream does not exist.
@@ -307,24 +279,12 @@ pub(crate) async fn info(
     }
 }
 
-async fn existing(
-    connection: &Connection,
-    stream: &str,
-    deadline: Instant,
-) -> Result<StreamInfo, RecordError> {
-    info(connection, stream, deadline)
-        .await?
-        .ok_or_else(|| RecordError::Missing {
-            stream: stream.to_owned(),
-        })
+async fn existing(connection: &Connection, stream: &str, deadline: Instant) -> Result<StreamInfo, RecordError> {
+    info(connection, stream, deadline).await?.ok_or_else(|| RecordError::Missing { stream: stream.to_owned() })
 }
 
 /// Creates a stream unless it exists.
-async fn ensure(
-    connection: &Connection,
-    config: Config,
-    deadline: Instant,
-) -> Result<StreamInfo, RecordError> {
+async fn ensure(connection: &Connection, config: Config, deadline: Instant) -> Result<StreamInfo, RecordError> {
     if let Some(info) = info(connection, &config.name, deadline).await? {
         return Ok(info);
     }
@@ -347,10 +307,7 @@ async fn ensure(
 }
 
 fn identity_of(stream: &str, config: &Config) -> Result<Identity, RecordError> {
-    let foreign = |problem: &str| RecordError::Foreign {
-        stream: stream.to_owned(),
-        problem: problem.to_owned(),
-    };
+    let foreign = |problem: &str| RecordError::Foreign { stream: stream.to_owned(), problem: problem.to_owned() };
     let metadata = |key: &str| config.metadata.get(key).map(String::as_str);
     if metadata(KEY_FORM) != Some(FORM) {
         return Err(foreign("belongs to another program or to another version"));
@@ -361,10 +318,7 @@ fn identity_of(stream: &str, config: &Config) -> Result<Identity, RecordError> {
     let partitions = metadata(KEY_PARTITIONS)
         .and_then(|text| text.parse().ok())
         .ok_or_else(|| foreign("has no number of partitions in its metadata"))?;
-    Ok(Identity {
-        id: RecordId(id),
-        partitions,
-    })
+    Ok(Identity { id: RecordId(id), partitions })
 }
 
 fn check_identity(config: &Config, identity: Identity) -> Result<(), RecordError> {
@@ -377,17 +331,10 @@ fn check_identity(config: &Config, identity: Identity) -> Result<(), RecordError
     Err(RecordError::Foreign { stream, problem })
 }
 
-fn check_partitions(
-    layout: &StoredLayout,
-    identity: Identity,
-    config: &RecordConfig,
-) -> Result<(), RecordError> {
+fn check_partitions(layout: &StoredLayout, identity: Identity, config: &RecordConfig) -> Result<(), RecordError> {
     let recorded = layout.layout.partitions();
     if [identity.partitions, recorded].contains(&config.partitions) {
         return Ok(());
     }
-    Err(RecordError::PartitionMismatch {
-        configured: config.partitions,
-        recorded,
-    })
+    Err(RecordError::PartitionMismatch { configured: config.partitions, recorded })
 }

@@ -108,11 +108,7 @@ pub(crate) fn text_form(part: &Part) -> (LostContent, Option<Cow<'_, str>>) {
             let placeholder = placeholder("image", media_type.as_ref());
             (LostContent::Image, Some(placeholder.into()))
         }
-        Part::File {
-            media_type,
-            filename,
-            ..
-        } => {
+        Part::File { media_type, filename, .. } => {
             let placeholder = placeholder("file", filename.as_ref().or(media_type.as_ref()));
             (LostContent::File, Some(placeholder.into()))
         }

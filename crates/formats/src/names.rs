@@ -51,8 +51,7 @@ impl Names {
     pub fn tool_name(&mut self, recorded: &ToolName) -> String {
         let written = safe_tool_name(recorded.as_str());
         if written != recorded.as_str() {
-            self.tools
-                .insert(written.clone(), recorded.as_str().to_owned());
+            self.tools.insert(written.clone(), recorded.as_str().to_owned());
         }
         written
     }
@@ -72,9 +71,7 @@ impl Names {
         for fact in facts {
             let (call_id, tool_name) = match fact {
                 Fact::ToolCalled(called) => (&mut called.call_id, Some(&mut called.tool_name)),
-                Fact::ToolReturned(returned) => {
-                    (&mut returned.call_id, returned.tool_name.as_mut())
-                }
+                Fact::ToolReturned(returned) => (&mut returned.call_id, returned.tool_name.as_mut()),
                 Fact::MessageAppended(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => continue,
             };
             if let Some(recorded) = self.calls.get(call_id.as_str())
@@ -113,10 +110,7 @@ fn safe_call_id(recorded: &str) -> String {
 
 /// Whether a text needs no replacement. A text that ends like a replacement does, so that the two cannot be confused.
 fn is_safe(text: &str, chars_max: usize) -> bool {
-    !text.is_empty()
-        && text.len() <= chars_max
-        && text.chars().all(is_safe_char)
-        && !ends_in_digest(text)
+    !text.is_empty() && text.len() <= chars_max && text.chars().all(is_safe_char) && !ends_in_digest(text)
 }
 
 fn is_safe_char(c: char) -> bool {
@@ -133,9 +127,7 @@ fn ends_in_digest(text: &str) -> bool {
 
 fn with_digest(text: &str, chars_max: usize, digest: &str) -> String {
     let kept = text.chars().take(chars_max - ENDING_CHARS);
-    let kept: String = kept
-        .map(|c| if is_safe_char(c) { c } else { '_' })
-        .collect();
+    let kept: String = kept.map(|c| if is_safe_char(c) { c } else { '_' }).collect();
     format!("{kept}_{digest}")
 }
 
@@ -162,10 +154,7 @@ mod tests {
         check("search", "search");
         check("_a-B9", "_a-B9");
         check(&longest, &longest);
-        check(
-            &longer,
-            "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx_9537c5fdf120482f7d58",
-        );
+        check(&longer, "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx_9537c5fdf120482f7d58");
         check("mcp.files/read", "mcp_files_read_6efd9b528294ad03a638");
         check("1st", "_1st_e01ddf6594a4387bbf52");
         check("-", "_-_3973e022e93220f9212c");
@@ -175,10 +164,7 @@ mod tests {
     fn check(recorded: &str, expected: &str) {
         let written = safe_tool_name(recorded);
         assert_eq!(written, expected, "{recorded}");
-        assert!(
-            written.len() <= TOOL_NAME_CHARS_MAX && written.chars().all(is_safe_char),
-            "{written}"
-        );
+        assert!(written.len() <= TOOL_NAME_CHARS_MAX && written.chars().all(is_safe_char), "{written}");
     }
 
     #[test]
@@ -192,16 +178,11 @@ mod tests {
         let mut names = Names::default();
         let long = "c".repeat(41);
         let recorded = ["a", "a", "a b", "a/b", long.as_str()];
-        let written: Vec<String> = (1..)
-            .zip(recorded)
-            .map(|(version, id)| names.call_id(&call(id), Version(version)))
-            .collect();
+        let written: Vec<String> =
+            (1..).zip(recorded).map(|(version, id)| names.call_id(&call(id), Version(version))).collect();
         assert_eq!(written[0], "a");
         assert_eq!(BTreeSet::from_iter(&written).len(), recorded.len());
-        let mut facts: Vec<Fact> = written
-            .iter()
-            .map(|id| Fact::ToolCalled(call(id)))
-            .collect();
+        let mut facts: Vec<Fact> = written.iter().map(|id| Fact::ToolCalled(call(id))).collect();
         names.restore(&mut facts);
         let expected = recorded.map(|id| Fact::ToolCalled(call(id)));
         assert_eq!(facts, expected);

@@ -83,10 +83,7 @@ mod tests {
     #[test]
     fn cache_keys_at_their_bound() {
         let check = |key: &str, expected: Option<&str>| {
-            let options = RenderOptions {
-                cache_key: Some(key.to_owned()),
-                ..RenderOptions::default()
-            };
+            let options = RenderOptions { cache_key: Some(key.to_owned()), ..RenderOptions::default() };
             assert_eq!(options.prompt_cache_key().as_deref(), expected);
         };
         check("", None);

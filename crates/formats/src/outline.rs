@@ -79,41 +79,27 @@ pub fn pieces(body: &[u8], outline: &Outline) -> Vec<Piece> {
     let layout = outline.layout;
     let mut pieces = Vec::new();
     for (name, value) in fields {
-        let list: Option<Vec<&RawValue>> = (name == layout.list)
-            .then(|| serde_json::from_str(value.get()).ok())
-            .flatten();
+        let list: Option<Vec<&RawValue>> =
+            (name == layout.list).then(|| serde_json::from_str(value.get()).ok()).flatten();
         if let Some(messages) = list {
             pieces.extend(messages_by_section(&messages, outline));
         } else {
             let mut of_fields = layout.fields.iter();
             let section = of_fields.find(|(field, _)| *field == name);
-            pieces.push((
-                section.map_or(Section::Fields, |(_, section)| *section),
-                value,
-            ));
+            pieces.push((section.map_or(Section::Fields, |(_, section)| *section), value));
         }
     }
     let pieces = pieces.into_iter();
-    pieces
-        .map(|(section, value)| Piece {
-            section,
-            range: range_within(text, value.get()),
-        })
-        .collect()
+    pieces.map(|(section, value)| Piece { section, range: range_within(text, value.get()) }).collect()
 }
 
 /// The messages, or their parts, each with its section.
-fn messages_by_section<'a>(
-    messages: &[&'a RawValue],
-    outline: &Outline,
-) -> Vec<(Section, &'a RawValue)> {
+fn messages_by_section<'a>(messages: &[&'a RawValue], outline: &Outline) -> Vec<(Section, &'a RawValue)> {
     let parts = outline.layout.parts;
     let last = SectionEnd {
         section: Section::Added,
         messages: messages.len(),
-        parts: messages
-            .last()
-            .map_or(0, |last| parts_of(last, parts).len()),
+        parts: messages.last().map_or(0, |last| parts_of(last, parts).len()),
     };
     let mut pieces = Vec::new();
     let (mut message, mut part) = (0, 0);
@@ -123,11 +109,7 @@ fn messages_by_section<'a>(
         {
             let all = parts_of(raw, parts);
             let is_last = message + 1 == end.messages;
-            let to = if is_last && !all.is_empty() {
-                end.parts.min(all.len())
-            } else {
-                all.len()
-            };
+            let to = if is_last && !all.is_empty() { end.parts.min(all.len()) } else { all.len() };
             if part == 0 && to == all.len() {
                 pieces.push((end.section, raw));
             } else {
@@ -194,33 +176,17 @@ impl<'de> Visitor<'de> for ObjectVisitor {
 mod tests {
     use super::*;
 
-    const MERGING: Layout = Layout {
-        list: "messages",
-        parts: Some("content"),
-        fields: &[("system", Section::Instructions)],
-    };
+    const MERGING: Layout =
+        Layout { list: "messages", parts: Some("content"), fields: &[("system", Section::Instructions)] };
 
     fn check(ends: &[(Section, usize, usize)], expected: &[(Section, &str)]) {
         let body = r#"{"system":["s"],"key":"k","messages":[{"content":[1,2]},{"content":[3]},{"content":[4,5,6]}]}"#;
         let ends = ends.iter();
-        let ends = ends.map(|&(section, messages, parts)| SectionEnd {
-            section,
-            messages,
-            parts,
-        });
-        let outline = Outline {
-            layout: &MERGING,
-            ends: ends.collect(),
-        };
+        let ends = ends.map(|&(section, messages, parts)| SectionEnd { section, messages, parts });
+        let outline = Outline { layout: &MERGING, ends: ends.collect() };
         let found = pieces(body.as_bytes(), &outline);
-        let found: Vec<(Section, &str)> = found
-            .into_iter()
-            .map(|piece| (piece.section, &body[piece.range]))
-            .collect();
-        let fields = [
-            (Section::Instructions, r#"["s"]"#),
-            (Section::Fields, r#""k""#),
-        ];
+        let found: Vec<(Section, &str)> = found.into_iter().map(|piece| (piece.section, &body[piece.range])).collect();
+        let fields = [(Section::Instructions, r#"["s"]"#), (Section::Fields, r#""k""#)];
         assert_eq!(found, [&fields, expected].concat());
     }
 
@@ -228,37 +194,20 @@ mod tests {
     fn sections_end_at_messages_or_within_them() {
         use Section::{Added, Closing, Opening};
         let (one, two) = (Section::Turn(Version(1)), Section::Turn(Version(2)));
-        let all = [
-            r#"{"content":[1,2]}"#,
-            r#"{"content":[3]}"#,
-            r#"{"content":[4,5,6]}"#,
-        ];
+        let all = [r#"{"content":[1,2]}"#, r#"{"content":[3]}"#, r#"{"content":[4,5,6]}"#];
         check(&[], &all.map(|message| (Added, message)));
         check(&[(one, 3, 3)], &all.map(|message| (one, message)));
         check(
             &[(Opening, 1, 1), (one, 1, 2), (two, 3, 1), (Closing, 3, 2)],
-            &[
-                (Opening, "1"),
-                (one, "2"),
-                (two, all[1]),
-                (two, "4"),
-                (Closing, "5"),
-                (Added, "6"),
-            ],
+            &[(Opening, "1"), (one, "2"), (two, all[1]), (two, "4"), (Closing, "5"), (Added, "6")],
         );
         // A section without content.
-        check(
-            &[(Opening, 0, 0), (one, 1, 2), (two, 1, 2)],
-            &[(one, all[0]), (Added, all[1]), (Added, all[2])],
-        );
+        check(&[(Opening, 0, 0), (one, 1, 2), (two, 1, 2)], &[(one, all[0]), (Added, all[1]), (Added, all[2])]);
     }
 
     #[test]
     fn other_bytes_have_no_pieces() {
-        let outline = Outline {
-            layout: &MERGING,
-            ends: Vec::new(),
-        };
+        let outline = Outline { layout: &MERGING, ends: Vec::new() };
         for body in [&b"[]"[..], b"", b"\xff"] {
             assert_eq!(pieces(body, &outline), []);
         }

@@ -36,20 +36,12 @@ pub(crate) struct Notes {
 impl Notes {
     /// Records the end of a section: the number of messages, and of the parts of the last one in formats that merge messages.
     pub(crate) fn end_section(&mut self, section: Section, messages: usize, parts: usize) {
-        self.ends.push(SectionEnd {
-            section,
-            messages,
-            parts,
-        });
+        self.ends.push(SectionEnd { section, messages, parts });
     }
 
     /// Records a loss.
     pub(crate) fn lose(&mut self, version: Version, lost: LostContent, replacement: Replacement) {
-        self.losses.push(Loss {
-            version,
-            lost,
-            replacement,
-        });
+        self.losses.push(Loss { version, lost, replacement });
     }
 
     /// Records the loss of content that nothing replaces.
@@ -87,19 +79,13 @@ impl Notes {
     }
 
     /// The rendered context.
-    #[expect(
-        clippy::expect_used,
-        reason = "writing to memory cannot fail, and every key of a body is a string"
-    )]
+    #[expect(clippy::expect_used, reason = "writing to memory cannot fail, and every key of a body is a string")]
     pub(crate) fn rendered(self, body: &impl Serialize, layout: &'static Layout) -> Rendered {
         Rendered {
             body: serde_json::to_vec(body).expect("a body is plain structs, lists and texts"),
             names: self.names,
             losses: self.losses,
-            outline: Outline {
-                layout,
-                ends: self.ends,
-            },
+            outline: Outline { layout, ends: self.ends },
         }
     }
 }

@@ -77,9 +77,6 @@ impl ParseError {
     }
 
     pub(crate) fn unusable(field: impl Into<String>, violation: Violation) -> Self {
-        Self::Unusable {
-            field: field.into(),
-            reason: violation.description,
-        }
+        Self::Unusable { field: field.into(), reason: violation.description }
     }
 }

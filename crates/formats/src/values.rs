@@ -78,10 +78,7 @@ pub(crate) fn unquoted(raw: &RawValue) -> String {
 pub(crate) fn is_base64(text: &str) -> bool {
     let digits = text.trim_end_matches('=');
     let is_digit = |c: char| c.is_ascii_alphanumeric() || c == '+' || c == '/';
-    text.len().is_multiple_of(4)
-        && text.len() - digits.len() <= 2
-        && !digits.is_empty()
-        && digits.chars().all(is_digit)
+    text.len().is_multiple_of(4) && text.len() - digits.len() <= 2 && !digits.is_empty() && digits.chars().all(is_digit)
 }
 
 /// A provider's error: a text, or an object with `message` and `type` or `code`.
@@ -95,10 +92,7 @@ pub(crate) fn failure(error: &Value) -> ParseError {
         .filter(|name| Label::parse(name.as_str()).is_ok())
         .unwrap_or_else(|| UNNAMED_FAILURE.to_owned());
     let message = text("message").or_else(|| error.as_str());
-    ParseError::Failed {
-        error_type,
-        message: message.map_or_else(|| error.to_string(), str::to_owned),
-    }
+    ParseError::Failed { error_type, message: message.map_or_else(|| error.to_string(), str::to_owned) }
 }
 
 #[cfg(test)]
@@ -133,10 +127,7 @@ mod tests {
     #[test]
     fn failures_are_named() {
         let check = |error: Value, error_type: &str, message: &str| {
-            let expected = ParseError::Failed {
-                error_type: error_type.to_owned(),
-                message: message.to_owned(),
-            };
+            let expected = ParseError::Failed { error_type: error_type.to_owned(), message: message.to_owned() };
             assert_eq!(failure(&error), expected);
         };
         check(json!({"type": "t", "message": "m"}), "t", "m");

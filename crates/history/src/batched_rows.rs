@@ -57,10 +57,7 @@ struct BatchKey {
 impl BatchedRows {
     pub(crate) fn new(model: ReadModel) -> Self {
         let shards = model.shards().iter().cloned().map(Database::of);
-        Self {
-            shards: shards.collect(),
-            first: Database::of(model),
-        }
+        Self { shards: shards.collect(), first: Database::of(model) }
     }
 
     /// As [`queries::head_and_events`]. `request` is a handle of a request: it determines the server.
@@ -71,12 +68,7 @@ impl BatchedRows {
         id: &ConversationId,
         query: &EventQuery,
     ) -> RowRead {
-        let of = |replica| Call {
-            access,
-            id,
-            query,
-            replica,
-        };
+        let of = |replica| Call { access, id, query, replica };
         let serves = |shard: &&Database| shard.model.serves(access.tenant());
         let database = self.shards.iter().find(serves).unwrap_or(&self.first);
         if let Some(replica) = request.replica()
@@ -97,11 +89,7 @@ impl BatchedRows {
 impl Database {
     fn of(model: ReadModel) -> Self {
         let replicas = (0..model.replica_count()).map(|_| batches(&model));
-        Self {
-            primary: batches(&model),
-            replicas: replicas.collect(),
-            model,
-        }
+        Self { primary: batches(&model), replicas: replicas.collect(), model }
     }
 }
 
@@ -126,11 +114,7 @@ impl Call<'_> {
     }
 
     fn in_batch(self) -> (BatchKey, ConversationId) {
-        let key = BatchKey {
-            access: self.access.clone(),
-            query: self.query.clone(),
-            replica: self.replica,
-        };
+        let key = BatchKey { access: self.access.clone(), query: self.query.clone(), replica: self.replica };
         (key, self.id.clone())
     }
 }
@@ -156,10 +140,7 @@ async fn read_batch(
     BatchKey { access, query, .. }: BatchKey,
     ids: Vec<ConversationId>,
 ) -> Vec<Option<RowRead>> {
-    let bounded = EventQuery {
-        bytes_max: query.bytes_max.min(CONVERSATION_BYTES_MAX),
-        ..query
-    };
+    let bounded = EventQuery { bytes_max: query.bytes_max.min(CONVERSATION_BYTES_MAX), ..query };
     let found = queries::heads_and_events(&model, &access, &ids, &bounded).await;
     let found = found.unwrap_or_else(|error| vec![Err(error); ids.len()]);
     let complete = |read| is_complete(&read, query.bytes_max).then_some(read);
@@ -175,8 +156,7 @@ fn is_complete(read: &RowRead, bytes_max: u64) -> bool {
 }
 
 fn fits(events: &[EventRow], bytes_max: u64) -> bool {
-    bytes_max <= CONVERSATION_BYTES_MAX
-        || events.iter().map(size_bytes).sum::<u64>() < CONVERSATION_BYTES_MAX
+    bytes_max <= CONVERSATION_BYTES_MAX || events.iter().map(size_bytes).sum::<u64>() < CONVERSATION_BYTES_MAX
 }
 
 #[cfg(test)]
@@ -190,12 +170,9 @@ mod tests {
     #[test]
     fn a_conversation_with_too_many_bytes_is_read_alone() {
         let max = CONVERSATION_BYTES_MAX;
-        for (bytes, bytes_max, expected) in [
-            (max - 1, u64::MAX, true),
-            (max, u64::MAX, false),
-            (max, max + 1, false),
-            (max, max, true),
-        ] {
+        for (bytes, bytes_max, expected) in
+            [(max - 1, u64::MAX, true), (max, u64::MAX, false), (max, max + 1, false), (max, max, true)]
+        {
             let events = vec![EventRow {
                 version: Version(1),
                 commit: CommitId(Uuid::nil()),

@@ -68,19 +68,12 @@ where
         Self(Arc::new(Shared {
             bounds,
             execute: Box::new(execute),
-            queue: Mutex::new(Queue {
-                in_flight: 0,
-                waiting: VecDeque::new(),
-            }),
+            queue: Mutex::new(Queue { in_flight: 0, waiting: VecDeque::new() }),
         }))
     }
 
     /// Runs a call: `alone`, or in a batch as `call`. `None`: the batch ended without an answer, since the process is shutting down.
-    pub(crate) async fn run(
-        &self,
-        call: impl FnOnce() -> (K, C),
-        alone: impl Future<Output = A>,
-    ) -> Option<A> {
+    pub(crate) async fn run(&self, call: impl FnOnce() -> (K, C), alone: impl Future<Output = A>) -> Option<A> {
         match self.admit(call) {
             Ok(slot) => Some(slot.run(alone).await),
             Err(answer) => answer.await.ok(),
@@ -166,9 +159,7 @@ where
     A: Send + 'static,
 {
     fn drop(&mut self) {
-        let (Some((key, calls, answers)), Ok(runtime)) =
-            (self.0.next_batch(), Handle::try_current())
-        else {
+        let (Some((key, calls, answers)), Ok(runtime)) = (self.0.next_batch(), Handle::try_current()) else {
             return;
         };
         let slot = Self(Arc::clone(&self.0));

@@ -29,9 +29,7 @@ pub async fn commits_after(
     let Some(last) = last.filter(|last| last.position.sequence > after.sequence) else {
         return Ok(None);
     };
-    let last = last
-        .open()
-        .map_err(|corrupt| problem::of_corrupt(&corrupt))?;
+    let last = last.open().map_err(|corrupt| problem::of_corrupt(&corrupt))?;
     if last.opened.commit.head.status == Status::Erased {
         return Err(problem::not_found());
     }

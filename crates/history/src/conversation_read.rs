@@ -57,9 +57,7 @@ impl ConversationRead {
     /// Replaces the last commit by a later one.
     pub(crate) fn with_last(mut self, last: &StoredMessage) -> Result<Self, Problem> {
         if last.position.sequence > self.position.sequence {
-            let last = last
-                .open()
-                .map_err(|corrupt| problem::of_corrupt(&corrupt))?;
+            let last = last.open().map_err(|corrupt| problem::of_corrupt(&corrupt))?;
             self.position = CommitPosition::of(&last);
             self.ahead = Some(Arc::new(last));
         }
@@ -91,10 +89,7 @@ impl ConversationRead {
     /// The position of the rows; without rows, the position before the first own event.
     pub(crate) fn row_position(&self) -> CommitPosition {
         let inherited = || self.forked_from().map(|fork| fork.version);
-        let start = || CommitPosition {
-            version: inherited().unwrap_or_default(),
-            sequence: Sequence(0),
-        };
+        let start = || CommitPosition { version: inherited().unwrap_or_default(), sequence: Sequence(0) };
         let row = self.rows.head_row.as_ref();
         row.map_or_else(start, CommitPosition::from_row)
     }
@@ -121,29 +116,20 @@ impl ConversationRead {
 }
 
 /// Reads the rows in one statement.
-pub(crate) async fn rows(
-    reader: &Reader,
-    target: &Target,
-    query: RowQuery<'_>,
-) -> Result<Rows, ReadModelError> {
+pub(crate) async fn rows(reader: &Reader, target: &Target, query: RowQuery<'_>) -> Result<Rows, ReadModelError> {
     let (tenant, id) = (&target.access.tenant, &target.key.conversation);
     match query {
         RowQuery::Events(query) => {
             let found = reader.head_and_events(tenant, id, query).await?;
             let (head_row, events) = found.unzip();
-            Ok(Rows {
-                head_row,
-                events: events.unwrap_or_default(),
-                ..Rows::default()
-            })
+            Ok(Rows { head_row, events: events.unwrap_or_default(), ..Rows::default() })
         }
         RowQuery::Conversation => {
             let conversation = queries::conversation(&reader.read_model, tenant, id).await?;
             Ok(Rows {
-                head_row: conversation.as_ref().map(|row| HeadRow {
-                    head: row.head.clone(),
-                    sequence: row.position.sequence,
-                }),
+                head_row: conversation
+                    .as_ref()
+                    .map(|row| HeadRow { head: row.head.clone(), sequence: row.position.sequence }),
                 conversation,
                 ..Rows::default()
             })

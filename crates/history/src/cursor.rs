@@ -38,10 +38,7 @@ pub struct CursorEvent {
 
 impl CursorEvent {
     fn of(row: EventRow) -> Self {
-        Self {
-            row,
-            after: CommitPosition::default(),
-        }
+        Self { row, after: CommitPosition::default() }
     }
 }
 
@@ -53,11 +50,7 @@ struct BatchBuilder {
 
 impl BatchBuilder {
     fn new(batch: Batch) -> Self {
-        Self {
-            events: Vec::new(),
-            bytes: 0,
-            batch,
-        }
+        Self { events: Vec::new(), bytes: 0, batch }
     }
 
     fn push(&mut self, event: CursorEvent) {
@@ -123,13 +116,7 @@ impl<'s> Cursor<'s> {
             Direction::Forward => query.from,
             Direction::Backward => query.to,
         };
-        Self {
-            snapshot,
-            query,
-            segments,
-            prefetched,
-            next: (query.from <= query.to).then_some(next),
-        }
+        Self { snapshot, query, segments, prefetched, next: (query.from <= query.to).then_some(next) }
     }
 
     /// The snapshot that it reads.
@@ -174,11 +161,7 @@ impl<'s> Cursor<'s> {
     }
 
     /// The events of a commit that are part of the range, oldest first. `ancestor` recorded the commit.
-    fn events_of(
-        &self,
-        commit: &StoredCommit,
-        ancestor: usize,
-    ) -> impl Iterator<Item = EventRow> + use<> {
+    fn events_of(&self, commit: &StoredCommit, ancestor: usize) -> impl Iterator<Item = EventRow> + use<> {
         let facts = commit.opened.commit.events.iter();
         let kinds = facts.map(|event| event.fact.kind());
         let inside = event_rows(commit).zip(kinds).filter(|(event, kind)| {
@@ -192,11 +175,7 @@ impl<'s> Cursor<'s> {
 
     /// Adds the prefetched rows that are part of the history, as many as fit. `None`: none of the conversation that recorded
     /// the segment were prefetched.
-    fn take_prefetched(
-        &mut self,
-        ancestor: usize,
-        batch_builder: &mut BatchBuilder,
-    ) -> Option<RowsRead> {
+    fn take_prefetched(&mut self, ancestor: usize, batch_builder: &mut BatchBuilder) -> Option<RowsRead> {
         let is_prefetched = |first: &mut Prefetched| ancestor == 0 || first.has_inherited;
         let first = self.prefetched.take_if(is_prefetched)?;
         let events = first.events.into_iter();
@@ -212,16 +191,11 @@ impl<'s> Cursor<'s> {
     /// Reads the events of one segment from the rows, in the direction of the query.
     async fn rows_of(&self, segment: Segment, batch: Batch) -> Result<Vec<EventRow>, Problem> {
         let target = self.snapshot.source_target(segment.ancestor);
-        let query = EventQuery {
-            from: segment.first,
-            to: segment.last,
-            ..self.query.to_event_query(batch)
-        };
+        let query = EventQuery { from: segment.first, to: segment.last, ..self.query.to_event_query(batch) };
         let found = rows(&self.snapshot.reader, target, RowQuery::Events(&query));
         let found = target.deadline.rows(found).await?;
         let row = found.head_row.as_ref();
-        row.filter(|row| row.head.status != Status::Erased)
-            .ok_or_else(problem::not_found)?;
+        row.filter(|row| row.head.status != Status::Erased).ok_or_else(problem::not_found)?;
         Ok(found.events)
     }
 }
@@ -235,12 +209,7 @@ impl Snapshot<'_> {
 
     /// A cursor whose first events were read with the snapshot, for the same query.
     #[must_use]
-    pub fn cursor_from<'s>(
-        &'s self,
-        query: Query<'s>,
-        view: View<'s>,
-        first: Prefetched,
-    ) -> Cursor<'s> {
+    pub fn cursor_from<'s>(&'s self, query: Query<'s>, view: View<'s>, first: Prefetched) -> Cursor<'s> {
         Cursor::new(self, query, view, Some(first))
     }
 
@@ -262,19 +231,14 @@ impl Snapshot<'_> {
     async fn first_of(&self, cursor: &mut Cursor<'_>) -> Result<Option<RecordedEvent>, Problem> {
         let found = cursor.next(Batch::ONE).await?;
         let row = found.and_then(|batch| batch.into_iter().next());
-        row.map(|event| decode(&self.target.key, &event.row))
-            .transpose()
+        row.map(|event| decode(&self.target.key, &event.row)).transpose()
     }
 
     /// The newest event of a query. Reads no other event.
     ///
     /// # Errors
     /// A dependency does not answer, or the event cannot be decoded.
-    pub async fn newest(
-        &self,
-        query: Query<'_>,
-        view: View<'_>,
-    ) -> Result<Option<RecordedEvent>, Problem> {
+    pub async fn newest(&self, query: Query<'_>, view: View<'_>) -> Result<Option<RecordedEvent>, Problem> {
         self.first_of(&mut self.cursor(query, view)).await
     }
 }

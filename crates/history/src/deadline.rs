@@ -56,10 +56,7 @@ impl Deadline {
     ///
     /// # Errors
     /// The record's error, or `RECORD_UNAVAILABLE` at the deadline.
-    pub async fn record<T>(
-        self,
-        answer: impl Future<Output = Result<T, Unavailable>>,
-    ) -> Result<T, Problem> {
+    pub async fn record<T>(self, answer: impl Future<Output = Result<T, Unavailable>>) -> Result<T, Problem> {
         match timeout_at(self.0, answer).await {
             Ok(answer) => answer.map_err(|error| problem::of_record(&error)),
             Err(_) => Err(problem::record_timed_out()),
@@ -70,10 +67,7 @@ impl Deadline {
     ///
     /// # Errors
     /// The read model's error, or `READ_MODEL_UNAVAILABLE` at the deadline.
-    pub async fn rows<T>(
-        self,
-        answer: impl Future<Output = Result<T, ReadModelError>>,
-    ) -> Result<T, Problem> {
+    pub async fn rows<T>(self, answer: impl Future<Output = Result<T, ReadModelError>>) -> Result<T, Problem> {
         match timeout_at(self.0, answer).await {
             Ok(answer) => answer.map_err(|error| problem::of_read_model(&error)),
             Err(_) => Err(problem::read_model_timed_out()),

@@ -30,12 +30,7 @@ pub fn decode(key: &ConversationKey, row: &EventRow) -> Result<RecordedEvent, Pr
             row.version, key.conversation
         ))
     })?;
-    Ok(RecordedEvent {
-        version: row.version,
-        commit: row.commit,
-        recorded_at: row.recorded_at,
-        event,
-    })
+    Ok(RecordedEvent { version: row.version, commit: row.commit, recorded_at: row.recorded_at, event })
 }
 
 pub(crate) fn size_bytes(event: &EventRow) -> u64 {

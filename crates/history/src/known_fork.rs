@@ -26,10 +26,7 @@ pub(crate) async fn known_rows(
     known: &KnownLineage,
     query: RowQuery<'_>,
 ) -> Result<(Rows, LineageRows), Problem> {
-    let lasts = known
-        .points
-        .iter()
-        .map(|point| async { fork.of(point.conversation.clone()).last(reader).await });
+    let lasts = known.points.iter().map(|point| async { fork.of(point.conversation.clone()).last(reader).await });
     let rows = own_and_lineage_rows(reader, fork, known, query);
     let (lasts, (rows, mut lineage)) = try_join(try_join_all(lasts), rows).await?;
     for ((ancestor, point), last) in lineage.ancestors.iter_mut().zip(&known.points).zip(lasts) {
@@ -58,12 +55,8 @@ async fn own_and_lineage_rows(
     let own = u32::try_from(known.own).unwrap_or(u32::MAX);
     inherited.limit = inherited.limit.saturating_add(own).min(EVENTS_PER_READ_MAX);
     let ranges = ranges(fork, known, inherited);
-    let ranges_query = RangesQuery {
-        ranges: &ranges,
-        kinds: inherited.kinds,
-        limit: inherited.limit,
-        bytes_max: inherited.bytes_max,
-    };
+    let ranges_query =
+        RangesQuery { ranges: &ranges, kinds: inherited.kinds, limit: inherited.limit, bytes_max: inherited.bytes_max };
     let (model, tenant) = (&reader.read_model, &fork.access.tenant);
     let found = queries::heads_and_events_of_ranges(model, tenant, ranges_query);
     let found = fork.deadline.rows(found).await?;
@@ -81,11 +74,7 @@ fn ranges(fork: &Target, known: &KnownLineage, query: InheritedQuery<'_>) -> Vec
         let first = first_own(known.points.get(depth));
         last = last.min(through);
         let is_searched = newer < u64::from(query.limit);
-        let count = if depth == 0 {
-            known.own
-        } else {
-            (last.0 + 1).saturating_sub(first.0)
-        };
+        let count = if depth == 0 { known.own } else { (last.0 + 1).saturating_sub(first.0) };
         newer = newer.saturating_add(count);
         let range = EventRange {
             conversation: conversation.clone(),
@@ -120,22 +109,11 @@ fn split(
     let mut in_rows = inherited_in_rows(&ancestors, query.to.min(from.version));
     let last = query.to.min(row.head.version);
     if first <= last {
-        let own = EventRange {
-            first,
-            last,
-            ..itself.clone()
-        };
+        let own = EventRange { first, last, ..itself.clone() };
         in_rows.insert(0, own);
     }
     let mut inherited = Prefetched::inherited(found.events, query, &in_rows);
-    let rows = Rows {
-        head_row: Some(row),
-        events: inherited.take_from(first),
-        ..Rows::default()
-    };
-    let lineage = LineageRows {
-        ancestors,
-        inherited,
-    };
+    let rows = Rows { head_row: Some(row), events: inherited.take_from(first), ..Rows::default() };
+    let lineage = LineageRows { ancestors, inherited };
     (rows, lineage)
 }

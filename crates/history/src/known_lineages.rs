@@ -57,15 +57,8 @@ mod tests {
     }
 
     fn lineage(own: u64) -> KnownLineage {
-        let point = ForkPoint {
-            conversation: key(0).conversation,
-            version: Version(1),
-            depth: 1,
-        };
-        KnownLineage {
-            points: vec![point],
-            own,
-        }
+        let point = ForkPoint { conversation: key(0).conversation, version: Version(1), depth: 1 };
+        KnownLineage { points: vec![point], own }
     }
 
     #[test]

@@ -49,11 +49,7 @@ impl Ancestor {
 ///
 /// # Errors
 /// An ancestor was erased, or a dependency does not answer.
-pub(crate) async fn read(
-    reader: &Reader,
-    fork: &Target,
-    from: &ForkPoint,
-) -> Result<Vec<Ancestor>, Problem> {
+pub(crate) async fn read(reader: &Reader, fork: &Target, from: &ForkPoint) -> Result<Vec<Ancestor>, Problem> {
     let (rows, query) = (LineageRows::default(), InheritedQuery::default());
     let (ancestors, _) = read_with(reader, fork, from.clone(), rows, query).await?;
     Ok(ancestors)
@@ -79,10 +75,7 @@ pub(crate) async fn read_with(
         }
         // The events behind an ancestor without a row are not prefetched.
         query = InheritedQuery::default();
-        let LineageRows {
-            ancestors: found,
-            inherited,
-        } = std::mem::take(&mut rows);
+        let LineageRows { ancestors: found, inherited } = std::mem::take(&mut rows);
         let depth = u32::try_from(ancestors.len() + found.len()).unwrap_or(u32::MAX);
         if depth > FORK_DEPTH_MAX {
             return Err(contradiction(fork));
@@ -108,10 +101,7 @@ pub(crate) async fn read_with(
 async fn ancestor(reader: &Reader, fork: &Target, found: AncestorRow) -> Result<Ancestor, Problem> {
     let AncestorRow { from, row, last } = found;
     let target = fork.of(from.conversation.clone());
-    let rows = Rows {
-        head_row: row,
-        ..Rows::default()
-    };
+    let rows = Rows { head_row: row, ..Rows::default() };
     let mut read = consistency::read_with(reader, &target, rows, last).await?;
     if read.position.version < from.version {
         let leader = reader.archive.last_commit(&target.key);
@@ -124,11 +114,7 @@ async fn ancestor(reader: &Reader, fork: &Target, found: AncestorRow) -> Result<
         return Err(contradiction(&target));
     }
     Ok(Ancestor {
-        inherited: Inherited {
-            first: first_own(read.forked_from()),
-            last: from.version,
-            tokens_through: 0,
-        },
+        inherited: Inherited { first: first_own(read.forked_from()), last: from.version, tokens_through: 0 },
         from,
         target,
         read,
@@ -203,8 +189,5 @@ async fn last_of_tail(reader: &Reader, ancestor: &Ancestor) -> Result<EventRow, 
 }
 
 fn contradiction(target: &Target) -> Problem {
-    problem::of_contradiction(format!(
-        "conversation {} lacks the version of a fork point",
-        target.key.conversation
-    ))
+    problem::of_contradiction(format!("conversation {} lacks the version of a fork point", target.key.conversation))
 }

@@ -41,28 +41,18 @@ pub(crate) async fn lineage_rows(
     let rows = fork.deadline.rows(rows).await?;
     let ancestors = ancestor_rows(from, rows.heads);
     let in_rows = inherited_in_rows(&ancestors, query.to);
-    Ok(LineageRows {
-        inherited: Prefetched::inherited(rows.events, query, &in_rows),
-        ancestors,
-    })
+    Ok(LineageRows { inherited: Prefetched::inherited(rows.events, query, &in_rows), ancestors })
 }
 
 /// The conversations from the fork point `from` on that have rows, and the first without a row. `heads` are in this order.
-pub(crate) fn ancestor_rows(
-    from: ForkPoint,
-    heads: Vec<(ConversationId, HeadRow)>,
-) -> Vec<AncestorRow> {
+pub(crate) fn ancestor_rows(from: ForkPoint, heads: Vec<(ConversationId, HeadRow)>) -> Vec<AncestorRow> {
     let mut ancestors = Vec::with_capacity(heads.len() + 1);
     let (mut heads, mut next) = (heads.into_iter(), Some(from));
     while let Some(from) = next {
         let row = heads.next().filter(|(id, _)| *id == from.conversation);
         let row = row.map(|(_, row)| row);
         next = row.as_ref().and_then(|row| row.head.forked_from.clone());
-        ancestors.push(AncestorRow {
-            from,
-            row,
-            last: None,
-        });
+        ancestors.push(AncestorRow { from, row, last: None });
     }
     ancestors
 }
@@ -136,11 +126,7 @@ pub(crate) async fn read_versions(
     target: &Target,
     versions: impl Iterator<Item = (ConversationId, Version)>,
 ) -> Result<Vec<EventRow>, Problem> {
-    let ranges = versions.map(|(conversation, version)| EventRange {
-        conversation,
-        first: version,
-        last: version,
-    });
+    let ranges = versions.map(|(conversation, version)| EventRange { conversation, first: version, last: version });
     let ranges: Vec<EventRange> = ranges.collect();
     let query = RangesQuery {
         limit: u32::try_from(ranges.len()).unwrap_or(u32::MAX),
@@ -159,7 +145,5 @@ pub(crate) fn first_own(forked_from: Option<&ForkPoint>) -> Version {
 
 /// The last version before the inherited ones.
 pub(crate) fn before(inherited: Inherited) -> Version {
-    inherited
-        .last
-        .min(Version(inherited.first.0.saturating_sub(1)))
+    inherited.last.min(Version(inherited.first.0.saturating_sub(1)))
 }

@@ -45,19 +45,9 @@ impl<'a> EffectiveHistory<'a> {
         bounds: WindowBounds,
         likely: usize,
     ) -> Result<Self, Problem> {
-        let likely = Batch {
-            events_max: likely.min(bounds.events_max),
-            bytes_max: bounds.bytes_max,
-        };
+        let likely = Batch { events_max: likely.min(bounds.events_max), bytes_max: bounds.bytes_max };
         let (snapshot, first) = Snapshot::open_with(reader, target, &query, likely).await?;
-        Ok(Self {
-            segments: snapshot.effective(query.to).await?,
-            snapshot,
-            query,
-            bounds,
-            likely,
-            first: Some(first),
-        })
+        Ok(Self { segments: snapshot.effective(query.to).await?, snapshot, query, bounds, likely, first: Some(first) })
     }
 
     /// The newest events, as many as are likely needed.
@@ -66,10 +56,8 @@ impl<'a> EffectiveHistory<'a> {
     /// As [`Cursor::next`].
     pub async fn newest(&mut self) -> Result<Newest<'_>, Problem> {
         let (view, first) = (View::Effective(&self.segments), self.first.take());
-        let mut newest = Newest {
-            window: Window::new(self.bounds),
-            cursor: Cursor::new(&self.snapshot, self.query, view, first),
-        };
+        let mut newest =
+            Newest { window: Window::new(self.bounds), cursor: Cursor::new(&self.snapshot, self.query, view, first) };
         newest.read_batch(self.likely.events_max).await?;
         Ok(newest)
     }
@@ -96,10 +84,7 @@ impl<'s> Newest<'s> {
             return Ok(());
         }
         let remaining = self.window.remaining();
-        let batch = Batch {
-            events_max: events_max.min(remaining.events_max),
-            ..remaining
-        };
+        let batch = Batch { events_max: events_max.min(remaining.events_max), ..remaining };
         for event in self.cursor.next(batch).await?.into_iter().flatten() {
             self.window.push_older(event.row);
         }

@@ -74,11 +74,7 @@ impl Page {
     ///
     /// # Errors
     /// As [`Snapshot::effective`] and [`Cursor::next`].
-    pub async fn effective(
-        snapshot: &Snapshot<'_>,
-        query: Query<'_>,
-        bounds: PageBounds,
-    ) -> Result<Self, Problem> {
+    pub async fn effective(snapshot: &Snapshot<'_>, query: Query<'_>, bounds: PageBounds) -> Result<Self, Problem> {
         let effective = snapshot.effective(snapshot.position().version).await?;
         let mut cursor = snapshot.cursor(query, View::Effective(&effective));
         Self::read(&mut cursor, bounds).await
@@ -104,10 +100,7 @@ impl Page {
     /// # Errors
     /// As [`Cursor::next`].
     pub async fn read(cursor: &mut Cursor<'_>, bounds: PageBounds) -> Result<Self, Problem> {
-        let mut page = Self {
-            position: cursor.snapshot().position(),
-            ..Self::default()
-        };
+        let mut page = Self { position: cursor.snapshot().position(), ..Self::default() };
         let (mut events, mut bytes) = (0, 0_u64);
         while let Some(batch) = cursor.next(bounds.batch()).await? {
             for CursorEvent { row, after } in batch {

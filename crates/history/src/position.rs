@@ -19,44 +19,27 @@ impl CommitPosition {
     /// The position of a commit.
     #[must_use]
     pub fn of(commit: &StoredCommit) -> Self {
-        Self {
-            version: commit.opened.commit.head.version,
-            sequence: commit.position.sequence,
-        }
+        Self { version: commit.opened.commit.head.version, sequence: commit.position.sequence }
     }
 
     /// The position in a row.
     pub(crate) fn from_row(row: &HeadRow) -> Self {
-        Self {
-            version: row.head.version,
-            sequence: row.sequence,
-        }
+        Self { version: row.head.version, sequence: row.sequence }
     }
 
     /// The later of two positions of one conversation.
     pub(crate) fn later(self, other: Self) -> Self {
-        if self.version > other.version {
-            self
-        } else {
-            other
-        }
+        if self.version > other.version { self } else { other }
     }
 
     /// The token that callers receive for this position of a conversation.
     ///
     /// # Errors
     /// [`Unavailable`]: the conversation's partition is not known, and the record does not answer.
-    pub async fn token(
-        self,
-        archive: &Archive,
-        key: &ConversationKey,
-    ) -> Result<PositionToken, Unavailable> {
+    pub async fn token(self, archive: &Archive, key: &ConversationKey) -> Result<PositionToken, Unavailable> {
         Ok(PositionToken {
             record: archive.record().id(),
-            position: Position {
-                partition: archive.partition_of(key).await?,
-                sequence: self.sequence,
-            },
+            position: Position { partition: archive.partition_of(key).await?, sequence: self.sequence },
             version: self.version,
         })
     }

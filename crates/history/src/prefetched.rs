@@ -22,20 +22,12 @@ impl Prefetched {
     pub(crate) fn own(events: Vec<EventRow>, query: &EventQuery) -> Self {
         let batch = Batch::of(query.limit, query.bytes_max);
         let last = events.last().filter(|_| batch.is_filled_by(&events));
-        Self {
-            through: last.map(|event| event.version),
-            has_inherited: false,
-            events,
-        }
+        Self { through: last.map(|event| event.version), has_inherited: false, events }
     }
 
     /// Inherited events, as one statement returned them. `in_rows` are the inherited versions of the nearest ancestors whose
     /// rows contain them, the newest first; other rows can be incomplete.
-    pub(crate) fn inherited(
-        mut events: Vec<EventRow>,
-        query: InheritedQuery<'_>,
-        in_rows: &[EventRange],
-    ) -> Self {
+    pub(crate) fn inherited(mut events: Vec<EventRow>, query: InheritedQuery<'_>, in_rows: &[EventRange]) -> Self {
         let mut newer = 0_u64;
         let searched = in_rows.iter().take_while(|range| {
             let is_searched = newer < u64::from(query.limit);
@@ -48,11 +40,7 @@ impl Prefetched {
         events.retain(|event| event.version >= oldest.first);
         let batch = Batch::of(query.limit, query.bytes_max);
         let last = events.last().filter(|_| batch.is_filled_by(&events));
-        Self {
-            through: Some(last.map_or(oldest.first, |event| event.version)),
-            has_inherited: true,
-            events,
-        }
+        Self { through: Some(last.map_or(oldest.first, |event| event.version)), has_inherited: true, events }
     }
 
     /// Adds inherited events after all own ones, unless the own ones fill the batch.

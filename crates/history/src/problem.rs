@@ -22,11 +22,8 @@ pub fn not_found() -> Problem {
 /// The record does not answer.
 #[must_use]
 pub fn of_record(error: &Unavailable) -> Problem {
-    Problem::new(
-        Reason::RecordUnavailable,
-        format!("{error}: try again, or read with consistency eventual"),
-    )
-    .retry_after(Duration::from_millis(error.retry_after_ms))
+    Problem::new(Reason::RecordUnavailable, format!("{error}: try again, or read with consistency eventual"))
+        .retry_after(Duration::from_millis(error.retry_after_ms))
 }
 
 /// The record did not answer before the deadline, or lacks commits that it had before.
@@ -42,18 +39,12 @@ pub fn record_timed_out() -> Problem {
 /// The read model is unavailable or corrupt.
 #[must_use]
 pub fn of_read_model(error: &ReadModelError) -> Problem {
-    if let ReadModelError::Unavailable {
-        shard,
-        retry_after_ms,
-        ..
-    } = error
-    {
+    if let ReadModelError::Unavailable { shard, retry_after_ms, .. } = error {
         let message = match shard {
             Some(name) => format!("shard {name} of the read model is unavailable: try again"),
             None => "the read model is unavailable: try again".to_owned(),
         };
-        return Problem::new(Reason::ReadModelUnavailable, message)
-            .retry_after(Duration::from_millis(*retry_after_ms));
+        return Problem::new(Reason::ReadModelUnavailable, message).retry_after(Duration::from_millis(*retry_after_ms));
     }
     corrupt(error)
 }
@@ -61,11 +52,8 @@ pub fn of_read_model(error: &ReadModelError) -> Problem {
 /// The read model did not answer before the deadline.
 #[must_use]
 pub fn read_model_timed_out() -> Problem {
-    Problem::new(
-        Reason::ReadModelUnavailable,
-        "the read model did not answer in time: try again",
-    )
-    .retry_after(RETRY_AFTER)
+    Problem::new(Reason::ReadModelUnavailable, "the read model did not answer in time: try again")
+        .retry_after(RETRY_AFTER)
 }
 
 /// A message of the record cannot be decoded.
@@ -84,11 +72,7 @@ pub fn of_contradiction(what: String) -> Problem {
 /// The position token of the caller was not reached in time.
 #[must_use]
 pub fn position_not_reached() -> Problem {
-    Problem::new(
-        Reason::PositionNotReached,
-        "the position was not reached in time: try again",
-    )
-    .retry_after(RETRY_AFTER)
+    Problem::new(Reason::PositionNotReached, "the position was not reached in time: try again").retry_after(RETRY_AFTER)
 }
 
 fn corrupt(error: &(dyn Error + 'static)) -> Problem {

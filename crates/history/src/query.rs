@@ -98,31 +98,21 @@ pub struct Batch {
 
 impl Batch {
     /// One event of any size.
-    pub const ONE: Self = Self {
-        events_max: 1,
-        bytes_max: 1,
-    };
+    pub const ONE: Self = Self { events_max: 1, bytes_max: 1 };
 
     /// The bounds of a statement.
     pub(crate) fn of(limit: u32, bytes_max: u64) -> Self {
-        Self {
-            events_max: usize::try_from(limit).unwrap_or(usize::MAX),
-            bytes_max,
-        }
+        Self { events_max: usize::try_from(limit).unwrap_or(usize::MAX), bytes_max }
     }
 
     /// Whether these events fill the batch; otherwise a read that returned them has reached its end.
     pub(crate) fn is_filled_by(self, events: &[EventRow]) -> bool {
-        events.len() >= self.events_max
-            || events.iter().map(size_bytes).sum::<u64>() >= self.bytes_max
+        events.len() >= self.events_max || events.iter().map(size_bytes).sum::<u64>() >= self.bytes_max
     }
 
     /// The part that one statement reads.
     pub(crate) fn of_one_statement(self) -> Self {
         let events_max = usize::try_from(EVENTS_PER_READ_MAX).unwrap_or(usize::MAX);
-        Self {
-            events_max: self.events_max.min(events_max),
-            ..self
-        }
+        Self { events_max: self.events_max.min(events_max), ..self }
     }
 }

@@ -5,8 +5,7 @@
 use std::sync::Arc;
 
 use domain::{
-    Change, Conversation, ConversationId, ConversationKey, ForkPoint, Head, Inherited, Owner,
-    Segments, Version,
+    Change, Conversation, ConversationId, ConversationKey, ForkPoint, Head, Inherited, Owner, Segments, Version,
 };
 use wire::status::{Problem, Reason};
 
@@ -71,9 +70,7 @@ impl<'a> Snapshot<'a> {
     ) -> Result<(Self, Prefetched), Problem> {
         read.check_visible(&target.access.agent)?;
         let mut prefetched = match query {
-            RowQuery::Events(query) => {
-                Prefetched::own(std::mem::take(&mut read.rows.events), query)
-            }
+            RowQuery::Events(query) => Prefetched::own(std::mem::take(&mut read.rows.events), query),
             RowQuery::Conversation => Prefetched::default(),
         };
         let ancestors = match read.forked_from().cloned() {
@@ -93,13 +90,7 @@ impl<'a> Snapshot<'a> {
             None => Vec::new(),
         };
         let inherited: Vec<Inherited> = ancestors.iter().map(|one| one.inherited).collect();
-        let snapshot = Self {
-            reader,
-            target,
-            read,
-            ancestors,
-            recorded: Segments::recorded(&inherited),
-        };
+        let snapshot = Self { reader, target, read, ancestors, recorded: Segments::recorded(&inherited) };
         Ok((snapshot, prefetched))
     }
 
@@ -120,9 +111,7 @@ impl<'a> Snapshot<'a> {
     /// # Errors
     /// A problem of the record, if it has grown and the conversation's partition is unknown.
     pub async fn position_token(&self) -> Result<String, Problem> {
-        let token = self
-            .position()
-            .token(&self.reader.archive, &self.target.key);
+        let token = self.position().token(&self.reader.archive, &self.target.key);
         Ok(self.target.deadline.record(token).await?.encode())
     }
 
@@ -152,9 +141,7 @@ impl<'a> Snapshot<'a> {
 
     /// The conversations from which it inherits events, the nearest first; empty if it is not a fork.
     pub fn ancestors(&self) -> impl Iterator<Item = &ConversationId> {
-        self.ancestors
-            .iter()
-            .map(|one| &one.target.key.conversation)
+        self.ancestors.iter().map(|one| &one.target.key.conversation)
     }
 
     /// Whether an event is in the rows; otherwise it comes from the record.
@@ -248,9 +235,7 @@ impl Readable {
         let owner = read.head().and_then(|head| head.owner.clone());
         match Snapshot::from_read(reader, target, read, RowQuery::Conversation).await {
             Ok(_) => Ok(Self::Yes(owner)),
-            Err(problem) if problem.reason() == Reason::ConversationNotFound => {
-                Ok(Self::AncestorErased(owner))
-            }
+            Err(problem) if problem.reason() == Reason::ConversationNotFound => Ok(Self::AncestorErased(owner)),
             Err(problem) => Err(problem),
         }
     }

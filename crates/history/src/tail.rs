@@ -20,10 +20,8 @@ pub const TAIL_PAGE_COMMITS_MAX: usize = 256;
 pub const TAIL_PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// The missing commits may be in the archive, which only the projector reads.
-const ARCHIVED: Unavailable = Unavailable {
-    what: "the rows do not contain all archived commits yet",
-    retry_after_ms: 5_000,
-};
+const ARCHIVED: Unavailable =
+    Unavailable { what: "the rows do not contain all archived commits yet", retry_after_ms: 5_000 };
 
 /// The commits after a position up to a known last one. A gap in their versions is an error.
 #[derive(Debug)]
@@ -37,18 +35,8 @@ pub struct Tail {
 
 impl Tail {
     /// The commits after a position up to `last`.
-    pub(crate) fn new(
-        key: ConversationKey,
-        after: CommitPosition,
-        last: Arc<StoredCommit>,
-    ) -> Self {
-        Self {
-            key,
-            after,
-            last: Some(last),
-            page_commits_max: TAIL_PAGE_COMMITS_MAX,
-            commits: 0,
-        }
+    pub(crate) fn new(key: ConversationKey, after: CommitPosition, last: Arc<StoredCommit>) -> Self {
+        Self { key, after, last: Some(last), page_commits_max: TAIL_PAGE_COMMITS_MAX, commits: 0 }
     }
 
     /// Limits pages to this number of commits, for a caller that may not need more.
@@ -92,15 +80,8 @@ impl Tail {
     }
 
     /// The next commits before the last one; at least one. Reads from the leader if a replica has none.
-    async fn fetch(
-        &mut self,
-        reader: &Reader,
-        deadline: Deadline,
-    ) -> Result<Vec<Arc<StoredCommit>>, Problem> {
-        let bounds = TailBounds {
-            commits_max: self.page_commits_max,
-            bytes_max: TAIL_PAGE_BYTES_MAX,
-        };
+    async fn fetch(&mut self, reader: &Reader, deadline: Deadline) -> Result<Vec<Arc<StoredCommit>>, Problem> {
+        let bounds = TailBounds { commits_max: self.page_commits_max, bytes_max: TAIL_PAGE_BYTES_MAX };
         let (record, after) = (&reader.record, self.after.sequence);
         let tail = record.tail(&self.key, after, bounds);
         let mut commits = self.decode(&deadline.record(tail).await?.commits)?;

@@ -49,10 +49,7 @@ impl Reader {
     /// A reader for one request of a tenant, which may read the rows of a replica: see [`ReadModel::for_request`].
     #[must_use]
     pub fn for_request(&self, tenant: &TenantId) -> Arc<Self> {
-        Arc::new(Self {
-            read_model: self.read_model.for_request(tenant),
-            ..self.clone()
-        })
+        Arc::new(Self { read_model: self.read_model.for_request(tenant), ..self.clone() })
     }
 
     /// The read model for a request of a tenant whose rows must include these positions: that of a replica that has them, or the primary
@@ -88,9 +85,7 @@ impl Reader {
         query: &EventQuery,
     ) -> Result<Option<(HeadRow, Vec<EventRow>)>, ReadModelError> {
         let model = &self.read_model;
-        self.batched_rows
-            .head_and_events(model, access, id, query)
-            .await
+        self.batched_rows.head_and_events(model, access, id, query).await
     }
 }
 
@@ -104,17 +99,10 @@ pub enum FencedTables {
 }
 
 impl FencedTables {
-    async fn have(
-        self,
-        rows: &ReadModel,
-        positions: &[Position],
-        wait_max: Duration,
-    ) -> Result<bool, ReadModelError> {
+    async fn have(self, rows: &ReadModel, positions: &[Position], wait_max: Duration) -> Result<bool, ReadModelError> {
         let have = wait_until_reached(rows, positions, wait_max).await?;
         match self {
-            Self::Search if have => {
-                wait_until_reached(&rows.for_search(), positions, wait_max).await
-            }
+            Self::Search if have => wait_until_reached(&rows.for_search(), positions, wait_max).await,
             Self::Search | Self::Conversations => Ok(have),
         }
     }
@@ -138,14 +126,7 @@ pub struct Target {
 impl Target {
     /// The same read of another conversation, without the fence.
     pub(crate) fn of(&self, conversation: ConversationId) -> Self {
-        Self {
-            key: ConversationKey {
-                tenant: self.key.tenant.clone(),
-                conversation,
-            },
-            fence: None,
-            ..self.clone()
-        }
+        Self { key: ConversationKey { tenant: self.key.tenant.clone(), conversation }, fence: None, ..self.clone() }
     }
 
     /// The last commit of the record, from the source that the freshness requires.

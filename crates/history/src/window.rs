@@ -21,10 +21,7 @@ pub struct WindowBounds {
 
 impl From<Batch> for WindowBounds {
     fn from(batch: Batch) -> Self {
-        Self {
-            events_max: batch.events_max,
-            bytes_max: batch.bytes_max,
-        }
+        Self { events_max: batch.events_max, bytes_max: batch.bytes_max }
     }
 }
 
@@ -41,12 +38,7 @@ pub(crate) struct Window {
 
 impl Window {
     pub(crate) fn new(bounds: WindowBounds) -> Self {
-        Self {
-            events: VecDeque::new(),
-            bytes: 0,
-            bounds,
-            is_cut: false,
-        }
+        Self { events: VecDeque::new(), bytes: 0, bounds, is_cut: false }
     }
 
     /// Adds an event older than all others, within [`Window::remaining`].
@@ -105,10 +97,7 @@ mod tests {
     /// Events of these sizes have the versions 1, 2, 3 …
     fn check(sizes: &[usize], bounds: (usize, u64), expected: &[u64], is_cut: bool) {
         let (events_max, bytes_max) = bounds;
-        let mut window = Window::new(WindowBounds {
-            events_max,
-            bytes_max,
-        });
+        let mut window = Window::new(WindowBounds { events_max, bytes_max });
         for (version, size) in (1..).zip(sizes) {
             window.push_newer(EventRow {
                 version: Version(version),

@@ -67,10 +67,7 @@ pub fn verify_admin(
         return Err(TokenError::NotAdmin);
     }
     let malformed = |_| TokenError::Claim { claim: "sub" };
-    Ok(VerifiedAdmin {
-        tenant: tenant.clone(),
-        subject: Label::parse(claims.subject()?).map_err(malformed)?,
-    })
+    Ok(VerifiedAdmin { tenant: tenant.clone(), subject: Label::parse(claims.subject()?).map_err(malformed)? })
 }
 
 fn tenant_of(claims: &Claims) -> Result<TenantId, TokenError> {

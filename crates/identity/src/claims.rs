@@ -73,11 +73,7 @@ impl Claims {
     }
 
     /// Checks the audience. It must be the tenant's if the tenant has one; otherwise it may be missing or must be accepted.
-    pub(crate) fn check_audience(
-        &self,
-        rules: &TokenRules,
-        accepted: &[&str],
-    ) -> Result<(), TokenError> {
+    pub(crate) fn check_audience(&self, rules: &TokenRules, accepted: &[&str]) -> Result<(), TokenError> {
         let Some(audience) = &rules.audience else {
             return self.check_audiences(accepted);
         };

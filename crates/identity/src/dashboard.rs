@@ -149,11 +149,7 @@ impl VerifiedPerson {
     /// The person in another tenant, with a session that ends when this one does; `None`: the person may not see it. `random`
     /// must be unpredictable.
     #[must_use]
-    pub fn in_tenant(
-        &self,
-        tenant: &TenantId,
-        random: [u8; DASHBOARD_RANDOM_BYTES],
-    ) -> Option<Self> {
+    pub fn in_tenant(&self, tenant: &TenantId, random: [u8; DASHBOARD_RANDOM_BYTES]) -> Option<Self> {
         (self.tenant_scope == TenantScope::All).then(|| Self {
             tenant: tenant.clone(),
             token_id: URL_SAFE_NO_PAD.encode(random),
@@ -179,10 +175,7 @@ impl VerifiedPerson {
         let expires_at = expiry(DashboardUse::Session, self.issued_at, now);
         let gained = expires_at.0.saturating_sub(self.expires_at.0);
         let is_due = gained >= i64::try_from(RENEWAL_DUE.as_nanos()).unwrap_or(i64::MAX);
-        is_due.then(|| Self {
-            expires_at,
-            ..self.clone()
-        })
+        is_due.then(|| Self { expires_at, ..self.clone() })
     }
 }
 
@@ -192,10 +185,7 @@ impl DashboardKey {
     pub fn new(secret: &[u8]) -> Self {
         let id = SigningKeyId::parse(KEY_ID);
         let key = id.ok().and_then(|id| Key::hs256(&id, secret).ok());
-        Self {
-            signing: hmac::Key::new(hmac::HMAC_SHA256, secret),
-            verifying: key.into_iter().collect(),
-        }
+        Self { signing: hmac::Key::new(hmac::HMAC_SHA256, secret), verifying: key.into_iter().collect() }
     }
 
     /// A new token's content. `random` must be unpredictable.
@@ -233,11 +223,7 @@ impl DashboardKey {
             "exp": person.expires_at.seconds(),
         });
         let encode = |part: &[u8]| URL_SAFE_NO_PAD.encode(part);
-        let signed = format!(
-            "{}.{}",
-            encode(HEADER),
-            encode(claims.to_string().as_bytes())
-        );
+        let signed = format!("{}.{}", encode(HEADER), encode(claims.to_string().as_bytes()));
         let mac = hmac::sign(&self.signing, signed.as_bytes());
         format!("{signed}.{}", encode(mac.as_ref()))
     }
@@ -320,11 +306,7 @@ fn person_of(claims: &Claims, tenant: &TenantId) -> Result<VerifiedPerson, Token
     let role = claims.role()?.and_then(Role::parse);
     let role = role.ok_or(claim("role"))?;
     let is_of_all = claims.tenants()? == Some(TenantScope::All.as_str());
-    let tenant_scope = if is_of_all {
-        TenantScope::All
-    } else {
-        TenantScope::One
-    };
+    let tenant_scope = if is_of_all { TenantScope::All } else { TenantScope::One };
     Ok(VerifiedPerson {
         tenant: tenant.clone(),
         subject: Label::parse(claims.subject()?).map_err(|_| claim("sub"))?,
@@ -338,11 +320,7 @@ fn person_of(claims: &Claims, tenant: &TenantId) -> Result<VerifiedPerson, Token
 
 /// Only operators see more than one tenant.
 fn scope_of(role: Role, scope: TenantScope) -> TenantScope {
-    if role == Role::Operator {
-        scope
-    } else {
-        TenantScope::One
-    }
+    if role == Role::Operator { scope } else { TenantScope::One }
 }
 
 /// A session's expiry is bounded by the last renewal and by the sign-in.

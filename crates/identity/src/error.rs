@@ -14,9 +14,7 @@ pub enum TokenError {
     #[error("the token is not a JWT signed with HS256, RS256, ES256 or EdDSA")]
     Malformed,
     /// No valid key has its `kid` and its algorithm: sign with a key that was added and not retired.
-    #[error(
-        "no valid key of the tenant matches the token: sign with a key that was added and not retired"
-    )]
+    #[error("no valid key of the tenant matches the token: sign with a key that was added and not retired")]
     UnknownKey,
     /// The signature does not match the key.
     #[error("the signature of the token is invalid")]

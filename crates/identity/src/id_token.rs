@@ -75,9 +75,7 @@ pub fn verify_id_token(
     let read = serde_json::from_value(Value::Object(all.clone()));
     let claims: Claims = read.map_err(|_| TokenError::Malformed)?;
     claims.check_time(now)?;
-    claims
-        .issued_at()?
-        .ok_or(TokenError::Claim { claim: "iat" })?;
+    claims.issued_at()?.ok_or(TokenError::Claim { claim: "iat" })?;
     claims.subject()?;
     let all = IdTokenClaims(all);
     if all.text("iss") != Some(rules.issuer) {

@@ -46,11 +46,7 @@ impl Key {
     }
 
     fn new(kid: &str, algorithm: Algorithm, decoding: DecodingKey) -> Self {
-        Self(Arc::new(Parts {
-            kid: kid.to_owned(),
-            algorithm,
-            decoding,
-        }))
+        Self(Arc::new(Parts { kid: kid.to_owned(), algorithm, decoding }))
     }
 
     pub(crate) fn has_id(&self, kid: &str) -> bool {
@@ -93,10 +89,7 @@ pub fn jwk_set(id: &SigningKeyId, json: &str) -> Result<Vec<Key>, KeyError> {
     Ok(keys)
 }
 
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "only accepted kinds of keys are listed; the enum may grow"
-)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "only accepted kinds of keys are listed; the enum may grow")]
 fn usable(id: &SigningKeyId, key: Value) -> Option<Key> {
     let jwk: Jwk = serde_json::from_value(key).ok()?;
     let (algorithm, named) = match &jwk.algorithm {
@@ -126,9 +119,7 @@ fn has_valid_size(algorithm: Algorithm, key: &DecodingKey) -> bool {
         DecodingKeyKind::RsaModulusExponent { n, .. } => {
             algorithm == Algorithm::RS256 && RSA_MODULUS_BYTES.contains(&n.len())
         }
-        DecodingKeyKind::SecretOrDer(bytes) if algorithm == Algorithm::ES256 => {
-            bytes.len() == P256_POINT_BYTES
-        }
+        DecodingKeyKind::SecretOrDer(bytes) if algorithm == Algorithm::ES256 => bytes.len() == P256_POINT_BYTES,
         DecodingKeyKind::SecretOrDer(bytes) => bytes.len() == ED25519_BYTES,
     }
 }

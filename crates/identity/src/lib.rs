@@ -22,13 +22,12 @@ mod user;
 
 pub use admin::{ADMIN_ROLE, VerifiedAdmin, claimed_tenant, verify_admin};
 pub use bounds::{
-    HS256_SECRET_BYTES, JWKS_BYTES_MAX, JWKS_KEYS_MAX, KEYS_TRIED_MAX, RSA_MODULUS_BYTES,
-    TOKEN_BYTES_MAX,
+    HS256_SECRET_BYTES, JWKS_BYTES_MAX, JWKS_KEYS_MAX, KEYS_TRIED_MAX, RSA_MODULUS_BYTES, TOKEN_BYTES_MAX,
 };
 pub use claims::{AUDIENCE, LEEWAY};
 pub use dashboard::{
-    DASHBOARD_IDLE_MAX, DASHBOARD_LINK_LIFETIME, DASHBOARD_RANDOM_BYTES, DASHBOARD_SESSION_AGE_MAX,
-    DashboardKey, DashboardUse, NewPerson, VerifiedPerson, dashboard_tenant,
+    DASHBOARD_IDLE_MAX, DASHBOARD_LINK_LIFETIME, DASHBOARD_RANDOM_BYTES, DASHBOARD_SESSION_AGE_MAX, DashboardKey,
+    DashboardUse, NewPerson, VerifiedPerson, dashboard_tenant,
 };
 pub use error::{KeyError, TokenError};
 pub use id_token::{IdTokenClaims, IdTokenRules, verify_id_token};
@@ -36,8 +35,8 @@ pub use key::{Key, jwk_set};
 pub use role::Role;
 pub use rules::{LIFETIME_MAX_DEFAULT, TokenIdDigest, TokenRules, token_id_digest};
 pub use session::{
-    ISSUED_OWNER_PREFIX, IssuedSession, SESSION_LIFETIME, SESSION_RANDOM_BYTES,
-    SESSION_TOKEN_PREFIX, SessionError, SessionIssuer,
+    ISSUED_OWNER_PREFIX, IssuedSession, SESSION_LIFETIME, SESSION_RANDOM_BYTES, SESSION_TOKEN_PREFIX, SessionError,
+    SessionIssuer,
 };
 pub use tenant_scope::TenantScope;
 pub use user::{UserScope, VerifiedUser, verify_user};

@@ -10,15 +10,11 @@ use jsonwebtoken::signature::{Error, Verifier};
 use jsonwebtoken::{Algorithm, DecodingKey, DecodingKeyKind, EncodingKey};
 use ring::hmac;
 use ring::signature::{
-    ECDSA_P256_SHA256_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents,
-    UnparsedPublicKey,
+    ECDSA_P256_SHA256_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256, RsaPublicKeyComponents, UnparsedPublicKey,
 };
 
-static BACKEND: CryptoProvider = CryptoProvider {
-    signer_factory: no_signer,
-    verifier_factory: verifier,
-    key_utils: KeyUtils::new_unimplemented(),
-};
+static BACKEND: CryptoProvider =
+    CryptoProvider { signer_factory: no_signer, verifier_factory: verifier, key_utils: KeyUtils::new_unimplemented() };
 static INSTALL: Once = Once::new();
 
 /// Installs ring as the backend of this process, once.
@@ -34,26 +30,17 @@ struct RingVerifier {
     key: DecodingKeyKind,
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "the signature of the crate's factories"
-)]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature of the crate's factories")]
 fn no_signer(_: &Algorithm, _: &EncodingKey) -> Result<Box<dyn JwtSigner>> {
     Err(ErrorKind::UnsupportedAlgorithm.into())
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "the signature of the crate's factories"
-)]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature of the crate's factories")]
 fn verifier(algorithm: &Algorithm, key: &DecodingKey) -> Result<Box<dyn JwtVerifier>> {
     if key.family() != algorithm.family() {
         return Err(ErrorKind::InvalidAlgorithm.into());
     }
-    Ok(Box::new(RingVerifier {
-        algorithm: *algorithm,
-        key: key.kind().clone(),
-    }))
+    Ok(Box::new(RingVerifier { algorithm: *algorithm, key: key.kind().clone() }))
 }
 
 impl JwtVerifier for RingVerifier {
@@ -65,11 +52,9 @@ impl JwtVerifier for RingVerifier {
 impl Verifier<Vec<u8>> for RingVerifier {
     fn verify(&self, message: &[u8], signature: &Vec<u8>) -> std::result::Result<(), Error> {
         let outcome = match (self.algorithm, &self.key) {
-            (Algorithm::HS256, DecodingKeyKind::SecretOrDer(secret)) => hmac::verify(
-                &hmac::Key::new(hmac::HMAC_SHA256, secret),
-                message,
-                signature,
-            ),
+            (Algorithm::HS256, DecodingKeyKind::SecretOrDer(secret)) => {
+                hmac::verify(&hmac::Key::new(hmac::HMAC_SHA256, secret), message, signature)
+            }
             (Algorithm::RS256, DecodingKeyKind::RsaModulusExponent { n, e }) => {
                 let key = RsaPublicKeyComponents { n, e };
                 key.verify(&RSA_PKCS1_2048_8192_SHA256, message, signature)

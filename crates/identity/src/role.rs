@@ -15,12 +15,7 @@ pub enum Role {
 
 impl Role {
     /// Every role, the lowest first.
-    pub const ALL: [Self; 4] = [
-        Self::Viewer,
-        Self::Support,
-        Self::Administrator,
-        Self::Operator,
-    ];
+    pub const ALL: [Self; 4] = [Self::Viewer, Self::Support, Self::Administrator, Self::Operator];
 
     /// The role with this name.
     #[must_use]

@@ -27,12 +27,7 @@ pub struct TokenRules {
 
 impl Default for TokenRules {
     fn default() -> Self {
-        Self {
-            audience: None,
-            issuer: None,
-            lifetime_max: LIFETIME_MAX_DEFAULT,
-            revoked: Arc::default(),
-        }
+        Self { audience: None, issuer: None, lifetime_max: LIFETIME_MAX_DEFAULT, revoked: Arc::default() }
     }
 }
 

@@ -75,11 +75,7 @@ impl IssuedSession {
     /// A new session with a lifetime of [`SESSION_LIFETIME`], at most `age_max`.
     #[must_use]
     pub fn new(random: [u8; SESSION_RANDOM_BYTES], now: Timestamp, age_max: Duration) -> Self {
-        Self {
-            random,
-            issued_at: now,
-            expires_at: seconds_after(now, SESSION_LIFETIME.min(age_max)),
-        }
+        Self { random, issued_at: now, expires_at: seconds_after(now, SESSION_LIFETIME.min(age_max)) }
     }
 
     /// The expiry: the first time at which the session is invalid.
@@ -96,10 +92,7 @@ impl IssuedSession {
         let is_due = self.expires_at.0.saturating_sub(now.0) < half;
         let oldest = seconds_after(self.issued_at, age_max);
         let expires_at = seconds_after(now, SESSION_LIFETIME).min(oldest);
-        (is_due && expires_at > self.expires_at).then(|| Self {
-            expires_at,
-            ..self.clone()
-        })
+        (is_due && expires_at > self.expires_at).then(|| Self { expires_at, ..self.clone() })
     }
 
     fn payload(&self) -> [u8; PAYLOAD_BYTES] {
@@ -116,11 +109,7 @@ impl IssuedSession {
         let time = |bytes| Timestamp::from_parts(i64::from_be_bytes(bytes), 0);
         let (random, times) = payload.split_first_chunk()?;
         let (issued, expiry) = times.split_first_chunk()?;
-        Some(Self {
-            random: *random,
-            issued_at: time(*issued)?,
-            expires_at: time(expiry.try_into().ok()?)?,
-        })
+        Some(Self { random: *random, issued_at: time(*issued)?, expires_at: time(expiry.try_into().ok()?)? })
     }
 }
 
@@ -128,11 +117,7 @@ impl<'a> SessionIssuer<'a> {
     /// The issuer of the sessions of an agent, with the session key of the tenant.
     #[must_use]
     pub fn new(key: &[u8], tenant: &'a TenantId, agent: &'a AgentId) -> Self {
-        Self {
-            key: hmac::Key::new(hmac::HMAC_SHA256, key),
-            tenant,
-            agent,
-        }
+        Self { key: hmac::Key::new(hmac::HMAC_SHA256, key), tenant, agent }
     }
 
     /// The token of a session: a secret.
@@ -149,12 +134,7 @@ impl<'a> SessionIssuer<'a> {
     ///
     /// # Errors
     /// [`SessionError`]; a modified token is never reported as expired.
-    pub fn verify(
-        &self,
-        token: &str,
-        now: Timestamp,
-        age_max: Duration,
-    ) -> Result<IssuedSession, SessionError> {
+    pub fn verify(&self, token: &str, now: Timestamp, age_max: Duration) -> Result<IssuedSession, SessionError> {
         let not_issued = SessionError::NotIssued;
         let text = token.strip_prefix(SESSION_TOKEN_PREFIX).ok_or(not_issued)?;
         // One byte more than a token: longer texts are rejected.

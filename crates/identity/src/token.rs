@@ -60,9 +60,7 @@ fn verify<T: DeserializeOwned>(token: &str, key: &Key) -> Result<T, TokenError> 
     validation.validate_aud = false;
     match decode(token, key.decoding(), &validation) {
         Ok(token) => Ok(token.claims),
-        Err(error) if matches!(error.kind(), ErrorKind::InvalidSignature) => {
-            Err(TokenError::BadSignature)
-        }
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidSignature) => Err(TokenError::BadSignature),
         Err(_) => Err(TokenError::Malformed),
     }
 }

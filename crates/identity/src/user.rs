@@ -65,8 +65,5 @@ pub fn verify_user(
         return Err(TokenError::WrongAgent);
     }
     let malformed = |_| TokenError::Claim { claim: "sub" };
-    Ok(VerifiedUser {
-        user: UserId::parse(claims.subject()?).map_err(malformed)?,
-        tenant: scope.tenant.clone(),
-    })
+    Ok(VerifiedUser { user: UserId::parse(claims.subject()?).map_err(malformed)?, tenant: scope.tenant.clone() })
 }

@@ -31,10 +31,7 @@ impl DocumentIds {
     /// # Panics
     /// Never: the derived texts are valid ids.
     #[must_use]
-    #[expect(
-        clippy::expect_used,
-        reason = "a short fixed prefix and hexadecimal digits are a valid id"
-    )]
+    #[expect(clippy::expect_used, reason = "a short fixed prefix and hexadecimal digits are a valid id")]
     pub fn derive(
         channel_key: &[u8; CHANNEL_KEY_BYTES],
         agent: &AgentId,
@@ -67,11 +64,7 @@ impl DocumentIds {
 /// Never: the derived text is a valid id.
 #[must_use]
 #[expect(clippy::expect_used, reason = "hexadecimal digits are a valid id")]
-pub fn owner_or_agent(
-    channel_key: &[u8; CHANNEL_KEY_BYTES],
-    agent: &AgentId,
-    owner: Option<&Owner>,
-) -> Owner {
+pub fn owner_or_agent(channel_key: &[u8; CHANNEL_KEY_BYTES], agent: &AgentId, owner: Option<&Owner>) -> Owner {
     owner.cloned().unwrap_or_else(|| {
         let channel = tag(channel_key, &[AGENT_SCHEME, agent.as_str()]);
         Owner::Channel(ChannelId::parse(channel).expect("an id"))

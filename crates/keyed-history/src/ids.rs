@@ -35,16 +35,10 @@ impl Namespace {
             return Ok(Self(Self::DEFAULT.to_owned()));
         }
         check_length(name.len(), NAMESPACE_CHARS_MAX)?;
-        if name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "_-".contains(c))
-        {
+        if name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)) {
             return Ok(Self(name.to_owned()));
         }
-        Err(Violation::new(
-            ViolationReason::Malformed,
-            "has other characters than A-Z a-z 0-9 _ -",
-        ))
+        Err(Violation::new(ViolationReason::Malformed, "has other characters than A-Z a-z 0-9 _ -"))
     }
 
     /// The name.
@@ -73,10 +67,7 @@ impl HistoryIds {
     /// # Panics
     /// Never: the derived texts are valid ids.
     #[must_use]
-    #[expect(
-        clippy::expect_used,
-        reason = "a short fixed prefix and hexadecimal digits are a valid id"
-    )]
+    #[expect(clippy::expect_used, reason = "a short fixed prefix and hexadecimal digits are a valid id")]
     pub fn derive(
         channel_key: &[u8; CHANNEL_KEY_BYTES],
         agent: &AgentId,
@@ -161,11 +152,7 @@ mod tests {
 
     #[test]
     fn namespaces_at_their_bounds() {
-        let reason = |name: &str| {
-            Namespace::parse(name)
-                .err()
-                .map(|violation| violation.reason)
-        };
+        let reason = |name: &str| Namespace::parse(name).err().map(|violation| violation.reason);
         assert_eq!(reason(&"n".repeat(64)), None);
         assert_eq!(reason(&"n".repeat(65)), Some(ViolationReason::TooLong));
         assert_eq!(reason("a:b"), Some(ViolationReason::Malformed));

@@ -71,14 +71,11 @@ impl KeyRules<'_> {
     /// `history_key_candidates`.
     pub fn check(&self) -> Result<(), Violation> {
         let fits = |text: &str| check_length(text.len(), TEMPLATE_BYTES_MAX);
-        fits(self.template.unwrap_or_default())
-            .map_err(|violation| violation.within("history_key_template"))?;
+        fits(self.template.unwrap_or_default()).map_err(|violation| violation.within("history_key_template"))?;
         check_candidates(self.candidates.len())
             .and_then(|()| {
                 let mut candidates = self.candidates.iter().enumerate();
-                candidates.try_for_each(|(index, text)| {
-                    fits(text).map_err(|violation| violation.at(index))
-                })
+                candidates.try_for_each(|(index, text)| fits(text).map_err(|violation| violation.at(index)))
             })
             .map_err(|violation| violation.within("history_key_candidates"))
     }
@@ -110,15 +107,9 @@ pub fn resolve(rules: &KeyRules<'_>, variables: &Variables) -> Resolution {
     for candidate in rules.template.iter().chain(rules.candidates) {
         match template::render(candidate, variables).and_then(HistoryKey::parse) {
             Ok(key) => {
-                return Resolution {
-                    key: Some(key),
-                    refused,
-                };
+                return Resolution { key: Some(key), refused };
             }
-            Err(reason) => refused.push(RefusedKey {
-                candidate: (*candidate).to_owned(),
-                reason,
-            }),
+            Err(reason) => refused.push(RefusedKey { candidate: (*candidate).to_owned(), reason }),
         }
     }
     Resolution { key: None, refused }
@@ -134,76 +125,34 @@ mod tests {
 
     #[test]
     fn keys_at_their_bounds() {
-        for text in [
-            "a",
-            "support-room-1",
-            "telegram:-100200",
-            "a_b.c@d/e+f=",
-            "用户:7",
-            "é",
-        ] {
+        for text in ["a", "support-room-1", "telegram:-100200", "a_b.c@d/e+f=", "用户:7", "é"] {
             check(text, Ok(()));
         }
         check("", Err(RefusedReason::Empty));
         check(" \n", Err(RefusedReason::Empty));
-        for text in [
-            "a b",
-            " a",
-            "a\n",
-            "a\0",
-            "a{b}",
-            "a'b",
-            "a\u{200b}b",
-            "a\u{202e}b",
-            "a*",
-            "a>",
-        ] {
+        for text in ["a b", " a", "a\n", "a\0", "a{b}", "a'b", "a\u{200b}b", "a\u{202e}b", "a*", "a>"] {
             check(text, Err(RefusedReason::BadCharacters));
         }
         check("a{{b", Err(RefusedReason::Unresolved));
         for letter in ["x", "é", "用"] {
             check(&letter.repeat(KEY_CHARS_MAX), Ok(()));
-            check(
-                &letter.repeat(KEY_CHARS_MAX + 1),
-                Err(RefusedReason::TooLong),
-            );
+            check(&letter.repeat(KEY_CHARS_MAX + 1), Err(RefusedReason::TooLong));
         }
     }
 
     #[test]
     fn rules_at_their_bounds() {
-        let check =
-            |template: &str, candidates: &[&str], expected: Option<(&str, ViolationReason)>| {
-                let rules = KeyRules {
-                    template: Some(template),
-                    candidates,
-                };
-                let violation = rules.check().err();
-                let seen = violation
-                    .as_ref()
-                    .map(|violation| (violation.field.as_str(), violation.reason));
-                assert_eq!(seen, expected);
-            };
-        let (fits, over) = (
-            "x".repeat(TEMPLATE_BYTES_MAX),
-            "x".repeat(TEMPLATE_BYTES_MAX + 1),
-        );
+        let check = |template: &str, candidates: &[&str], expected: Option<(&str, ViolationReason)>| {
+            let rules = KeyRules { template: Some(template), candidates };
+            let violation = rules.check().err();
+            let seen = violation.as_ref().map(|violation| (violation.field.as_str(), violation.reason));
+            assert_eq!(seen, expected);
+        };
+        let (fits, over) = ("x".repeat(TEMPLATE_BYTES_MAX), "x".repeat(TEMPLATE_BYTES_MAX + 1));
         check(&fits, &[fits.as_str(); CANDIDATES_MAX], None);
-        check(
-            &over,
-            &[],
-            Some(("history_key_template", ViolationReason::TooLong)),
-        );
-        check(
-            "",
-            &["", &over],
-            Some(("history_key_candidates[1]", ViolationReason::TooLong)),
-        );
+        check(&over, &[], Some(("history_key_template", ViolationReason::TooLong)));
+        check("", &["", &over], Some(("history_key_candidates[1]", ViolationReason::TooLong)));
         let too_many = [""; CANDIDATES_MAX + 1];
-        check(
-            "",
-            &too_many,
-            Some(("history_key_candidates", ViolationReason::OutOfRange)),
-        );
+        check("", &too_many, Some(("history_key_candidates", ViolationReason::OutOfRange)));
     }
 }

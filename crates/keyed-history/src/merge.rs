@@ -52,31 +52,15 @@ pub struct MergedHistory {
 
 /// Merges the stored turns and the caller's messages, oldest first and without duplicates.
 #[must_use]
-pub fn merge(
-    stored: StoredHistory<'_>,
-    current: &[MessageAppended],
-    messages_max: MessagesMax,
-) -> MergedHistory {
+pub fn merge(stored: StoredHistory<'_>, current: &[MessageAppended], messages_max: MessagesMax) -> MergedHistory {
     let new = new_turns(stored, current);
     let added = new.iter().filter_map(|index| current.get(*index));
-    let turns: Vec<_> = turns(stored.seen)
-        .chain(turns(stored.since))
-        .chain(added)
-        .collect();
+    let turns: Vec<_> = turns(stored.seen).chain(turns(stored.since)).chain(added).collect();
     let instructions: Vec<_> = current.iter().filter(|message| !is_turn(message)).collect();
     let instructions_kept = last(&instructions, messages_max.0);
     let turns_kept = last(&turns, messages_max.0 - instructions_kept.len());
-    let messages: Vec<_> = instructions_kept
-        .iter()
-        .chain(turns_kept)
-        .copied()
-        .cloned()
-        .collect();
-    MergedHistory {
-        trimmed: instructions.len() + turns.len() - messages.len(),
-        messages,
-        new,
-    }
+    let messages: Vec<_> = instructions_kept.iter().chain(turns_kept).copied().cloned().collect();
+    MergedHistory { trimmed: instructions.len() + turns.len() - messages.len(), messages, new }
 }
 
 /// The indices of the caller's turns that are not stored, in order.
@@ -97,10 +81,7 @@ fn not_stored<'list>(
     let messages: Vec<_> = current.iter().map(|(_, message)| *message).collect();
     let known = find_stored(&stored, &messages);
     let current = current.into_iter().zip(known);
-    current
-        .filter(|(_, known)| !known)
-        .map(|(message, _)| message)
-        .collect()
+    current.filter(|(_, known)| !known).map(|(message, _)| message).collect()
 }
 
 fn turns(messages: &[MessageAppended]) -> impl Iterator<Item = &MessageAppended> {
@@ -115,6 +96,5 @@ fn is_turn(message: &MessageAppended) -> bool {
 }
 
 fn last<T>(list: &[T], most: usize) -> &[T] {
-    list.get(list.len().saturating_sub(most)..)
-        .unwrap_or_default()
+    list.get(list.len().saturating_sub(most)..).unwrap_or_default()
 }

@@ -25,10 +25,7 @@ pub fn find_stored(stored: &[&MessageAppended], current: &[&MessageAppended]) ->
         let pair = stored_numbers.get(there).zip(current_numbers.get(here));
         pair.is_some_and(|(there, here)| there.is_pair_of(here))
     };
-    let mut pairs = Pairs {
-        stored: vec![false; stored.len()],
-        current: vec![false; current.len()],
-    };
+    let mut pairs = Pairs { stored: vec![false; stored.len()], current: vec![false; current.len()] };
     let responses = same_responses(stored, current);
     for (there, here) in &responses {
         pairs.claim(*there, *here);
@@ -72,15 +69,8 @@ impl<'list> Numbers<'list> {
         let messages = messages.iter();
         let numbered = messages.map(|message| {
             let next = self.0.len();
-            let content = (
-                message.role,
-                message.author.as_ref(),
-                message.parts.as_slice(),
-            );
-            Numbered {
-                number: *self.0.entry(content).or_insert(next),
-                response: message.provider_response_id.as_ref(),
-            }
+            let content = (message.role, message.author.as_ref(), message.parts.as_slice());
+            Numbered { number: *self.0.entry(content).or_insert(next), response: message.provider_response_id.as_ref() }
         });
         numbered.collect()
     }
@@ -105,12 +95,7 @@ impl Pairs {
     }
 
     /// Claims the equal messages that directly precede a pair in both lists.
-    fn claim_before(
-        &mut self,
-        mut there: usize,
-        mut here: usize,
-        is_pair: impl Fn(usize, usize) -> bool,
-    ) {
+    fn claim_before(&mut self, mut there: usize, mut here: usize, is_pair: impl Fn(usize, usize) -> bool) {
         while let Some(before) = there.checked_sub(1).zip(here.checked_sub(1)) {
             (there, here) = before;
             if !is_pair(there, here) || !self.claim(there, here) {
@@ -122,10 +107,7 @@ impl Pairs {
 
 /// The indices of messages of the same response, in the caller's order. If a response has several messages, they are paired
 /// in order.
-fn same_responses(
-    stored: &[&MessageAppended],
-    current: &[&MessageAppended],
-) -> Vec<(usize, usize)> {
+fn same_responses(stored: &[&MessageAppended], current: &[&MessageAppended]) -> Vec<(usize, usize)> {
     let indices: HashMap<_, usize> = responses(stored).collect();
     let pairs = responses(current).filter_map(|(response, here)| {
         let there = indices.get(&response)?;
@@ -135,9 +117,7 @@ fn same_responses(
 }
 
 /// Role, response and number in the response of each message with a response, and its index.
-fn responses<'list>(
-    messages: &'list [&MessageAppended],
-) -> impl Iterator<Item = ((Role, &'list str, usize), usize)> {
+fn responses<'list>(messages: &'list [&MessageAppended]) -> impl Iterator<Item = ((Role, &'list str, usize), usize)> {
     let mut seen: HashMap<(Role, &str), usize> = HashMap::new();
     let messages = messages.iter().enumerate();
     messages.filter_map(move |(index, message)| {
@@ -151,10 +131,7 @@ fn responses<'list>(
 
 fn unclaimed(claimed: &[bool]) -> Vec<usize> {
     let claimed = claimed.iter().enumerate();
-    claimed
-        .filter(|(_, claimed)| !**claimed)
-        .map(|(index, _)| index)
-        .collect()
+    claimed.filter(|(_, claimed)| !**claimed).map(|(index, _)| index).collect()
 }
 
 /// The length of the longest end of one list that is the start of the other.

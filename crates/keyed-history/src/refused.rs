@@ -24,12 +24,7 @@ pub enum RefusedReason {
 
 impl RefusedReason {
     /// Every reason.
-    pub const ALL: [Self; 4] = [
-        Self::Empty,
-        Self::Unresolved,
-        Self::TooLong,
-        Self::BadCharacters,
-    ];
+    pub const ALL: [Self; 4] = [Self::Empty, Self::Unresolved, Self::TooLong, Self::BadCharacters];
 
     /// The name of the reason for callers and metrics. It never changes.
     #[must_use]

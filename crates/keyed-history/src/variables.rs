@@ -74,11 +74,7 @@ impl Variable {
 fn object(json: &str) -> Option<BTreeMap<String, Variable>> {
     let fields: BTreeMap<String, &RawValue> = serde_json::from_str(json).ok()?;
     let fields = fields.into_iter();
-    Some(
-        fields
-            .map(|(name, json)| (name, Variable::of(json)))
-            .collect(),
-    )
+    Some(fields.map(|(name, json)| (name, Variable::of(json))).collect())
 }
 
 #[cfg(test)]
@@ -89,11 +85,7 @@ mod tests {
 
     fn check(json: &str, path: &str, expected: Option<&str>) {
         let variables = Variables::parse(json).expect(json);
-        assert_eq!(
-            variables.text(path.split('.')),
-            expected,
-            "{path} of {json}"
-        );
+        assert_eq!(variables.text(path.split('.')), expected, "{path} of {json}");
     }
 
     #[test]
@@ -124,29 +116,15 @@ mod tests {
 
     #[test]
     fn only_an_object_within_its_bounds_is_taken() {
-        let refused = |json: &str| {
-            Variables::parse(json)
-                .err()
-                .map(|violation| violation.reason)
-        };
+        let refused = |json: &str| Variables::parse(json).err().map(|violation| violation.reason);
         for json in ["[]", "1", "null", "{", "{}{}", " "] {
             assert_eq!(refused(json), Some(ViolationReason::InvalidJson), "{json}");
         }
         let sized = |bytes: usize| format!("{{\"a\":\"{}\"}}", "x".repeat(bytes - 8));
         assert_eq!(refused(&sized(VARIABLES_BYTES_MAX)), None);
-        assert_eq!(
-            refused(&sized(VARIABLES_BYTES_MAX + 1)),
-            Some(ViolationReason::TooLong)
-        );
+        assert_eq!(refused(&sized(VARIABLES_BYTES_MAX + 1)), Some(ViolationReason::TooLong));
         let nested = |depth: usize| format!("{}1{}", "{\"a\":".repeat(depth), "}".repeat(depth));
-        check(
-            &nested(JSON_DEPTH_MAX),
-            &vec!["a"; JSON_DEPTH_MAX].join("."),
-            Some("1"),
-        );
-        assert_eq!(
-            refused(&nested(JSON_DEPTH_MAX + 1)),
-            Some(ViolationReason::InvalidJson)
-        );
+        check(&nested(JSON_DEPTH_MAX), &vec!["a"; JSON_DEPTH_MAX].join("."), Some("1"));
+        assert_eq!(refused(&nested(JSON_DEPTH_MAX + 1)), Some(ViolationReason::InvalidJson));
     }
 }

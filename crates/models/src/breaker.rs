@@ -59,10 +59,7 @@ impl Breaker {
             }
             State::Probing { .. } => return Err(self.open_for),
         };
-        Ok(BreakerPermit {
-            breaker: Arc::clone(self),
-            is_probe,
-        })
+        Ok(BreakerPermit { breaker: Arc::clone(self), is_probe })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -70,9 +67,7 @@ impl Breaker {
     }
 
     fn open(&self, state: &mut State, now: Instant) {
-        *state = State::Open {
-            until: now + self.open_for,
-        };
+        *state = State::Open { until: now + self.open_for };
     }
 }
 
@@ -127,10 +122,7 @@ mod tests {
     const OPEN_MS: u64 = 100;
 
     fn breaker() -> Arc<Breaker> {
-        Arc::new(Breaker::new(&BreakerConfig {
-            failures_max: 3,
-            open_ms: OPEN_MS,
-        }))
+        Arc::new(Breaker::new(&BreakerConfig { failures_max: 3, open_ms: OPEN_MS }))
     }
 
     /// Steps: `s` success, `f` failure, `d` dropped, `a` answered and then failed, `.` rejected, `+` the open time passes.

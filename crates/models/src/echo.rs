@@ -54,9 +54,7 @@ impl Echo {
             word_delay,
             next_at: None,
             attempt: Attempt::begin(listener, 1, &body.unwrap_or_default()),
-            reply: Reply {
-                facts: vec![Fact::MessageAppended(message)],
-            },
+            reply: Reply { facts: vec![Fact::MessageAppended(message)] },
         })
     }
 
@@ -151,10 +149,7 @@ mod tests {
 
     #[test]
     fn words_keep_their_white_space() {
-        check(
-            "echo: Hello,  big\n\nworld ",
-            &["echo: ", "Hello,  ", "big\n\n", "world "],
-        );
+        check("echo: Hello,  big\n\nworld ", &["echo: ", "Hello,  ", "big\n\n", "world "]);
         check("  a", &["  ", "a"]);
         check("grüße 😀", &["grüße ", "😀"]);
         check("", &[]);

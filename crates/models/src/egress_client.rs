@@ -32,10 +32,7 @@ impl EgressClient {
     pub fn new(policy: Policy, connect_timeout: Duration) -> Result<Self, ModelsError> {
         let policy = Arc::new(policy);
         let client = |scheme, trust| {
-            let resolver = Resolver {
-                policy: Arc::clone(&policy),
-                scheme,
-            };
+            let resolver = Resolver { policy: Arc::clone(&policy), scheme };
             Client::builder()
                 .tls_backend_preconfigured(tls::config(trust)?)
                 .connect_timeout(connect_timeout)
@@ -45,11 +42,7 @@ impl EgressClient {
                 .build()
                 .map_err(|_| ModelsError::Tls)
         };
-        Ok(Self {
-            https: client(Scheme::Https, Trust::System)?,
-            http: client(Scheme::Http, Trust::None)?,
-            policy,
-        })
+        Ok(Self { https: client(Scheme::Https, Trust::System)?, http: client(Scheme::Http, Trust::None)?, policy })
     }
 
     /// Creates a request to a URL.
@@ -140,10 +133,7 @@ mod tests {
     #[tokio::test]
     async fn addresses_of_a_name_are_checked() {
         let resolve = async |config: &EgressConfig| {
-            let resolver = Resolver {
-                policy: Arc::new(Policy::new(config)),
-                scheme: Scheme::Https,
-            };
+            let resolver = Resolver { policy: Arc::new(Policy::new(config)), scheme: Scheme::Https };
             resolver.resolve("localhost".parse().unwrap()).await
         };
         let refused = resolve(&EgressConfig::default()).await.err();

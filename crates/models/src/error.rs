@@ -37,9 +37,7 @@ pub enum ModelError {
         retry_after_ms: u64,
     },
     /// The server failed too often; its circuit breaker is open.
-    #[error(
-        "the model server failed too often and is left alone: try again in {retry_after_ms} ms"
-    )]
+    #[error("the model server failed too often and is left alone: try again in {retry_after_ms} ms")]
     BreakerOpen {
         /// When the breaker permits a probe.
         retry_after_ms: u64,
@@ -181,10 +179,7 @@ mod tests {
         check(&"x".repeat(ErrorText::BYTES_MAX + 1), ErrorText::BYTES_MAX);
         check(&"ü".repeat(ErrorText::BYTES_MAX), ErrorText::BYTES_MAX);
         check(&"€".repeat(ErrorText::BYTES_MAX), ErrorText::BYTES_MAX - 1);
-        let failed = ModelError::Failed {
-            error_type: "t".to_owned(),
-            message: ErrorText::new("secret"),
-        };
+        let failed = ModelError::Failed { error_type: "t".to_owned(), message: ErrorText::new("secret") };
         assert_eq!(failed.to_string(), "the model failed: t");
         assert!(!format!("{failed:?}").contains("secret"));
     }

@@ -70,9 +70,7 @@ impl ExchangeListener {
 
 impl fmt::Debug for ExchangeListener {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ExchangeListener")
-            .field(&self.detail)
-            .finish()
+        f.debug_tuple("ExchangeListener").field(&self.detail).finish()
     }
 }
 
@@ -104,8 +102,7 @@ impl Attempt {
     /// Starts an exchange when its request is sent.
     pub(crate) fn begin(listener: Option<&ExchangeListener>, attempt: u32, body: &Bytes) -> Self {
         let open = listener.map(|listener| {
-            let has_body =
-                listener.detail == ExchangeDetail::Bodies && body.len() <= EXCHANGE_BODY_BYTES_MAX;
+            let has_body = listener.detail == ExchangeDetail::Bodies && body.len() <= EXCHANGE_BODY_BYTES_MAX;
             Box::new(OpenExchange {
                 listener: listener.clone(),
                 started: Instant::now(),
@@ -167,18 +164,12 @@ impl Attempt {
                 open.exchange.outcome = "finished";
                 if let Some(message) = reply.facts.iter().find_map(message_from) {
                     open.exchange.usage = message.usage;
-                    open.exchange
-                        .finish_reason
-                        .clone_from(&message.finish_reason);
+                    open.exchange.finish_reason.clone_from(&message.finish_reason);
                 }
             }
             Err(error) => {
                 open.exchange.outcome = error.code();
-                if let ModelError::Failed {
-                    error_type,
-                    message,
-                } = error
-                {
+                if let ModelError::Failed { error_type, message } = error {
                     let words = [error_type.as_str(), message.expose()];
                     let words: Vec<_> = words.into_iter().filter(|word| !word.is_empty()).collect();
                     open.reply.fail(&words.join(": "));

@@ -40,10 +40,7 @@ impl FairSemaphore {
     /// Creates a semaphore. Of each party, `waiting_max` requests may wait, each for `wait_max`.
     #[must_use]
     pub fn new(permits: usize, waiting_max: usize, wait_max: Duration) -> Self {
-        Self {
-            queue: Arc::new(Mutex::new(FairQueue::new(permits, waiting_max))),
-            wait_max,
-        }
+        Self { queue: Arc::new(Mutex::new(FairQueue::new(permits, waiting_max))), wait_max }
     }
 
     /// Acquires a permit for a party; waits if none is free.
@@ -58,12 +55,7 @@ impl FairSemaphore {
             Entered::Full => return Err(Busy),
             Entered::Waiting(id) => id,
         };
-        let mut waiting = Waiting {
-            semaphore: self,
-            party,
-            id,
-            is_over: false,
-        };
+        let mut waiting = Waiting { semaphore: self, party, id, is_over: false };
         if matches!(timeout(self.wait_max, &mut turn).await, Ok(Ok(()))) {
             waiting.is_over = true;
             return Ok(self.permit(party));
@@ -78,10 +70,7 @@ impl FairSemaphore {
     }
 
     fn permit(&self, party: &str) -> FairPermit {
-        FairPermit {
-            semaphore: self.clone(),
-            party: party.to_owned(),
-        }
+        FairPermit { semaphore: self.clone(), party: party.to_owned() }
     }
 
     /// Frees a permit of a party and passes it to the next waiting request.

@@ -28,8 +28,8 @@ mod tls;
 mod unsupported_option;
 
 pub use config::{
-    BASE_URL_BYTES_MAX, BreakerConfig, ModelServerConfig, ModelServersConfig, OutputLimit,
-    SERVER_NAME_CHARS_MAX, SERVERS_MAX, ServerKind,
+    BASE_URL_BYTES_MAX, BreakerConfig, ModelServerConfig, ModelServersConfig, OutputLimit, SERVER_NAME_CHARS_MAX,
+    SERVERS_MAX, ServerKind,
 };
 pub use echo::{ECHO, ECHO_PREFIX, ECHO_TEXT_BYTES_MAX};
 pub use egress_client::{EgressClient, egress_refusal};

@@ -39,23 +39,16 @@ impl RecordedReply {
     pub(crate) fn add(&mut self, delta: &Delta) {
         self.bytes += size_bytes(delta);
         if self.bytes > EXCHANGE_BODY_BYTES_MAX {
-            *self = Self {
-                bytes: self.bytes,
-                ..Self::default()
-            };
+            *self = Self { bytes: self.bytes, ..Self::default() };
             return;
         }
         match delta {
             Delta::Text(text) => self.text.push_str(text),
             Delta::Thinking(text) => self.thinking.push_str(text),
             Delta::Refusal(text) => self.refusal.push_str(text),
-            Delta::CallBegan {
-                index, tool_name, ..
-            } => self.calls.push(RecordedCall {
-                name: tool_name.clone(),
-                input: String::new(),
-                index: *index,
-            }),
+            Delta::CallBegan { index, tool_name, .. } => {
+                self.calls.push(RecordedCall { name: tool_name.clone(), input: String::new(), index: *index })
+            }
             Delta::CallInput { index, fragment } => {
                 let call = self.calls.iter_mut().find(|call| call.index == *index);
                 if let Some(call) = call {
@@ -111,18 +104,11 @@ mod tests {
     }
 
     fn began(index: usize) -> Delta {
-        Delta::CallBegan {
-            index,
-            call_id: "c".to_owned(),
-            tool_name: format!("t{index}"),
-        }
+        Delta::CallBegan { index, call_id: "c".to_owned(), tool_name: format!("t{index}") }
     }
 
     fn input(index: usize, fragment: &str) -> Delta {
-        Delta::CallInput {
-            index,
-            fragment: fragment.to_owned(),
-        }
+        Delta::CallInput { index, fragment: fragment.to_owned() }
     }
 
     #[test]
@@ -130,23 +116,12 @@ mod tests {
         check(&[], "", None);
         check(&[], "it broke", Some(r#"{"error":"it broke"}"#));
         check(
-            &[
-                Delta::Thinking("h".to_owned()),
-                text("a\""),
-                Delta::Thinking("m".to_owned()),
-                text("b"),
-            ],
+            &[Delta::Thinking("h".to_owned()), text("a\""), Delta::Thinking("m".to_owned()), text("b")],
             "",
             Some(r#"{"thinking":"hm","text":"a\"b"}"#),
         );
         check(
-            &[
-                began(0),
-                began(1),
-                input(0, r#"{"a":"#),
-                input(1, "{\"b"),
-                input(0, "1}"),
-            ],
+            &[began(0), began(1), input(0, r#"{"a":"#), input(1, "{\"b"), input(0, "1}")],
             "",
             Some(r#"{"calls":[{"name":"t0","input":{"a":1}},{"name":"t1","input":"{\"b"}]}"#),
         );

@@ -53,10 +53,7 @@ struct Failure {
 impl From<ModelError> for Failure {
     fn from(error: ModelError) -> Self {
         let retry_after_ms = None;
-        Self {
-            error,
-            retry_after_ms,
-        }
+        Self { error, retry_after_ms }
     }
 }
 
@@ -93,10 +90,7 @@ impl Remote {
     }
 
     /// Sends the request, with retries. Returns the first piece and the reader of the rest.
-    pub(crate) async fn stream(
-        &self,
-        request: &ModelRequest,
-    ) -> Result<(Piece, ReplyReader), ModelError> {
+    pub(crate) async fn stream(&self, request: &ModelRequest) -> Result<(Piece, ReplyReader), ModelError> {
         let mut names = request.names.clone();
         let body = self.body(request, &mut names)?;
         let total = Instant::now() + self.total_max;
@@ -147,11 +141,8 @@ impl Remote {
         permit: BreakerPermit,
         mut attempt: Attempt,
     ) -> Result<(Piece, ReplyReader), Failure> {
-        let deadlines = Deadlines {
-            first_piece: Instant::now() + self.first_piece_max,
-            silence_max: self.silence_max,
-            total,
-        };
+        let deadlines =
+            Deadlines { first_piece: Instant::now() + self.first_piece_max, silence_max: self.silence_max, total };
         let response = match self.send(body, &deadlines, &mut attempt).await {
             Ok(response) => response,
             Err(failure) => {
@@ -162,8 +153,7 @@ impl Remote {
                 return Err(failure);
             }
         };
-        let mut reader =
-            ReplyReader::new(response, self.provider, names, deadlines, permit, attempt);
+        let mut reader = ReplyReader::new(response, self.provider, names, deadlines, permit, attempt);
         let first = reader.next().await?;
         Ok((first, reader))
     }
@@ -198,18 +188,10 @@ impl Remote {
         }
         let retry_after_ms = retry::retry_after_ms(response.headers());
         let read = timeout_at(until, self.read_error(response, retry_after_ms, attempt)).await;
-        Err(Failure {
-            error: read.unwrap_or(ModelError::TimedOut { which }),
-            retry_after_ms,
-        })
+        Err(Failure { error: read.unwrap_or(ModelError::TimedOut { which }), retry_after_ms })
     }
 
-    async fn read_error(
-        &self,
-        response: Response,
-        retry_after_ms: Option<u64>,
-        attempt: &mut Attempt,
-    ) -> ModelError {
+    async fn read_error(&self, response: Response, retry_after_ms: Option<u64>, attempt: &mut Attempt) -> ModelError {
         let status = response.status();
         let retry_after_ms = retry_after_ms.unwrap_or(RETRY_AFTER_MS_DEFAULT);
         if status == StatusCode::TOO_MANY_REQUESTS || status.as_u16() == SITE_OVERLOADED {
@@ -222,25 +204,14 @@ impl Remote {
         attempt.record_rejection(&body);
         let parsed = formats::parse_reply(self.format, &body);
         let (error_type, message) = match parsed {
-            Some(Err(ParseError::Failed {
-                error_type,
-                message,
-            })) => (error_type, message),
+            Some(Err(ParseError::Failed { error_type, message })) => (error_type, message),
             _ => (format!("http_{}", status.as_u16()), String::new()),
         };
-        ModelError::Refused {
-            status: status.as_u16(),
-            error_type,
-            message: ErrorText::new(&message),
-        }
+        ModelError::Refused { status: status.as_u16(), error_type, message: ErrorText::new(&message) }
     }
 }
 
-fn client(
-    config: &ModelServerConfig,
-    headers: HeaderMap,
-    tls: ClientConfig,
-) -> Result<Client, ModelsError> {
+fn client(config: &ModelServerConfig, headers: HeaderMap, tls: ClientConfig) -> Result<Client, ModelsError> {
     Client::builder()
         .tls_backend_preconfigured(tls)
         .default_headers(headers)
@@ -275,7 +246,5 @@ fn describe(error: reqwest::Error) -> String {
 }
 
 fn breaker_open(wait: Duration) -> ModelError {
-    ModelError::BreakerOpen {
-        retry_after_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1),
-    }
+    ModelError::BreakerOpen { retry_after_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX).max(1) }
 }

@@ -45,19 +45,11 @@ impl ReplyParser {
 fn failure(error: ParseError) -> ModelError {
     match error {
         ParseError::Failed { error_type, .. } if OVERLOADS.contains(&error_type.as_str()) => {
-            ModelError::Overloaded {
-                retry_after_ms: RETRY_AFTER_MS_DEFAULT,
-            }
+            ModelError::Overloaded { retry_after_ms: RETRY_AFTER_MS_DEFAULT }
         }
-        ParseError::Failed {
-            error_type,
-            message,
-        } => ModelError::Failed {
-            error_type,
-            message: ErrorText::new(&message),
-        },
-        ParseError::Malformed { .. } | ParseError::Unusable { .. } | ParseError::Incomplete => {
-            ModelError::Broken
+        ParseError::Failed { error_type, message } => {
+            ModelError::Failed { error_type, message: ErrorText::new(&message) }
         }
+        ParseError::Malformed { .. } | ParseError::Unusable { .. } | ParseError::Incomplete => ModelError::Broken,
     }
 }

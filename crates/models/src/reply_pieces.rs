@@ -27,20 +27,11 @@ pub(crate) enum Source {
 
 impl ReplyPieces {
     /// Creates a reply. `first` is its first piece if it was already read.
-    pub(crate) fn new(
-        source: Source,
-        first: Option<Piece>,
-        permit: FairPermit,
-        mut metrics: RequestMetrics,
-    ) -> Self {
+    pub(crate) fn new(source: Source, first: Option<Piece>, permit: FairPermit, mut metrics: RequestMetrics) -> Self {
         if first.is_some() {
             metrics.record_first();
         }
-        Self {
-            open: Some((source, permit)),
-            first,
-            metrics,
-        }
+        Self { open: Some((source, permit)), first, metrics }
     }
 
     /// The next piece; `None` after the last. Cancellation-safe.

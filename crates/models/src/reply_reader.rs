@@ -184,10 +184,7 @@ impl ReplyReader {
         let mut deltas = self.parser.push(text)?;
         self.reply_bytes += deltas.iter().map(size_bytes).sum::<usize>();
         if self.reply_bytes > REPLY_BYTES_MAX {
-            return Err(ModelError::TooLarge {
-                bound: "its deltas",
-                bytes_max: REPLY_BYTES_MAX,
-            });
+            return Err(ModelError::TooLarge { bound: "its deltas", bytes_max: REPLY_BYTES_MAX });
         }
         for delta in &mut deltas {
             restore(delta, &self.names);
@@ -228,10 +225,7 @@ pub(crate) fn outcome_of(error: &ModelError) -> Option<Outcome> {
 
 /// Restores the recorded id of a call and the recorded name of its tool.
 fn restore(delta: &mut Delta, names: &Names) {
-    let Delta::CallBegan {
-        call_id, tool_name, ..
-    } = delta
-    else {
+    let Delta::CallBegan { call_id, tool_name, .. } = delta else {
         return;
     };
     if let Some((_, recorded)) = names.calls().find(|(written, _)| written == call_id) {

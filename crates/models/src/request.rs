@@ -79,9 +79,7 @@ impl ModelRequest {
 pub(crate) fn output_schema(request: &ModelRequest) -> Result<Option<&RawValue>, ModelError> {
     let schema = request.output_schema.as_ref();
     let schema = schema.map(|schema| serde_json::from_str(schema.as_str()));
-    schema.transpose().map_err(|_| ModelError::Unusable {
-        problem: "has an output schema that is not JSON",
-    })
+    schema.transpose().map_err(|_| ModelError::Unusable { problem: "has an output schema that is not JSON" })
 }
 
 /// A tool as written in a request.
@@ -94,19 +92,15 @@ pub(crate) struct ToolDeclaration<'a> {
 }
 
 /// Declares the tools. `names` maps names that were changed back to the recorded ones.
-pub(crate) fn declare<'a>(
-    tools: &'a [Tool],
-    names: &mut Names,
-) -> Result<Vec<ToolDeclaration<'a>>, ModelError> {
+pub(crate) fn declare<'a>(tools: &'a [Tool], names: &mut Names) -> Result<Vec<ToolDeclaration<'a>>, ModelError> {
     let declaration = |tool: &'a Tool| {
         let schema = serde_json::from_str(tool.input_schema.as_str());
         Ok(ToolDeclaration {
             name: names.tool_name(&tool.name),
             description: &tool.description,
             strict: tool.strict,
-            input_schema: schema.map_err(|_| ModelError::Unusable {
-                problem: "has a tool whose input schema is not JSON",
-            })?,
+            input_schema: schema
+                .map_err(|_| ModelError::Unusable { problem: "has a tool whose input schema is not JSON" })?,
         })
     };
     tools.iter().map(declaration).collect()
@@ -117,10 +111,7 @@ mod tests {
     use super::*;
 
     fn check(change: impl FnOnce(&mut ModelRequest), is_usable: bool) {
-        let mut request = ModelRequest {
-            model: "m".to_owned(),
-            ..ModelRequest::default()
-        };
+        let mut request = ModelRequest { model: "m".to_owned(), ..ModelRequest::default() };
         change(&mut request);
         assert_eq!(request.check().is_ok(), is_usable);
     }

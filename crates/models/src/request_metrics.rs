@@ -81,8 +81,7 @@ impl RequestMetrics {
             return;
         }
         let server = self.server.clone();
-        counter!("hansard_models_requests_total", "server" => server, "outcome" => outcome)
-            .increment(1);
+        counter!("hansard_models_requests_total", "server" => server, "outcome" => outcome).increment(1);
         self.span.record("reply.pieces", self.pieces);
         self.span.record("reply.bytes", self.bytes);
         self.span.record("reply.outcome", outcome);
@@ -99,9 +98,7 @@ impl Drop for RequestMetrics {
 pub(crate) fn size_bytes(delta: &Delta) -> usize {
     match delta {
         Delta::Text(text) | Delta::Thinking(text) | Delta::Refusal(text) => text.len(),
-        Delta::CallBegan {
-            call_id, tool_name, ..
-        } => call_id.len() + tool_name.len(),
+        Delta::CallBegan { call_id, tool_name, .. } => call_id.len() + tool_name.len(),
         Delta::CallInput { fragment, .. } => fragment.len(),
     }
 }

@@ -28,11 +28,7 @@ pub(crate) fn retry_after_ms(headers: &HeaderMap) -> Option<u64> {
 }
 
 /// The wait before the next attempt, after `attempts` failed attempts; `None` if the request is not retried.
-pub(crate) fn wait(
-    error: &ModelError,
-    retry_after_ms: Option<u64>,
-    attempts: u32,
-) -> Option<Duration> {
+pub(crate) fn wait(error: &ModelError, retry_after_ms: Option<u64>, attempts: u32) -> Option<Duration> {
     // After all other errors a retry fails too, or a piece of the reply was received.
     let (ModelError::Unavailable { .. } | ModelError::Overloaded { .. }) = error else {
         return None;
@@ -42,9 +38,7 @@ pub(crate) fn wait(
         Some(ms) => ms + rand::random_range(0..=RETRY_WAIT_MS_BASE),
         None => {
             let factor = 2_u64.checked_pow(attempts.saturating_sub(1));
-            let most = RETRY_WAIT_MS_BASE
-                .saturating_mul(factor.unwrap_or(u64::MAX))
-                .min(RETRY_WAIT_MS_MAX);
+            let most = RETRY_WAIT_MS_BASE.saturating_mul(factor.unwrap_or(u64::MAX)).min(RETRY_WAIT_MS_MAX);
             rand::random_range(most / 2..=most)
         }
     };
@@ -65,10 +59,7 @@ mod tests {
                 (Some(wait), Some(range)) => range.contains(&wait),
                 (wait, range) => wait.is_none() && range.is_none(),
             };
-            assert!(
-                fits,
-                "{retry_after_ms:?}, {attempts}: {wait:?}, expected {range:?}"
-            );
+            assert!(fits, "{retry_after_ms:?}, {attempts}: {wait:?}, expected {range:?}");
         }
     }
 
@@ -93,9 +84,7 @@ mod tests {
     #[test]
     fn headers_are_parsed() {
         let check = |pairs: &[(&'static str, &str)], expected: Option<u64>| {
-            let pairs = pairs
-                .iter()
-                .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
+            let pairs = pairs.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
             assert_eq!(retry_after_ms(&pairs.collect()), expected);
         };
         check(&[], None);

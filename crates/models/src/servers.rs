@@ -46,9 +46,7 @@ impl ModelServers {
             let server = Server::new(&name, &config, &tls)?;
             Ok((name, server))
         });
-        Ok(Self {
-            servers: Arc::new(servers.collect::<Result<_, _>>()?),
-        })
+        Ok(Self { servers: Arc::new(servers.collect::<Result<_, _>>()?) })
     }
 
     /// The names of the servers, in order.
@@ -71,11 +69,7 @@ impl ModelServers {
 
     /// The name of the first given option that a server does not have; `None`: it has all.
     #[must_use]
-    pub fn unsupported_option(
-        &self,
-        server: &str,
-        options: &RequestOptions,
-    ) -> Option<&'static str> {
+    pub fn unsupported_option(&self, server: &str, options: &RequestOptions) -> Option<&'static str> {
         unsupported_option(options, self.servers.get(server)?.kind)
     }
 
@@ -89,11 +83,7 @@ impl ModelServers {
     ///
     /// # Errors
     /// [`ModelError`].
-    pub async fn stream(
-        &self,
-        server: &str,
-        request: ModelRequest,
-    ) -> Result<ReplyPieces, ModelError> {
+    pub async fn stream(&self, server: &str, request: ModelRequest) -> Result<ReplyPieces, ModelError> {
         let server = self.servers.get(server).ok_or(ModelError::UnknownServer)?;
         server.stream(&request).await
     }
@@ -115,15 +105,9 @@ enum Backend {
 }
 
 impl Server {
-    fn new(
-        name: &str,
-        config: &ModelServerConfig,
-        tls: &ClientConfig,
-    ) -> Result<Self, ModelsError> {
+    fn new(name: &str, config: &ModelServerConfig, tls: &ClientConfig) -> Result<Self, ModelsError> {
         let backend = match Provider::from_kind(config.kind) {
-            None => Backend::Echo {
-                word_delay: Duration::from_millis(config.echo_word_delay_ms),
-            },
+            None => Backend::Echo { word_delay: Duration::from_millis(config.echo_word_delay_ms) },
             Some(provider) => Backend::Remote(Remote::new(name, provider, config, tls.clone())?),
         };
         Ok(Self {
@@ -151,15 +135,10 @@ impl Server {
         }
     }
 
-    async fn begin(
-        &self,
-        request: &ModelRequest,
-    ) -> Result<(Source, Option<Piece>, FairPermit), ModelError> {
+    async fn begin(&self, request: &ModelRequest) -> Result<(Source, Option<Piece>, FairPermit), ModelError> {
         request.check()?;
         let permit = self.permits.acquire(&request.tenant).await;
-        let permit = permit.map_err(|_| ModelError::Overloaded {
-            retry_after_ms: RETRY_AFTER_MS_DEFAULT,
-        })?;
+        let permit = permit.map_err(|_| ModelError::Overloaded { retry_after_ms: RETRY_AFTER_MS_DEFAULT })?;
         match &self.backend {
             Backend::Echo { word_delay } => {
                 let echo = Echo::new(request, *word_delay)?;
@@ -178,9 +157,7 @@ fn uses_tls(config: &ModelServerConfig) -> bool {
     match (&config.base_url, config.kind) {
         (Some(url), _) => url.starts_with("https"),
         (None, ServerKind::Echo | ServerKind::Ollama) => false,
-        (None, ServerKind::OpenAiChat | ServerKind::OpenAiResponses | ServerKind::Anthropic) => {
-            true
-        }
+        (None, ServerKind::OpenAiChat | ServerKind::OpenAiResponses | ServerKind::Anthropic) => true,
     }
 }
 

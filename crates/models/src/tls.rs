@@ -24,9 +24,7 @@ pub(crate) fn config(trust: Trust) -> Result<ClientConfig, ModelsError> {
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     }
     let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
-    let versions = builder
-        .with_safe_default_protocol_versions()
-        .map_err(|_| ModelsError::Tls)?;
+    let versions = builder.with_safe_default_protocol_versions().map_err(|_| ModelsError::Tls)?;
     let mut config = versions.with_root_certificates(roots).with_no_client_auth();
     config.alpn_protocols = PROTOCOLS.iter().map(|name| name.to_vec()).collect();
     Ok(config)

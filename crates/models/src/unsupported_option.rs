@@ -4,10 +4,7 @@ use crate::config::ServerKind;
 use crate::options::{RequestOptions, ToolChoice};
 
 /// The name of the first given option that a kind of server does not have.
-pub(crate) fn unsupported_option(
-    options: &RequestOptions,
-    kind: ServerKind,
-) -> Option<&'static str> {
+pub(crate) fn unsupported_option(options: &RequestOptions, kind: ServerKind) -> Option<&'static str> {
     let has_choice = !matches!(options.tool_choice, None | Some(ToolChoice::Auto));
     let given = [
         ("tool_choice", has_choice),
@@ -21,8 +18,7 @@ pub(crate) fn unsupported_option(
         ("reasoning_effort", options.reasoning_effort.is_some()),
     ];
     let supported = supported(kind)?;
-    let unsupported =
-        |(name, is_given): &(&'static str, bool)| *is_given && !supported.contains(name);
+    let unsupported = |(name, is_given): &(&'static str, bool)| *is_given && !supported.contains(name);
     given.into_iter().find(unsupported).map(|(name, _)| name)
 }
 
@@ -30,13 +26,9 @@ pub(crate) fn unsupported_option(
 fn supported(kind: ServerKind) -> Option<&'static [&'static str]> {
     match kind {
         ServerKind::OpenAiChat => None,
-        ServerKind::OpenAiResponses => Some(&[
-            "tool_choice",
-            "parallel_tool_calls",
-            "response_format",
-            "top_p",
-            "reasoning_effort",
-        ]),
+        ServerKind::OpenAiResponses => {
+            Some(&["tool_choice", "parallel_tool_calls", "response_format", "top_p", "reasoning_effort"])
+        }
         ServerKind::Anthropic => Some(&["tool_choice", "top_p", "stop"]),
         ServerKind::Ollama => Some(&["top_p", "seed", "stop"]),
         ServerKind::Echo => Some(&["top_p", "seed", "presence_penalty", "frequency_penalty"]),
@@ -51,44 +43,26 @@ mod tests {
 
     #[test]
     fn the_first_unsupported_option_is_named() {
-        let choice = |choice| RequestOptions {
-            tool_choice: Some(choice),
-            ..RequestOptions::default()
-        };
+        let choice = |choice| RequestOptions { tool_choice: Some(choice), ..RequestOptions::default() };
         let format = RequestOptions {
             response_format: JsonText::parse(r#"{"type":"json_object"}"#).ok(),
             ..RequestOptions::default()
         };
-        let stop = RequestOptions {
-            stop: vec!["x".to_owned()],
-            ..RequestOptions::default()
-        };
+        let stop = RequestOptions { stop: vec!["x".to_owned()], ..RequestOptions::default() };
         for (options, kind, expected) in [
             (RequestOptions::default(), ServerKind::Echo, None),
             (choice(ToolChoice::Auto), ServerKind::Echo, None),
-            (
-                choice(ToolChoice::Required),
-                ServerKind::Echo,
-                Some("tool_choice"),
-            ),
+            (choice(ToolChoice::Required), ServerKind::Echo, Some("tool_choice")),
             (choice(ToolChoice::None), ServerKind::Anthropic, None),
             (choice(ToolChoice::None), ServerKind::OpenAiResponses, None),
-            (
-                choice(ToolChoice::None),
-                ServerKind::Ollama,
-                Some("tool_choice"),
-            ),
+            (choice(ToolChoice::None), ServerKind::Ollama, Some("tool_choice")),
             (format.clone(), ServerKind::OpenAiChat, None),
             (format.clone(), ServerKind::OpenAiResponses, None),
             (format, ServerKind::Anthropic, Some("response_format")),
             (stop.clone(), ServerKind::Ollama, None),
             (stop, ServerKind::OpenAiResponses, Some("stop")),
         ] {
-            assert_eq!(
-                unsupported_option(&options, kind),
-                expected,
-                "{options:?} {kind:?}"
-            );
+            assert_eq!(unsupported_option(&options, kind), expected, "{options:?} {kind:?}");
         }
     }
 }

@@ -29,45 +29,25 @@ const CSS: &str = "text/css; charset=utf-8";
 const MODULE: &str = "text/javascript; charset=utf-8";
 
 /// The style sheet of every page.
-pub const STYLE: Asset = Asset {
-    name: "style.css",
-    content_type: CSS,
-    content: include_str!("assets/style.css"),
-};
+pub const STYLE: Asset = Asset { name: "style.css", content_type: CSS, content: include_str!("assets/style.css") };
 /// The module of every page: keys, local times, copying.
-pub const DASHBOARD: Asset = Asset {
-    name: "dashboard.js",
-    content_type: MODULE,
-    content: include_str!("assets/dashboard.js"),
-};
+pub const DASHBOARD: Asset =
+    Asset { name: "dashboard.js", content_type: MODULE, content: include_str!("assets/dashboard.js") };
 /// The module of transcripts: search on the page, live events, links to events of other pages.
-pub const TRANSCRIPT: Asset = Asset {
-    name: "transcript.js",
-    content_type: MODULE,
-    content: include_str!("assets/transcript.js"),
-};
+pub const TRANSCRIPT: Asset =
+    Asset { name: "transcript.js", content_type: MODULE, content: include_str!("assets/transcript.js") };
 /// The module of the editor of context policies: the preview follows while the person types.
-pub const POLICY: Asset = Asset {
-    name: "policy.js",
-    content_type: MODULE,
-    content: include_str!("assets/policy.js"),
-};
+pub const POLICY: Asset = Asset { name: "policy.js", content_type: MODULE, content: include_str!("assets/policy.js") };
 /// The icon of the browser's tab.
-pub const ICON: Asset = Asset {
-    name: "icon.svg",
-    content_type: "image/svg+xml",
-    content: include_str!("assets/icon.svg"),
-};
+pub const ICON: Asset =
+    Asset { name: "icon.svg", content_type: "image/svg+xml", content: include_str!("assets/icon.svg") };
 
 /// Every asset. A new file is one line here.
 pub const ALL: [Asset; 5] = [STYLE, DASHBOARD, TRANSCRIPT, POLICY, ICON];
 
 static HASH: LazyLock<String> = LazyLock::new(|| {
     let hash = ALL.iter().fold(Sha256::new(), |hash, asset| {
-        hash.chain_update(asset.name)
-            .chain_update([0])
-            .chain_update(asset.content)
-            .chain_update([0])
+        hash.chain_update(asset.name).chain_update([0]).chain_update(asset.content).chain_update([0])
     });
     let hash = hash.finalize();
     hex::encode(hash.get(..HASH_BYTES).unwrap_or_default())

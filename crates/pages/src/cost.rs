@@ -53,10 +53,7 @@ impl Prices {
         ];
         let amounts = amounts.map(|(tokens, price)| u128::from(tokens) * u128::from(price));
         let sum = amounts.into_iter().fold(0, u128::saturating_add) / TOKENS;
-        Some(Cost {
-            millionths: u64::try_from(sum).unwrap_or(u64::MAX),
-            is_partial: false,
-        })
+        Some(Cost { millionths: u64::try_from(sum).unwrap_or(u64::MAX), is_partial: false })
     }
 
     /// A cost with its currency: `at least 0.25 USD`; a dash if it is unknown.
@@ -105,25 +102,13 @@ mod tests {
     use super::*;
 
     fn usage(input: u64, cached: u64, output: u64) -> Usage {
-        Usage {
-            input_tokens: input,
-            cached_tokens: cached,
-            output_tokens: output,
-            reasoning_tokens: 0,
-        }
+        Usage { input_tokens: input, cached_tokens: cached, output_tokens: output, reasoning_tokens: 0 }
     }
 
     #[test]
     fn cached_tokens_have_their_own_price() {
-        let price = Price {
-            input: 2_000_000,
-            cached_input: 200_000,
-            output: 8_000_000,
-        };
-        let prices = Prices {
-            currency: "USD".to_owned(),
-            by_model: BTreeMap::from([("m".to_owned(), price)]),
-        };
+        let price = Price { input: 2_000_000, cached_input: 200_000, output: 8_000_000 };
+        let prices = Prices { currency: "USD".to_owned(), by_model: BTreeMap::from([("m".to_owned(), price)]) };
         let check = |usage: Usage, expected: u64| {
             let cost = prices.cost("m", &usage).unwrap();
             assert_eq!((cost.millionths, cost.is_partial), (expected, false));
@@ -139,12 +124,7 @@ mod tests {
 
     #[test]
     fn a_sum_that_lacks_a_price_is_partial() {
-        let cost = |millionths, is_partial| {
-            Some(Cost {
-                millionths,
-                is_partial,
-            })
-        };
+        let cost = |millionths, is_partial| Some(Cost { millionths, is_partial });
         assert_eq!(sum([]), None);
         assert_eq!(sum([None]), None);
         assert_eq!(sum([cost(1, false), cost(2, false)]), cost(3, false));

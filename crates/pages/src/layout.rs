@@ -26,13 +26,7 @@ pub enum Section {
 
 impl Section {
     /// Every section, in the order of the navigation.
-    pub const ALL: [Self; 5] = [
-        Self::Conversations,
-        Self::Usage,
-        Self::Settings,
-        Self::Audit,
-        Self::System,
-    ];
+    pub const ALL: [Self; 5] = [Self::Conversations, Self::Usage, Self::Settings, Self::Audit, Self::System];
 
     /// Its name.
     #[must_use]
@@ -137,9 +131,7 @@ fn top(frame: &Frame<'_>) -> Markup {
 }
 
 fn navigation(role: Role, current: Option<Section>) -> Markup {
-    let visible = Section::ALL
-        .into_iter()
-        .filter(|section| role >= section.role());
+    let visible = Section::ALL.into_iter().filter(|section| role >= section.role());
     html! {
         nav aria-label="Sections" {
             ul {
@@ -208,12 +200,7 @@ mod tests {
     use super::*;
 
     fn page(role: Role) -> String {
-        let person = Person {
-            name: "<script>alert(1)</script>",
-            tenant: "acme",
-            role,
-            form_token: "secret",
-        };
+        let person = Person { name: "<script>alert(1)</script>", tenant: "acme", role, form_token: "secret" };
         let frame = Frame {
             title: "Conversations",
             person: Some(person),

@@ -36,24 +36,15 @@ impl Bucket {
         let room = per_minute.saturating_sub(taken);
         if wanted > room || per_minute == 0 {
             let missing = taken.saturating_add(wanted).saturating_sub(per_minute);
-            return Err(Empty {
-                taken,
-                retry_after: refill_time(missing, per_minute),
-            });
+            return Err(Empty { taken, retry_after: refill_time(missing, per_minute) });
         }
-        *self = Self {
-            taken: taken.saturating_add(wanted),
-            at_ms: now_ms.max(self.at_ms),
-        };
+        *self = Self { taken: taken.saturating_add(wanted), at_ms: now_ms.max(self.at_ms) };
         Ok(())
     }
 
     /// Takes an amount regardless of the rest, so that later uses wait longer.
     pub fn charge(&mut self, now_ms: u64, per_minute: u64, amount: u64) {
-        *self = Self {
-            taken: self.taken_at(now_ms, per_minute).saturating_add(amount),
-            at_ms: now_ms.max(self.at_ms),
-        };
+        *self = Self { taken: self.taken_at(now_ms, per_minute).saturating_add(amount), at_ms: now_ms.max(self.at_ms) };
     }
 
     /// The amount that is taken and not yet refilled at a time.
@@ -72,8 +63,7 @@ fn refill_time(missing: u64, per_minute: u64) -> Duration {
     }
     let ms = u128::from(missing.max(1)) * u128::from(MS_PER_MINUTE);
     let ms = u64::try_from(ms.div_ceil(u128::from(per_minute)));
-    ms.map_or(RETRY_AFTER_MAX, Duration::from_millis)
-        .min(RETRY_AFTER_MAX)
+    ms.map_or(RETRY_AFTER_MAX, Duration::from_millis).min(RETRY_AFTER_MAX)
 }
 
 #[cfg(test)]

@@ -38,13 +38,7 @@ pub fn check(
     retry_after: Duration,
 ) -> Result<(), Exceeded> {
     match bound {
-        Some(bound) if used.saturating_add(wanted) > bound => Err(Exceeded {
-            scope,
-            quota,
-            bound,
-            used,
-            retry_after,
-        }),
+        Some(bound) if used.saturating_add(wanted) > bound => Err(Exceeded { scope, quota, bound, used, retry_after }),
         _ => Ok(()),
     }
 }

@@ -37,22 +37,13 @@ impl<T> FairQueue<T> {
     /// A queue with free permits. `waiting_max` is the maximum number of waiting requests per party.
     #[must_use]
     pub fn new(permits: usize, waiting_max: usize) -> Self {
-        Self {
-            free: permits,
-            waiting_max,
-            parties: HashMap::new(),
-            turns: VecDeque::new(),
-            next_id: 0,
-        }
+        Self { free: permits, waiting_max, parties: HashMap::new(), turns: VecDeque::new(), next_id: 0 }
     }
 
     /// Takes a permit or waits for one. [`FairQueue::leave`] returns `ticket` when it gets the permit.
     pub fn enter(&mut self, party: &str, ticket: T) -> Entered {
         let entry = self.parties.entry(party.to_owned());
-        let mine = entry.or_insert_with(|| Party {
-            held: 0,
-            waiting: VecDeque::new(),
-        });
+        let mine = entry.or_insert_with(|| Party { held: 0, waiting: VecDeque::new() });
         if self.free > 0 {
             self.free -= 1;
             mine.held += 1;

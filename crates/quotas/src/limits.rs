@@ -40,13 +40,8 @@ pub enum Scope {
 
 impl Quota {
     /// All quotas.
-    pub const ALL: [Self; 5] = [
-        Self::Runs,
-        Self::ModelTokensPerDay,
-        Self::Conversations,
-        Self::StoredBytes,
-        Self::AppendedBytesPerMinute,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Runs, Self::ModelTokensPerDay, Self::Conversations, Self::StoredBytes, Self::AppendedBytesPerMinute];
 
     /// The name in settings, errors and metrics.
     #[must_use]
@@ -74,13 +69,7 @@ impl Quota {
 
 impl Scope {
     /// All scopes, the widest first.
-    pub const ALL: [Self; 5] = [
-        Self::Tenant,
-        Self::Agent,
-        Self::Key,
-        Self::Owner,
-        Self::Address,
-    ];
+    pub const ALL: [Self; 5] = [Self::Tenant, Self::Agent, Self::Key, Self::Owner, Self::Address];
 
     /// The name in settings, errors and metrics.
     #[must_use]
@@ -176,11 +165,7 @@ impl QuotaSet {
     /// The default quotas of a deployment: every quota has a value.
     #[must_use]
     pub fn deployment() -> Self {
-        let calls = |runs, tokens| Limits {
-            runs: Some(runs),
-            model_tokens_per_day: Some(tokens),
-            ..Limits::default()
-        };
+        let calls = |runs, tokens| Limits { runs: Some(runs), model_tokens_per_day: Some(tokens), ..Limits::default() };
         let limits = |(runs, tokens), conversations, (stored, appended)| Limits {
             conversations: Some(conversations),
             stored_bytes: Some(stored),

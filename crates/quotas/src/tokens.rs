@@ -67,10 +67,7 @@ impl DayTokens {
     fn begin(&mut self, now_ms: u64) {
         let day = day_of(now_ms);
         if self.day != day {
-            *self = Self {
-                day,
-                ..Self::default()
-            };
+            *self = Self { day, ..Self::default() };
         }
     }
 }

@@ -40,9 +40,7 @@ pub(crate) fn bind_key(key: &ConversationKey) -> PgArguments {
 }
 
 /// The tenants and the ids of conversations, as two arrays.
-pub(crate) fn bind_keys<'k>(
-    keys: impl IntoIterator<Item = (&'k TenantId, &'k ConversationId)>,
-) -> PgArguments {
+pub(crate) fn bind_keys<'k>(keys: impl IntoIterator<Item = (&'k TenantId, &'k ConversationId)>) -> PgArguments {
     let texts = |(tenant, id): (&'k TenantId, &'k ConversationId)| (tenant.as_str(), id.as_str());
     let (tenants, ids): (Vec<&str>, Vec<&str>) = keys.into_iter().map(texts).unzip();
     arguments![tenants, ids]

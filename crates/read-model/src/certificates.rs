@@ -21,13 +21,9 @@ pub(crate) fn check(database_url: &str) -> Result<(), ReadModelError> {
     for (name, path) in form_urlencoded::parse(query.as_bytes()) {
         let file = FILES.iter().find(|(names, _)| names.contains(&&*name));
         let Some((_, label)) = file else { continue };
-        let error = |problem: String| ReadModelError::File {
-            parameter: name.to_string(),
-            path: path.to_string(),
-            problem,
-        };
-        let pem =
-            fs::read(&*path).map_err(|cause| error(format!("cannot be read: {}", cause.kind())))?;
+        let error =
+            |problem: String| ReadModelError::File { parameter: name.to_string(), path: path.to_string(), problem };
+        let pem = fs::read(&*path).map_err(|cause| error(format!("cannot be read: {}", cause.kind())))?;
         let marker = format!("{label}-----");
         let mut windows = pem.windows(marker.len());
         if !windows.any(|window| window == marker.as_bytes()) {
@@ -44,11 +40,9 @@ pub(crate) fn url_problem(url: &str) -> Option<String> {
         return Some("is empty: give postgres://user@host:port/database".to_owned());
     }
     match check(url) {
-        Err(ReadModelError::File {
-            parameter,
-            path,
-            problem,
-        }) => Some(format!("names {path} as {parameter}, which {problem}")),
+        Err(ReadModelError::File { parameter, path, problem }) => {
+            Some(format!("names {path} as {parameter}, which {problem}"))
+        }
         _ => None,
     }
 }
@@ -73,20 +67,12 @@ mod tests {
         let encoded = cert.replace(' ', "%20");
         check_files("", None);
         check_files("?sslmode=require&host=/nowhere", None);
-        check_files(
-            &format!("?sslrootcert={encoded}&sslcert={encoded}&sslkey={key}"),
-            None,
-        );
-        let swapped = format!(
-            "the database URL names {key} as sslrootcert, which contains no certificate in PEM form"
-        );
+        check_files(&format!("?sslrootcert={encoded}&sslcert={encoded}&sslkey={key}"), None);
+        let swapped = format!("the database URL names {key} as sslrootcert, which contains no certificate in PEM form");
         check_files(&format!("?sslrootcert={key}"), Some(&swapped));
-        let swapped = format!(
-            "the database URL names {cert} as sslkey, which contains no private key in PEM form"
-        );
+        let swapped = format!("the database URL names {cert} as sslkey, which contains no private key in PEM form");
         check_files(&format!("?sslkey={encoded}"), Some(&swapped));
-        let missing =
-            "the database URL names /nowhere as ssl-ca, which cannot be read: entity not found";
+        let missing = "the database URL names /nowhere as ssl-ca, which cannot be read: entity not found";
         check_files("?ssl-ca=/nowhere", Some(missing));
     }
 }

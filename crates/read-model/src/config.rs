@@ -58,19 +58,14 @@ impl ReadModelConfig {
     #[must_use]
     pub fn errors(&self) -> Vec<(&'static str, String)> {
         let mut errors = Vec::new();
-        errors.extend(
-            certificates::url_problem(&self.database_url).map(|error| ("database_url", error)),
-        );
+        errors.extend(certificates::url_problem(&self.database_url).map(|error| ("database_url", error)));
         let connections = self.connections_max;
         if !(1..=CONNECTIONS_MAX).contains(&connections) {
-            let problem =
-                format!("is {connections}, but must be 1 to {CONNECTIONS_MAX} connections");
+            let problem = format!("is {connections}, but must be 1 to {CONNECTIONS_MAX} connections");
             errors.push(("connections_max", problem));
         }
-        let timeouts = [
-            ("acquire_timeout_ms", self.acquire_timeout_ms),
-            ("statement_timeout_ms", self.statement_timeout_ms),
-        ];
+        let timeouts =
+            [("acquire_timeout_ms", self.acquire_timeout_ms), ("statement_timeout_ms", self.statement_timeout_ms)];
         for (key, value) in timeouts {
             if !(1..=TIMEOUT_MS_MAX).contains(&value) {
                 let problem = format!("is {value}, but must be 1 to {TIMEOUT_MS_MAX} ms");

@@ -128,11 +128,7 @@ impl Connections {
             Some(session) => session,
             None => self.0.connect(kind).await?,
         };
-        Ok(PooledConnection {
-            session,
-            shared: Arc::clone(&self.0),
-            permit,
-        })
+        Ok(PooledConnection { session, shared: Arc::clone(&self.0), permit })
     }
 
     /// Closes idle connections and expires the cached live schema. After one lost connection all may be lost, because the
@@ -159,10 +155,7 @@ impl Shared {
         let mut idle = self.idle();
         let fits = |session: &Session| (session.rights, session.tables, session.schema) == kind;
         let own = |session: &Session| fits(session) && session.tenant.as_ref() == tenant;
-        let index = idle
-            .iter()
-            .rposition(own)
-            .or_else(|| idle.iter().position(fits));
+        let index = idle.iter().rposition(own).or_else(|| idle.iter().position(fits));
         if let Some(index) = index {
             return Some(idle.remove(index));
         }
@@ -223,13 +216,7 @@ impl Shared {
                 connected.map_err(|error| reader_role::connect_error(error, &self.owner))?
             }
         };
-        Ok(Session {
-            connection,
-            rights,
-            tables,
-            schema,
-            tenant: None,
-        })
+        Ok(Session { connection, rights, tables, schema, tenant: None })
     }
 }
 

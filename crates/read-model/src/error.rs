@@ -24,9 +24,7 @@ pub enum ReadModelError {
         retry_after_ms: u64,
     },
     /// A newer program ran a migration that programs must know: update this one.
-    #[error(
-        "the database schema has migration {found}, but this program supports up to {known}: update the program"
-    )]
+    #[error("the database schema has migration {found}, but this program supports up to {known}: update the program")]
     SchemaUnknown {
         /// The last migration of the database.
         found: i64,
@@ -34,9 +32,7 @@ pub enum ReadModelError {
         known: i64,
     },
     /// The text of an applied migration differs from this program's: the database or the program is a foreign one.
-    #[error(
-        "migration {version} of the database differs from this program's: use the program that migrated it"
-    )]
+    #[error("migration {version} of the database differs from this program's: use the program that migrated it")]
     SchemaAltered {
         /// The migration.
         version: i64,
@@ -65,9 +61,7 @@ pub enum ReadModelError {
         problem: String,
     },
     /// The login may not create or use the reader role: an administrator must run the statement once.
-    #[error(
-        "this login may not set up the reader role; a Postgres administrator must run: {statement}"
-    )]
+    #[error("this login may not set up the reader role; a Postgres administrator must run: {statement}")]
     AdministratorNeeded {
         /// The statement to run.
         statement: String,
@@ -83,23 +77,11 @@ pub enum ReadModelError {
 impl ReadModelError {
     /// A [`ReadModelError::Unavailable`] with this reason.
     pub(crate) fn unavailable(reason: impl Into<String>) -> Self {
-        Self::Unavailable {
-            shard: None,
-            reason: reason.into(),
-            retry_after_ms: RETRY_AFTER_MS,
-        }
+        Self::Unavailable { shard: None, reason: reason.into(), retry_after_ms: RETRY_AFTER_MS }
     }
 
-    pub(crate) fn corrupt(
-        table: &'static str,
-        row: impl Into<String>,
-        field: impl Into<String>,
-    ) -> Self {
-        Self::Corrupt {
-            table,
-            row: row.into(),
-            field: field.into(),
-        }
+    pub(crate) fn corrupt(table: &'static str, row: impl Into<String>, field: impl Into<String>) -> Self {
+        Self::Corrupt { table, row: row.into(), field: field.into() }
     }
 
     /// The same error, of a shard.
@@ -119,10 +101,7 @@ impl ReadModelError {
 
 /// What is unavailable.
 fn database(shard: Option<&str>) -> String {
-    shard.map_or_else(
-        || "read model".to_owned(),
-        |name| format!("shard {name} of the read model"),
-    )
+    shard.map_or_else(|| "read model".to_owned(), |name| format!("shard {name} of the read model"))
 }
 
 impl From<sqlx::Error> for ReadModelError {
@@ -137,9 +116,7 @@ impl From<sqlx::Error> for ReadModelError {
             }
             Sql::Io(error) => Self::unavailable(format!("no connection: {}", error.kind())),
             Sql::Tls(error) => Self::unavailable(format!("no secure connection: {error}")),
-            Sql::PoolTimedOut | Sql::PoolClosed | Sql::WorkerCrashed => {
-                Self::unavailable("no free connection in time")
-            }
+            Sql::PoolTimedOut | Sql::PoolClosed | Sql::WorkerCrashed => Self::unavailable("no free connection in time"),
             Sql::Protocol(_) => Self::unavailable("the connection broke"),
             Sql::Configuration(_) => Self::Misconfigured,
             other => Self::corrupt("?", "?", column_of(&other)),

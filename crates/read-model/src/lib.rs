@@ -34,8 +34,7 @@ mod status_code;
 mod term_key;
 
 pub use config::{
-    CONNECTIONS_MAX, ReadModelConfig, SHARD_NAME_BYTES_MAX, SHARD_TENANTS_MAX, SHARDS_MAX,
-    ShardConfig, TIMEOUT_MS_MAX,
+    CONNECTIONS_MAX, ReadModelConfig, SHARD_NAME_BYTES_MAX, SHARD_TENANTS_MAX, SHARDS_MAX, ShardConfig, TIMEOUT_MS_MAX,
 };
 pub use day::{Day, DayRange, DayRangeError, USAGE_DAYS_MAX};
 pub use error::{RETRY_AFTER_MS, ReadModelError};
@@ -47,12 +46,11 @@ pub use model::{
     ReplicatedReadModelConfig, replica_status, server_name,
 };
 pub use queries::{
-    ACTIVE_RUNS_PER_READ_MAX, ActiveRunRow, CONVERSATIONS_PER_READ_MAX, CommitRow, Direction,
-    EVENTS_PER_READ_MAX, EventQuery, ExpiredConversation, ExpiredPage, ExpiryRule,
-    FORKS_PER_READ_MAX, ForkRow, KEPT_PER_OWNER_MAX, ListCursor, ListFilter, ListQuery,
-    OWNERS_PER_READ_MAX, SURPLUS_PER_OWNER_MAX, USAGE_ROWS_MAX, UsageDay, active_runs,
-    conversation, events, expired_conversations, find_commit, forks, head_and_events,
-    list_conversations, parents_of_forks, usage_by_day,
+    ACTIVE_RUNS_PER_READ_MAX, ActiveRunRow, CONVERSATIONS_PER_READ_MAX, CommitRow, Direction, EVENTS_PER_READ_MAX,
+    EventQuery, ExpiredConversation, ExpiredPage, ExpiryRule, FORKS_PER_READ_MAX, ForkRow, KEPT_PER_OWNER_MAX,
+    ListCursor, ListFilter, ListQuery, OWNERS_PER_READ_MAX, SURPLUS_PER_OWNER_MAX, USAGE_ROWS_MAX, UsageDay,
+    active_runs, conversation, events, expired_conversations, find_commit, forks, head_and_events, list_conversations,
+    parents_of_forks, usage_by_day,
 };
 pub use reader_role::READER_ROLE;
 pub use row::{EventRow, HeadRow};

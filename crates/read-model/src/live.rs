@@ -14,8 +14,7 @@ use crate::error::{ReadModelError, sqlstate_of};
 /// TTL of the cached live schema: no process uses the previous schema for longer.
 pub const LIVE_SCHEMA_TTL: Duration = Duration::from_millis(500);
 
-const READ_LIVE_SCHEMA: &str =
-    "SELECT live_schema FROM hansard.projection WHERE name = 'conversations'";
+const READ_LIVE_SCHEMA: &str = "SELECT live_schema FROM hansard.projection WHERE name = 'conversations'";
 /// SQLSTATEs of a database without the pointer: no table, no schema, or no privilege yet.
 const NOT_MIGRATED: [&str; 3] = ["42P01", "3F000", "42501"];
 const PREFIX: &str = "conversations_v";
@@ -112,10 +111,7 @@ impl LiveSchemaCache {
 
     /// Stores the live schema; returns whether it changed.
     pub(crate) fn set(&self, schema: SchemaName) -> bool {
-        let now = Cached {
-            schema,
-            read_at: Some(Instant::now()),
-        };
+        let now = Cached { schema, read_at: Some(Instant::now()) };
         let before = self.cached().replace(now);
         before.is_none_or(|before| before.schema != schema)
     }
@@ -133,9 +129,7 @@ impl LiveSchemaCache {
 }
 
 /// Reads the live schema from the database: [`SchemaName::FIRST`] before migrations.
-pub(crate) async fn read_live_schema(
-    connection: &mut PgConnection,
-) -> Result<SchemaName, ReadModelError> {
+pub(crate) async fn read_live_schema(connection: &mut PgConnection) -> Result<SchemaName, ReadModelError> {
     match connection.fetch_optional(READ_LIVE_SCHEMA).await {
         Ok(Some(row)) => parse_schema_name(row.try_get(0)?),
         Ok(None) => Ok(SchemaName::FIRST),
@@ -148,8 +142,7 @@ pub(crate) async fn read_live_schema(
 
 /// Parses a column that contains the name of a schema.
 pub(crate) fn parse_schema_name(name: &str) -> Result<SchemaName, ReadModelError> {
-    SchemaName::parse(name)
-        .ok_or_else(|| ReadModelError::corrupt("projection", "conversations", "the schema's name"))
+    SchemaName::parse(name).ok_or_else(|| ReadModelError::corrupt("projection", "conversations", "the schema's name"))
 }
 
 #[cfg(test)]

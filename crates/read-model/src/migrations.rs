@@ -48,11 +48,7 @@ impl Migrations {
     /// From the result of [`READ_MIGRATIONS`].
     pub(crate) fn from_rows(rows: &[PgRow], known: i64) -> Result<Self, ReadModelError> {
         let column = |index| rows.first().map_or(Ok(0), |row| row.try_get(index));
-        Ok(Self {
-            found: column(0)?,
-            floor: column(1)?,
-            known,
-        })
+        Ok(Self { found: column(0)?, floor: column(1)?, known })
     }
 }
 
@@ -63,11 +59,7 @@ mod tests {
     #[test]
     fn later_migrations_are_compatible_up_to_the_floor() {
         let check = |found, floor, known, expected| {
-            let migrations = Migrations {
-                found,
-                floor,
-                known,
-            };
+            let migrations = Migrations { found, floor, known };
             assert_eq!(migrations.compatibility(), expected, "{migrations:?}");
         };
         check(0, 0, 21, Compatibility::Outdated);

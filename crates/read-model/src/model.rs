@@ -20,8 +20,8 @@ use crate::migrations::READ_MIGRATIONS;
 use crate::schema;
 use replicas::{Pin, Replicas};
 pub use replicas::{
-    REPLICA_LAG_MS_MAX, REPLICA_LAG_MS_MIN, REPLICAS_MAX, ReplicaStatus, ReplicaUse,
-    ReplicatedReadModelConfig, replica_status, server_name,
+    REPLICA_LAG_MS_MAX, REPLICA_LAG_MS_MIN, REPLICAS_MAX, ReplicaStatus, ReplicaUse, ReplicatedReadModelConfig,
+    replica_status, server_name,
 };
 use shards::KnownAssignments;
 
@@ -112,19 +112,13 @@ impl ReadModel {
     /// A handle to one schema, live or not: a projector must not follow the pointer.
     #[must_use]
     pub fn in_schema(&self, schema: SchemaName) -> Self {
-        Self {
-            target: Target::Fixed(schema),
-            ..self.clone()
-        }
+        Self { target: Target::Fixed(schema), ..self.clone() }
     }
 
     /// A handle to the tables of the projection `search`, beside those of conversations: for its leases and its writes.
     #[must_use]
     pub fn for_search(&self) -> Self {
-        Self {
-            tables: ProjectionTables::Search,
-            ..self.clone()
-        }
+        Self { tables: ProjectionTables::Search, ..self.clone() }
     }
 
     /// Reads the live schema from the database.
@@ -252,18 +246,14 @@ impl ReadModel {
     /// A connection of the owner, for several statements.
     pub(crate) async fn acquire(&self) -> Result<PooledConnection, ReadModelError> {
         let rights = Rights::Owner;
-        let acquired = self
-            .connections
-            .acquire((self.target, self.tables), rights, None);
+        let acquired = self.connections.acquire((self.target, self.tables), rights, None);
         acquired.await.map_err(|error| self.with_name(error))
     }
 
     /// A connection of a reader, without a tenant.
     pub(crate) async fn acquire_reader(&self) -> Result<PooledConnection, ReadModelError> {
         let rights = Rights::Reader;
-        self.connections
-            .acquire((self.target, self.tables), rights, None)
-            .await
+        self.connections.acquire((self.target, self.tables), rights, None).await
     }
 
     /// Runs a transaction. Commits it if `work` succeeds; otherwise closes the connection, which rolls it back.
@@ -280,9 +270,7 @@ impl ReadModel {
             execute(connection, "COMMIT").await?;
             Ok(outcome)
         };
-        let outcome = timeout(self.transaction_timeout, whole)
-            .await
-            .unwrap_or_else(|_| Err(no_answer().into()));
+        let outcome = timeout(self.transaction_timeout, whole).await.unwrap_or_else(|_| Err(no_answer().into()));
         match &outcome {
             Ok(_) => pooled.release(),
             // Idle connections may be lost too, and a transaction is too expensive to find out.
@@ -414,10 +402,7 @@ impl Failure {
 
     fn into_error(self) -> ReadModelError {
         match self {
-            Self::Lost(error)
-            | Self::Missing(error)
-            | Self::Conflict(error)
-            | Self::Final(error) => error,
+            Self::Lost(error) | Self::Missing(error) | Self::Conflict(error) | Self::Final(error) => error,
         }
     }
 }

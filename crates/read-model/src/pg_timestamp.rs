@@ -79,28 +79,11 @@ mod tests {
 
     #[test]
     fn a_time_is_split_and_joined_without_loss() {
-        for nanos in [
-            0,
-            1,
-            -1,
-            999,
-            -999,
-            1_000,
-            -1_001,
-            i64::MAX,
-            i64::MIN,
-            1_700_000_000_123_456_789,
-        ] {
+        for nanos in [0, 1, -1, 999, -999, 1_000, -1_001, i64::MAX, i64::MIN, 1_700_000_000_123_456_789] {
             let time = Timestamp(nanos);
-            assert_eq!(
-                PgTimestamp::from_time(time).with_nanos(nanos_of(time)),
-                time
-            );
+            assert_eq!(PgTimestamp::from_time(time).with_nanos(nanos_of(time)), time);
         }
-        assert_eq!(
-            PgTimestamp::from_time(Timestamp(-1)),
-            PgTimestamp::from_time(Timestamp(-1_000))
-        );
+        assert_eq!(PgTimestamp::from_time(Timestamp(-1)), PgTimestamp::from_time(Timestamp(-1_000)));
         assert!(PgTimestamp::from_time(Timestamp(i64::MAX)) < PgTimestamp::INFINITY);
         assert!(PgTimestamp::from_time(Timestamp(i64::MIN)) > PgTimestamp::NEGATIVE_INFINITY);
     }

@@ -44,9 +44,7 @@ pub(crate) async fn ensure(connection: &mut PgConnection) -> Result<(), ReadMode
     if state(connection).await?.is_usable {
         return Ok(());
     }
-    Err(ReadModelError::unavailable(
-        "another process is changing the reader role",
-    ))
+    Err(ReadModelError::unavailable("another process is changing the reader role"))
 }
 
 /// Why a reader could not connect. Problems that an administrator or a projector can solve are retried.
@@ -72,17 +70,10 @@ struct RoleState {
 async fn state(connection: &mut PgConnection) -> Result<RoleState, ReadModelError> {
     let version = connection.fetch_one("SELECT current_setting('server_version_num')::integer");
     let version: i32 = version.await?.try_get(0)?;
-    let right = if version < SET_OPTION_SINCE {
-        "MEMBER"
-    } else {
-        "SET"
-    };
+    let right = if version < SET_OPTION_SINCE { "MEMBER" } else { "SET" };
     let row = sqlx::query(ROLE_STATE).bind(right);
     let row = row.fetch_one(connection).await?;
-    Ok(RoleState {
-        exists: row.try_get(0)?,
-        is_usable: row.try_get(1)?,
-    })
+    Ok(RoleState { exists: row.try_get(0)?, is_usable: row.try_get(1)? })
 }
 
 async fn run(connection: &mut PgConnection, statement: String) -> Result<(), ReadModelError> {
@@ -111,10 +102,9 @@ mod tests {
 
     #[test]
     fn a_login_is_quoted() {
-        for (name, expected) in [
-            ("svc", "GRANT hansard_reader TO \"svc\""),
-            ("a\"b", "GRANT hansard_reader TO \"a\"\"b\""),
-        ] {
+        for (name, expected) in
+            [("svc", "GRANT hansard_reader TO \"svc\""), ("a\"b", "GRANT hansard_reader TO \"a\"\"b\"")]
+        {
             assert_eq!(grant(&quoted(name)), expected);
         }
     }

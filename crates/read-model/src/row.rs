@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use domain::{
-    ClientContext, CommitId, Conversation, ConversationId, Head, JsonText, Partition, Position,
-    RecordedEvent, Sequence, TenantId, Timestamp, Version,
+    ClientContext, CommitId, Conversation, ConversationId, Head, JsonText, Partition, Position, RecordedEvent,
+    Sequence, TenantId, Timestamp, Version,
 };
 use prost::Message as _;
 use sqlx::postgres::PgRow;
@@ -52,12 +52,7 @@ pub(crate) struct Columns<'r> {
 impl<'r> Columns<'r> {
     /// The columns of a row of `conversation` or its events.
     pub(crate) fn new(row: &'r PgRow, tenant: &'r TenantId, conversation: &'r str) -> Self {
-        Self {
-            row,
-            table: "event",
-            tenant,
-            conversation,
-        }
+        Self { row, table: "event", tenant, conversation }
     }
 
     /// The event; `None`: it is a row of a conversation.
@@ -79,21 +74,13 @@ impl<'r> Columns<'r> {
             return Ok(None);
         };
         let event = wire::commit::decode_event(row.bytes).map_err(|_| self.corrupt("body"))?;
-        Ok(Some(RecordedEvent {
-            version: row.version,
-            commit: row.commit,
-            recorded_at: row.recorded_at,
-            event,
-        }))
+        Ok(Some(RecordedEvent { version: row.version, commit: row.commit, recorded_at: row.recorded_at, event }))
     }
 
     /// The head and the sequence of the conversation.
     pub(crate) fn head_row(mut self) -> Result<HeadRow, ReadModelError> {
         self.table = "conversation";
-        Ok(HeadRow {
-            head: self.head()?,
-            sequence: Sequence(self.unsigned(0, "sequence")?),
-        })
+        Ok(HeadRow { head: self.head()?, sequence: Sequence(self.unsigned(0, "sequence")?) })
     }
 
     pub(crate) fn conversation(mut self) -> Result<Conversation, ReadModelError> {
@@ -104,15 +91,10 @@ impl<'r> Columns<'r> {
             tenant: self.tenant.clone(),
             id: ConversationId::parse(id).map_err(|_| self.corrupt("conversation_id"))?,
             head: self.head()?,
-            position: Position {
-                partition: self.partition()?,
-                sequence: Sequence(self.unsigned(0, "sequence")?),
-            },
+            position: Position { partition: self.partition()?, sequence: Sequence(self.unsigned(0, "sequence")?) },
             created_at: self.time(1, "created_at")?,
             title: self.get(7, "title")?,
-            metadata: self
-                .get::<Option<String>>(8, "metadata_json")?
-                .map(JsonText::recorded),
+            metadata: self.get::<Option<String>>(8, "metadata_json")?.map(JsonText::recorded),
             client_context: self.client_context()?,
         })
     }
@@ -136,19 +118,13 @@ impl<'r> Columns<'r> {
     }
 
     pub(crate) fn corrupt(&self, field: &str) -> ReadModelError {
-        ReadModelError::corrupt(
-            self.table,
-            format!("{}/{}", self.tenant, self.conversation),
-            field,
-        )
+        ReadModelError::corrupt(self.table, format!("{}/{}", self.tenant, self.conversation), field)
     }
 
     /// The partition, whose index is the same in all statements.
     pub(crate) fn partition(&self) -> Result<Partition, ReadModelError> {
         let partition: i32 = self.get(6, "partition")?;
-        u16::try_from(partition)
-            .map(Partition)
-            .map_err(|_| self.corrupt("partition"))
+        u16::try_from(partition).map(Partition).map_err(|_| self.corrupt("partition"))
     }
 
     fn head(&self) -> Result<Head, ReadModelError> {
@@ -159,8 +135,7 @@ impl<'r> Columns<'r> {
         let Some(bytes) = self.get::<Option<&[u8]>>(9, "client_context")? else {
             return Ok(ClientContext::default());
         };
-        let context =
-            proto::ClientContext::decode(bytes).map_err(|_| self.corrupt("client_context"))?;
+        let context = proto::ClientContext::decode(bytes).map_err(|_| self.corrupt("client_context"))?;
         client_context_from_proto(Some(context))
             .map_err(|violation| self.corrupt(&violation.within("client_context").field))
     }

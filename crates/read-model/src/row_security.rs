@@ -6,10 +6,7 @@ use sqlx::postgres::PgConnection;
 const SET_TENANT: &str = "SELECT set_config('hansard.tenant', $1, false)";
 
 /// Limits a reader's connection to the rows of a tenant, until another is set. Before the first call it sees no rows.
-pub(crate) async fn set_tenant(
-    connection: &mut PgConnection,
-    tenant: &TenantId,
-) -> Result<(), sqlx::Error> {
+pub(crate) async fn set_tenant(connection: &mut PgConnection, tenant: &TenantId) -> Result<(), sqlx::Error> {
     let query = sqlx::query(SET_TENANT).bind(tenant.as_str());
     query.execute(connection).await.map(drop)
 }
@@ -62,35 +59,22 @@ mod tests {
     }
 
     async fn owner(model: &ReadModel, sql: String) -> Vec<sqlx::postgres::PgRow> {
-        model
-            .fetch(statement(sql), PgArguments::default)
-            .await
-            .unwrap()
+        model.fetch(statement(sql), PgArguments::default).await.unwrap()
     }
 
     /// The first column of a statement that runs for a tenant.
-    async fn reader(
-        model: &ReadModel,
-        tenant: &str,
-        sql: &'static str,
-    ) -> Result<Vec<String>, ReadModelError> {
-        let rows = model
-            .read(&access(tenant), sql, PgArguments::default)
-            .await?;
+    async fn reader(model: &ReadModel, tenant: &str, sql: &'static str) -> Result<Vec<String>, ReadModelError> {
+        let rows = model.read(&access(tenant), sql, PgArguments::default).await?;
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 
     /// A database with one row of each tenant (`t0`, `t1`, …) in every table that has tenants; and its tables.
     async fn filled(connections_max: u32) -> (ReadModel, Vec<(String, bool)>) {
-        let config = ReadModelConfig {
-            connections_max,
-            ..ReadModelConfig::new(database().await.url)
-        };
+        let config = ReadModelConfig { connections_max, ..ReadModelConfig::new(database().await.url) };
         let model = ReadModel::connect_lazy(&config).unwrap();
         model.migrate().await.unwrap();
         let tables = owner(&model, TABLES.to_owned()).await;
-        let tables: Vec<(String, bool)> =
-            tables.iter().map(|row| (row.get(0), row.get(1))).collect();
+        let tables: Vec<(String, bool)> = tables.iter().map(|row| (row.get(0), row.get(1))).collect();
         for (table, _) in tables.iter().filter(|(_, has_tenants)| *has_tenants) {
             fill(&model, table).await;
         }
@@ -128,25 +112,12 @@ mod tests {
     #[tokio::test]
     async fn a_statement_without_its_tenant_sees_that_tenant_alone() {
         let (model, tables) = filled(2).await;
-        assert!(
-            tables
-                .iter()
-                .filter(|(_, has_tenants)| *has_tenants)
-                .count()
-                >= 5
-        );
+        assert!(tables.iter().filter(|(_, has_tenants)| *has_tenants).count() >= 5);
         for (table, has_tenants) in &tables {
             let column = if *has_tenants { "tenant_id" } else { "'seen'" };
             let all = statement(format!("SELECT {column} FROM {table}"));
-            let found = (
-                reader(&model, "t0", all).await,
-                reader(&model, "nobody", all).await,
-            );
-            let refused = || {
-                Err(ReadModelError::Refused {
-                    sqlstate: INSUFFICIENT_PRIVILEGE.to_owned(),
-                })
-            };
+            let found = (reader(&model, "t0", all).await, reader(&model, "nobody", all).await);
+            let refused = || Err(ReadModelError::Refused { sqlstate: INSUFFICIENT_PRIVILEGE.to_owned() });
             let expected = if *has_tenants {
                 (Ok(vec!["t0".to_owned()]), Ok(Vec::new()))
             } else if CHECKPOINTS.contains(&table.as_str()) {
@@ -154,10 +125,7 @@ mod tests {
             } else {
                 (refused(), refused())
             };
-            assert_eq!(
-                found, expected,
-                "{table} needs its policy, or is not for readers"
-            );
+            assert_eq!(found, expected, "{table} needs its policy, or is not for readers");
         }
     }
 
@@ -175,10 +143,7 @@ mod tests {
         for (table, _) in tables.iter().filter(|(_, has_tenants)| *has_tenants) {
             let mut pooled = model.acquire_reader().await.unwrap();
             let sql = statement(format!("SELECT tenant_id FROM {table}"));
-            let rows = sqlx::query(sql)
-                .fetch_all(pooled.connection())
-                .await
-                .unwrap();
+            let rows = sqlx::query(sql).fetch_all(pooled.connection()).await.unwrap();
             assert_eq!(rows.len(), 0, "{table}");
         }
     }
@@ -200,10 +165,7 @@ mod tests {
             }
             for sql in statements {
                 let outcome = reader(&model, "t0", statement(sql.clone())).await;
-                assert!(
-                    matches!(outcome, Err(ReadModelError::Refused { .. })),
-                    "{sql}: {outcome:?}"
-                );
+                assert!(matches!(outcome, Err(ReadModelError::Refused { .. })), "{sql}: {outcome:?}");
             }
             let count = owner(&model, format!("SELECT count(*) FROM {table}")).await;
             let count: i64 = count.first().unwrap().get(0);
@@ -216,16 +178,9 @@ mod tests {
         let (model, _) = filled(1).await;
         for reset in ["RESET ROLE", "RESET ALL", "DISCARD ALL"] {
             let mut pooled = model.acquire_reader().await.unwrap();
-            sqlx::query(reset)
-                .execute(pooled.connection())
-                .await
-                .unwrap();
+            sqlx::query(reset).execute(pooled.connection()).await.unwrap();
             let role = sqlx::query("SELECT current_user::text").fetch_one(pooled.connection());
-            assert_eq!(
-                role.await.unwrap().get::<String, _>(0),
-                crate::READER_ROLE,
-                "{reset}"
-            );
+            assert_eq!(role.await.unwrap().get::<String, _>(0), crate::READER_ROLE, "{reset}");
         }
     }
 
@@ -245,11 +200,7 @@ mod tests {
         }
         let count = "SELECT count(*) FROM pg_stat_activity
                      WHERE datname = current_database() AND application_name = 'hansard'";
-        let count: i64 = owner(&model, count.to_owned())
-            .await
-            .first()
-            .unwrap()
-            .get(0);
+        let count: i64 = owner(&model, count.to_owned()).await.first().unwrap().get(0);
         assert_eq!(count, 1, "owner and readers share the bound");
     }
 

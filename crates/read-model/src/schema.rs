@@ -89,13 +89,7 @@ pub(crate) fn check(rows: &[PgRow]) -> Result<(), ReadModelError> {
 fn migrator() -> Migrator {
     let migrations = MIGRATIONS.map(|(version, description, sql)| {
         let sql = sql.into_sql_str();
-        Migration::new(
-            version,
-            description.into(),
-            MigrationType::Simple,
-            sql,
-            false,
-        )
+        Migration::new(version, description.into(), MigrationType::Simple, sql, false)
     });
     let mut migrator = Migrator::with_migrations(migrations.into());
     migrator.create_schema("hansard");
@@ -107,11 +101,7 @@ fn migrator() -> Migrator {
 
 /// The last migration of this program.
 pub(crate) fn known() -> i64 {
-    MIGRATIONS
-        .map(|(version, ..)| version)
-        .into_iter()
-        .max()
-        .unwrap_or(0)
+    MIGRATIONS.map(|(version, ..)| version).into_iter().max().unwrap_or(0)
 }
 
 fn error_of(error: MigrateError) -> ReadModelError {
@@ -132,8 +122,7 @@ mod tests {
 
     /// Whether a migration declares that programs without it can continue, or that they cannot.
     fn is_declared(version: i64, sql: &str) -> bool {
-        let floor =
-            format!("ALTER TABLE hansard.migration ALTER COLUMN floor SET DEFAULT {version};");
+        let floor = format!("ALTER TABLE hansard.migration ALTER COLUMN floor SET DEFAULT {version};");
         sql.starts_with("-- Additive: ") != sql.trim_end().ends_with(&floor)
     }
 
@@ -141,10 +130,7 @@ mod tests {
     fn every_migration_declares_its_compatibility() {
         let floor = "ALTER TABLE hansard.migration ALTER COLUMN floor SET DEFAULT 22;\n";
         for (sql, expected) in [
-            (
-                "-- Additive: older programs ignore it.\nALTER TABLE t ADD COLUMN c bigint;\n",
-                true,
-            ),
+            ("-- Additive: older programs ignore it.\nALTER TABLE t ADD COLUMN c bigint;\n", true),
             (floor, true),
             ("ALTER TABLE t DROP COLUMN c;\n", false),
             (&format!("-- Additive: no.\n{floor}"), false),
@@ -154,10 +140,7 @@ mod tests {
         }
         assert!(!is_declared(23, floor), "the floor is of another migration");
         for (version, name, sql) in MIGRATIONS {
-            assert!(
-                version <= FLOOR_SINCE || is_declared(version, sql),
-                "{name}"
-            );
+            assert!(version <= FLOOR_SINCE || is_declared(version, sql), "{name}");
         }
     }
 }

@@ -35,14 +35,6 @@ pub async fn schema_status(model: &ReadModel) -> Result<SchemaStatus, ReadModelE
     let migrations = Migrations::from_rows(&rows, schema::known())?;
     let sql = "SELECT name, live_schema FROM hansard.projection ORDER BY name";
     let rows = model.fetch(sql, PgArguments::default).await?;
-    let live = rows.iter().map(|row| {
-        Ok(LiveSchema {
-            projection: row.try_get(0)?,
-            schema: row.try_get(1)?,
-        })
-    });
-    Ok(SchemaStatus {
-        migrations,
-        live: live.collect::<Result<_, ReadModelError>>()?,
-    })
+    let live = rows.iter().map(|row| Ok(LiveSchema { projection: row.try_get(0)?, schema: row.try_get(1)? }));
+    Ok(SchemaStatus { migrations, live: live.collect::<Result<_, ReadModelError>>()? })
 }

@@ -14,11 +14,7 @@ const QUOTED_BYTES_MAX: usize = 16 * 1024;
 const CHECKED_BYTES_MAX: usize = 128;
 
 /// The secret that follows a built-in key, and its rule. `spelling` is the range of the key's known words.
-pub(crate) fn find_built_in(
-    text: &str,
-    spelling: &Range<usize>,
-    rules: &Rules,
-) -> Option<(Range<usize>, Rule)> {
+pub(crate) fn find_built_in(text: &str, spelling: &Range<usize>, rules: &Rules) -> Option<(Range<usize>, Rule)> {
     let key = key_around(text, spelling)?;
     let (rule, _) = rules.classify(text.get(key.clone())?)?;
     Some((secret_after(text, key.end, rule)?, rule))
@@ -78,9 +74,7 @@ fn sign_after(text: &str, key_end: usize) -> Option<(Sign, usize)> {
     let after_key = after_key.trim_start_matches('*');
     let spaced = after_key.trim_start_matches([' ', '\t']);
     let (sign, after) = sign(spaced)?;
-    let value = after
-        .trim_start_matches('*')
-        .trim_start_matches([' ', '\t']);
+    let value = after.trim_start_matches('*').trim_start_matches([' ', '\t']);
     let gaps = spaced.len() < after_key.len() || value.len() < after.len();
     let sign = match sign {
         Sign::Prose if !gaps => return None,
@@ -114,16 +108,10 @@ fn quoted(text: &str, start: usize) -> Option<Range<usize>> {
     let rest = text.get(start..)?;
     let unescaped = rest.trim_start_matches('\\');
     let escapes = rest.len() - unescaped.len();
-    let quote = unescaped
-        .chars()
-        .next()
-        .filter(|quote| matches!(quote, '"' | '\'' | '`'))?;
+    let quote = unescaped.chars().next().filter(|quote| matches!(quote, '"' | '\'' | '`'))?;
     let inside = unescaped.get(1..)?;
     let mut backslashes = 0;
-    for (at, character) in inside
-        .char_indices()
-        .take_while(|(at, _)| *at < QUOTED_BYTES_MAX)
-    {
+    for (at, character) in inside.char_indices().take_while(|(at, _)| *at < QUOTED_BYTES_MAX) {
         match character {
             '\\' => backslashes += 1,
             _ if character == quote && closes(backslashes, escapes) => {

@@ -13,17 +13,14 @@ const BYTES_MAX: usize = DIGITS_MAX + 6;
 /// `DIGITS_MIN - 1` bytes cannot miss one.
 pub(crate) fn may_contain(text: &str) -> bool {
     let bytes = text.as_bytes();
-    bytes
-        .chunks(DIGITS_MIN - 1)
-        .enumerate()
-        .any(|(index, chunk)| {
-            let near = chunk.iter().take(2).any(u8::is_ascii_digit);
-            near && {
-                let start = (index * (DIGITS_MIN - 1)).saturating_sub(BYTES_MAX);
-                let around = bytes.iter().skip(start).take(2 * BYTES_MAX + 2);
-                longest_run(around) >= DIGITS_MIN
-            }
-        })
+    bytes.chunks(DIGITS_MIN - 1).enumerate().any(|(index, chunk)| {
+        let near = chunk.iter().take(2).any(u8::is_ascii_digit);
+        near && {
+            let start = (index * (DIGITS_MIN - 1)).saturating_sub(BYTES_MAX);
+            let around = bytes.iter().skip(start).take(2 * BYTES_MAX + 2);
+            longest_run(around) >= DIGITS_MIN
+        }
+    })
 }
 
 fn longest_run<'a>(bytes: impl Iterator<Item = &'a u8>) -> usize {
@@ -91,11 +88,7 @@ fn is_card(run: &str) -> bool {
     if run.len() > BYTES_MAX || !is_grouped(run) {
         return false;
     }
-    let digits: Vec<u8> = run
-        .bytes()
-        .filter(u8::is_ascii_digit)
-        .map(|digit| digit - b'0')
-        .collect();
+    let digits: Vec<u8> = run.bytes().filter(u8::is_ascii_digit).map(|digit| digit - b'0').collect();
     network_allows(&digits) && luhn(&digits)
 }
 
@@ -105,18 +98,13 @@ fn is_grouped(run: &str) -> bool {
         return true;
     };
     let mut groups = run.split(char::from(separator));
-    groups.all(|group| {
-        (3..=6).contains(&group.len()) && group.bytes().all(|byte| byte.is_ascii_digit())
-    })
+    groups.all(|group| (3..=6).contains(&group.len()) && group.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Whether a network issues numbers with these first digits and this length.
 fn network_allows(digits: &[u8]) -> bool {
     let length = digits.len();
-    let start = digits
-        .iter()
-        .take(4)
-        .fold(0_u32, |start, digit| start * 10 + u32::from(*digit));
+    let start = digits.iter().take(4).fold(0_u32, |start, digit| start * 10 + u32::from(*digit));
     match start {
         // Visa.
         4000..=4999 => matches!(length, 13 | 16 | 19),
@@ -127,13 +115,9 @@ fn network_allows(digits: &[u8]) -> bool {
         // Diners Club.
         3000..=3099 | 3600..=3699 | 3800..=3999 => (14..=DIGITS_MAX).contains(&length),
         // JCB, Discover, UnionPay.
-        3500..=3599 | 6000..=6099 | 6200..=6299 | 6400..=6599 | 8100..=8199 => {
-            (16..=DIGITS_MAX).contains(&length)
-        }
+        3500..=3599 | 6000..=6099 | 6200..=6299 | 6400..=6599 | 8100..=8199 => (16..=DIGITS_MAX).contains(&length),
         // Maestro.
-        5000..=5099 | 5600..=5899 | 6300..=6399 | 6700..=6799 => {
-            (DIGITS_MIN..=DIGITS_MAX).contains(&length)
-        }
+        5000..=5099 | 5600..=5899 | 6300..=6399 | 6700..=6799 => (DIGITS_MIN..=DIGITS_MAX).contains(&length),
         _ => false,
     }
 }

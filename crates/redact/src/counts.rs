@@ -32,10 +32,7 @@ impl Counts {
     /// The same counts without tokens: for texts that are dropped, and therefore have no marks.
     #[must_use]
     pub fn without_tokens(self) -> Self {
-        Self {
-            tokens_added: 0,
-            ..self
-        }
+        Self { tokens_added: 0, ..self }
     }
 
     /// Adds other counts.

@@ -35,10 +35,7 @@ fn find_in_string(document: &str, start: usize, rules: &Rules, found: &mut Vec<H
     found.extend(text::hits(&decoded.text, rules).into_iter().map(|hit| {
         let span = hit.span;
         let span = decoded.encoded_offset(span.start)..decoded.encoded_offset(span.end);
-        Hit {
-            span: inside.start + span.start..inside.start + span.end,
-            ..hit
-        }
+        Hit { span: inside.start + span.start..inside.start + span.end, ..hit }
     }));
     let Some(value) = value_after(document, end) else {
         return end;
@@ -53,12 +50,7 @@ fn find_in_string(document: &str, start: usize, rules: &Rules, found: &mut Vec<H
 }
 
 /// The value of this key if all of it is redacted.
-fn secret_value(
-    document: &str,
-    value: usize,
-    key: &str,
-    rules: &Rules,
-) -> Option<(Range<usize>, Rule)> {
+fn secret_value(document: &str, value: usize, key: &str, rules: &Rules) -> Option<(Range<usize>, Rule)> {
     // The words of a key that contains a mark come from the mark.
     if key.contains("[redacted:") {
         return None;

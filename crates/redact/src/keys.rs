@@ -37,18 +37,8 @@ struct KeyRule {
     keys: &'static [&'static str],
 }
 
-const fn key_rule(
-    rule: Rule,
-    kinds: ValueKinds,
-    place: Match,
-    keys: &'static [&'static str],
-) -> KeyRule {
-    KeyRule {
-        rule,
-        kinds,
-        place,
-        keys,
-    }
+const fn key_rule(rule: Rule, kinds: ValueKinds, place: Match, keys: &'static [&'static str]) -> KeyRule {
+    KeyRule { rule, kinds, place, keys }
 }
 
 #[rustfmt::skip]
@@ -100,8 +90,7 @@ pub(crate) fn classify(key: &str, is_enabled: impl Fn(Rule) -> bool) -> Option<(
     let words = words(key);
     let last = words.last()?.to_ascii_lowercase();
     let mut rules = BY_LAST_WORD.get(last.as_str())?.iter();
-    let (known, _) = rules
-        .find(|(known, key)| is_enabled(known.rule) && matches_words(&words, key, known.place))?;
+    let (known, _) = rules.find(|(known, key)| is_enabled(known.rule) && matches_words(&words, key, known.place))?;
     let before = words.iter().rev().nth(1);
     let is_public = before.is_some_and(|word| {
         let mut public = PUBLIC_TOKENS.iter();
@@ -113,8 +102,7 @@ pub(crate) fn classify(key: &str, is_enabled: impl Fn(Rule) -> bool) -> Option<(
 /// The spellings of every known key. A value may follow where a text contains one.
 pub(crate) fn spellings() -> Vec<String> {
     let keys = KEYS.iter().flat_map(|rule| rule.keys);
-    let spelled =
-        keys.flat_map(|key| ["", " ", "_", "-", "."].map(|between| key.replace(' ', between)));
+    let spelled = keys.flat_map(|key| ["", " ", "_", "-", "."].map(|between| key.replace(' ', between)));
     let mut spelled: Vec<String> = spelled.collect();
     spelled.sort();
     spelled.dedup();
@@ -188,10 +176,7 @@ impl OwnKeys {
             let built = RegexBuilder::new(&pattern).case_insensitive(true).build();
             built.map_err(|_| InvalidSetting::new("keys", "are too large: give fewer"))
         };
-        Ok(Some(Self {
-            anywhere: build(format!("(?:{any})"))?,
-            whole: build(format!("^[-_. ]*(?:{any})[-_. ]*$"))?,
-        }))
+        Ok(Some(Self { anywhere: build(format!("(?:{any})"))?, whole: build(format!("^[-_. ]*(?:{any})[-_. ]*$"))? }))
     }
 
     /// Whether the whole text is one of the keys.

@@ -31,12 +31,7 @@ const fn pattern(
     regex: &'static str,
     check: fn(&str) -> bool,
 ) -> Pattern {
-    Pattern {
-        rule,
-        anchors,
-        regex,
-        check,
-    }
+    Pattern { rule, anchors, regex, check }
 }
 
 #[rustfmt::skip]
@@ -79,8 +74,7 @@ static REGEXES: LazyLock<Vec<(&'static Pattern, Regex)>> = LazyLock::new(|| {
 /// The pattern of each anchor; `None` for the spelling of a key.
 static ANCHOR_PATTERNS: LazyLock<Vec<Option<usize>>> = LazyLock::new(|| {
     let anchors = PATTERNS.iter().enumerate();
-    let anchors =
-        anchors.flat_map(|(index, pattern)| pattern.anchors.iter().map(move |_| Some(index)));
+    let anchors = anchors.flat_map(|(index, pattern)| pattern.anchors.iter().map(move |_| Some(index)));
     let keys = spellings().into_iter().map(|_| None);
     anchors.chain(keys).collect()
 });
@@ -94,10 +88,7 @@ pub(crate) static ANCHORS: LazyLock<AhoCorasick> = LazyLock::new(|| {
         .match_kind(MatchKind::Standard)
         .kind(Some(AhoCorasickKind::DFA))
         .build(anchors.chain(spellings()));
-    #[expect(
-        clippy::expect_used,
-        reason = "the anchors are constants, and the tests build them"
-    )]
+    #[expect(clippy::expect_used, reason = "the anchors are constants, and the tests build them")]
     built.expect("the anchors are few")
 });
 
@@ -138,10 +129,7 @@ impl AnchorMatches {
 }
 
 /// Compiles a constant pattern.
-#[expect(
-    clippy::expect_used,
-    reason = "only for constants, and the tests compile each"
-)]
+#[expect(clippy::expect_used, reason = "only for constants, and the tests compile each")]
 pub(crate) fn constant(form: &str) -> Regex {
     Regex::new(form).expect("a constant pattern")
 }
@@ -160,8 +148,7 @@ fn is_not_placeholder(secret: &str) -> bool {
 
 /// Whether the text is a user name and a password in the encoding of RFC 7617.
 fn is_basic(credentials: &str) -> bool {
-    let config =
-        GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
     let decoded = GeneralPurpose::new(&STANDARD, config).decode(credentials);
     let text = decoded.ok().and_then(|bytes| String::from_utf8(bytes).ok());
     text.is_some_and(|text| text.contains(':') && !text.chars().any(char::is_control))

@@ -12,8 +12,7 @@ const WORDS: [&str; 30] = [
 pub(crate) fn is_placeholder(value: &str) -> bool {
     let starts = ["<", "{", "[", "(", "%", "${", "$(", "...", "…"];
     let variable = value.strip_prefix('$').is_some_and(|name| {
-        name.bytes()
-            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+        name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
     });
     let masked = value.chars().all(|character| "*xX.•-_".contains(character));
     let word = WORDS.iter().any(|word| value.eq_ignore_ascii_case(word));
@@ -28,7 +27,5 @@ fn is_your(value: &str) -> bool {
         return false;
     };
     let is_name = |character: char| character.is_ascii_alphabetic() || "-_".contains(character);
-    your.eq_ignore_ascii_case("your")
-        && (rest.is_empty() || rest.starts_with(['-', '_']))
-        && rest.chars().all(is_name)
+    your.eq_ignore_ascii_case("your") && (rest.is_empty() || rest.starts_with(['-', '_'])) && rest.chars().all(is_name)
 }

@@ -33,17 +33,10 @@ pub fn redact_json(document: &str, rules: &Rules, found: &mut Counts) -> Option<
     if !rules.may_match_json(document) {
         return None;
     }
-    redact_passes(document, Form::Quoted, found, |text| {
-        json::hits(text, rules)
-    })
+    redact_passes(document, Form::Quoted, found, |text| json::hits(text, rules))
 }
 
-fn redact_passes(
-    document: &str,
-    whole: Form,
-    found: &mut Counts,
-    find: impl Fn(&str) -> Vec<Hit>,
-) -> Option<String> {
+fn redact_passes(document: &str, whole: Form, found: &mut Counts, find: impl Fn(&str) -> Vec<Hit>) -> Option<String> {
     let mut hits = merge_overlaps(find(document));
     if hits.is_empty() {
         return None;

@@ -60,12 +60,9 @@ impl Rules {
 
     /// Whether a text that is no JSON document may contain a secret. Cheap, and has no false negatives.
     pub(crate) fn may_match(&self, text: &str) -> bool {
-        let built_in = !self.built_in.is_empty()
-            && (patterns::ANCHORS.is_match(text) || card::may_contain(text));
+        let built_in = !self.built_in.is_empty() && (patterns::ANCHORS.is_match(text) || card::may_contain(text));
         let keys = self.keys.as_ref();
-        built_in
-            || keys.is_some_and(|keys| keys.anywhere.is_match(text))
-            || self.matches_pattern(text)
+        built_in || keys.is_some_and(|keys| keys.anywhere.is_match(text)) || self.matches_pattern(text)
     }
 
     /// Whether a pattern of the policy matches somewhere in a text.

@@ -48,9 +48,6 @@ pub struct InvalidSetting {
 
 impl InvalidSetting {
     pub(crate) fn new(field: impl Into<String>, rule: impl Into<String>) -> Self {
-        Self {
-            field: field.into(),
-            rule: rule.into(),
-        }
+        Self { field: field.into(), rule: rule.into() }
     }
 }

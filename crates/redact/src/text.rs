@@ -15,8 +15,7 @@ pub(crate) fn hits(text: &str, rules: &Rules) -> Vec<Hit> {
     let mut searched_to = 0;
     for spelling in &anchors.keys {
         // A key inside a secret is redacted with it, so no text is searched repeatedly.
-        let hit = (spelling.start >= searched_to)
-            .then(|| assignment::find_built_in(text, spelling, rules));
+        let hit = (spelling.start >= searched_to).then(|| assignment::find_built_in(text, spelling, rules));
         if let Some((span, rule)) = hit.flatten() {
             searched_to = span.end;
             found.push((span, rule));

@@ -48,9 +48,7 @@ const SCHEMES: [&str; 10] = [
 static SEED_WORDS: LazyLock<Regex> = LazyLock::new(|| {
     let word = r"(?:[0-9]{1,2}[.):]?\s*)?[a-z]{3,8}";
     let next = format!(r"[\s,]+{word}");
-    constant(&format!(
-        r#"^[\s"'`\\]*({word}(?:{next}){{2}}(?:(?:{next}){{3}}){{3,7}})(?-u:\b)"#
-    ))
+    constant(&format!(r#"^[\s"'`\\]*({word}(?:{next}){{2}}(?:(?:{next}){{3}}){{3,7}})(?-u:\b)"#))
 });
 static LONG_HEX: LazyLock<Regex> = LazyLock::new(|| constant("^(?:0x)?[0-9A-Fa-f]{32,}$"));
 
@@ -73,13 +71,9 @@ pub(crate) fn is_secret(rule: Rule, sign: Sign, quoted: Quoted, value: &str, res
         (Rule::Card, ..) => (12..=19).contains(&value.bytes().filter(u8::is_ascii_digit).count()),
         (Rule::Seed, ..) => value.len() >= SEED_BYTES_MIN && is_opaque(value, rule),
         (Rule::Authorization, Sign::Loose, _) => is_credentials(value),
-        (Rule::Cookie, Sign::Loose, _) => value
-            .split_once('=')
-            .is_some_and(|(_, value)| !value.is_empty()),
+        (Rule::Cookie, Sign::Loose, _) => value.split_once('=').is_some_and(|(_, value)| !value.is_empty()),
         (_, Sign::Tight, _) => may_be_secret(value) && !is_code(value, rest),
-        (_, Sign::Loose, Quoted::Yes) => {
-            may_be_secret(value) && !value.contains(char::is_whitespace)
-        }
+        (_, Sign::Loose, Quoted::Yes) => may_be_secret(value) && !value.contains(char::is_whitespace),
         (Rule::Password, Sign::Loose, Quoted::No) => {
             is_opaque(value, rule) || (is_digits(value) || ends_line(rest)) && is_word(value, rest)
         }
@@ -96,15 +90,8 @@ fn may_be_secret(value: &str) -> bool {
 fn is_opaque(value: &str, rule: Rule) -> bool {
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
-    let signs = value
-        .bytes()
-        .filter(|byte| b"!@#$%^*+/=~".contains(byte))
-        .count();
-    let (bytes_min, digits_min) = if rule == Rule::Password {
-        (PASSWORD_BYTES_MIN, 1)
-    } else {
-        (OPAQUE_BYTES_MIN, 2)
-    };
+    let signs = value.bytes().filter(|byte| b"!@#$%^*+/=~".contains(byte)).count();
+    let (bytes_min, digits_min) = if rule == Rule::Password { (PASSWORD_BYTES_MIN, 1) } else { (OPAQUE_BYTES_MIN, 2) };
     let mixed = digits >= digits_min && letters + signs > 0;
     let address = value.contains("://") || value.starts_with('/');
     let word = address || value.contains('(') || is_placeholder(value);
@@ -117,12 +104,8 @@ fn is_credentials(value: &str) -> bool {
     let is_scheme = |word: &str| SCHEMES.iter().any(|name| word.eq_ignore_ascii_case(name));
     match words.as_slice() {
         [word] => is_opaque(word, Rule::Authorization),
-        [scheme, word] if is_scheme(scheme) => {
-            word.len() >= PASSWORD_BYTES_MIN && may_be_secret(word)
-        }
-        [scheme, words @ ..] if is_scheme(scheme) => words
-            .iter()
-            .any(|word| is_opaque(word, Rule::Authorization)),
+        [scheme, word] if is_scheme(scheme) => word.len() >= PASSWORD_BYTES_MIN && may_be_secret(word),
+        [scheme, words @ ..] if is_scheme(scheme) => words.iter().any(|word| is_opaque(word, Rule::Authorization)),
         _ => false,
     }
 }
@@ -132,12 +115,7 @@ fn is_code(value: &str, rest: &str) -> bool {
     if rest.starts_with(['(', '[']) || value.contains('(') || value.contains('[') {
         return true;
     }
-    let is_name = |name: &str| {
-        !name.is_empty()
-            && name
-                .bytes()
-                .all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
-    };
+    let is_name = |name: &str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
     let member = value.contains('.') && value.split('.').all(is_name);
     let lower = value.to_ascii_lowercase();
     let names = "token secret password passphrase key cookie auth";

@@ -40,26 +40,14 @@ fn merge(mut first: RunPartKind, second: RunPartKind) -> (RunPartKind, Option<Ru
     let joined = match (&mut first, &second) {
         (RunPartKind::TextDelta(before), RunPartKind::TextDelta(after))
         | (RunPartKind::ThinkingDelta(before), RunPartKind::ThinkingDelta(after))
-        | (RunPartKind::RefusalDelta(before), RunPartKind::RefusalDelta(after)) => {
-            join(before, after)
-        }
+        | (RunPartKind::RefusalDelta(before), RunPartKind::RefusalDelta(after)) => join(before, after),
         (
-            RunPartKind::CallInput {
-                index,
-                fragment: before,
-            },
-            RunPartKind::CallInput {
-                index: same,
-                fragment: after,
-            },
+            RunPartKind::CallInput { index, fragment: before },
+            RunPartKind::CallInput { index: same, fragment: after },
         ) if index == same => join(before, after),
         _ => false,
     };
-    if joined {
-        (first, None)
-    } else {
-        (second, Some(first))
-    }
+    if joined { (first, None) } else { (second, Some(first)) }
 }
 
 /// Appends `after` if the result is within the bound. Returns whether it was appended.
@@ -80,18 +68,12 @@ mod tests {
     }
 
     fn input(index: u32, fragment: &str) -> RunPartKind {
-        RunPartKind::CallInput {
-            index,
-            fragment: fragment.to_owned(),
-        }
+        RunPartKind::CallInput { index, fragment: fragment.to_owned() }
     }
 
     fn check(given: Vec<RunPartKind>, expected: &[RunPartKind]) {
         let mut coalescer = Coalescer::default();
-        let mut parts: Vec<RunPartKind> = given
-            .into_iter()
-            .flat_map(|kind| coalescer.push(kind))
-            .collect();
+        let mut parts: Vec<RunPartKind> = given.into_iter().flat_map(|kind| coalescer.push(kind)).collect();
         parts.extend(coalescer.flush());
         assert_eq!(parts, expected);
         assert_eq!(coalescer.flush(), None);
@@ -102,21 +84,13 @@ mod tests {
         check(vec![], &[]);
         check(vec![text(1), text(2)], &[text(3)]);
         let max = text(DELTA_BYTES_MAX);
-        check(
-            vec![text(DELTA_BYTES_MAX - 1), text(1)],
-            std::slice::from_ref(&max),
-        );
+        check(vec![text(DELTA_BYTES_MAX - 1), text(1)], std::slice::from_ref(&max));
         let thought = RunPartKind::ThinkingDelta("a".to_owned());
-        for unmerged in [
-            vec![max, text(1)],
-            vec![text(1), thought, text(1)],
-            vec![text(1), RunPartKind::KeptAlive, text(1)],
-        ] {
+        for unmerged in
+            [vec![max, text(1)], vec![text(1), thought, text(1)], vec![text(1), RunPartKind::KeptAlive, text(1)]]
+        {
             check(unmerged.clone(), &unmerged);
         }
-        check(
-            vec![input(0, "{"), input(0, "}"), input(1, "{}")],
-            &[input(0, "{}"), input(1, "{}")],
-        );
+        check(vec![input(0, "{"), input(0, "}"), input(1, "{}")], &[input(0, "{}"), input(1, "{}")]);
     }
 }

@@ -21,10 +21,7 @@ struct Typed {
 /// The recorded form of a `data-…` part.
 pub(crate) fn to_recorded(part_json: &str) -> Result<Part, Violation> {
     check_length(part_json.len(), DATA_PART_BYTES_MAX)?;
-    Ok(Part::ProviderItem {
-        provider: Label::parse(DATA_PROVIDER)?,
-        item: JsonText::parse(part_json)?,
-    })
+    Ok(Part::ProviderItem { provider: Label::parse(DATA_PROVIDER)?, item: JsonText::parse(part_json)? })
 }
 
 /// The part that a recorded item is; `None`: it is an item of a provider, or not a `data-…` part.

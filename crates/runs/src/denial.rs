@@ -26,10 +26,7 @@ struct Document {
 /// The result of a denied call.
 #[must_use]
 pub fn denial_result(call_id: CallId, denial: Denial) -> ToolReturned {
-    let document = Document {
-        kind: DENIED.to_owned(),
-        reason: denial.reason,
-    };
+    let document = Document { kind: DENIED.to_owned(), reason: denial.reason };
     let text = serde_json::to_string(&document).unwrap_or_else(|_| "null".to_owned());
     ToolReturned {
         call_id,
@@ -46,9 +43,7 @@ pub fn denial_of(result: &ToolReturned) -> Option<Denial> {
         return None;
     };
     let document: Document = serde_json::from_str(text.as_str()).ok()?;
-    (document.kind == DENIED).then_some(Denial {
-        reason: document.reason,
-    })
+    (document.kind == DENIED).then_some(Denial { reason: document.reason })
 }
 
 #[cfg(test)]
@@ -62,18 +57,10 @@ mod tests {
             let denial = Denial { reason };
             let result = denial_result(call.clone(), denial.clone());
             assert_eq!(denial_of(&result), Some(denial));
-            let succeeded = ToolReturned {
-                outcome: ToolOutcome::Succeeded,
-                ..result
-            };
+            let succeeded = ToolReturned { outcome: ToolOutcome::Succeeded, ..result };
             assert_eq!(denial_of(&succeeded), None);
         }
-        for text in [
-            "{}",
-            "null",
-            r#"{"type":"execution-denied","x":1}"#,
-            r#"{"type":"x"}"#,
-        ] {
+        for text in ["{}", "null", r#"{"type":"execution-denied","x":1}"#, r#"{"type":"x"}"#] {
             let failed = ToolReturned {
                 call_id: call.clone(),
                 tool_name: None,

@@ -36,11 +36,7 @@ impl Disclosure {
     /// run or may approve.
     #[must_use]
     pub fn new(detail: ToolDetail, answered: BTreeSet<ToolName>) -> Self {
-        Self {
-            detail,
-            hides_documents: true,
-            answered,
-        }
+        Self { detail, hides_documents: true, answered }
     }
 
     /// Whether everything is shown of what is not left out.
@@ -63,18 +59,16 @@ impl Disclosure {
             return part;
         }
         let kind = match part.kind {
-            RunPartKind::CallBegan { tool_name, .. } if self.is_hidden(&tool_name) => {
-                RunPartKind::KeptAlive
-            }
+            RunPartKind::CallBegan { tool_name, .. } if self.is_hidden(&tool_name) => RunPartKind::KeptAlive,
             // The complete input follows with the step, if it is shown.
             RunPartKind::CallInput { .. } => RunPartKind::KeptAlive,
             RunPartKind::StepFinished(facts) => {
                 let shown = facts.into_iter().filter_map(|fact| self.fact(fact));
                 RunPartKind::StepFinished(shown.collect())
             }
-            RunPartKind::ToolReturned(result) => self
-                .result(result)
-                .map_or(RunPartKind::KeptAlive, RunPartKind::ToolReturned),
+            RunPartKind::ToolReturned(result) => {
+                self.result(result).map_or(RunPartKind::KeptAlive, RunPartKind::ToolReturned)
+            }
             kind @ (RunPartKind::CallBegan { .. }
             | RunPartKind::TextDelta(_)
             | RunPartKind::ThinkingDelta(_)
@@ -109,11 +103,7 @@ impl Disclosure {
             return Some(call);
         }
         let input = JsonText::recorded("{}".to_owned());
-        let reduced = ToolCalled {
-            input,
-            signature: None,
-            ..call
-        };
+        let reduced = ToolCalled { input, signature: None, ..call };
         (self.detail != ToolDetail::Hidden).then_some(reduced)
     }
 
@@ -126,23 +116,18 @@ impl Disclosure {
         if denial_of(&result).is_some() {
             return Some(result);
         }
-        Some(ToolReturned {
-            output: ToolOutput::Parts(Vec::new()),
-            ..result
-        })
+        Some(ToolReturned { output: ToolOutput::Parts(Vec::new()), ..result })
     }
 }
 
 fn is_of_document(fact: &Fact) -> bool {
-    matches!(
-        fact,
-        Fact::Annotation(Annotation::DocumentPut(_) | Annotation::DocumentDeleted(_))
-    )
+    matches!(fact, Fact::Annotation(Annotation::DocumentPut(_) | Annotation::DocumentDeleted(_)))
 }
 
 /// A message without the items of providers, which contain the calls that a provider runs itself.
 fn without_items(mut message: MessageAppended) -> MessageAppended {
-    let is_item = |part: &Part| matches!(part, Part::ProviderItem { provider, .. } if provider.as_str() != DATA_PROVIDER);
+    let is_item =
+        |part: &Part| matches!(part, Part::ProviderItem { provider, .. } if provider.as_str() != DATA_PROVIDER);
     message.parts.retain(|part| !is_item(part));
     message
 }
@@ -211,33 +196,19 @@ mod tests {
             let seen = details.map(|detail| shown(detail, fact.clone()));
             assert_eq!(seen, expected, "{fact:?}");
         };
-        check(
-            Fact::ToolCalled(call("hook")),
-            ["everything", "name", "nothing"],
-        );
-        check(
-            Fact::ToolReturned(result("hook")),
-            ["everything", "name", "nothing"],
-        );
+        check(Fact::ToolCalled(call("hook")), ["everything", "name", "nothing"]);
+        check(Fact::ToolReturned(result("hook")), ["everything", "name", "nothing"]);
         check(Fact::ToolCalled(call("answered")), ["everything"; 3]);
-        check(
-            Fact::ToolReturned(result("answered")),
-            ["everything", "name", "name"],
-        );
-        let denial = Denial {
-            reason: Some(SECRET.to_owned()),
-        };
-        let denied = ToolReturned {
-            tool_name: Some(tool("answered")),
-            ..denial_result(CallId::parse("c").unwrap(), denial)
-        };
+        check(Fact::ToolReturned(result("answered")), ["everything", "name", "name"]);
+        let denial = Denial { reason: Some(SECRET.to_owned()) };
+        let denied =
+            ToolReturned { tool_name: Some(tool("answered")), ..denial_result(CallId::parse("c").unwrap(), denial) };
         check(Fact::ToolReturned(denied), ["everything"; 3]);
         let item = |provider: &str| Part::ProviderItem {
             provider: Label::parse(provider).unwrap(),
             item: JsonText::parse(format!("\"{SECRET}\"")).unwrap(),
         };
-        let message =
-            |part| Fact::MessageAppended(MessageAppended::new(Role::Assistant, vec![part]));
+        let message = |part| Fact::MessageAppended(MessageAppended::new(Role::Assistant, vec![part]));
         check(message(item("openai")), ["everything", "name", "name"]);
         check(message(item(DATA_PROVIDER)), ["everything"; 3]);
         check(message(Part::Text(SECRET.to_owned())), ["everything"; 3]);
@@ -248,10 +219,7 @@ mod tests {
         let check = |kind: RunPartKind, expected: [bool; 3]| {
             let details = [ToolDetail::Full, ToolDetail::Names, ToolDetail::Hidden];
             let seen = details.map(|detail| {
-                let part = RunPart {
-                    number: 7,
-                    kind: kind.clone(),
-                };
+                let part = RunPart { number: 7, kind: kind.clone() };
                 let part = disclosure(detail).part(part);
                 assert_eq!(part.number, 7);
                 format!("{:?}", part.kind).contains(SECRET)
@@ -264,17 +232,11 @@ mod tests {
             tool_name: tool(name),
         };
         check(began(SECRET), [true, true, false]);
-        let input = RunPartKind::CallInput {
-            index: 0,
-            fragment: SECRET.to_owned(),
-        };
+        let input = RunPartKind::CallInput { index: 0, fragment: SECRET.to_owned() };
         check(input, [true, false, false]);
         let finished = RunPartKind::StepFinished(vec![Fact::ToolCalled(call("hook"))]);
         check(finished, [true, false, false]);
-        check(
-            RunPartKind::ToolReturned(result("hook")),
-            [true, false, false],
-        );
+        check(RunPartKind::ToolReturned(result("hook")), [true, false, false]);
         check(RunPartKind::TextDelta(SECRET.to_owned()), [true; 3]);
     }
 }

@@ -10,9 +10,7 @@ use crate::ui_stream::{state_chunk, whole};
 /// the chunks of the run after them.
 #[must_use]
 pub fn replay(message: &UiMessage) -> Vec<UiChunk> {
-    let mut chunks = vec![UiChunk::Start {
-        message_id: message.id.clone(),
-    }];
+    let mut chunks = vec![UiChunk::Start { message_id: message.id.clone() }];
     if let Some(message_metadata) = message.metadata {
         chunks.push(UiChunk::MessageMetadata { message_metadata });
     }
@@ -27,10 +25,7 @@ pub fn replay(message: &UiMessage) -> Vec<UiChunk> {
                 in_step = true;
             }
             UiPart::Tool(tool) => chunks.extend(tool_chunks(tool)),
-            UiPart::Text { .. }
-            | UiPart::Reasoning { .. }
-            | UiPart::File { .. }
-            | UiPart::Data(_) => {
+            UiPart::Text { .. } | UiPart::Reasoning { .. } | UiPart::File { .. } | UiPart::Data(_) => {
                 chunks.extend(whole(part, format!("r{index}")));
             }
         }

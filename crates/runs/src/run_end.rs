@@ -13,25 +13,13 @@ const ABANDONED: &str = "The answer was cut off. Please try again.";
 /// Error types of our own, with their texts.
 const SHOWN: [(&str, &str); 8] = [
     ("model_timeout", "The model took too long to answer."),
-    (
-        "model_unavailable",
-        "The model cannot be reached at the moment.",
-    ),
+    ("model_unavailable", "The model cannot be reached at the moment."),
     ("model_overloaded", "The model is overloaded at the moment."),
     ("rate_limited", "Too many requests at the moment."),
-    (
-        "context_too_long",
-        "The conversation is too long for the model.",
-    ),
+    ("context_too_long", "The conversation is too long for the model."),
     ("run_too_large", "The answer grew too large and was ended."),
-    (
-        "too_many_steps",
-        "The answer took too many steps and was ended.",
-    ),
-    (
-        "output_invalid",
-        "The answer did not have the expected form.",
-    ),
+    ("too_many_steps", "The answer took too many steps and was ended."),
+    ("output_invalid", "The answer did not have the expected form."),
 ];
 
 pub(crate) fn chunks(end: &RunEnd, finish_reason: FinishReason) -> Vec<UiChunk> {
@@ -52,18 +40,12 @@ pub(crate) fn metadata(outcome: RunOutcome, error: Option<&ErrorOccurred>) -> Ui
         RunOutcome::Failed => Some(error_text(error)),
         RunOutcome::Abandoned => Some(ABANDONED),
     };
-    UiMetadata {
-        outcome,
-        error_text,
-    }
+    UiMetadata { outcome, error_text }
 }
 
 fn error_text(error: Option<&ErrorOccurred>) -> &'static str {
     let kind = error.map(|error| error.error_type.as_str());
-    SHOWN
-        .iter()
-        .find(|(known, _)| Some(*known) == kind)
-        .map_or(MASKED, |(_, text)| text)
+    SHOWN.iter().find(|(known, _)| Some(*known) == kind).map_or(MASKED, |(_, text)| text)
 }
 
 /// Maps a provider's finish reason to that of the AI SDK; `default` if there is none.
@@ -71,9 +53,7 @@ pub(crate) fn finish_reason(given: Option<&Label>, default: FinishReason) -> Fin
     let Some(given) = given else { return default };
     match given.as_str().to_ascii_lowercase().as_str() {
         "stop" | "end_turn" | "stop_sequence" | "completed" => FinishReason::Stop,
-        "length" | "max_tokens" | "max_output_tokens" | "model_context_window_exceeded" => {
-            FinishReason::Length
-        }
+        "length" | "max_tokens" | "max_output_tokens" | "model_context_window_exceeded" => FinishReason::Length,
         "tool_calls" | "tool_use" | "function_call" => FinishReason::ToolCalls,
         "content_filter" | "refusal" | "safety" => FinishReason::ContentFilter,
         _ => FinishReason::Other,
@@ -114,9 +94,6 @@ mod tests {
             let label = Label::parse(given).unwrap();
             assert_eq!(finish_reason(Some(&label), FinishReason::Other), expected);
         }
-        assert_eq!(
-            finish_reason(None, FinishReason::ToolCalls),
-            FinishReason::ToolCalls
-        );
+        assert_eq!(finish_reason(None, FinishReason::ToolCalls), FinishReason::ToolCalls);
     }
 }

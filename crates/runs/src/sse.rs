@@ -27,10 +27,7 @@ impl PartId {
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (run, part) = text.split_once(':')?;
-        Some(Self {
-            run: RunId::parse(run).ok()?,
-            part: part.parse().ok()?,
-        })
+        Some(Self { run: RunId::parse(run).ok()?, part: part.parse().ok()? })
     }
 }
 
@@ -95,9 +92,7 @@ mod tests {
         check(
             Some(7),
             &[UiChunk::StartStep, UiChunk::Abort],
-            &format!(
-                "data: {{\"type\":\"start-step\"}}\n\nid: {RUN}:7\ndata: {{\"type\":\"abort\"}}\n\n"
-            ),
+            &format!("data: {{\"type\":\"start-step\"}}\n\nid: {RUN}:7\ndata: {{\"type\":\"abort\"}}\n\n"),
         );
     }
 

@@ -33,10 +33,7 @@ impl DeltaKind {
     fn part(self, text: String) -> Part {
         match self {
             Self::Text => Part::Text(text),
-            Self::Thinking => Part::Thinking {
-                text,
-                signature: None,
-            },
+            Self::Thinking => Part::Thinking { text, signature: None },
             Self::Refusal => Part::Refusal(text),
         }
     }
@@ -95,8 +92,7 @@ impl OpenStep {
 
     /// The number of pieces after a delta of this kind.
     pub(crate) fn pieces_with(&self, added: DeltaKind) -> usize {
-        let continues =
-            matches!(self.pieces.last(), Some(Piece::Text { kind, .. }) if *kind == added);
+        let continues = matches!(self.pieces.last(), Some(Piece::Text { kind, .. }) if *kind == added);
         self.pieces.len() + usize::from(!continues)
     }
 
@@ -107,10 +103,7 @@ impl OpenStep {
         self.text_bytes = self.text_bytes.saturating_add(delta.len());
         match self.pieces.last_mut() {
             Some(Piece::Text { kind, text }) if *kind == added => text.push_str(delta),
-            Some(_) | None => self.pieces.push(Piece::Text {
-                kind: added,
-                text: delta.to_owned(),
-            }),
+            Some(_) | None => self.pieces.push(Piece::Text { kind: added, text: delta.to_owned() }),
         }
     }
 

@@ -7,11 +7,7 @@ use crate::ui_message::{Json, ToolValue, UiMetadata, write_call_id};
 
 /// One chunk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(
-    tag = "type",
-    rename_all = "kebab-case",
-    rename_all_fields = "camelCase"
-)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum UiChunk {
     /// Starts an assistant message, or continues the one with this id.
     Start {
@@ -173,19 +169,11 @@ mod tests {
 
     #[test]
     fn chunks_have_the_json_of_the_sdk() {
-        check(
-            &UiChunk::Start {
-                message_id: "m".to_owned(),
-            },
-            r#"{"type":"start","messageId":"m"}"#,
-        );
+        check(&UiChunk::Start { message_id: "m".to_owned() }, r#"{"type":"start","messageId":"m"}"#);
         check(&UiChunk::StartStep, r#"{"type":"start-step"}"#);
         check(&UiChunk::Abort, r#"{"type":"abort"}"#);
         check(
-            &UiChunk::ToolInputDelta {
-                tool_call_id: CallId::parse("c").unwrap(),
-                input_text_delta: "{".to_owned(),
-            },
+            &UiChunk::ToolInputDelta { tool_call_id: CallId::parse("c").unwrap(), input_text_delta: "{".to_owned() },
             r#"{"type":"tool-input-delta","toolCallId":"c","inputTextDelta":"{"}"#,
         );
         check(
@@ -196,9 +184,7 @@ mod tests {
             r#"{"type":"tool-output-available","toolCallId":"c","output":"a"}"#,
         );
         check(
-            &UiChunk::Finish {
-                finish_reason: FinishReason::ContentFilter,
-            },
+            &UiChunk::Finish { finish_reason: FinishReason::ContentFilter },
             r#"{"type":"finish","finishReason":"content-filter"}"#,
         );
     }

@@ -19,22 +19,13 @@ const ANY_FILE: &str = "application/octet-stream";
 /// The UI part of a part; `None` for empty parts, encrypted parts and items of providers.
 pub(crate) fn part(part: &Part, state: Option<TextState>) -> Option<UiPart> {
     match part {
-        Part::Text(text) | Part::Refusal(text) => (!text.is_empty()).then(|| UiPart::Text {
-            text: text.clone(),
-            state,
-        }),
-        Part::Thinking { text, .. } => (!text.is_empty()).then(|| UiPart::Reasoning {
-            text: text.clone(),
-            state: state.unwrap_or(TextState::Done),
-        }),
-        Part::Image {
-            source, media_type, ..
-        } => Some(file(source, media_type.as_ref(), None, IMAGE)),
-        Part::File {
-            source,
-            media_type,
-            filename,
-        } => {
+        Part::Text(text) | Part::Refusal(text) => {
+            (!text.is_empty()).then(|| UiPart::Text { text: text.clone(), state })
+        }
+        Part::Thinking { text, .. } => (!text.is_empty())
+            .then(|| UiPart::Reasoning { text: text.clone(), state: state.unwrap_or(TextState::Done) }),
+        Part::Image { source, media_type, .. } => Some(file(source, media_type.as_ref(), None, IMAGE)),
+        Part::File { source, media_type, filename } => {
             let filename = filename.as_ref();
             Some(file(source, media_type.as_ref(), filename, ANY_FILE))
         }
@@ -46,12 +37,7 @@ pub(crate) fn part(part: &Part, state: Option<TextState>) -> Option<UiPart> {
     }
 }
 
-fn file(
-    source: &MediaSource,
-    media_type: Option<&Label>,
-    filename: Option<&Label>,
-    unknown: &str,
-) -> UiPart {
+fn file(source: &MediaSource, media_type: Option<&Label>, filename: Option<&Label>, unknown: &str) -> UiPart {
     UiPart::File {
         media_type: media_type.map_or(unknown, Label::as_str).to_owned(),
         filename: filename.map(|name| name.as_str().to_owned()),
@@ -70,43 +56,28 @@ pub(crate) fn call(call: &ToolCalled, approvals: &Approvals) -> ToolState {
     }
     ToolState::ApprovalRequested {
         input,
-        approval: UiApproval {
-            id: call.call_id.as_str().to_owned(),
-            approved: None,
-            reason: None,
-        },
+        approval: UiApproval { id: call.call_id.as_str().to_owned(), approved: None, reason: None },
     }
 }
 
 /// The state of a call with a result.
 pub(crate) fn result_state(input: Json, result: &ToolReturned) -> ToolState {
     if let Some(denial) = denial_of(result) {
-        let approval = UiApproval {
-            id: result.call_id.as_str().to_owned(),
-            approved: Some(false),
-            reason: denial.reason,
-        };
+        let approval =
+            UiApproval { id: result.call_id.as_str().to_owned(), approved: Some(false), reason: denial.reason };
         return ToolState::OutputDenied { input, approval };
     }
     match result.outcome {
-        ToolOutcome::Succeeded => ToolState::OutputAvailable {
-            input,
-            output: value(&result.output),
-        },
-        ToolOutcome::Failed => ToolState::OutputError {
-            input,
-            error_text: failure_text(&result.output),
-        },
+        ToolOutcome::Succeeded => ToolState::OutputAvailable { input, output: value(&result.output) },
+        ToolOutcome::Failed => ToolState::OutputError { input, error_text: failure_text(&result.output) },
     }
 }
 
 fn value(output: &ToolOutput) -> ToolValue {
     match output {
         ToolOutput::Json(text) => ToolValue::Json(Json(text.clone())),
-        ToolOutput::Parts(parts) => plain_text(parts).map_or_else(
-            || ToolValue::Parts(parts.iter().filter_map(|p| part(p, None)).collect()),
-            ToolValue::Text,
-        ),
+        ToolOutput::Parts(parts) => plain_text(parts)
+            .map_or_else(|| ToolValue::Parts(parts.iter().filter_map(|p| part(p, None)).collect()), ToolValue::Text),
     }
 }
 
@@ -122,12 +93,7 @@ fn plain_text(parts: &[Part]) -> Option<String> {
 /// The error text of a failed tool: the value of a JSON string, or the JSON of other documents.
 fn failure_text(output: &ToolOutput) -> String {
     match output {
-        ToolOutput::Json(text) => {
-            serde_json::from_str(text.as_str()).unwrap_or_else(|_| text.as_str().to_owned())
-        }
-        ToolOutput::Parts(parts) => parts
-            .iter()
-            .filter_map(|part| plain_text(std::slice::from_ref(part)))
-            .collect(),
+        ToolOutput::Json(text) => serde_json::from_str(text.as_str()).unwrap_or_else(|_| text.as_str().to_owned()),
+        ToolOutput::Parts(parts) => parts.iter().filter_map(|part| plain_text(std::slice::from_ref(part))).collect(),
     }
 }

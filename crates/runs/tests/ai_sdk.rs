@@ -23,18 +23,12 @@ const CASES: usize = 40;
 #[ignore = "needs node and the packages of tests/clients/ai-sdk"]
 fn the_client_of_the_sdk_builds_the_messages_of_pages() {
     let mut runner = TestRunner::deterministic();
-    let cases: Vec<Value> = (0..CASES)
-        .map(|_| case_json(&case().new_tree(&mut runner).unwrap().current()))
-        .collect();
+    let cases: Vec<Value> = (0..CASES).map(|_| case_json(&case().new_tree(&mut runner).unwrap().current())).collect();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("cases.json");
     std::fs::write(&file, serde_json::to_vec(&cases).unwrap()).unwrap();
     let clients = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/clients/ai-sdk");
-    let status = Command::new("node")
-        .arg(clients.join("check.mjs"))
-        .arg(&file)
-        .status()
-        .unwrap();
+    let status = Command::new("node").arg(clients.join("check.mjs")).arg(&file).status().unwrap();
     assert!(status.success());
 }
 
@@ -50,10 +44,7 @@ fn case_json(case: &Case) -> Value {
     let cuts: Vec<Value> = (1..=parts.len())
         .map(|cut| {
             let part = &parts[cut - 1];
-            let id = sse::PartId {
-                run: started(2).run,
-                part: part.number,
-            };
+            let id = sse::PartId { run: started(2).run, part: part.number };
             let frames = sse::frames(Some(id), &stream.push(part)).unwrap();
             json!({ "frames": frames, "shown": last_of(&shown(&parts[..cut]), &before) })
         })
@@ -73,7 +64,5 @@ fn case_json(case: &Case) -> Value {
 /// The message that the run creates or continues; null without output.
 fn last_of(shown: &[UiMessage], before: &[UiMessage]) -> Value {
     let made = continued_message(shown).or_else(|| continued_message(before));
-    made.map_or(Value::Null, |message| {
-        serde_json::to_value(message).unwrap()
-    })
+    made.map_or(Value::Null, |message| serde_json::to_value(message).unwrap())
 }

@@ -20,14 +20,11 @@ fn grew(earlier: &UiMessage, later: &UiMessage) -> bool {
     let text = |part: &Value| part["text"].as_str().unwrap_or_default().to_owned();
     earlier["id"] == later["id"]
         && parts(&earlier).len() <= parts(&later).len()
-        && parts(&earlier)
-            .iter()
-            .zip(parts(&later))
-            .all(|(part, then)| {
-                part["type"] == then["type"]
-                    && part["toolCallId"] == then["toolCallId"]
-                    && text(&then).starts_with(&text(part))
-            })
+        && parts(&earlier).iter().zip(parts(&later)).all(|(part, then)| {
+            part["type"] == then["type"]
+                && part["toolCallId"] == then["toolCallId"]
+                && text(&then).starts_with(&text(part))
+        })
 }
 
 proptest! {

@@ -42,21 +42,13 @@ impl Admin {
     ///
     /// # Errors
     /// [`AdminError::Bind`].
-    pub async fn bind(
-        addr: SocketAddr,
-        health: Health,
-        metrics: Metrics,
-    ) -> Result<Self, AdminError> {
+    pub async fn bind(addr: SocketAddr, health: Health, metrics: Metrics) -> Result<Self, AdminError> {
         let (listener, local_addr) = net::bind("admin", addr).await?;
         let router = Router::new()
             .route("/livez", get(async || "ok\n"))
             .route("/readyz", get(readyz).with_state(health))
             .route("/metrics", get(render).with_state(metrics));
-        Ok(Self {
-            listener,
-            local_addr,
-            router,
-        })
+        Ok(Self { listener, local_addr, router })
     }
 
     /// The bound address.
@@ -80,20 +72,13 @@ impl Admin {
 }
 
 async fn render(State(metrics): State<Metrics>) -> Response {
-    let headers = [(
-        header::CONTENT_TYPE,
-        "text/plain; version=0.0.4; charset=utf-8",
-    )];
+    let headers = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
     (headers, metrics.render()).into_response()
 }
 
 async fn readyz(State(health): State<Health>) -> Response {
     let snapshot = health.snapshot();
-    let status = if snapshot.is_ready() {
-        StatusCode::OK
-    } else {
-        StatusCode::SERVICE_UNAVAILABLE
-    };
+    let status = if snapshot.is_ready() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let headers = [(header::CONTENT_TYPE, "application/json")];
     (status, headers, format!("{}\n", json_of(&snapshot))).into_response()
 }
@@ -121,10 +106,7 @@ mod tests {
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
-        assert!(
-            answer.starts_with(&format!("HTTP/1.1 {status} ")),
-            "{path}: {answer}"
-        );
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{path}: {answer}");
         assert!(answer.contains(body), "{path}: no {body} in {answer}");
     }
 
@@ -132,9 +114,7 @@ mod tests {
     async fn serves_readiness_liveness_and_metrics_over_http() {
         let health = Health::new(&["nats"]);
         let any = "127.0.0.1:0".parse().unwrap();
-        let admin = Admin::bind(any, health.clone(), crate::metrics::install().unwrap())
-            .await
-            .unwrap();
+        let admin = Admin::bind(any, health.clone(), crate::metrics::install().unwrap()).await.unwrap();
         let addr = admin.local_addr();
         let end = CancellationToken::new();
         let server = tokio::spawn(admin.serve(end.clone()));
@@ -142,21 +122,9 @@ mod tests {
         check(addr, "/livez", 200, "ok\n").await;
         check(addr, "/metrics", 200, "process_resident_memory_bytes ").await;
         check(addr, "/other", 404, "").await;
-        check(
-            addr,
-            "/readyz",
-            503,
-            r#""nats":{"reason":"not checked yet","state":"down"}"#,
-        )
-        .await;
+        check(addr, "/readyz", 503, r#""nats":{"reason":"not checked yet","state":"down"}"#).await;
         health.set("nats", State::Up);
-        check(
-            addr,
-            "/readyz",
-            200,
-            r#"{"dependencies":{"nats":{"state":"up"}},"#,
-        )
-        .await;
+        check(addr, "/readyz", 200, r#"{"dependencies":{"nats":{"state":"up"}},"#).await;
         health.set_saturated("http.requests", true);
         check(addr, "/readyz", 503, r#""saturated":["http.requests"]}"#).await;
         health.set_saturated("http.requests", false);
@@ -168,9 +136,6 @@ mod tests {
         let taken = TcpListener::bind(any).await.unwrap();
         let addr = taken.local_addr().unwrap();
         let error = Admin::bind(addr, health, crate::metrics::install().unwrap()).await;
-        assert_eq!(
-            error.unwrap_err().to_string(),
-            format!("admin port cannot listen on {addr}")
-        );
+        assert_eq!(error.unwrap_err().to_string(), format!("admin port cannot listen on {addr}"));
     }
 }

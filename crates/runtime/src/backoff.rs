@@ -10,11 +10,7 @@ use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
 #[must_use]
 pub fn exponential(base: Duration, cap: Duration) -> ExponentialBuilder {
     // backon adds a jitter of up to the whole delay.
-    ExponentialBuilder::new()
-        .with_min_delay(base / 2)
-        .with_max_delay(cap / 2)
-        .with_jitter()
-        .without_max_times()
+    ExponentialBuilder::new().with_min_delay(base / 2).with_max_delay(cap / 2).with_jitter().without_max_times()
 }
 
 /// Delays for a loop that cannot be written as a closure for [`backon::Retryable`].
@@ -56,10 +52,7 @@ mod tests {
             match (waits.next(), expected.map(Duration::from_millis)) {
                 (None, None) => {}
                 (Some(wait), Some(most)) => {
-                    assert!(
-                        wait >= most / 2 && wait <= most,
-                        "attempt {attempt}: {wait:?}"
-                    );
+                    assert!(wait >= most / 2 && wait <= most, "attempt {attempt}: {wait:?}");
                 }
                 (wait, most) => panic!("attempt {attempt}: {wait:?}, expected {most:?}"),
             }

@@ -38,10 +38,7 @@ pub struct Probe {
 
 impl Probe {
     /// Detects a change within about a second.
-    pub const DEFAULT: Self = Self {
-        interval: Duration::from_millis(500),
-        deadline: Duration::from_millis(500),
-    };
+    pub const DEFAULT: Self = Self { interval: Duration::from_millis(500), deadline: Duration::from_millis(500) };
 }
 
 /// The health at one moment.
@@ -60,9 +57,7 @@ impl Snapshot {
     /// Whether every dependency is up, nothing is saturated, and the process is not draining.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        !self.draining
-            && self.saturated.is_empty()
-            && self.dependencies.values().all(|state| *state == State::Up)
+        !self.draining && self.saturated.is_empty() && self.dependencies.values().all(|state| *state == State::Up)
     }
 
     /// Whether this process serves `service`; the empty name means the whole process.
@@ -80,14 +75,9 @@ impl Health {
     /// Health that is not ready until each of `dependencies` is up.
     #[must_use]
     pub fn new(dependencies: &[&'static str]) -> Self {
-        let unchecked = || State::Down {
-            reason: "not checked yet".to_owned(),
-        };
+        let unchecked = || State::Down { reason: "not checked yet".to_owned() };
         let snapshot = Snapshot {
-            dependencies: dependencies
-                .iter()
-                .map(|name| (*name, unchecked()))
-                .collect(),
+            dependencies: dependencies.iter().map(|name| (*name, unchecked())).collect(),
             ..Snapshot::default()
         };
         Self(Arc::new(watch::Sender::new(snapshot)))
@@ -114,11 +104,7 @@ impl Health {
     /// Sets whether all slots of a kind are in use and none is released. A change is logged.
     pub fn set_saturated(&self, slots: &'static str, saturated: bool) {
         self.0.send_if_modified(|now| {
-            let changed = if saturated {
-                now.saturated.insert(slots)
-            } else {
-                now.saturated.remove(slots)
-            };
+            let changed = if saturated { now.saturated.insert(slots) } else { now.saturated.remove(slots) };
             match (changed, saturated) {
                 (true, true) => tracing::warn!(slots, "all slots are in use and none is released"),
                 (true, false) => tracing::info!(slots, "slots are released again"),
@@ -166,12 +152,8 @@ impl Health {
         loop {
             let state = match tokio::time::timeout(probe.deadline, check()).await {
                 Ok(Ok(())) => State::Up,
-                Ok(Err(error)) => State::Down {
-                    reason: error.to_string(),
-                },
-                Err(_) => State::Down {
-                    reason: format!("no answer within {} ms", probe.deadline.as_millis()),
-                },
+                Ok(Err(error)) => State::Down { reason: error.to_string() },
+                Err(_) => State::Down { reason: format!("no answer within {} ms", probe.deadline.as_millis()) },
             };
             self.set(dependency, state);
             tokio::time::sleep(probe.interval).await;
@@ -190,9 +172,7 @@ mod tests {
     const TOLERANCE: Duration = Duration::from_millis(2);
 
     fn down(reason: &str) -> State {
-        State::Down {
-            reason: reason.to_owned(),
-        }
+        State::Down { reason: reason.to_owned() }
     }
 
     #[test]
@@ -200,12 +180,7 @@ mod tests {
         let health = Health::new(&["nats", "postgres"]);
         let check = |change: &dyn Fn(&Health), ready: bool| {
             change(&health);
-            assert_eq!(
-                health.snapshot().is_ready(),
-                ready,
-                "{:?}",
-                health.snapshot()
-            );
+            assert_eq!(health.snapshot().is_ready(), ready, "{:?}", health.snapshot());
         };
         check(&|_| {}, false);
         check(&|h| h.set("nats", State::Up), false);
@@ -223,15 +198,9 @@ mod tests {
     #[test]
     fn a_long_reason_is_cut_between_characters() {
         let health = Health::new(&[]);
-        for (reason, kept) in [
-            ("x".repeat(256), 256),
-            ("x".repeat(257), 256),
-            ("é".repeat(200), 256),
-        ] {
+        for (reason, kept) in [("x".repeat(256), 256), ("x".repeat(257), 256), ("é".repeat(200), 256)] {
             health.set("nats", State::Down { reason });
-            let State::Down { reason } = &health.snapshot().dependencies["nats"] else {
-                panic!()
-            };
+            let State::Down { reason } = &health.snapshot().dependencies["nats"] else { panic!() };
             assert_eq!(reason.len(), kept);
         }
     }
@@ -256,24 +225,14 @@ mod tests {
         };
         let task = tokio::spawn(health.clone().probe("nats", Probe::DEFAULT, check));
         let mut watch = health.watch();
-        for (given, expected) in [
-            (0, State::Up),
-            (1, down("refused")),
-            (2, down("no answer within 500 ms")),
-            (0, State::Up),
-        ] {
+        for (given, expected) in
+            [(0, State::Up), (1, down("refused")), (2, down("no answer within 500 ms")), (0, State::Up)]
+        {
             answer.store(given, Ordering::SeqCst);
             let seen = watch.wait_for(|now| now.dependencies["nats"] == expected);
             let started = tokio::time::Instant::now();
-            assert!(
-                tokio::time::timeout(DEADLINE, seen).await.is_ok(),
-                "{expected:?}"
-            );
-            assert!(
-                started.elapsed() <= Duration::from_secs(1) + TOLERANCE,
-                "{:?}",
-                started.elapsed()
-            );
+            assert!(tokio::time::timeout(DEADLINE, seen).await.is_ok(), "{expected:?}");
+            assert!(started.elapsed() <= Duration::from_secs(1) + TOLERANCE, "{:?}", started.elapsed());
         }
         health.ready().await;
         task.abort();

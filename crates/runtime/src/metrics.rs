@@ -12,14 +12,13 @@ use metrics_exporter_prometheus::{BuildError, Matcher, PrometheusBuilder, Promet
 
 /// Upper bounds of latency buckets, in seconds: 50 µs to 10 s.
 pub const LATENCY_BUCKETS: [f64; 17] = [
-    0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125,
-    0.25, 0.5, 1.0, 2.5, 10.0,
+    0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5, 1.0, 2.5,
+    10.0,
 ];
 
 /// Upper bounds of count buckets (rows, bytes, attempts): 1 to 16 million.
-pub const COUNT_BUCKETS: [f64; 15] = [
-    1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 250.0, 500.0, 1e3, 1e4, 1e5, 1e6, 4e6, 1.6e7,
-];
+pub const COUNT_BUCKETS: [f64; 15] =
+    [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 250.0, 500.0, 1e3, 1e4, 1e5, 1e6, 4e6, 1.6e7];
 
 /// Interval at which recorded samples move into their buckets; until then they use 8 bytes each.
 const UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
@@ -92,14 +91,8 @@ fn install_recorder() -> Result<Metrics, MetricsError> {
         })
         .map_err(|e| MetricsError::Unavailable(e.to_string()))?;
     describe_gauge!(RESIDENT, "Physical memory of the process, in bytes");
-    describe_gauge!(
-        BUILD,
-        "Always 1; the label `version` is the running version"
-    );
-    describe_gauge!(
-        ROLE,
-        "Always 1; the label `role` is the role of this process"
-    );
+    describe_gauge!(BUILD, "Always 1; the label `version` is the running version");
+    describe_gauge!(ROLE, "Always 1; the label `role` is the role of this process");
     gauge!(BUILD, "version" => env!("CARGO_PKG_VERSION")).set(1.0);
     Ok(Metrics(handle))
 }
@@ -107,9 +100,7 @@ fn install_recorder() -> Result<Metrics, MetricsError> {
 /// The resident memory as Linux reports it; `None` on other systems.
 fn resident_bytes() -> Option<f64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kibibytes: u32 = line.trim().strip_suffix("kB")?.trim_end().parse().ok()?;
     Some(f64::from(kibibytes) * 1024.0)
 }
@@ -131,11 +122,7 @@ mod tests {
             "test_latency_seconds_bucket{le=\"10\"} 1",
             "test_batch_rows_bucket{le=\"250\"} 0",
             "test_batch_rows_bucket{le=\"500\"} 1",
-            concat!(
-                "hansard_build_info{version=\"",
-                env!("CARGO_PKG_VERSION"),
-                "\"} 1"
-            ),
+            concat!("hansard_build_info{version=\"", env!("CARGO_PKG_VERSION"), "\"} 1"),
             "hansard_role_info{role=\"writer\"} 1",
         ] {
             assert!(text.lines().any(|l| l == line), "no {line} in\n{text}");

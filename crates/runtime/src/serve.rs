@@ -18,10 +18,7 @@ impl Listeners {
     /// A gRPC and an HTTP listener; they drain at the same time.
     #[must_use]
     pub fn new(grpc: BoundGrpcServer, http: BoundHttpServer) -> Self {
-        Self {
-            grpc,
-            http: Some(http),
-        }
+        Self { grpc, http: Some(http) }
     }
 }
 
@@ -32,12 +29,7 @@ impl From<BoundGrpcServer> for Listeners {
 }
 
 /// Spawns the servers on `shutdown`.
-pub fn spawn(
-    role: &'static str,
-    listeners: impl Into<Listeners>,
-    admin: Admin,
-    shutdown: &Shutdown,
-) {
+pub fn spawn(role: &'static str, listeners: impl Into<Listeners>, admin: Admin, shutdown: &Shutdown) {
     let Listeners { grpc, http } = listeners.into();
     let admin_end = CancellationToken::new();
     let admin_task = shutdown.spawn(admin.serve(admin_end.clone()));

@@ -42,10 +42,7 @@ impl Shutdown {
     /// A shutdown with its own tasks. It begins with this one, or earlier.
     #[must_use]
     pub fn child(&self) -> Self {
-        Self {
-            token: self.token.child_token(),
-            tasks: TaskTracker::new(),
-        }
+        Self { token: self.token.child_token(), tasks: TaskTracker::new() }
     }
 
     /// Begins the shutdown; later calls have no effect.
@@ -79,8 +76,7 @@ impl Shutdown {
         F: Future + Send + 'static,
         F::Output: Send + 'static,
     {
-        self.tasks
-            .spawn(self.token().run_until_cancelled_owned(task))
+        self.tasks.spawn(self.token().run_until_cancelled_owned(task))
     }
 
     /// Begins the shutdown on SIGINT or SIGTERM. A second signal ends the process at once with
@@ -101,11 +97,7 @@ impl Shutdown {
     /// [`ShutdownTimeout`] when `deadline` passes first; the tasks continue.
     pub async fn wait(&self, deadline: Duration) -> Result<(), ShutdownTimeout> {
         self.tasks.close();
-        tokio::time::timeout(deadline, self.tasks.wait())
-            .await
-            .map_err(|_| ShutdownTimeout {
-                tasks: self.tasks.len(),
-            })
+        tokio::time::timeout(deadline, self.tasks.wait()).await.map_err(|_| ShutdownTimeout { tasks: self.tasks.len() })
     }
 }
 

@@ -33,9 +33,7 @@ async fn inside(proxies: &[&str]) -> String {
     // reqwest needs a TLS provider; it fails only if one is installed already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
-    let request = client
-        .get(url)
-        .header("traceparent", format!("00-{TRACE}-{CALLER_SPAN}-01"));
+    let request = client.get(url).header("traceparent", format!("00-{TRACE}-{CALLER_SPAN}-01"));
     let answer = timeout(Duration::from_secs(10), request.send()).await;
     let inside = answer.unwrap().unwrap().text().await.unwrap();
     end.cancel();

@@ -21,10 +21,7 @@ async fn child() {
     let Ok(role) = std::env::var(ROLE) else {
         return;
     };
-    let config = TelemetryConfig {
-        log_format: LogFormat::Json,
-        ..TelemetryConfig::default()
-    };
+    let config = TelemetryConfig { log_format: LogFormat::Json, ..TelemetryConfig::default() };
     let guard = telemetry::init(&config).unwrap();
     let shutdown = Shutdown::new();
     shutdown.listen_for_signals().unwrap();
@@ -87,10 +84,7 @@ fn the_first_signal_shuts_down() {
     for signal in [Signal::TERM, Signal::INT] {
         let mut child = Running::start(ENDING);
         let ready = child.await_message("ready");
-        assert_eq!(
-            (&ready["level"], &ready["task.role"]),
-            (&"INFO".into(), &ENDING.into())
-        );
+        assert_eq!((&ready["level"], &ready["task.role"]), (&"INFO".into(), &ENDING.into()));
         child.send(signal);
         child.await_message("shutting down; a second signal ends at once");
         assert_eq!(child.exit_code(), Some(0), "{signal:?}");

@@ -27,9 +27,8 @@ use tonic_prost::ProstCodec;
 use tower::service_fn;
 
 const TRACEPARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
-const TRACE_ID: [u8; 16] = [
-    0x0a, 0xf7, 0x65, 0x19, 0x16, 0xcd, 0x43, 0xdd, 0x84, 0x48, 0xeb, 0x21, 0x1c, 0x80, 0x31, 0x9c,
-];
+const TRACE_ID: [u8; 16] =
+    [0x0a, 0xf7, 0x65, 0x19, 0x16, 0xcd, 0x43, 0xdd, 0x84, 0x48, 0xeb, 0x21, 0x1c, 0x80, 0x31, 0x9c];
 const PARENT_ID: [u8; 8] = [0xb7, 0xad, 0x6b, 0x71, 0x69, 0x20, 0x33, 0x31];
 const DEADLINE: Duration = Duration::from_secs(10);
 
@@ -57,9 +56,7 @@ impl tower::Service<Request<Body>> for Collector {
                 sent.send_modify(|all| all.extend(request.get_ref()));
                 std::future::ready(Ok(tonic::Response::new(())))
             });
-            Ok(Grpc::new(ProstCodec::<(), Vec<u8>>::default())
-                .unary(keep, request)
-                .await)
+            Ok(Grpc::new(ProstCodec::<(), Vec<u8>>::default()).unary(keep, request).await)
         })
     }
 }
@@ -70,10 +67,7 @@ async fn serve_collector() -> (String, Arc<watch::Sender<Vec<u8>>>, JoinHandle<(
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
     let collector = Server::builder().add_service(Collector(Arc::clone(&sent)));
     let task = tokio::spawn(async move {
-        collector
-            .serve_with_incoming(TcpListenerStream::new(listener))
-            .await
-            .unwrap();
+        collector.serve_with_incoming(TcpListenerStream::new(listener)).await.unwrap();
     });
     (endpoint, sent, task)
 }
@@ -88,22 +82,13 @@ async fn call_twice() {
         .unwrap();
     let addr = bound.local_addr();
     let server = tokio::spawn(bound.serve(shutdown.clone()));
-    let channel = Endpoint::from_shared(format!("http://{addr}"))
-        .unwrap()
-        .connect()
-        .await
-        .unwrap();
+    let channel = Endpoint::from_shared(format!("http://{addr}")).unwrap().connect().await.unwrap();
     let mut request = tonic::Request::new(HealthCheckRequest::default());
     let metadata = request.metadata_mut();
     metadata.insert("traceparent", TRACEPARENT.parse().unwrap());
     metadata.insert("x-trusted", "yes".parse().unwrap());
-    HealthClient::new(channel.clone())
-        .check(request)
-        .await
-        .unwrap();
-    let unknown = HealthCheckRequest {
-        service: "x".to_owned(),
-    };
+    HealthClient::new(channel.clone()).check(request).await.unwrap();
+    let unknown = HealthCheckRequest { service: "x".to_owned() };
     HealthClient::new(channel).check(unknown).await.unwrap_err();
     shutdown.cancel();
     timeout(DEADLINE, server).await.unwrap().unwrap();
@@ -111,12 +96,7 @@ async fn call_twice() {
 
 fn check_sent(sent: &[u8], part: &[u8]) {
     let found = sent.windows(part.len()).any(|window| window == part);
-    assert!(
-        found,
-        "no {:?} in {} bytes",
-        String::from_utf8_lossy(part),
-        sent.len()
-    );
+    assert!(found, "no {:?} in {} bytes", String::from_utf8_lossy(part), sent.len());
 }
 
 fn check_line(text: &str, line: &str) {
@@ -127,25 +107,10 @@ fn check_line(text: &str, line: &str) {
 async fn a_call_is_traced_to_its_remote_parent_and_counted() {
     let metrics = runtime::metrics::install().unwrap();
     let (endpoint, sent, collector) = serve_collector().await;
-    let broken = TelemetryConfig {
-        log_filter: "a=b=c".to_owned(),
-        ..TelemetryConfig::default()
-    };
+    let broken = TelemetryConfig { log_filter: "a=b=c".to_owned(), ..TelemetryConfig::default() };
     let error = telemetry::init(&broken).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            TelemetryError::Filter {
-                key: "log_filter",
-                ..
-            }
-        ),
-        "{error}"
-    );
-    let config = TelemetryConfig {
-        otlp_endpoint: Some(endpoint),
-        ..TelemetryConfig::default()
-    };
+    assert!(matches!(error, TelemetryError::Filter { key: "log_filter", .. }), "{error}");
+    let config = TelemetryConfig { otlp_endpoint: Some(endpoint), ..TelemetryConfig::default() };
     let guard = telemetry::init(&config).unwrap();
     drop(telemetry::init(&config).unwrap());
 
@@ -160,17 +125,8 @@ async fn a_call_is_traced_to_its_remote_parent_and_counted() {
     check_sent(&sent, &PARENT_ID);
     let text = metrics.render();
     let labels = r#"service="grpc.health.v1.Health",method="Check""#;
-    check_line(
-        &text,
-        &format!(r#"grpc_server_calls_total{{{labels},code="Ok"}} 1"#),
-    );
-    check_line(
-        &text,
-        &format!(r#"grpc_server_calls_total{{{labels},code="NotFound"}} 1"#),
-    );
+    check_line(&text, &format!(r#"grpc_server_calls_total{{{labels},code="Ok"}} 1"#));
+    check_line(&text, &format!(r#"grpc_server_calls_total{{{labels},code="NotFound"}} 1"#));
     check_line(&text, &format!("grpc_server_calls_in_flight{{{labels}}} 0"));
-    check_line(
-        &text,
-        &format!("grpc_server_call_seconds_count{{{labels}}} 2"),
-    );
+    check_line(&text, &format!("grpc_server_call_seconds_count{{{labels}}} 2"));
 }

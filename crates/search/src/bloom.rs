@@ -91,9 +91,7 @@ mod tests {
 
     /// Terms are hashes: spread over all numbers.
     fn terms(numbers: std::ops::Range<i32>) -> Vec<Term> {
-        numbers
-            .map(|number| number.wrapping_mul(-1_640_531_527))
-            .collect()
+        numbers.map(|number| number.wrapping_mul(-1_640_531_527)).collect()
     }
 
     #[test]

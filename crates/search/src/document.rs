@@ -85,43 +85,24 @@ impl Document {
 
     fn new(kind: Kind, mut text: String, has: Vec<&'static str>) -> Self {
         text.truncate(text.floor_char_boundary(INDEXED_TEXT_BYTES_MAX));
-        Self {
-            kind,
-            role: None,
-            tool_name: None,
-            text,
-            has,
-        }
+        Self { kind, role: None, tool_name: None, text, has }
     }
 }
 
 fn message_document(message: &MessageAppended) -> Document {
     let has_media = message.parts.iter().any(is_attachment);
-    let has = if has_media {
-        vec!["attachment"]
-    } else {
-        Vec::new()
-    };
-    Document {
-        role: Some(message.role),
-        ..Document::new(Kind::Message, text_of(&message.parts), has)
-    }
+    let has = if has_media { vec!["attachment"] } else { Vec::new() };
+    Document { role: Some(message.role), ..Document::new(Kind::Message, text_of(&message.parts), has) }
 }
 
 fn call_document(call: &ToolCalled) -> Document {
     let name = call.tool_name.as_str();
     let text = format!("{name}\n{}", json_text(&call.input));
-    Document {
-        tool_name: Some(name.to_owned()),
-        ..Document::new(Kind::ToolCall, text, vec!["tool"])
-    }
+    Document { tool_name: Some(name.to_owned()), ..Document::new(Kind::ToolCall, text, vec!["tool"]) }
 }
 
 fn result_document(result: &ToolReturned) -> Document {
-    let name = result
-        .tool_name
-        .as_ref()
-        .map(|name| name.as_str().to_owned());
+    let name = result.tool_name.as_ref().map(|name| name.as_str().to_owned());
     let output = match &result.output {
         ToolOutput::Json(json) => json_text(json),
         ToolOutput::Parts(parts) => text_of(parts),
@@ -131,10 +112,7 @@ fn result_document(result: &ToolReturned) -> Document {
         ToolOutcome::Succeeded => vec!["tool"],
         ToolOutcome::Failed => vec!["tool", "error"],
     };
-    Document {
-        tool_name: name,
-        ..Document::new(Kind::ToolResult, text, has)
-    }
+    Document { tool_name: name, ..Document::new(Kind::ToolResult, text, has) }
 }
 
 fn is_attachment(part: &Part) -> bool {
@@ -151,10 +129,7 @@ fn part_text(part: &Part) -> Option<&str> {
     match part {
         Part::Text(text) | Part::Refusal(text) => Some(text),
         Part::File { filename, .. } => filename.as_ref().map(domain::Label::as_str),
-        Part::Image { .. }
-        | Part::Thinking { .. }
-        | Part::RedactedThinking(_)
-        | Part::ProviderItem { .. } => None,
+        Part::Image { .. } | Part::Thinking { .. } | Part::RedactedThinking(_) | Part::ProviderItem { .. } => None,
     }
 }
 
@@ -216,18 +191,12 @@ mod tests {
             assert_eq!(document.kind, Kind::ToolCall);
         };
         check("{}", "find_order\n");
-        check(
-            r#"{"city": "K\u00f6ln", "ids": [1, null], "ok": true}"#,
-            "find_order\ncity: Köln ids: 1 null ok: true",
-        );
+        check(r#"{"city": "K\u00f6ln", "ids": [1, null], "ok": true}"#, "find_order\ncity: Köln ids: 1 null ok: true");
     }
 
     #[test]
     fn thoughts_are_not_searched() {
-        let thought = Part::Thinking {
-            text: "secret plan".to_owned(),
-            signature: None,
-        };
+        let thought = Part::Thinking { text: "secret plan".to_owned(), signature: None };
         let parts = vec![thought, Part::Text("hello".to_owned())];
         let document = message_document(&MessageAppended::new(Role::Assistant, parts));
         assert_eq!(document.text, "hello");

@@ -63,10 +63,7 @@ impl Language {
     /// The language with this code; `None`: the search has no stemmer for it.
     #[must_use]
     pub fn parse(code: &str) -> Option<Self> {
-        Self::ALL
-            .iter()
-            .copied()
-            .find(|language| language.code() == code)
+        Self::ALL.iter().copied().find(|language| language.code() == code)
     }
 
     /// The stem of a normalised word, such as `run` of `running`.
@@ -93,10 +90,7 @@ mod tests {
     fn inflections_share_a_stem() {
         let check = |language: Language, words: &[&str]| {
             let stems: Vec<_> = words.iter().map(|word| language.stem(word)).collect();
-            assert!(
-                stems.iter().all(|stem| Some(stem) == stems.first()),
-                "{stems:?}"
-            );
+            assert!(stems.iter().all(|stem| Some(stem) == stems.first()), "{stems:?}");
         };
         check(Language::English, &["refund", "refunds", "refunded"]);
         check(Language::German, &["paket", "pakete", "paketen"]);

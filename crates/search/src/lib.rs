@@ -20,9 +20,7 @@ pub use bloom::{BloomFilter, PROBES_PER_TERM, probes};
 pub use document::{Document, INDEXED_TEXT_BYTES_MAX, Kind};
 pub use language::Language;
 pub use matches::{Matcher, Matches};
-pub use query::{
-    Clause, Filters, Has, QUERY_BYTES_MAX, QUERY_CLAUSES_MAX, QUERY_TOKENS_MAX, Query, QueryError,
-};
+pub use query::{Clause, Filters, Has, QUERY_BYTES_MAX, QUERY_CLAUSES_MAX, QUERY_TOKENS_MAX, Query, QueryError};
 pub use score::score;
 pub use snippet::{SNIPPET_BYTES_MAX, SnippetPart, snippet};
 pub use term::{QueryTerms, TERM_KEY_BYTES, TERMS_PER_DOCUMENT_MAX, Term, TermKey};

@@ -40,22 +40,14 @@ impl<'q> Matcher<'q> {
             let patterns = clauses.iter().map(|clause| Pattern::new(clause, languages));
             patterns.collect()
         };
-        Self {
-            required: patterns(&query.required),
-            excluded: patterns(&query.excluded),
-            languages,
-        }
+        Self { required: patterns(&query.required), excluded: patterns(&query.excluded), languages }
     }
 
     /// The matches of a text; `None`: it does not match.
     #[must_use]
     pub fn find(&self, text: &str) -> Option<Matches> {
         let tokens: Vec<Token<'_>> = tokens(text).collect();
-        if self
-            .excluded
-            .iter()
-            .any(|pattern| self.places(pattern, &tokens).next().is_some())
-        {
+        if self.excluded.iter().any(|pattern| self.places(pattern, &tokens).next().is_some()) {
             return None;
         }
         let (mut ranges, mut counts) = (Vec::new(), Vec::new());
@@ -67,11 +59,7 @@ impl<'q> Matcher<'q> {
             }
             counts.push(ranges.len() - before);
         }
-        Some(Matches {
-            ranges: merged(ranges),
-            counts,
-            tokens: tokens.len(),
-        })
+        Some(Matches { ranges: merged(ranges), counts, tokens: tokens.len() })
     }
 
     fn places<'t>(
@@ -93,8 +81,7 @@ impl<'q> Matcher<'q> {
         }
         let [found] = window else { return false };
         let mut stems = self.languages.iter().zip(&pattern.stems);
-        found.kind == TokenKind::Word
-            && stems.any(|(language, stem)| language.stem(&found.form) == *stem)
+        found.kind == TokenKind::Word && stems.any(|(language, stem)| language.stem(&found.form) == *stem)
     }
 }
 
@@ -108,10 +95,7 @@ impl<'q> Pattern<'q> {
             let stems = languages.iter().map(|language| language.stem(&word.form));
             stems.map(String::from).collect()
         });
-        Self {
-            clause,
-            stems: stems.unwrap_or_default(),
-        }
+        Self { clause, stems: stems.unwrap_or_default() }
     }
 }
 
@@ -119,16 +103,12 @@ impl<'q> Pattern<'q> {
 fn is_adjoined(found: &[Token<'_>], wanted: &[Token<'_>]) -> bool {
     let gaps = |tokens: &[Token<'_>]| -> Vec<bool> {
         let pairs = tokens.iter().zip(tokens.iter().skip(1));
-        let are_characters = |one: &Token<'_>, next: &Token<'_>| {
-            one.kind == TokenKind::Character && next.kind == TokenKind::Character
-        };
+        let are_characters =
+            |one: &Token<'_>, next: &Token<'_>| one.kind == TokenKind::Character && next.kind == TokenKind::Character;
         let adjoin = pairs.map(|(one, next)| are_characters(one, next) && one.end == next.start);
         adjoin.collect()
     };
-    gaps(wanted)
-        .into_iter()
-        .zip(gaps(found))
-        .all(|(wanted, found)| !wanted || found)
+    gaps(wanted).into_iter().zip(gaps(found)).all(|(wanted, found)| !wanted || found)
 }
 
 /// The ranges in order; overlapping ones become one.
@@ -154,13 +134,7 @@ mod tests {
     fn found<'t>(text: &'t str, query: &str, languages: &[Language]) -> Option<Vec<&'t str>> {
         let query = Query::parse(query).unwrap();
         let matches = Matcher::new(&query, languages).find(text)?;
-        Some(
-            matches
-                .ranges
-                .into_iter()
-                .map(|range| &text[range])
-                .collect(),
-        )
+        Some(matches.ranges.into_iter().map(|range| &text[range]).collect())
     }
 
     #[test]
@@ -170,16 +144,8 @@ mod tests {
             assert_eq!(found.as_deref(), expected, "{text}: {query}");
         };
         check("Where is my PARCEL?", "parcel", Some(&["PARCEL"]));
-        check(
-            "a parcel, the parcel",
-            "parcel",
-            Some(&["parcel", "parcel"]),
-        );
-        check(
-            "Where is my parcel?",
-            "\"my parcel\" where",
-            Some(&["Where", "my parcel"]),
-        );
+        check("a parcel, the parcel", "parcel", Some(&["parcel", "parcel"]));
+        check("Where is my parcel?", "\"my parcel\" where", Some(&["Where", "my parcel"]));
         check("my old parcel", "\"my parcel\"", None);
         check("my parcel", "my -parcel", None);
         check("my parcel", "my -\"parcel my\"", Some(&["my"]));

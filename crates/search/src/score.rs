@@ -18,9 +18,7 @@ pub fn score(kind: Kind, matches: &Matches) -> f64 {
     let length = float(matches.tokens) / USUAL_TOKENS;
     let norm = SATURATION * (1.0 - LENGTH_WEIGHT + LENGTH_WEIGHT * length);
     let clauses = matches.counts.iter().map(|count| float(*count));
-    let sum: f64 = clauses
-        .map(|count| count * (SATURATION + 1.0) / (count + norm))
-        .sum();
+    let sum: f64 = clauses.map(|count| count * (SATURATION + 1.0) / (count + norm)).sum();
     match kind {
         Kind::Title => sum * TITLE_WEIGHT,
         Kind::Message | Kind::ToolCall | Kind::ToolResult => sum,
@@ -36,11 +34,7 @@ mod tests {
     use super::*;
 
     fn of(kind: Kind, counts: &[usize], tokens: usize) -> f64 {
-        let matches = Matches {
-            ranges: Vec::new(),
-            counts: counts.to_vec(),
-            tokens,
-        };
+        let matches = Matches { ranges: Vec::new(), counts: counts.to_vec(), tokens };
         score(kind, &matches)
     }
 

@@ -36,11 +36,7 @@ pub fn snippet(text: &str, ranges: &[Range<usize>]) -> Vec<SnippetPart> {
         push(&mut parts, text.get(start..end).unwrap_or_default(), true);
         at = end;
     }
-    push(
-        &mut parts,
-        text.get(at..window.end).unwrap_or_default(),
-        false,
-    );
+    push(&mut parts, text.get(at..window.end).unwrap_or_default(), false);
     if window.end < text.len() {
         push(&mut parts, ELLIPSIS, false);
     }
@@ -70,10 +66,7 @@ fn push(parts: &mut Vec<SnippetPart>, text: &str, is_match: bool) {
     }
     match parts.last_mut() {
         Some(last) if last.is_match == is_match => last.text.push_str(text),
-        _ => parts.push(SnippetPart {
-            text: text.to_owned(),
-            is_match,
-        }),
+        _ => parts.push(SnippetPart { text: text.to_owned(), is_match }),
     }
 }
 
@@ -91,11 +84,7 @@ mod tests {
         let matches = Matcher::new(&query, &[]).find(text).unwrap();
         let parts = snippet(text, &matches.ranges).into_iter();
         let part = |part: SnippetPart| {
-            if part.is_match {
-                format!("[{}]", part.text)
-            } else {
-                part.text
-            }
+            if part.is_match { format!("[{}]", part.text) } else { part.text }
         };
         parts.map(part).collect()
     }

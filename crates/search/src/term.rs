@@ -72,12 +72,7 @@ impl TermKey {
 
     /// The terms of a document under its agent, ascending and distinct: those of its tags and of its first words.
     #[must_use]
-    pub fn of_document(
-        &self,
-        document: &Document,
-        agent: &str,
-        language: Option<Language>,
-    ) -> Vec<Term> {
+    pub fn of_document(&self, document: &Document, agent: &str, language: Option<Language>) -> Vec<Term> {
         let room = document.text.len() / BYTES_PER_TERM + TERMS_PER_SORT_MIN;
         let mut terms = Vec::with_capacity(room.min(TERMS_PER_DOCUMENT_MAX));
         terms.push(self.tag("agent", agent));
@@ -125,9 +120,7 @@ impl TermKey {
         make_distinct(&mut terms.all);
         make_distinct(&mut terms.none);
         let tags = query.filters.tags();
-        terms
-            .all
-            .extend(tags.map(|(name, value)| self.tag(name, value)));
+        terms.all.extend(tags.map(|(name, value)| self.tag(name, value)));
         terms
     }
 
@@ -160,9 +153,7 @@ impl TermKey {
 
     /// The term of two adjoining characters.
     fn pair(&self, one: &Token<'_>, next: &Token<'_>) -> Option<Term> {
-        let is_pair = one.kind == TokenKind::Character
-            && next.kind == TokenKind::Character
-            && one.end == next.start;
+        let is_pair = one.kind == TokenKind::Character && next.kind == TokenKind::Character && one.end == next.start;
         let parts = [one.form.as_bytes(), next.form.as_bytes()];
         is_pair.then(|| self.hash(Space::Text, &parts))
     }
@@ -295,10 +286,7 @@ mod tests {
                 1_658_224_748,
             ],
         );
-        check(
-            &"long".repeat(40),
-            &[-1_899_116_157, -185_367_434, 1_125_801_840, 1_565_892_820],
-        );
+        check(&"long".repeat(40), &[-1_899_116_157, -185_367_434, 1_125_801_840, 1_565_892_820]);
     }
 
     #[test]

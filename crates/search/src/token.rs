@@ -27,12 +27,7 @@ impl Token<'_> {
     /// The token without its text.
     #[must_use]
     pub fn into_owned(self) -> Token<'static> {
-        Token {
-            form: Cow::Owned(self.form.into_owned()),
-            start: self.start,
-            end: self.end,
-            kind: self.kind,
-        }
+        Token { form: Cow::Owned(self.form.into_owned()), start: self.start, end: self.end, kind: self.kind }
     }
 }
 
@@ -66,12 +61,8 @@ const WITHOUT_SPACES: [RangeInclusive<char>; 16] = [
 ];
 
 /// Marks that writers omit: accents, Hebrew and Arabic vowel points.
-const OMITTED: [RangeInclusive<char>; 4] = [
-    '\u{0300}'..='\u{036F}',
-    '\u{0591}'..='\u{05C7}',
-    '\u{064B}'..='\u{065F}',
-    '\u{0670}'..='\u{0670}',
-];
+const OMITTED: [RangeInclusive<char>; 4] =
+    ['\u{0300}'..='\u{036F}', '\u{0591}'..='\u{05C7}', '\u{064B}'..='\u{065F}', '\u{0670}'..='\u{0670}'];
 /// Stretches Arabic letters, without a meaning of its own.
 const TATWEEL: char = '\u{0640}';
 /// Half-width voicing marks, which belong to the character before them.
@@ -95,12 +86,7 @@ pub fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
             start = end;
             let form = normal_form(text.get(begin..end)?);
             if !form.is_empty() {
-                return Some(Token {
-                    start: begin,
-                    end,
-                    form,
-                    kind,
-                });
+                return Some(Token { start: begin, end, form, kind });
             }
         }
     })
@@ -165,8 +151,7 @@ fn normal_form(token: &str) -> Cow<'_, str> {
         }
         return Cow::Borrowed(token);
     }
-    let is_kept =
-        |sign: &char| *sign != TATWEEL && !OMITTED.iter().any(|range| range.contains(sign));
+    let is_kept = |sign: &char| *sign != TATWEEL && !OMITTED.iter().any(|range| range.contains(sign));
     let form: String = token.to_lowercase().nfkd().filter(is_kept).nfc().collect();
     Cow::Owned(form.replace('ß', "ss"))
 }
@@ -187,10 +172,7 @@ mod tests {
         check("", &[]);
         check(" ,.-\u{301}", &[]);
         check("Where's my PARCEL?", &["where", "s", "my", "parcel"]);
-        check(
-            "get_weather(berlin-42)",
-            &["get", "weather", "berlin", "42"],
-        );
+        check("get_weather(berlin-42)", &["get", "weather", "berlin", "42"]);
         check("Crème brûlée, Straße", &["creme", "brulee", "strasse"]);
         check("cafe\u{301} ﬁn ＡＢＣ", &["cafe", "fin", "abc"]);
         // Arabic: with the article, with vowel points, stretched, and with a hamza.

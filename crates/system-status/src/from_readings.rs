@@ -11,12 +11,11 @@ use time::format_description::well_known::Rfc3339;
 
 use crate::needs;
 use crate::readings::{
-    PartitionReading, ReadModelReading, Readings, RecordReading, ReplicaReading, RoleAnswer,
-    RoleReading, ShardReading,
+    PartitionReading, ReadModelReading, Readings, RecordReading, ReplicaReading, RoleAnswer, RoleReading, ShardReading,
 };
 use crate::report::{
-    Answer, Limits, PartitionRows, PartitionStatus, ReadModelStatus, RecordStatus, ReplicaReport,
-    RoleStatus, SearchStatus, ShardPartition, ShardStatus, Status,
+    Answer, Limits, PartitionRows, PartitionStatus, ReadModelStatus, RecordStatus, ReplicaReport, RoleStatus,
+    SearchStatus, ShardPartition, ShardStatus, Status,
 };
 
 impl Status {
@@ -32,14 +31,8 @@ impl Status {
             warnings: needs::warnings(readings),
             record: answer(record, record_status),
             read_model: answer(read_model, read_model_status),
-            partitions: partitions
-                .map(|partition| partition_status(partition, readings))
-                .collect(),
-            shards: readings
-                .shards
-                .iter()
-                .map(|shard| shard_status(shard, readings))
-                .collect(),
+            partitions: partitions.map(|partition| partition_status(partition, readings)).collect(),
+            shards: readings.shards.iter().map(|shard| shard_status(shard, readings)).collect(),
             replicas: readings.replicas.iter().map(replica_report).collect(),
             search: search_status(readings),
             roles: roles.map(|roles| roles.iter().map(role_status).collect()),
@@ -52,9 +45,7 @@ impl Status {
 fn answer<T, U>(read: Result<&T, &String>, status: impl FnOnce(&T) -> U) -> Answer<U> {
     match read {
         Ok(read) => Answer::Received(status(read)),
-        Err(error) => Answer::Failed {
-            error: error.clone(),
-        },
+        Err(error) => Answer::Failed { error: error.clone() },
     }
 }
 
@@ -66,13 +57,9 @@ fn record_status(record: &RecordReading) -> RecordStatus {
         durability: match &record.durability {
             Durability::Durable => "durable".to_owned(),
             Durability::NotDurable { why } => format!("not durable: {why}"),
-            Durability::Unknown => {
-                "unknown: give the URL of the server's monitoring port by --monitor-url".to_owned()
-            }
+            Durability::Unknown => "unknown: give the URL of the server's monitoring port by --monitor-url".to_owned(),
         },
-        group_commit_partitions: standings()
-            .filter(|standing| standing.accepts_batches)
-            .count(),
+        group_commit_partitions: standings().filter(|standing| standing.accepts_batches).count(),
         messages: standings().map(|standing| standing.messages).sum(),
         size_bytes: standings().map(|standing| standing.size_bytes).sum(),
         erasures_pending: record.erasures.count,
@@ -88,12 +75,7 @@ fn replica_report(reading: &ReplicaReading) -> ReplicaReport {
         Some(ReplicaStatus::Unrelated) => ("not a replica of this database", None, None),
         Some(ReplicaStatus::Unreachable { reason }) => ("no answer", None, Some(reason.clone())),
     };
-    ReplicaReport {
-        name: reading.name.clone(),
-        state,
-        lag_seconds: lag.map(|lag| lag.as_secs_f64()),
-        error,
-    }
+    ReplicaReport { name: reading.name.clone(), state, lag_seconds: lag.map(|lag| lag.as_secs_f64()), error }
 }
 
 fn read_model_status(read: &ReadModelReading) -> ReadModelStatus {
@@ -104,9 +86,7 @@ fn read_model_status(read: &ReadModelReading) -> ReadModelStatus {
         migration: read.schema.migrations.found,
         migration_floor: read.schema.migrations.floor,
         migration_known: read.schema.migrations.known,
-        live_schemas: live
-            .map(|live| (live.projection.clone(), live.schema.clone()))
-            .collect(),
+        live_schemas: live.map(|live| (live.projection.clone(), live.schema.clone())).collect(),
         projectors: projectors.map(|holder| holder.0.clone()).collect(),
         parked: partitions.map(|partition| partition.parked).sum(),
     }
@@ -144,12 +124,7 @@ fn partition_status(read: &PartitionReading, readings: &Readings) -> PartitionSt
         replicas: standing.replicas.configured,
         leader: standing.replicas.leader.clone(),
         behind: standing.replicas.behind.clone(),
-        rows: partition_rows(
-            read,
-            readings.read_model.as_ref().ok(),
-            read.waits,
-            readings,
-        ),
+        rows: partition_rows(read, readings.read_model.as_ref().ok(), read.waits, readings),
     }
 }
 
@@ -158,12 +133,7 @@ fn shard_status(shard: &ShardReading, readings: &Readings) -> ShardStatus {
     let partitions = readings.record.iter().flat_map(|record| &record.partitions);
     let partitions = partitions.map(|read| ShardPartition {
         partition: read.partition.0,
-        rows: partition_rows(
-            read,
-            rows.ok(),
-            shard.waits.get(&read.partition).copied(),
-            readings,
-        ),
+        rows: partition_rows(read, rows.ok(), shard.waits.get(&read.partition).copied(), readings),
     });
     ShardStatus {
         name: shard.name.clone(),
@@ -226,12 +196,7 @@ impl Holes {
             0 => Some(0),
             _ => erased_of(read, readings).map(|erased| erased.min(others)),
         };
-        Self {
-            all,
-            archived,
-            erased,
-            unexplained: erased.map(|erased| others - erased),
-        }
+        Self { all, archived, erased, unexplained: erased.map(|erased| others - erased) }
     }
 }
 
@@ -254,9 +219,7 @@ fn role_status(read: &RoleReading) -> RoleStatus {
         address: read.address.clone(),
         state: match answer {
             None => "no answer",
-            Some(RoleAnswer {
-                is_draining: true, ..
-            }) => "draining",
+            Some(RoleAnswer { is_draining: true, .. }) => "draining",
             Some(RoleAnswer { is_ready: true, .. }) => "ready",
             Some(_) => "not ready",
         },

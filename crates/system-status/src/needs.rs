@@ -7,8 +7,7 @@ use read_model::{Compatibility, Migrations};
 
 use crate::readings::{PartitionReading, Readings, RecordReading, RolePresence};
 use crate::report::{
-    Answer, Limits, PartitionRows, PartitionStatus, ReadModelStatus, ReplicaReport, RoleStatus,
-    ShardStatus, Status,
+    Answer, Limits, PartitionRows, PartitionStatus, ReadModelStatus, ReplicaReport, RoleStatus, ShardStatus, Status,
 };
 
 /// The age from which an erasure in progress needs an operator.
@@ -59,9 +58,7 @@ pub(crate) fn warnings(readings: &Readings) -> Vec<String> {
 
 fn of_unread_tenants(readings: &Readings) -> Option<String> {
     let tenants = readings.unread_tenants.filter(|tenants| *tenants > 0)?;
-    Some(format!(
-        "the rows of {tenants} tenants are in shards that were not read: give each with --shard-url"
-    ))
+    Some(format!("the rows of {tenants} tenants are in shards that were not read: give each with --shard-url"))
 }
 
 fn of_secrets(record: &RecordReading) -> Option<String> {
@@ -75,10 +72,7 @@ fn of_secrets(record: &RecordReading) -> Option<String> {
 
 fn of_single_publishes(record: &RecordReading) -> Option<String> {
     let without = |read: &&PartitionReading| !read.standing.accepts_batches;
-    let (count, all) = (
-        record.partitions.iter().filter(without).count(),
-        record.partitions.len(),
-    );
+    let (count, all) = (record.partitions.iter().filter(without).count(), record.partitions.len());
     (count > 0).then(|| {
         format!(
             "commits of {count} of {all} partitions are published one by one: with nats-server 2.15 or later, run hansard bootstrap --partitions {all} as a NATS user that may change streams, then restart the writers"
@@ -129,9 +123,9 @@ fn of_migrations(migrations: Migrations) -> Option<String> {
         Compatibility::Outdated => Some(format!(
             "the schema is at migration {found}, this program needs {known}: start a projector of this version"
         )),
-        Compatibility::Unknown => Some(format!(
-            "the schema is at migration {found}, this program supports up to {known}: update the program"
-        )),
+        Compatibility::Unknown => {
+            Some(format!("the schema is at migration {found}, this program supports up to {known}: update the program"))
+        }
     }
 }
 
@@ -141,9 +135,7 @@ fn of_replica(replica: &ReplicaReport) -> Option<String> {
     let error = error.map_or_else(String::new, |error| format!(", {error}"));
     // Without an answer of the primary, the read models do not answer either.
     let is_known = !matches!(state, "ready" | "unknown");
-    is_known.then(|| {
-        format!("Postgres replica {name}: {state}{error}; reads use the primary meanwhile")
-    })
+    is_known.then(|| format!("Postgres replica {name}: {state}{error}; reads use the primary meanwhile"))
 }
 
 fn of_shard(shard: &ShardStatus, partitions: &[PartitionStatus], limits: Limits) -> Vec<String> {
@@ -170,16 +162,11 @@ fn of_partitions(partitions: &[PartitionStatus], limits: Limits) -> Vec<String> 
         partitions,
         |one| one.partition,
         &[
-            (
-                "messages are missing without an archive run or erasure, run hansard verify, in",
-                &|one| one.holes_unexplained > Some(limits.unexplained_max),
-            ),
-            ("no NATS server leads", &|one| {
-                one.replicas > 1 && one.leader.is_none()
+            ("messages are missing without an archive run or erasure, run hansard verify, in", &|one| {
+                one.holes_unexplained > Some(limits.unexplained_max)
             }),
-            ("replicas are offline or lag in", &|one| {
-                !one.behind.is_empty()
-            }),
+            ("no NATS server leads", &|one| one.replicas > 1 && one.leader.is_none()),
+            ("replicas are offline or lag in", &|one| !one.behind.is_empty()),
         ],
     ));
     needs
@@ -192,13 +179,10 @@ fn of_rows(partitions: &[(&PartitionStatus, &PartitionRows)], limits: Limits) ->
         partitions,
         |(one, _)| one.partition,
         &[
-            (
-                "the record ends before the rows, so its last commits are lost, in",
-                &|(one, rows)| rows.checkpoint > Some(one.last),
-            ),
-            ("no projector holds", &|(_, rows)| {
-                rows.epoch.is_some() && rows.holder.is_none()
+            ("the record ends before the rows, so its last commits are lost, in", &|(one, rows)| {
+                rows.checkpoint > Some(one.last)
             }),
+            ("no projector holds", &|(_, rows)| rows.epoch.is_some() && rows.holder.is_none()),
             ("rows lag in", &|(_, rows)| rows.lag_seconds > Some(lag_max)),
         ],
     )

@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::{Partition, Sequence, Stage, Timestamp};
-use event_log::{
-    CatalogueError, Record, RecordConfig, RecordError, Registry, TimedSequence, Unavailable,
-};
+use event_log::{CatalogueError, Record, RecordConfig, RecordError, Registry, TimedSequence, Unavailable};
 use futures::future::{join_all, try_join_all};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use read_model::projections::conversations::overview::{self, Overview};
@@ -17,8 +15,8 @@ use runtime::clock::Clock;
 use tokio::time::{Instant, sleep};
 
 use crate::readings::{
-    Checkpoints, ErasedReading, ErasuresReading, PartitionReading, ReadModelReading, Readings,
-    RecordReading, ReplicaReading, ShardReading,
+    Checkpoints, ErasedReading, ErasuresReading, PartitionReading, ReadModelReading, Readings, RecordReading,
+    ReplicaReading, ShardReading,
 };
 use crate::roles::Role;
 
@@ -57,10 +55,7 @@ struct Replica {
 #[derive(Debug)]
 enum Source {
     /// With the rights of an operator; connects with the first read.
-    Operator {
-        config: Box<RecordConfig>,
-        record: Option<Record>,
-    },
+    Operator { config: Box<RecordConfig>, record: Option<Record> },
     /// With those of a gateway: it may read neither the list of erasures nor the catalogue of the archive, and sees the rows of one
     /// tenant. So causes of holes and the age of erasures stay unknown.
     Gateway { record: Record, registry: Registry },
@@ -71,10 +66,7 @@ impl Reader {
     #[must_use]
     pub fn new(config: RecordConfig, model: ReadModel, roles: Option<Vec<Role>>) -> Self {
         Self {
-            source: Source::Operator {
-                config: Box::new(config),
-                record: None,
-            },
+            source: Source::Operator { config: Box::new(config), record: None },
             model,
             replicas: Vec::new(),
             shards: Vec::new(),
@@ -85,17 +77,9 @@ impl Reader {
 
     /// Adds replicas of a database, each with its name.
     #[must_use]
-    pub fn with_replicas(
-        mut self,
-        primary: &ReadModel,
-        replicas: Vec<(String, ReadModel)>,
-    ) -> Self {
+    pub fn with_replicas(mut self, primary: &ReadModel, replicas: Vec<(String, ReadModel)>) -> Self {
         let replicas = replicas.into_iter();
-        self.replicas.extend(replicas.map(|(name, model)| Replica {
-            name,
-            model,
-            primary: primary.clone(),
-        }));
+        self.replicas.extend(replicas.map(|(name, model)| Replica { name, model, primary: primary.clone() }));
         self
     }
 
@@ -138,9 +122,7 @@ impl Reader {
         }
         let erased = match (&record, &self.source) {
             (Ok(record), Source::Operator { .. })
-                if unread_tenants == Some(0)
-                    && read_model.is_ok()
-                    && record.partitions.iter().any(has_others) =>
+                if unread_tenants == Some(0) && read_model.is_ok() && record.partitions.iter().any(has_others) =>
             {
                 self.erased(record).await.ok().flatten()
             }
@@ -166,17 +148,11 @@ impl Reader {
         }
     }
 
-    async fn read_record(
-        &mut self,
-        checkpoints: Option<&Checkpoints>,
-    ) -> Result<RecordReading, RecordError> {
+    async fn read_record(&mut self, checkpoints: Option<&Checkpoints>) -> Result<RecordReading, RecordError> {
         match &mut self.source {
             Source::Gateway { record, registry } => {
                 let count = record.count_pending_erasures().await?;
-                let erasures = ErasuresReading {
-                    count,
-                    oldest: None,
-                };
+                let erasures = ErasuresReading { count, oldest: None };
                 let secrets_in_clear = registry.count_plaintext_secrets();
                 let archived = BTreeMap::new();
                 let partitions = partitions(record, checkpoints, &archived).await?;
@@ -219,10 +195,7 @@ impl Reader {
     }
 
     /// What erasures removed, by the rows of all databases; `None`: there are too many.
-    async fn erased(
-        &self,
-        record: &RecordReading,
-    ) -> Result<Option<ErasedReading>, ReadModelError> {
+    async fn erased(&self, record: &RecordReading) -> Result<Option<ErasedReading>, ReadModelError> {
         let shards = self.shards.iter().map(|one| one.1.clone());
         let databases = std::iter::once(self.model.clone()).chain(shards);
         let readings = try_join_all(databases.map(|model| erased(model, record))).await?;
@@ -233,10 +206,7 @@ impl Reader {
     async fn read_replicas(&self) -> Vec<ReplicaReading> {
         let readings = self.replicas.iter().map(|replica| async move {
             let status = replica_status(&replica.primary, &replica.model, REPLICA_DEADLINE).await;
-            ReplicaReading {
-                name: replica.name.clone(),
-                status: status.ok(),
-            }
+            ReplicaReading { name: replica.name.clone(), status: status.ok() }
         });
         join_all(readings).await
     }
@@ -268,32 +238,19 @@ impl Reader {
             Source::Gateway { .. } => overview::overview_by_reader(model).await?,
         };
         let has_search = schema.migrations.found >= schema.migrations.known;
-        let search = if has_search {
-            Some(search_overview(model).await?)
-        } else {
-            None
-        };
-        Ok(ReadModelReading {
-            schema,
-            overview,
-            search,
-        })
+        let search = if has_search { Some(search_overview(model).await?) } else { None };
+        Ok(ReadModelReading { schema, overview, search })
     }
 }
 
 fn checkpoints_of(overview: &Overview) -> Checkpoints {
     let partitions = overview.partitions.iter();
-    partitions
-        .map(|partition| (partition.partition, partition.checkpoint))
-        .collect()
+    partitions.map(|partition| (partition.partition, partition.checkpoint)).collect()
 }
 
 /// Reads what erasures of the tenants of a database removed, after its rows have reached the end of the record, or after the deadline. A message is removed
 /// after its tombstone is appended, so rows at that position contain every erasure that made a hole.
-async fn erased(
-    model: ReadModel,
-    record: &RecordReading,
-) -> Result<Option<ErasedReading>, ReadModelError> {
+async fn erased(model: ReadModel, record: &RecordReading) -> Result<Option<ErasedReading>, ReadModelError> {
     let deadline = Instant::now() + ERASED_DEADLINE;
     loop {
         let checkpoints = checkpoints_of(&overview::overview(&model).await?);
@@ -304,10 +261,7 @@ async fn erased(
         let mut unexplained = record.partitions.iter().filter(|read| has_others(read));
         if unexplained.all(is_reached) || Instant::now() >= deadline {
             let commits = overview::erased_commits(&model).await?;
-            return Ok(commits.map(|commits| ErasedReading {
-                checkpoints,
-                commits,
-            }));
+            return Ok(commits.map(|commits| ErasedReading { checkpoints, commits }));
         }
         sleep(POLL).await;
     }
@@ -359,8 +313,7 @@ async fn archived(record: &Record) -> Result<BTreeMap<Partition, u64>, Unavailab
     let mut archived = BTreeMap::new();
     for entry in entries.into_iter().map(|one| one.entry) {
         let sealed = entry.sealed.filter(|sealed| sealed.is_trimmed);
-        *archived.entry(Partition(entry.partition)).or_default() +=
-            sealed.map_or(0, |sealed| sealed.commits);
+        *archived.entry(Partition(entry.partition)).or_default() += sealed.map_or(0, |sealed| sealed.commits);
     }
     Ok(archived)
 }
@@ -373,17 +326,10 @@ async fn read_partition(
 ) -> Result<PartitionReading, Unavailable> {
     let standing = record.partition_status(partition).await?;
     let waits = match checkpoints {
-        Some(checkpoints) => {
-            first_without_rows(record, partition, standing.bounds.last, checkpoints).await?
-        }
+        Some(checkpoints) => first_without_rows(record, partition, standing.bounds.last, checkpoints).await?,
         None => None,
     };
-    Ok(PartitionReading {
-        partition,
-        standing,
-        archived,
-        waits,
-    })
+    Ok(PartitionReading { partition, standing, archived, waits })
 }
 
 /// The first message of a partition without rows.
@@ -402,19 +348,12 @@ async fn first_without_rows(
 }
 
 /// The first message of each partition without rows in a shard. What cannot be read is unknown.
-async fn waits(
-    record: &Record,
-    read: &RecordReading,
-    shard: &ShardReading,
-) -> BTreeMap<Partition, TimedSequence> {
+async fn waits(record: &Record, read: &RecordReading, shard: &ShardReading) -> BTreeMap<Partition, TimedSequence> {
     let Ok(rows) = &shard.read_model else {
         return BTreeMap::new();
     };
     let checkpoints = checkpoints_of(&rows.overview);
-    let ends = read
-        .partitions
-        .iter()
-        .map(|one| (one.partition, one.standing.bounds.last));
+    let ends = read.partitions.iter().map(|one| (one.partition, one.standing.bounds.last));
     let ends: Vec<(Partition, Sequence)> = ends.collect();
     let waits = stream::iter(ends).map(|(partition, last)| {
         let checkpoints = &checkpoints;

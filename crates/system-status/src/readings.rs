@@ -169,17 +169,11 @@ mod tests {
     use super::*;
 
     fn reading(checkpoints: &[u64], commits: &[(u16, u64)]) -> ErasedReading {
-        let checkpoints = (0..)
-            .map(Partition)
-            .zip(checkpoints.iter().copied().map(Sequence));
-        let commits = commits.iter().map(|(partition, commits)| ErasedCommits {
-            partition: Partition(*partition),
-            commits: *commits,
-        });
-        ErasedReading {
-            checkpoints: checkpoints.collect(),
-            commits: commits.collect(),
-        }
+        let checkpoints = (0..).map(Partition).zip(checkpoints.iter().copied().map(Sequence));
+        let commits = commits
+            .iter()
+            .map(|(partition, commits)| ErasedCommits { partition: Partition(*partition), commits: *commits });
+        ErasedReading { checkpoints: checkpoints.collect(), commits: commits.collect() }
     }
 
     #[test]

@@ -19,10 +19,7 @@ pub const LAG_MAX_SECONDS_DEFAULT: u64 = 30;
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            lag_max: Duration::from_secs(LAG_MAX_SECONDS_DEFAULT),
-            unexplained_max: 0,
-        }
+        Self { lag_max: Duration::from_secs(LAG_MAX_SECONDS_DEFAULT), unexplained_max: 0 }
     }
 }
 

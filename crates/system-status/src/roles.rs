@@ -34,21 +34,15 @@ impl Role {
     /// # Errors
     /// The text has another form.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let invalid =
-            || "must be NAME=http://HOST:PORT, such as writer=http://127.0.0.1:7311".to_owned();
+        let invalid = || "must be NAME=http://HOST:PORT, such as writer=http://127.0.0.1:7311".to_owned();
         let (name, url) = text.split_once('=').ok_or_else(invalid)?;
         let address = url.strip_prefix("http://").ok_or_else(invalid)?;
         let address = address.trim_end_matches('/');
         let (host, port) = address.rsplit_once(':').ok_or_else(invalid)?;
-        if name.is_empty() || host.is_empty() || host.contains('/') || port.parse::<u16>().is_err()
-        {
+        if name.is_empty() || host.is_empty() || host.contains('/') || port.parse::<u16>().is_err() {
             return Err(invalid());
         }
-        Ok(Self {
-            name: name.to_owned(),
-            address: address.to_owned(),
-            presence: RolePresence::Required,
-        })
+        Ok(Self { name: name.to_owned(), address: address.to_owned(), presence: RolePresence::Required })
     }
 
     /// Reads its state.
@@ -111,9 +105,7 @@ mod tests {
     fn roles_are_parsed() {
         let check = |text: &str, expected: Option<(&str, &str)>| {
             let role = Role::parse(text).ok();
-            let found = role
-                .as_ref()
-                .map(|role| (role.name.as_str(), role.address.as_str()));
+            let found = role.as_ref().map(|role| (role.name.as_str(), role.address.as_str()));
             assert_eq!(found, expected, "{text}");
         };
         check("writer=http://a:7311", Some(("writer", "a:7311")));
@@ -130,12 +122,8 @@ mod tests {
     fn answers_are_parsed() {
         let up = r#"{"dependencies":{"nats":{"state":"up"}},"draining":false,"ready":true}"#;
         let metrics = "# HELP x\nhansard_build_info{version=\"0.1.0\"} 1\n";
-        let expected = RoleAnswer {
-            is_ready: true,
-            is_draining: false,
-            missing: Vec::new(),
-            version: Some("0.1.0".to_owned()),
-        };
+        let expected =
+            RoleAnswer { is_ready: true, is_draining: false, missing: Vec::new(), version: Some("0.1.0".to_owned()) };
         assert_eq!(parse_answer(up, metrics), Some(expected));
         let down = r#"{"dependencies":{"nats":{"state":"up"},"postgres":{"reason":"gone","state":"down"}},"draining":true,"ready":false}"#;
         let expected = RoleAnswer {

@@ -2,9 +2,7 @@
 
 use indicatif::HumanCount;
 
-use crate::report::{
-    Answer, PartitionStatus, ReadModelStatus, ReplicaReport, RoleStatus, ShardStatus, Status,
-};
+use crate::report::{Answer, PartitionStatus, ReadModelStatus, ReplicaReport, RoleStatus, ShardStatus, Status};
 
 /// The length of the shown end of a projector's name, which distinguishes it from others.
 const HOLDER_SHOWN: usize = 8;
@@ -12,19 +10,8 @@ const HOLDER_SHOWN: usize = 8;
 const UNKNOWN: &str = "?";
 
 /// The heads of the columns of [`partition_cells`].
-pub const PARTITION_COLUMNS: [&str; 11] = [
-    "PARTITION",
-    "MESSAGES",
-    "LAST",
-    "ROWS TO",
-    "LAG",
-    "SECONDS",
-    "HOLDER",
-    "EPOCH",
-    "PARKED",
-    "HOLES",
-    "LEADER",
-];
+pub const PARTITION_COLUMNS: [&str; 11] =
+    ["PARTITION", "MESSAGES", "LAST", "ROWS TO", "LAG", "SECONDS", "HOLDER", "EPOCH", "PARKED", "HOLES", "LEADER"];
 /// The heads of the columns of [`role_cells`].
 pub const ROLE_COLUMNS: [&str; 5] = ["ROLE", "ADDRESS", "STATE", "VERSION", "MISSING"];
 

@@ -103,9 +103,7 @@ fn bytes(header: &str, content: &str) -> Option<Vec<u8>> {
 fn text(bytes: Vec<u8>, kind: ContentKind) -> Option<String> {
     match String::from_utf8(bytes) {
         Ok(text) => Some(text),
-        Err(error) if kind == ContentKind::Text => {
-            Some(error.as_bytes().iter().copied().map(char::from).collect())
-        }
+        Err(error) if kind == ContentKind::Text => Some(error.as_bytes().iter().copied().map(char::from).collect()),
         Err(_) => None,
     }
 }
@@ -172,10 +170,7 @@ mod tests {
     #[test]
     fn an_address_keeps_what_it_says_beside_its_text() {
         for (url, expected) in [
-            (
-                "data:text/csv;charset=utf-8;base64,YQ==",
-                "data:text/csv;charset=utf-8;base64,w6k=",
-            ),
+            ("data:text/csv;charset=utf-8;base64,YQ==", "data:text/csv;charset=utf-8;base64,w6k="),
             ("data:text/csv,a", "data:text/csv;base64,w6k="),
             ("data:,a", "data:;base64,w6k="),
         ] {

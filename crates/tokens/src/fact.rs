@@ -2,9 +2,7 @@
 //!
 //! An allowance covers the largest of the formats, so no format takes more tokens than were counted.
 
-use domain::event::{
-    Annotation, Fact, HistorySummarised, MessageAppended, ToolCalled, ToolOutput, ToolReturned,
-};
+use domain::event::{Annotation, Fact, HistorySummarised, MessageAppended, ToolCalled, ToolOutput, ToolReturned};
 use domain::{Label, MediaSource, Part, ToolName};
 
 use crate::embedded_text::{EmbeddedText, is_data_url};
@@ -73,35 +71,20 @@ enum FileTexts {
 fn has_embedded_file(fact: &Fact) -> bool {
     let parts = if let Fact::MessageAppended(message) = fact {
         &message.parts
-    } else if let Fact::ToolReturned(ToolReturned {
-        output: ToolOutput::Parts(parts),
-        ..
-    }) = fact
-    {
+    } else if let Fact::ToolReturned(ToolReturned { output: ToolOutput::Parts(parts), .. }) = fact {
         parts
     } else {
         return false;
     };
-    parts
-        .iter()
-        .any(|part| matches!(part, Part::File { source, .. } if is_data_url(source)))
+    parts.iter().any(|part| matches!(part, Part::File { source, .. } if is_data_url(source)))
 }
 
 fn of_message(message: &MessageAppended, files: FileTexts) -> u32 {
-    sum([
-        MESSAGE_TOKENS,
-        of_label(message.author.as_ref()),
-        of_parts(&message.parts, files),
-    ])
+    sum([MESSAGE_TOKENS, of_label(message.author.as_ref()), of_parts(&message.parts, files)])
 }
 
 fn of_call(call: &ToolCalled) -> u32 {
-    sum([
-        CALL_TOKENS,
-        of_name(&call.tool_name),
-        count_text(call.input.as_str()),
-        of_sealed(call.signature.as_deref()),
-    ])
+    sum([CALL_TOKENS, of_name(&call.tool_name), count_text(call.input.as_str()), of_sealed(call.signature.as_deref())])
 }
 
 fn of_result(result: &ToolReturned, files: FileTexts) -> u32 {
@@ -117,10 +100,7 @@ fn of_name(name: &ToolName) -> u32 {
     let name = name.as_str();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let is_unchanged = name.len() <= NAME_CHARS_MAX && name.chars().all(is_plain);
-    sum([
-        count_text(name),
-        if is_unchanged { 0 } else { RENAMED_TOKENS },
-    ])
+    sum([count_text(name), if is_unchanged { 0 } else { RENAMED_TOKENS }])
 }
 
 fn of_summary(summary: &HistorySummarised) -> u32 {
@@ -128,26 +108,17 @@ fn of_summary(summary: &HistorySummarised) -> u32 {
 }
 
 fn of_parts(parts: &[Part], files: FileTexts) -> u32 {
-    sum(parts
-        .iter()
-        .map(|part| PART_TOKENS.saturating_add(of_part(part, files))))
+    sum(parts.iter().map(|part| PART_TOKENS.saturating_add(of_part(part, files))))
 }
 
 fn of_part(part: &Part, files: FileTexts) -> u32 {
     match part {
         Part::Text(text) | Part::Refusal(text) => count_text(text),
         Part::Image { source, .. } => of_media(source, IMAGE_TOKENS),
-        Part::File {
-            source,
-            media_type,
-            filename,
-        } => sum([
-            of_file(source, media_type.as_ref(), files),
-            of_label(filename.as_ref()),
-        ]),
-        Part::Thinking { text, signature } => {
-            sum([count_text(text), of_sealed(signature.as_deref())])
+        Part::File { source, media_type, filename } => {
+            sum([of_file(source, media_type.as_ref(), files), of_label(filename.as_ref())])
         }
+        Part::Thinking { text, signature } => sum([count_text(text), of_sealed(signature.as_deref())]),
         Part::RedactedThinking(sealed) => of_sealed(Some(sealed)),
         Part::ProviderItem { item, .. } => count_text(item.as_str()),
     }

@@ -43,10 +43,7 @@ impl PieceCache {
             let Ok(cached) = u8::try_from(tokens) else {
                 return tokens;
             };
-            *entry = Entry {
-                tokens: cached,
-                ..key
-            };
+            *entry = Entry { tokens: cached, ..key };
         }
         usize::from(entry.tokens)
     }
@@ -57,11 +54,7 @@ impl Entry {
     fn of(bytes: &[u8]) -> Option<Self> {
         let mut piece = [0; PIECE_BYTES_MAX];
         piece.get_mut(..bytes.len())?.copy_from_slice(bytes);
-        Some(Self {
-            piece,
-            bytes: u8::try_from(bytes.len()).ok()?,
-            tokens: 0,
-        })
+        Some(Self { piece, bytes: u8::try_from(bytes.len()).ok()?, tokens: 0 })
     }
 }
 

@@ -85,14 +85,7 @@ mod tests {
         let mut letters = noise(40_000, ascii);
         letters.push_str(&noise(20_000, sign));
         let words = "The words of a text repeat, and so do its numbers: 12 345, 12 345.\n";
-        for text in [
-            letters.as_str(),
-            words,
-            letters.as_str(),
-            words,
-            "\u{2019}s ",
-            "",
-        ] {
+        for text in [letters.as_str(), words, letters.as_str(), words, "\u{2019}s ", ""] {
             let expected = u32::try_from(vocabulary().count(text)).unwrap();
             assert_eq!(count_text(text), expected);
         }
@@ -123,10 +116,7 @@ mod tests {
                     let whole = u32::try_from(vocabulary().count(text.as_str())).unwrap();
                     let counted = count_text(&text);
                     let expected = whole - 1..=whole + 2 + whole / 100;
-                    assert!(
-                        expected.contains(&counted),
-                        "{sign:?} {bytes}: {counted} for {whole}"
-                    );
+                    assert!(expected.contains(&counted), "{sign:?} {bytes}: {counted} for {whole}");
                 }
             }
         }
@@ -143,14 +133,8 @@ mod tests {
         for (case, text) in [
             ("a letter", "a".repeat(BYTES)),
             ("dashes", "-".repeat(BYTES)),
-            (
-                "dashes up to a run",
-                ("-".repeat(RUN_BYTES - 1) + "x").repeat(BYTES / RUN_BYTES),
-            ),
-            (
-                "spaces up to a run",
-                (" ".repeat(RUN_BYTES - 1) + "x").repeat(BYTES / RUN_BYTES),
-            ),
+            ("dashes up to a run", ("-".repeat(RUN_BYTES - 1) + "x").repeat(BYTES / RUN_BYTES)),
+            ("spaces up to a run", (" ".repeat(RUN_BYTES - 1) + "x").repeat(BYTES / RUN_BYTES)),
             ("equals signs", "=".repeat(BYTES)),
             ("U+0000", "\0".repeat(BYTES)),
             ("spaces", " ".repeat(BYTES)),
@@ -174,10 +158,7 @@ mod tests {
     }
 
     fn sign(number: u64) -> char {
-        u32::try_from(number % 0x11_0000)
-            .ok()
-            .and_then(char::from_u32)
-            .unwrap_or('\u{fffd}')
+        u32::try_from(number % 0x11_0000).ok().and_then(char::from_u32).unwrap_or('\u{fffd}')
     }
 
     /// Signs by a fixed sequence of numbers (xorshift), up to so many bytes.

@@ -28,11 +28,7 @@ pub(crate) fn bundle(modules: &[Module], export: &str) -> String {
         let _ = writeln!(joined, "return {{ {} }};\n}})();", exports.join(", "));
     }
     let last = modules.last().map_or("", |(name, _)| name);
-    let _ = writeln!(
-        joined,
-        "export const {{ {export} }} = {};",
-        identifier(last)
-    );
+    let _ = writeln!(joined, "export const {{ {export} }} = {};", identifier(last));
     joined
 }
 
@@ -65,12 +61,7 @@ fn without_export<'l>(line: &'l str, exports: &mut Vec<&'l str>) -> &'l str {
     let Some(declaration) = line.strip_prefix(EXPORT) else {
         return line;
     };
-    let is_keyword = |word: &&str| {
-        matches!(
-            *word,
-            "async" | "function" | "function*" | "const" | "class"
-        )
-    };
+    let is_keyword = |word: &&str| matches!(*word, "async" | "function" | "function*" | "const" | "class");
     let name = declaration.split(' ').find(|word| !is_keyword(word));
     let name = name.and_then(|word| word.split(|char: char| !char.is_alphanumeric()).next());
     exports.extend(name);

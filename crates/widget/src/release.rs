@@ -101,10 +101,7 @@ impl Release {
         let named = |file: &File| json!([file.path, file.integrity]);
         let files = json!({"script": named(&script), "style": named(&style)});
         let loader = LOADER_SOURCE.replace(FILES, &format!("const FILES = {files};"));
-        Self {
-            loader: File::new(LOADER.to_owned(), JAVASCRIPT, loader),
-            others: vec![script, style],
-        }
+        Self { loader: File::new(LOADER.to_owned(), JAVASCRIPT, loader), others: vec![script, style] }
     }
 
     /// The file with this path below [`crate::ROOT`], other than the loader.
@@ -156,12 +153,7 @@ mod tests {
     fn the_loader_and_all_files_are_small() {
         let release = release();
         let loader = release.loader.gzip.len();
-        let all = loader
-            + release
-                .others
-                .iter()
-                .map(|file| file.gzip.len())
-                .sum::<usize>();
+        let all = loader + release.others.iter().map(|file| file.gzip.len()).sum::<usize>();
         assert!(loader < LOADER_GZIP_BYTES_MAX, "loader: {loader} bytes");
         assert!(all < RELEASE_GZIP_BYTES_MAX, "all files: {all} bytes");
     }
@@ -194,30 +186,17 @@ mod tests {
         for (name, source) in MODULES {
             for line in code_lines(source) {
                 let is_import = line.starts_with("import ");
-                let from = line
-                    .split_once(" from './")
-                    .map(|(_, from)| from.trim_end_matches("';"));
-                assert!(
-                    !is_import || from.is_some_and(|from| earlier.contains(from)),
-                    "{name}: {line}"
-                );
-                assert_eq!(
-                    line.matches('`').count() % 2,
-                    0,
-                    "{name}: a text over lines: {line}"
-                );
-                assert!(
-                    !line.starts_with("export {") && !line.starts_with("export default"),
-                    "{name}: {line}"
-                );
+                let from = line.split_once(" from './").map(|(_, from)| from.trim_end_matches("';"));
+                assert!(!is_import || from.is_some_and(|from| earlier.contains(from)), "{name}: {line}");
+                assert_eq!(line.matches('`').count() % 2, 0, "{name}: a text over lines: {line}");
+                assert!(!line.starts_with("export {") && !line.starts_with("export default"), "{name}: {line}");
             }
             earlier.insert(name);
         }
         let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/assets")).unwrap();
         let scripts = files.map(|file| file.unwrap().file_name().into_string().unwrap());
-        let scripts: BTreeSet<String> = scripts
-            .filter(|name| name.split('.').next_back() == Some("js") && name != LOADER)
-            .collect();
+        let scripts: BTreeSet<String> =
+            scripts.filter(|name| name.split('.').next_back() == Some("js") && name != LOADER).collect();
         assert_eq!(scripts, earlier.into_iter().map(str::to_owned).collect());
     }
 

@@ -28,23 +28,18 @@ impl Snippet {
     /// A floating chat.
     #[must_use]
     pub fn html(&self) -> String {
-        let integrity = self.integrity.map_or_else(String::new, |integrity| {
-            format!("\n  integrity=\"{integrity}\" crossorigin=\"anonymous\"")
-        });
+        let integrity = self
+            .integrity
+            .map_or_else(String::new, |integrity| format!("\n  integrity=\"{integrity}\" crossorigin=\"anonymous\""));
         let src = attribute(&self.src);
         let key = attribute(&self.api_key);
-        format!(
-            "<script type=\"module\" src=\"{src}\"{integrity}\n  data-api-key=\"{key}\"></script>"
-        )
+        format!("<script type=\"module\" src=\"{src}\"{integrity}\n  data-api-key=\"{key}\"></script>")
     }
 }
 
 /// A text as the value of an attribute, between double quotes.
 fn attribute(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('"', "&quot;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
+    text.replace('&', "&amp;").replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 #[cfg(test)]
@@ -63,10 +58,7 @@ mod tests {
 
     #[test]
     fn a_page_can_follow_the_gateway() {
-        let snippet = Snippet {
-            integrity: None,
-            ..Snippet::new("https://chat.example", "hp_x")
-        };
+        let snippet = Snippet { integrity: None, ..Snippet::new("https://chat.example", "hp_x") };
         let expected = "<script type=\"module\" src=\"https://chat.example/widget/1/hansard-chat.js\"\n  data-api-key=\"hp_x\"></script>";
         assert_eq!(snippet.html(), expected);
     }

@@ -3,9 +3,8 @@
 use bytes::Bytes;
 use domain::bounds::{EVENT_BYTES_MAX, EVENTS_PER_COMMIT_MAX};
 use domain::{
-    Actor, Commit, CommitFacts, CommitId, ConversationId, Event, Head, Label, Position,
-    RequestDigest, Sequence, TenantId, Timestamp, Version, Violation, ViolationReason,
-    stored_bytes,
+    Actor, Commit, CommitFacts, CommitId, ConversationId, Event, Head, Label, Position, RequestDigest, Sequence,
+    TenantId, Timestamp, Version, Violation, ViolationReason, stored_bytes,
 };
 use prost::Message as _;
 use thiserror::Error;
@@ -122,8 +121,7 @@ pub fn seal(draft: &Draft<'_>, previous: Option<(&Head, Sequence)>) -> Result<Se
     };
     let before = previous.map(|(head, _)| head);
     let head = Head::after(before, &facts).ok_or_else(|| {
-        Violation::new(ViolationReason::Malformed, "does not create a conversation")
-            .within("events[0]")
+        Violation::new(ViolationReason::Malformed, "does not create a conversation").within("events[0]")
     })?;
     let envelope = proto::Envelope {
         tenant_id: draft.tenant.as_str().to_owned(),
@@ -137,16 +135,8 @@ pub fn seal(draft: &Draft<'_>, previous: Option<(&Head, Sequence)>) -> Result<Se
         head: Some(head::to_proto(&head)),
     };
     let (codec, body) = pack(body);
-    let message = proto::Commit {
-        envelope: Some(envelope),
-        codec: codec.into(),
-        body,
-    };
-    Ok(Sealed {
-        message: message.encode_to_vec().into(),
-        head,
-        stored_bytes,
-    })
+    let message = proto::Commit { envelope: Some(envelope), codec: codec.into(), body };
+    Ok(Sealed { message: message.encode_to_vec().into(), head, stored_bytes })
 }
 
 /// Opens a message of the record.
@@ -158,25 +148,13 @@ pub fn open(message: Bytes) -> Result<Opened, CorruptCommit> {
     let codec = commit.codec();
     let envelope = commit.envelope.ok_or(CorruptCommit::NotACommit)?;
     let body = unpack(codec, commit.body)?;
-    let event_bytes = RawBody::decode(body.clone())
-        .map_err(|_| CorruptCommit::Body)?
-        .events;
+    let event_bytes = RawBody::decode(body.clone()).map_err(|_| CorruptCommit::Body)?.events;
     if usize::try_from(envelope.event_count) != Ok(event_bytes.len()) {
-        return Err(CorruptCommit::EventCount {
-            counted: envelope.event_count,
-            held: event_bytes.len(),
-        });
+        return Err(CorruptCommit::EventCount { counted: envelope.event_count, held: event_bytes.len() });
     }
-    let events = event_bytes
-        .iter()
-        .map(|bytes| decode_event(bytes.clone()))
-        .collect::<Result<_, _>>()?;
+    let events = event_bytes.iter().map(|bytes| decode_event(bytes.clone())).collect::<Result<_, _>>()?;
     let stored_bytes = stored_bytes(event_bytes.iter().map(Bytes::len));
-    Ok(Opened {
-        commit: commit_from_proto(envelope, events, stored_bytes)?,
-        event_bytes,
-        body,
-    })
+    Ok(Opened { commit: commit_from_proto(envelope, events, stored_bytes)?, event_bytes, body })
 }
 
 /// Reads only the head of a message of the record. `head.recent` contains the id and digest of its commit.
@@ -185,10 +163,7 @@ pub fn open(message: Bytes) -> Result<Opened, CorruptCommit> {
 /// As [`open`].
 pub fn open_head(message: Bytes) -> Result<Head, CorruptCommit> {
     let commit = proto::Commit::decode(message).map_err(|_| CorruptCommit::NotACommit)?;
-    let head = commit
-        .envelope
-        .and_then(|envelope| envelope.head)
-        .ok_or(CorruptCommit::NotACommit)?;
+    let head = commit.envelope.and_then(|envelope| envelope.head).ok_or(CorruptCommit::NotACommit)?;
     head::from_proto(head).map_err(|violation| CorruptCommit::Field(violation.field))
 }
 
@@ -212,12 +187,8 @@ fn encode_events(events: &[Event]) -> Result<Vec<Bytes>, Violation> {
         let bytes = event.encode_to_vec();
         let given = bytes.len() - counts_len(&event);
         if given > EVENT_BYTES_MAX {
-            let description = format!(
-                "has {given} bytes encoded, at most {EVENT_BYTES_MAX} are allowed: split it"
-            );
-            return Err(Violation::new(ViolationReason::EventTooLarge, description)
-                .at(index)
-                .within("events"));
+            let description = format!("has {given} bytes encoded, at most {EVENT_BYTES_MAX} are allowed: split it");
+            return Err(Violation::new(ViolationReason::EventTooLarge, description).at(index).within("events"));
         }
         Ok(Bytes::from(bytes))
     };
@@ -226,11 +197,7 @@ fn encode_events(events: &[Event]) -> Result<Vec<Bytes>, Violation> {
 
 /// The bytes of the counts that the writer added to an event.
 fn counts_len(event: &proto::Event) -> usize {
-    let counts = proto::Event {
-        tokens: event.tokens,
-        tokens_through: event.tokens_through,
-        ..proto::Event::default()
-    };
+    let counts = proto::Event { tokens: event.tokens, tokens_through: event.tokens_through, ..proto::Event::default() };
     counts.encoded_len()
 }
 
@@ -249,9 +216,7 @@ fn unpack(codec: proto::Codec, body: Bytes) -> Result<Bytes, CorruptCommit> {
         proto::Codec::Plain => Ok(body),
         proto::Codec::Zstd => {
             let size = zstd::bulk::Decompressor::upper_bound(&body).ok_or(CorruptCommit::Body)?;
-            zstd::bulk::decompress(&body, size.min(BODY_BYTES_MAX))
-                .map(Bytes::from)
-                .map_err(|_| CorruptCommit::Body)
+            zstd::bulk::decompress(&body, size.min(BODY_BYTES_MAX)).map(Bytes::from).map_err(|_| CorruptCommit::Body)
         }
         proto::Codec::Unspecified => Err(CorruptCommit::Body),
     }
@@ -265,16 +230,13 @@ fn commit_from_proto(
     let read = || -> Result<Commit, Violation> {
         let head = envelope.head.unwrap_or_default();
         Ok(Commit {
-            tenant: TenantId::parse(envelope.tenant_id)
-                .map_err(|violation| violation.within("tenant_id"))?,
+            tenant: TenantId::parse(envelope.tenant_id).map_err(|violation| violation.within("tenant_id"))?,
             conversation: ConversationId::parse(envelope.conversation_id)
                 .map_err(|violation| violation.within("conversation_id"))?,
             id: CommitId(uuid(&envelope.commit_id, "commit_id")?),
             first_version: Version(envelope.first_version),
             recorded_at: required_time(envelope.recorded_at, "recorded_at")?,
-            actor: Actor(
-                Label::parse(envelope.actor).map_err(|violation| violation.within("actor"))?,
-            ),
+            actor: Actor(Label::parse(envelope.actor).map_err(|violation| violation.within("actor"))?),
             request_digest: RequestDigest(array(&envelope.request_digest, "request_digest")?),
             head: head::from_proto(head).map_err(|violation| violation.within("head"))?,
             events,

@@ -24,37 +24,26 @@ pub fn from_proto(parts: Vec<proto::Part>) -> Result<Vec<Part>, Violation> {
         ));
     }
     let parts = parts.into_iter().enumerate();
-    parts
-        .map(|(index, part)| part_from_proto(part).map_err(|violation| violation.at(index)))
-        .collect()
+    parts.map(|(index, part)| part_from_proto(part).map_err(|violation| violation.at(index))).collect()
 }
 
 fn part_to_proto(part: &Part) -> proto::Part {
     use proto::part::Kind;
     let kind = match part {
         Part::Text(text) => Kind::Text(text.clone()),
-        Part::Image {
-            source,
-            media_type,
-            detail,
-        } => Kind::Image(proto::Image {
+        Part::Image { source, media_type, detail } => Kind::Image(proto::Image {
             source: Some(source_to_proto(source)),
             media_type: label_text(media_type.as_ref()),
             detail: label_text(detail.as_ref()),
         }),
-        Part::File {
-            source,
-            media_type,
-            filename,
-        } => Kind::File(proto::File {
+        Part::File { source, media_type, filename } => Kind::File(proto::File {
             source: Some(source_to_proto(source)),
             media_type: label_text(media_type.as_ref()),
             filename: label_text(filename.as_ref()),
         }),
-        Part::Thinking { text, signature } => Kind::Thinking(proto::Thinking {
-            text: text.clone(),
-            signature: signature.clone(),
-        }),
+        Part::Thinking { text, signature } => {
+            Kind::Thinking(proto::Thinking { text: text.clone(), signature: signature.clone() })
+        }
         Part::RedactedThinking(text) => Kind::RedactedThinking(text.clone()),
         Part::Refusal(text) => Kind::Refusal(text.clone()),
         Part::ProviderItem { provider, item } => Kind::ProviderItem(proto::ProviderItem {
@@ -73,21 +62,12 @@ fn part_from_proto(part: proto::Part) -> Result<Part, Violation> {
             "has no kind: set text, image, file, thinking, redacted_thinking, refusal or provider_item",
         )),
         Some(Kind::Text(text)) => Ok(Part::Text(text)),
-        Some(Kind::Image(image)) => {
-            image_from_proto(image).map_err(|violation| violation.within("image"))
-        }
-        Some(Kind::File(file)) => {
-            file_from_proto(file).map_err(|violation| violation.within("file"))
-        }
-        Some(Kind::Thinking(thinking)) => Ok(Part::Thinking {
-            text: thinking.text,
-            signature: thinking.signature,
-        }),
+        Some(Kind::Image(image)) => image_from_proto(image).map_err(|violation| violation.within("image")),
+        Some(Kind::File(file)) => file_from_proto(file).map_err(|violation| violation.within("file")),
+        Some(Kind::Thinking(thinking)) => Ok(Part::Thinking { text: thinking.text, signature: thinking.signature }),
         Some(Kind::RedactedThinking(text)) => Ok(Part::RedactedThinking(text)),
         Some(Kind::Refusal(text)) => Ok(Part::Refusal(text)),
-        Some(Kind::ProviderItem(item)) => {
-            item_from_proto(item).map_err(|violation| violation.within("provider_item"))
-        }
+        Some(Kind::ProviderItem(item)) => item_from_proto(item).map_err(|violation| violation.within("provider_item")),
     }
 }
 
@@ -128,9 +108,6 @@ fn source_from_proto(source: Option<proto::MediaSource>) -> Result<MediaSource, 
     match source.and_then(|source| source.kind) {
         Some(Kind::Url(url)) if !url.is_empty() => Ok(MediaSource::Url(url)),
         Some(Kind::FileId(id)) if !id.is_empty() => Ok(MediaSource::FileId(id)),
-        _ => Err(
-            Violation::new(ViolationReason::Missing, "is required: set url or file_id")
-                .within("source"),
-        ),
+        _ => Err(Violation::new(ViolationReason::Missing, "is required: set url or file_id").within("source")),
     }
 }

@@ -1,8 +1,8 @@
 //! Conversions of owners, client contexts, fork points and statuses.
 
 use domain::{
-    ChannelId, ClientContext, ConversationId, ForkPoint, Owner, SessionId, Status, UserId, Version,
-    Violation, ViolationReason,
+    ChannelId, ClientContext, ConversationId, ForkPoint, Owner, SessionId, Status, UserId, Version, Violation,
+    ViolationReason,
 };
 
 use crate::optional::{client_text, json_text, metadata};
@@ -27,19 +27,14 @@ pub fn owner_to_proto(owner: &Owner) -> proto::Owner {
 pub fn owner_from_proto(owner: Option<proto::Owner>) -> Result<Owner, Violation> {
     use proto::owner::Kind;
     match owner.and_then(|owner| owner.kind) {
-        Some(Kind::UserId(id)) => UserId::parse(id)
-            .map(Owner::User)
-            .map_err(|violation| violation.within("user_id")),
-        Some(Kind::SessionId(id)) => SessionId::parse(id)
-            .map(Owner::Session)
-            .map_err(|violation| violation.within("session_id")),
-        Some(Kind::ChannelId(id)) => ChannelId::parse(id)
-            .map(Owner::Channel)
-            .map_err(|violation| violation.within("channel_id")),
-        None => Err(Violation::new(
-            ViolationReason::Missing,
-            "is required: set user_id, session_id or channel_id",
-        )),
+        Some(Kind::UserId(id)) => UserId::parse(id).map(Owner::User).map_err(|violation| violation.within("user_id")),
+        Some(Kind::SessionId(id)) => {
+            SessionId::parse(id).map(Owner::Session).map_err(|violation| violation.within("session_id"))
+        }
+        Some(Kind::ChannelId(id)) => {
+            ChannelId::parse(id).map(Owner::Channel).map_err(|violation| violation.within("channel_id"))
+        }
+        None => Err(Violation::new(ViolationReason::Missing, "is required: set user_id, session_id or channel_id")),
     }
 }
 
@@ -88,9 +83,7 @@ pub fn client_context_to_proto(context: &ClientContext) -> proto::ClientContext 
 ///
 /// # Errors
 /// The first field that breaks its bound or contains U+0000.
-pub fn client_context_from_proto(
-    context: Option<proto::ClientContext>,
-) -> Result<ClientContext, Violation> {
+pub fn client_context_from_proto(context: Option<proto::ClientContext>) -> Result<ClientContext, Violation> {
     let context = context.unwrap_or_default();
     Ok(ClientContext {
         page_url: client_text(context.page_url, "page_url")?,

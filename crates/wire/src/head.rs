@@ -1,15 +1,13 @@
 //! Conversions of heads.
 
 use domain::{
-    ActiveRun, AgentId, CallId, ChainHash, CommitId, Head, OpenCall, RecentCommit, RequestDigest,
-    RewindPlace, RunId, RunPhase, Sequence, SummaryPlace, ToolName, Totals, Version, Violation,
-    ViolationReason,
+    ActiveRun, AgentId, CallId, ChainHash, CommitId, Head, OpenCall, RecentCommit, RequestDigest, RewindPlace, RunId,
+    RunPhase, Sequence, SummaryPlace, ToolName, Totals, Version, Violation, ViolationReason,
 };
 use uuid::Uuid;
 
 use crate::conversation::{
-    fork_point_from_proto, fork_point_to_proto, owner_from_proto, owner_to_proto,
-    status_from_proto, status_to_proto,
+    fork_point_from_proto, fork_point_to_proto, owner_from_proto, owner_to_proto, status_from_proto, status_to_proto,
 };
 use crate::optional::{label, label_text};
 use crate::proto::event::v1 as proto;
@@ -24,10 +22,7 @@ pub fn to_proto(head: &Head) -> proto::Head {
         owner: head.owner.as_ref().map(owner_to_proto),
         agent_id: head.agent.as_str().to_owned(),
         open_calls: head.open_calls.iter().map(open_call_to_proto).collect(),
-        active_run_id: head
-            .active_run
-            .map(|run| run.id.0.as_bytes().to_vec().into())
-            .unwrap_or_default(),
+        active_run_id: head.active_run.map(|run| run.id.0.as_bytes().to_vec().into()).unwrap_or_default(),
         provider_conversation_id: label_text(head.provider_conversation_id.as_ref()),
         last_response_id: label_text(head.last_response_id.as_ref()),
         totals: Some(totals_to_proto(&head.totals)),
@@ -38,9 +33,7 @@ pub fn to_proto(head: &Head) -> proto::Head {
         latest_summary: head.latest_summary.map(summary_to_proto),
         latest_rewind: head.latest_rewind.map(rewind_to_proto),
         forked_from: head.forked_from.as_ref().map(fork_point_to_proto),
-        active_run_stopping: head
-            .active_run
-            .is_some_and(|run| run.phase == RunPhase::Stopping),
+        active_run_stopping: head.active_run.is_some_and(|run| run.phase == RunPhase::Stopping),
     }
 }
 
@@ -53,27 +46,16 @@ pub fn from_proto(head: proto::Head) -> Result<Head, Violation> {
     Ok(Head {
         version: Version(head.version),
         status,
-        owner: head
-            .owner
-            .map(|owner| owner_from_proto(Some(owner)))
-            .transpose()?,
+        owner: head.owner.map(|owner| owner_from_proto(Some(owner))).transpose()?,
         agent: AgentId::parse(head.agent_id).map_err(|violation| violation.within("agent_id"))?,
-        open_calls: head
-            .open_calls
-            .into_iter()
-            .map(open_call_from_proto)
-            .collect::<Result<_, _>>()?,
+        open_calls: head.open_calls.into_iter().map(open_call_from_proto).collect::<Result<_, _>>()?,
         latest_summary: head.latest_summary.map(summary_from_proto),
         latest_rewind: head.latest_rewind.map(rewind_from_proto),
         active_run: match head.active_run_id.as_ref() {
             [] => None,
             bytes => Some(ActiveRun {
                 id: RunId(uuid(bytes, "active_run_id")?),
-                phase: if head.active_run_stopping {
-                    RunPhase::Stopping
-                } else {
-                    RunPhase::Running
-                },
+                phase: if head.active_run_stopping { RunPhase::Stopping } else { RunPhase::Running },
             }),
         },
         forked_from: head
@@ -87,11 +69,7 @@ pub fn from_proto(head: proto::Head) -> Result<Head, Violation> {
         chain: ChainHash(array(&head.chain, "chain")?),
         recorded_at: required_time(head.recorded_at, "recorded_at")?,
         last_event_at: required_time(head.last_event_at, "last_event_at")?,
-        recent: head
-            .recent
-            .iter()
-            .map(recent_from_proto)
-            .collect::<Result<_, _>>()?,
+        recent: head.recent.iter().map(recent_from_proto).collect::<Result<_, _>>()?,
     })
 }
 
@@ -121,8 +99,7 @@ pub fn totals_to_proto(totals: &Totals) -> proto::Totals {
 fn open_call_from_proto(call: proto::OpenCall) -> Result<OpenCall, Violation> {
     Ok(OpenCall {
         call_id: CallId::parse(call.call_id).map_err(|violation| violation.within("open_calls"))?,
-        tool_name: ToolName::parse(call.tool_name)
-            .map_err(|violation| violation.within("open_calls"))?,
+        tool_name: ToolName::parse(call.tool_name).map_err(|violation| violation.within("open_calls"))?,
         version: Version(call.version),
     })
 }
@@ -139,31 +116,19 @@ fn totals_from_proto(totals: proto::Totals) -> Totals {
 }
 
 fn summary_to_proto(place: SummaryPlace) -> proto::SummaryPlace {
-    proto::SummaryPlace {
-        version: place.version.0,
-        through_version: place.through.0,
-    }
+    proto::SummaryPlace { version: place.version.0, through_version: place.through.0 }
 }
 
 fn summary_from_proto(place: proto::SummaryPlace) -> SummaryPlace {
-    SummaryPlace {
-        version: Version(place.version),
-        through: Version(place.through_version),
-    }
+    SummaryPlace { version: Version(place.version), through: Version(place.through_version) }
 }
 
 fn rewind_to_proto(place: RewindPlace) -> proto::RewindPlace {
-    proto::RewindPlace {
-        version: place.version.0,
-        to_version: place.to.0,
-    }
+    proto::RewindPlace { version: place.version.0, to_version: place.to.0 }
 }
 
 fn rewind_from_proto(place: proto::RewindPlace) -> RewindPlace {
-    RewindPlace {
-        version: Version(place.version),
-        to: Version(place.to_version),
-    }
+    RewindPlace { version: Version(place.version), to: Version(place.to_version) }
 }
 
 fn recent_to_proto(commit: &RecentCommit) -> proto::RecentCommit {
@@ -196,18 +161,11 @@ pub(crate) fn array<const N: usize>(bytes: &[u8], field: &str) -> Result<[u8; N]
     bytes.try_into().map_err(|_| corrupt(field))
 }
 
-pub(crate) fn required_time(
-    time: Option<prost_types::Timestamp>,
-    field: &str,
-) -> Result<domain::Timestamp, Violation> {
+pub(crate) fn required_time(time: Option<prost_types::Timestamp>, field: &str) -> Result<domain::Timestamp, Violation> {
     let time = time.ok_or_else(|| corrupt(field))?;
     time::from_proto(time).map_err(|violation| violation.within(field))
 }
 
 fn corrupt(field: &str) -> Violation {
-    Violation::new(
-        ViolationReason::Malformed,
-        "is missing or of the wrong size",
-    )
-    .within(field)
+    Violation::new(ViolationReason::Malformed, "is missing or of the wrong size").within(field)
 }

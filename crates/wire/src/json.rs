@@ -48,10 +48,7 @@ pub fn of(name: &str, message: &impl Message) -> Result<Value, JsonError> {
 /// # Errors
 /// [`JsonError`].
 pub fn read<M: Message + Default>(name: &str, text: &str) -> Result<M, JsonError> {
-    let malformed = |error| JsonError::Malformed {
-        name: name.to_owned(),
-        error,
-    };
+    let malformed = |error| JsonError::Malformed { name: name.to_owned(), error };
     let mut reader = serde_json::Deserializer::from_str(text);
     let dynamic = DynamicMessage::deserialize(descriptor(name)?, &mut reader);
     let dynamic = dynamic.map_err(malformed)?;
@@ -61,9 +58,7 @@ pub fn read<M: Message + Default>(name: &str, text: &str) -> Result<M, JsonError
 }
 
 fn descriptor(name: &str) -> Result<MessageDescriptor, JsonError> {
-    let found = POOL
-        .as_ref()
-        .and_then(|pool| pool.get_message_by_name(name));
+    let found = POOL.as_ref().and_then(|pool| pool.get_message_by_name(name));
     found.ok_or_else(|| JsonError::UnknownType(name.to_owned()))
 }
 
@@ -79,10 +74,7 @@ mod tests {
         let token = ServiceToken {
             service_token_id: "abc".to_owned(),
             scopes: vec![1, 2],
-            created_at: Some(prost_types::Timestamp {
-                seconds: 0,
-                nanos: 500_000_000,
-            }),
+            created_at: Some(prost_types::Timestamp { seconds: 0, nanos: 500_000_000 }),
             ..ServiceToken::default()
         };
         let name = "hansard.operate.v1.ServiceToken";

@@ -80,11 +80,7 @@ mod tests {
         };
         check(&bare);
         let owner = Owner::User(UserId::parse("ada").unwrap());
-        check(&MeteredCall {
-            api_key: Label::parse("k-1").ok(),
-            owner: Some(OwnerDigest::of(&owner)),
-            ..bare
-        });
+        check(&MeteredCall { api_key: Label::parse("k-1").ok(), owner: Some(OwnerDigest::of(&owner)), ..bare });
     }
 
     #[test]

@@ -4,8 +4,8 @@ use bytes::Bytes;
 use domain::bounds::{LOG_DAYS_MAX, LOGGED_BODY_BYTES_MAX};
 use domain::violation::check_length;
 use domain::{
-    AgentId, CallPurpose, Label, LogId, LoggedBody, LoggedCall, ModelCall, ModelServerId, RunId,
-    Violation, ViolationReason,
+    AgentId, CallPurpose, Label, LogId, LoggedBody, LoggedCall, ModelCall, ModelServerId, RunId, Violation,
+    ViolationReason,
 };
 use prost::Message as _;
 
@@ -73,11 +73,7 @@ pub fn call_from_proto(call: proto::ModelCall) -> Result<ModelCall, Violation> {
         usage: call.usage.map(usage_from_proto),
         request_bytes: call.request_bytes,
         reply_bytes: call.reply_bytes,
-        request: call
-            .request
-            .map(body)
-            .transpose()
-            .map_err(within("request"))?,
+        request: call.request.map(body).transpose().map_err(within("request"))?,
         reply: call.reply.map(body).transpose().map_err(within("reply"))?,
     })
 }
@@ -106,11 +102,7 @@ pub fn decode_logged(bytes: Bytes) -> Result<LoggedCall, CorruptCommit> {
     }
     let agent = AgentId::parse(stored.agent_id).map_err(|violation| violation.within("agent_id"));
     let call = stored.call.ok_or_else(|| missing("call")).map_err(field)?;
-    Ok(LoggedCall {
-        agent: agent.map_err(field)?,
-        days,
-        call: call_from_proto(call).map_err(field)?,
-    })
+    Ok(LoggedCall { agent: agent.map_err(field)?, days, call: call_from_proto(call).map_err(field)? })
 }
 
 fn purpose(given: proto::ModelCallPurpose) -> Result<CallPurpose, Violation> {
@@ -118,9 +110,7 @@ fn purpose(given: proto::ModelCallPurpose) -> Result<CallPurpose, Violation> {
         proto::ModelCallPurpose::Answer => Ok(CallPurpose::Answer),
         proto::ModelCallPurpose::Summary => Ok(CallPurpose::Summary),
         proto::ModelCallPurpose::Title => Ok(CallPurpose::Title),
-        proto::ModelCallPurpose::Unspecified => {
-            Err(Violation::new(ViolationReason::Missing, "is required"))
-        }
+        proto::ModelCallPurpose::Unspecified => Err(Violation::new(ViolationReason::Missing, "is required")),
     }
 }
 
@@ -134,19 +124,12 @@ fn http_status(given: u32) -> Result<u16, Violation> {
 }
 
 fn body_to_proto(body: &LoggedBody) -> proto::LoggedBody {
-    proto::LoggedBody {
-        text: body.text.clone(),
-        is_cut: body.is_cut,
-    }
+    proto::LoggedBody { text: body.text.clone(), is_cut: body.is_cut }
 }
 
 fn body(given: proto::LoggedBody) -> Result<LoggedBody, Violation> {
-    check_length(given.text.len(), LOGGED_BODY_BYTES_MAX)
-        .map_err(|violation| violation.within("text"))?;
-    Ok(LoggedBody {
-        text: given.text,
-        is_cut: given.is_cut,
-    })
+    check_length(given.text.len(), LOGGED_BODY_BYTES_MAX).map_err(|violation| violation.within("text"))?;
+    Ok(LoggedBody { text: given.text, is_cut: given.is_cut })
 }
 
 fn missing(field: &str) -> Violation {
@@ -175,12 +158,7 @@ mod tests {
             http_status: Some(200),
             outcome: Label::parse("finished").unwrap(),
             finish_reason: Label::parse("stop").ok(),
-            usage: Some(Usage {
-                input_tokens: 1,
-                output_tokens: 2,
-                cached_tokens: 3,
-                reasoning_tokens: 4,
-            }),
+            usage: Some(Usage { input_tokens: 1, output_tokens: 2, cached_tokens: 3, reasoning_tokens: 4 }),
             request_bytes: 5,
             reply_bytes: 6,
             request: Some(LoggedBody::of("{\"a\":\"\\u0000\"}".to_owned())),
@@ -199,11 +177,7 @@ mod tests {
     #[test]
     fn calls_come_back_as_they_were() {
         for days in [1, LOG_DAYS_MAX] {
-            let logged = LoggedCall {
-                agent: AgentId::parse("a").unwrap(),
-                days,
-                call: call(),
-            };
+            let logged = LoggedCall { agent: AgentId::parse("a").unwrap(), days, call: call() };
             assert_eq!(decode_logged(encode_logged(&logged)), Ok(logged));
         }
         let bare = ModelCall {
@@ -231,38 +205,21 @@ mod tests {
         check(|call| call.model.clear(), "model");
         check(|call| call.started_at = None, "started_at");
         check(|call| call.outcome.clear(), "outcome");
-        for (status, expected) in [
-            (99, "http_status"),
-            (100, ""),
-            (599, ""),
-            (600, "http_status"),
-            (65_636, "http_status"),
-        ] {
+        for (status, expected) in
+            [(99, "http_status"), (100, ""), (599, ""), (600, "http_status"), (65_636, "http_status")]
+        {
             check(|call| call.http_status = Some(status), expected);
         }
-        let sized = |bytes: usize| proto::LoggedBody {
-            text: "x".repeat(bytes),
-            is_cut: false,
-        };
+        let sized = |bytes: usize| proto::LoggedBody { text: "x".repeat(bytes), is_cut: false };
         check(|call| call.request = Some(sized(LOGGED_BODY_BYTES_MAX)), "");
-        check(
-            |call| call.request = Some(sized(LOGGED_BODY_BYTES_MAX + 1)),
-            "request.text",
-        );
-        check(
-            |call| call.reply = Some(sized(LOGGED_BODY_BYTES_MAX + 1)),
-            "reply.text",
-        );
+        check(|call| call.request = Some(sized(LOGGED_BODY_BYTES_MAX + 1)), "request.text");
+        check(|call| call.reply = Some(sized(LOGGED_BODY_BYTES_MAX + 1)), "reply.text");
     }
 
     #[test]
     fn what_is_no_call_is_told_by_its_field() {
         let check = |days: u32, agent: &str, call: Option<proto::ModelCall>, expected: &str| {
-            let stored = proto::StoredModelCall {
-                agent_id: agent.to_owned(),
-                days,
-                call,
-            };
+            let stored = proto::StoredModelCall { agent_id: agent.to_owned(), days, call };
             let corrupt = decode_logged(stored.encode_to_vec().into()).unwrap_err();
             assert_eq!(corrupt, CorruptCommit::Field(expected.to_owned()));
         };

@@ -11,9 +11,7 @@ use domain::{JsonText, Label, Violation};
 pub fn label(text: String, field: &str) -> Result<Option<Label>, Violation> {
     match text.as_str() {
         "" => Ok(None),
-        _ => Label::parse(text)
-            .map(Some)
-            .map_err(|violation| violation.within(field)),
+        _ => Label::parse(text).map(Some).map_err(|violation| violation.within(field)),
     }
 }
 
@@ -24,9 +22,7 @@ pub fn label(text: String, field: &str) -> Result<Option<Label>, Violation> {
 pub fn metadata(text: String, field: &str) -> Result<Option<JsonText>, Violation> {
     match text.as_str() {
         "" => Ok(None),
-        _ => JsonText::parse_metadata(text, METADATA_BYTES_MAX)
-            .map(Some)
-            .map_err(|violation| violation.within(field)),
+        _ => JsonText::parse_metadata(text, METADATA_BYTES_MAX).map(Some).map_err(|violation| violation.within(field)),
     }
 }
 
@@ -53,14 +49,11 @@ pub fn client_text(value: String, field: &str) -> Result<Option<String>, Violati
 /// The text of a label, or the empty string.
 #[must_use]
 pub fn label_text(label: Option<&Label>) -> String {
-    label
-        .map(|label| label.as_str().to_owned())
-        .unwrap_or_default()
+    label.map(|label| label.as_str().to_owned()).unwrap_or_default()
 }
 
 /// The text of a JSON document, or the empty string.
 #[must_use]
 pub fn json_text(json: Option<&JsonText>) -> String {
-    json.map(|json| json.as_str().to_owned())
-        .unwrap_or_default()
+    json.map(|json| json.as_str().to_owned()).unwrap_or_default()
 }

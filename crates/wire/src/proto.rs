@@ -23,11 +23,7 @@ macro_rules! package {
     };
 }
 
-package!(
-    event,
-    "hansard.event.v1",
-    "The formats of the record: events, commits and heads."
-);
+package!(event, "hansard.event.v1", "The formats of the record: events, commits and heads.");
 package!(write, "hansard.write.v1", "The write service.");
 package!(read, "hansard.read.v1", "The read service.");
 package!(run, "hansard.run.v1", "The run service.");

@@ -5,9 +5,7 @@ use domain::{CommitId, Conversation, Timestamp, Version};
 use prost::Message as _;
 
 use crate::commit::CorruptCommit;
-use crate::conversation::{
-    client_context_to_proto, fork_point_to_proto, owner_to_proto, status_to_proto,
-};
+use crate::conversation::{client_context_to_proto, fork_point_to_proto, owner_to_proto, status_to_proto};
 use crate::head::{open_call_to_proto, totals_to_proto};
 use crate::optional::{json_text, label_text};
 use crate::proto::event::v1 as event;
@@ -32,10 +30,7 @@ pub fn conversation(conversation: Conversation) -> proto::Conversation {
         last_event_at: Some(time::to_proto(head.last_event_at)),
         chain: head.chain.0.to_vec().into(),
         forked_from: head.forked_from.as_ref().map(fork_point_to_proto),
-        active_run_id: head
-            .active_run
-            .map(|run| run.id.to_string())
-            .unwrap_or_default(),
+        active_run_id: head.active_run.map(|run| run.id.to_string()).unwrap_or_default(),
         metadata_json: json_text(conversation.metadata.as_ref()),
         client_context: Some(client_context_to_proto(&conversation.client_context)),
         title: conversation.title.unwrap_or_default(),

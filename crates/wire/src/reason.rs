@@ -176,9 +176,7 @@ impl Reason {
             | Self::DestinationNotAllowed
             | Self::SearchQueryInvalid => Code::InvalidArgument,
             Self::Unauthenticated => Code::Unauthenticated,
-            Self::MissingScope | Self::ModelServerNotAllowed | Self::SearchDisabled => {
-                Code::PermissionDenied
-            }
+            Self::MissingScope | Self::ModelServerNotAllowed | Self::SearchDisabled => Code::PermissionDenied,
             Self::AgentNotFound
             | Self::ConversationNotFound
             | Self::RegistryEntryNotFound

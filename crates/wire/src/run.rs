@@ -2,14 +2,11 @@
 
 use bytes::Bytes;
 use domain::bounds::{
-    BATCH_DELTA_BYTES_MAX, DELTA_BYTES_MAX, OPEN_CALLS_MAX, PARTS_PER_BATCH_MAX,
-    RUN_ERROR_BYTES_MAX,
+    BATCH_DELTA_BYTES_MAX, DELTA_BYTES_MAX, OPEN_CALLS_MAX, PARTS_PER_BATCH_MAX, RUN_ERROR_BYTES_MAX,
 };
 use domain::event::{ErrorOccurred, Fact};
 use domain::violation::check_length;
-use domain::{
-    CallId, Label, RunEnd, RunOutcome, RunPart, RunPartKind, ToolName, Violation, ViolationReason,
-};
+use domain::{CallId, Label, RunEnd, RunOutcome, RunPart, RunPartKind, ToolName, Violation, ViolationReason};
 use prost::Message as _;
 
 use crate::commit::CorruptCommit;
@@ -25,30 +22,22 @@ pub fn part_to_proto(part: &RunPart) -> proto::Part {
         RunPartKind::TextDelta(text) => Kind::TextDelta(text.clone()),
         RunPartKind::ThinkingDelta(text) => Kind::ThinkingDelta(text.clone()),
         RunPartKind::RefusalDelta(text) => Kind::RefusalDelta(text.clone()),
-        RunPartKind::CallBegan {
-            index,
-            call_id,
-            tool_name,
-        } => Kind::CallBegan(proto::CallBegan {
+        RunPartKind::CallBegan { index, call_id, tool_name } => Kind::CallBegan(proto::CallBegan {
             index: *index,
             call_id: call_id.as_str().to_owned(),
             tool_name: tool_name.as_str().to_owned(),
         }),
-        RunPartKind::CallInput { index, fragment } => Kind::CallInput(proto::CallInput {
-            index: *index,
-            fragment: fragment.clone(),
-        }),
-        RunPartKind::StepFinished(facts) => Kind::StepFinished(proto::StepFinished {
-            events: facts.iter().map(event::fact_to_proto).collect(),
-        }),
+        RunPartKind::CallInput { index, fragment } => {
+            Kind::CallInput(proto::CallInput { index: *index, fragment: fragment.clone() })
+        }
+        RunPartKind::StepFinished(facts) => {
+            Kind::StepFinished(proto::StepFinished { events: facts.iter().map(event::fact_to_proto).collect() })
+        }
         RunPartKind::ToolReturned(result) => Kind::ToolReturned(event::tool_returned(result)),
         RunPartKind::KeptAlive => Kind::KeptAlive(proto::KeptAlive {}),
         RunPartKind::RunEnded(end) => Kind::RunEnded(end_to_proto(end)),
     };
-    proto::Part {
-        number: part.number,
-        kind: Some(kind),
-    }
+    proto::Part { number: part.number, kind: Some(kind) }
 }
 
 /// A part as the domain type.
@@ -60,10 +49,7 @@ pub fn part_from_proto(part: proto::Part) -> Result<RunPart, Violation> {
     if part.number == 0 {
         return Err(missing("number"));
     }
-    Ok(RunPart {
-        number: part.number,
-        kind: kind_from_proto(kind)?,
-    })
+    Ok(RunPart { number: part.number, kind: kind_from_proto(kind)? })
 }
 
 fn kind_from_proto(kind: proto::part::Kind) -> Result<RunPartKind, Violation> {
@@ -74,33 +60,28 @@ fn kind_from_proto(kind: proto::part::Kind) -> Result<RunPartKind, Violation> {
         Kind::RefusalDelta(text) => RunPartKind::RefusalDelta(delta(text, "refusal_delta")?),
         Kind::CallBegan(call) => RunPartKind::CallBegan {
             index: call.index,
-            call_id: CallId::parse(call.call_id)
-                .map_err(|violation| violation.within("call_began.call_id"))?,
-            tool_name: ToolName::parse(call.tool_name)
-                .map_err(|violation| violation.within("call_began.tool_name"))?,
+            call_id: CallId::parse(call.call_id).map_err(|violation| violation.within("call_began.call_id"))?,
+            tool_name: ToolName::parse(call.tool_name).map_err(|violation| violation.within("call_began.tool_name"))?,
         },
-        Kind::CallInput(input) => RunPartKind::CallInput {
-            index: input.index,
-            fragment: delta(input.fragment, "call_input.fragment")?,
-        },
-        Kind::StepFinished(step) => RunPartKind::StepFinished(
-            step_facts(step).map_err(|violation| violation.within("step_finished"))?,
-        ),
+        Kind::CallInput(input) => {
+            RunPartKind::CallInput { index: input.index, fragment: delta(input.fragment, "call_input.fragment")? }
+        }
+        Kind::StepFinished(step) => {
+            RunPartKind::StepFinished(step_facts(step).map_err(|violation| violation.within("step_finished"))?)
+        }
         Kind::ToolReturned(result) => RunPartKind::ToolReturned(
-            event::tool_returned_from_proto(result)
-                .map_err(|violation| violation.within("tool_returned"))?,
+            event::tool_returned_from_proto(result).map_err(|violation| violation.within("tool_returned"))?,
         ),
         Kind::KeptAlive(_) => RunPartKind::KeptAlive,
-        Kind::RunEnded(end) => RunPartKind::RunEnded(
-            end_from_proto(end).map_err(|violation| violation.within("run_ended"))?,
-        ),
+        Kind::RunEnded(end) => {
+            RunPartKind::RunEnded(end_from_proto(end).map_err(|violation| violation.within("run_ended"))?)
+        }
     })
 }
 
 /// The facts of a step: its message, then its calls.
 fn step_facts(step: proto::StepFinished) -> Result<Vec<Fact>, Violation> {
-    check_length(step.events.len(), OPEN_CALLS_MAX + 1)
-        .map_err(|violation| violation.within("events"))?;
+    check_length(step.events.len(), OPEN_CALLS_MAX + 1).map_err(|violation| violation.within("events"))?;
     let fact = |(index, given): (usize, event_proto::Event)| {
         let at = |violation: Violation| violation.at(index).within("events");
         let fact = event::stored_event_from_proto(given).map_err(at)?.fact;
@@ -117,23 +98,20 @@ fn end_to_proto(end: &RunEnd) -> proto::RunEnded {
     let error = end.error.as_ref();
     proto::RunEnded {
         outcome: event::outcome_to_proto(end.outcome).into(),
-        error_type: error
-            .map(|error| error.error_type.as_str().to_owned())
-            .unwrap_or_default(),
+        error_type: error.map(|error| error.error_type.as_str().to_owned()).unwrap_or_default(),
         error_message: error.map(|error| error.message.clone()).unwrap_or_default(),
     }
 }
 
 fn end_from_proto(end: proto::RunEnded) -> Result<RunEnd, Violation> {
-    let outcome: RunOutcome = event::outcome_from_proto(end.outcome())
-        .map_err(|violation| violation.within("outcome"))?;
+    let outcome: RunOutcome =
+        event::outcome_from_proto(end.outcome()).map_err(|violation| violation.within("outcome"))?;
     check_length(end.error_message.len(), RUN_ERROR_BYTES_MAX)
         .map_err(|violation| violation.within("error_message"))?;
     let error = match end.error_type.as_str() {
         "" => None,
         _ => Some(ErrorOccurred {
-            error_type: Label::parse(end.error_type)
-                .map_err(|violation| violation.within("error_type"))?,
+            error_type: Label::parse(end.error_type).map_err(|violation| violation.within("error_type"))?,
             message: end.error_message,
         }),
     };
@@ -170,8 +148,7 @@ fn stored_parts_from_proto(parts: Vec<proto::Part>) -> Result<Vec<RunPart>, Viol
     if parts.is_empty() {
         return Err(missing("parts"));
     }
-    check_length(parts.len(), PARTS_PER_BATCH_MAX)
-        .map_err(|violation| violation.within("parts"))?;
+    check_length(parts.len(), PARTS_PER_BATCH_MAX).map_err(|violation| violation.within("parts"))?;
     let mut accepted: Vec<RunPart> = Vec::with_capacity(parts.len());
     for (index, part) in parts.into_iter().enumerate() {
         let at = |violation: Violation| violation.at(index).within("parts");
@@ -181,11 +158,8 @@ fn stored_parts_from_proto(parts: Vec<proto::Part>) -> Result<Vec<RunPart>, Viol
         }
         accepted.push(part);
     }
-    check_length(
-        accepted.iter().map(delta_bytes).sum(),
-        BATCH_DELTA_BYTES_MAX,
-    )
-    .map_err(|violation| violation.within("parts"))?;
+    check_length(accepted.iter().map(delta_bytes).sum(), BATCH_DELTA_BYTES_MAX)
+        .map_err(|violation| violation.within("parts"))?;
     Ok(accepted)
 }
 
@@ -205,10 +179,7 @@ fn delta_bytes(part: &RunPart) -> usize {
 
 fn check_follows(previous: &RunPart, part: &RunPart) -> Result<(), Violation> {
     if Some(part.number) != previous.number.checked_add(1) {
-        let rule = format!(
-            "is {}, but must be one more than the previous part's",
-            part.number
-        );
+        let rule = format!("is {}, but must be one more than the previous part's", part.number);
         return Err(Violation::new(ViolationReason::OutOfRange, rule).within("number"));
     }
     if matches!(previous.kind, RunPartKind::RunEnded(_)) {
@@ -221,9 +192,7 @@ fn check_follows(previous: &RunPart, part: &RunPart) -> Result<(), Violation> {
 /// Encodes a batch for its stream.
 #[must_use]
 pub fn encode_batch(parts: &[RunPart]) -> Bytes {
-    let batch = proto::PartBatch {
-        parts: parts.iter().map(part_to_proto).collect(),
-    };
+    let batch = proto::PartBatch { parts: parts.iter().map(part_to_proto).collect() };
     batch.encode_to_vec().into()
 }
 

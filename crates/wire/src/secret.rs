@@ -48,10 +48,7 @@ mod tests {
     #[test]
     fn secrets_are_not_shown() {
         let check = |shown: String| {
-            assert!(
-                !shown.contains("hush") && !shown.contains("104, 117"),
-                "{shown}"
-            );
+            assert!(!shown.contains("hush") && !shown.contains("104, 117"), "{shown}");
             assert!(shown.contains("there"), "{shown}");
         };
         let key = proto::SigningKey {
@@ -60,25 +57,12 @@ mod tests {
             ..proto::SigningKey::default()
         };
         check(format!("{key:?}"));
-        check(format!(
-            "{:#?}",
-            proto::ListSigningKeysResponse {
-                signing_keys: vec![key.clone()]
-            }
-        ));
+        check(format!("{:#?}", proto::ListSigningKeysResponse { signing_keys: vec![key.clone()] }));
         let secret = "hush".to_owned();
-        check(format!(
-            "{:?}",
-            proto::AddSigningKeyResponse {
-                signing_key: Some(key),
-                secret
-            }
-        ));
+        check(format!("{:?}", proto::AddSigningKeyResponse { signing_key: Some(key), secret }));
         let request = proto::AddSigningKeyRequest {
             signing_key_id: "there".to_owned(),
-            kind: Some(proto::add_signing_key_request::Kind::Hs256Secret(
-                "hush".into(),
-            )),
+            kind: Some(proto::add_signing_key_request::Kind::Hs256Secret("hush".into())),
             ..proto::AddSigningKeyRequest::default()
         };
         check(format!("{request:?}"));

@@ -57,15 +57,8 @@ impl Problem {
     #[must_use]
     pub fn of_field(reason: Reason, field: &str, description: impl Into<String>) -> Self {
         let description = description.into();
-        let problem = FieldProblem {
-            field: field.to_owned(),
-            reason,
-            description: description.clone(),
-        };
-        Self {
-            fields: vec![problem],
-            ..Self::new(reason, format!("{field} {description}"))
-        }
+        let problem = FieldProblem { field: field.to_owned(), reason, description: description.clone() };
+        Self { fields: vec![problem], ..Self::new(reason, format!("{field} {description}")) }
     }
 
     /// An error of all violations in the document in `field`. The first one determines the reason and the message.
@@ -101,10 +94,7 @@ impl Problem {
     /// Adds the exceeded quota, as `google.rpc.QuotaFailure`; `subject` is the consumer that it limits.
     #[must_use]
     pub fn with_quota(mut self, subject: &str, description: impl Into<String>) -> Self {
-        self.quota = Some(Box::new(QuotaProblem {
-            subject: subject.to_owned(),
-            description: description.into(),
-        }));
+        self.quota = Some(Box::new(QuotaProblem { subject: subject.to_owned(), description: description.into() }));
         self
     }
 
@@ -128,9 +118,7 @@ impl Problem {
 
     /// The pairs in `google.rpc.ErrorInfo.metadata`.
     pub fn metadata(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.metadata
-            .iter()
-            .map(|(key, value)| (*key, value.as_str()))
+        self.metadata.iter().map(|(key, value)| (*key, value.as_str()))
     }
 
     /// When to retry, if a retry can succeed.
@@ -140,13 +128,9 @@ impl Problem {
     }
 
     fn details(&self) -> ErrorDetails {
-        let metadata: HashMap<String, String> = self
-            .metadata
-            .iter()
-            .map(|(key, value)| ((*key).to_owned(), value.clone()))
-            .collect();
-        let mut details =
-            ErrorDetails::with_error_info(self.reason.as_str(), ERROR_DOMAIN, metadata);
+        let metadata: HashMap<String, String> =
+            self.metadata.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
+        let mut details = ErrorDetails::with_error_info(self.reason.as_str(), ERROR_DOMAIN, metadata);
         if let Some(delay) = self.retry_after {
             details.set_retry_info(Some(delay));
         }
@@ -189,23 +173,14 @@ mod tests {
 
     #[test]
     fn a_violation_names_its_field_and_reason_in_both_details() {
-        let violation = Violation::new(
-            ViolationReason::OutOfRange,
-            "is 201, at most 200 are allowed",
-        )
-        .within("page_size");
+        let violation =
+            Violation::new(ViolationReason::OutOfRange, "is 201, at most 200 are allowed").within("page_size");
         let status = Status::from(Problem::from(violation));
         assert_eq!(status.code(), Code::InvalidArgument);
-        assert_eq!(
-            status.message(),
-            "page_size is 201, at most 200 are allowed"
-        );
+        assert_eq!(status.message(), "page_size is 201, at most 200 are allowed");
         let details = status.get_error_details();
         let info = details.error_info().expect("error info");
-        assert_eq!(
-            (info.reason.as_str(), info.domain.as_str()),
-            ("FIELD_OUT_OF_RANGE", "hansard")
-        );
+        assert_eq!((info.reason.as_str(), info.domain.as_str()), ("FIELD_OUT_OF_RANGE", "hansard"));
         let request = details.bad_request().expect("bad request");
         assert_eq!(request.field_violations.len(), 1);
         assert_eq!(request.field_violations[0].field, "page_size");
@@ -221,11 +196,7 @@ mod tests {
         let details = Status::from(problem).get_error_details();
         let request = details.bad_request().expect("bad request");
         let fields = request.field_violations.iter();
-        assert!(
-            fields
-                .map(|field| field.field.as_str())
-                .eq(["policy_json.a.b", "policy_json.c"])
-        );
+        assert!(fields.map(|field| field.field.as_str()).eq(["policy_json.a.b", "policy_json.c"]));
         let none = Problem::from_violations("policy_json", Vec::<Violation>::new());
         assert_eq!(none.field(), Some("policy_json"));
     }

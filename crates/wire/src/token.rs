@@ -54,9 +54,7 @@ impl PositionToken {
     /// # Errors
     /// [`TokenError`], with the remedy.
     pub fn decode(text: &str, record: RecordId) -> Result<Self, TokenError> {
-        let bytes = URL_SAFE_NO_PAD
-            .decode(text)
-            .map_err(|_| TokenError::Malformed)?;
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| TokenError::Malformed)?;
         let mut rest = bytes.as_slice();
         if take::<1>(&mut rest)? != [FORM] {
             return Err(TokenError::Malformed);
@@ -78,9 +76,7 @@ impl PositionToken {
 }
 
 fn take<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], TokenError> {
-    let (taken, rest) = bytes
-        .split_first_chunk::<N>()
-        .ok_or(TokenError::Malformed)?;
+    let (taken, rest) = bytes.split_first_chunk::<N>().ok_or(TokenError::Malformed)?;
     *bytes = rest;
     Ok(*taken)
 }
@@ -93,24 +89,14 @@ mod tests {
     fn tokens_round_trip_and_refuse_what_is_not_theirs() {
         let token = PositionToken {
             record: RecordId([7; 8]),
-            position: Position {
-                partition: Partition(3),
-                sequence: Sequence(u64::MAX),
-            },
+            position: Position { partition: Partition(3), sequence: Sequence(u64::MAX) },
             version: Version(9),
         };
         let text = token.encode();
         assert_eq!(PositionToken::decode(&text, token.record), Ok(token));
-        assert_eq!(
-            PositionToken::decode(&text, RecordId([8; 8])),
-            Err(TokenError::OtherRecord)
-        );
+        assert_eq!(PositionToken::decode(&text, RecordId([8; 8])), Err(TokenError::OtherRecord));
         for bad in ["", "x", "AAAA", &text[1..], &format!("{text}AAAA")] {
-            assert_eq!(
-                PositionToken::decode(bad, token.record),
-                Err(TokenError::Malformed),
-                "{bad}"
-            );
+            assert_eq!(PositionToken::decode(bad, token.record), Err(TokenError::Malformed), "{bad}");
         }
     }
 }

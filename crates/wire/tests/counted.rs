@@ -5,9 +5,8 @@
 use domain::bounds::{EVENT_BYTES_MAX, SUMMARY_BYTES_MAX};
 use domain::event::{ConversationCreated, HistoryRewound, HistorySummarised, SystemNoted};
 use domain::{
-    Actor, AgentId, ClientContext, CommitId, ConversationId, Event, EventId, EventTokens, Fact,
-    Label, Owner, RequestDigest, Sequence, SessionId, TenantId, Timestamp, Version,
-    ViolationReason,
+    Actor, AgentId, ClientContext, CommitId, ConversationId, Event, EventId, EventTokens, Fact, Label, Owner,
+    RequestDigest, Sequence, SessionId, TenantId, Timestamp, Version, ViolationReason,
 };
 use prost::Message as _;
 use uuid::Uuid;
@@ -25,19 +24,11 @@ fn counted(own: u32, through: u64, fact: Fact) -> Event {
 }
 
 fn noted(text_bytes: usize) -> Fact {
-    Fact::from(SystemNoted {
-        topic: None,
-        text: "x".repeat(text_bytes),
-    })
+    Fact::from(SystemNoted { topic: None, text: "x".repeat(text_bytes) })
 }
 
 fn summarised(text_bytes: usize) -> Fact {
-    Fact::from(HistorySummarised {
-        through: Version(1),
-        text: "x".repeat(text_bytes),
-        model: None,
-        previous: None,
-    })
+    Fact::from(HistorySummarised { through: Version(1), text: "x".repeat(text_bytes), model: None, previous: None })
 }
 
 fn created() -> Fact {
@@ -67,9 +58,7 @@ fn sealed(events: &[Event], previous: Option<&Sealed>) -> Result<Sealed, domain:
 
 fn hex(bytes: &[u8]) -> String {
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits
-        .filter_map(|digit| char::from_digit(digit.into(), 16))
-        .collect()
+    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
 }
 
 #[test]
@@ -81,12 +70,9 @@ fn golden_bytes() {
     let mut head = wire::head::to_proto(&second.head);
     head.totals.as_mut().unwrap().context_tokens = 70_000;
     insta::assert_snapshot!(
-        [
-            ("event", wire::event::to_proto(&event).encode_to_vec()),
-            ("head", head.encode_to_vec()),
-        ]
-        .map(|(name, bytes)| format!("{name} {}", hex(&bytes)))
-        .join("\n")
+        [("event", wire::event::to_proto(&event).encode_to_vec()), ("head", head.encode_to_vec()),]
+            .map(|(name, bytes)| format!("{name} {}", hex(&bytes)))
+            .join("\n")
     );
 }
 
@@ -102,10 +88,7 @@ fn bytes_without_the_counts_are_read_as_not_counted() {
     let first = sealed(&[counted(0, 0, created())], None).unwrap();
     let mut head = wire::head::to_proto(&first.head);
     head.latest_summary = None;
-    head.totals = Some(proto::Totals {
-        commits: 1,
-        ..proto::Totals::default()
-    });
+    head.totals = Some(proto::Totals { commits: 1, ..proto::Totals::default() });
     let bytes = head.encode_to_vec();
     let read = wire::head::from_proto(proto::Head::decode(bytes.as_slice()).unwrap()).unwrap();
     assert_eq!((read.latest_summary, read.totals.context_tokens), (None, 0));
@@ -114,10 +97,7 @@ fn bytes_without_the_counts_are_read_as_not_counted() {
 #[test]
 fn counts_and_summaries_survive_the_record() {
     let first = sealed(&[counted(0, 0, created())], None).unwrap();
-    let events = [
-        counted(0, 5, noted(3)),
-        counted(9, u64::MAX, summarised(SUMMARY_BYTES_MAX)),
-    ];
+    let events = [counted(0, 5, noted(3)), counted(9, u64::MAX, summarised(SUMMARY_BYTES_MAX))];
     let second = sealed(&events, Some(&first)).unwrap();
     let opened = wire::commit::open(second.message.clone()).unwrap();
     assert_eq!(opened.commit.events, events);
@@ -131,11 +111,7 @@ fn counts_and_summaries_survive_the_record() {
 fn rewinds_survive_the_record() {
     let first = sealed(&[counted(0, 0, created())], None).unwrap();
     let rewound = Fact::from(HistoryRewound { to: Version(1) });
-    let second = sealed(
-        &[counted(0, 5, noted(3)), counted(0, 5, rewound)],
-        Some(&first),
-    )
-    .unwrap();
+    let second = sealed(&[counted(0, 5, noted(3)), counted(0, 5, rewound)], Some(&first)).unwrap();
     let head = open_head(second.message).unwrap();
     assert_eq!(head, second.head);
     let place = head.latest_rewind.unwrap();
@@ -146,8 +122,8 @@ fn rewinds_survive_the_record() {
 #[test]
 fn an_event_at_its_bound_has_room_for_the_counts() {
     let first = sealed(&[counted(0, 0, created())], None).unwrap();
-    let overhead = wire::event::to_proto(&counted(0, 0, noted(EVENT_BYTES_MAX / 2))).encoded_len()
-        - EVENT_BYTES_MAX / 2;
+    let overhead =
+        wire::event::to_proto(&counted(0, 0, noted(EVENT_BYTES_MAX / 2))).encoded_len() - EVENT_BYTES_MAX / 2;
     let weighed = |bytes: usize| counted(u32::MAX, u64::MAX, noted(bytes - overhead));
     assert!(sealed(&[weighed(EVENT_BYTES_MAX)], Some(&first)).is_ok());
     let violation = sealed(&[weighed(EVENT_BYTES_MAX + 1)], Some(&first)).unwrap_err();
@@ -180,37 +156,17 @@ fn events_of_callers() {
     let note = noted(1);
     let summary = summarised(1);
     check("a note", &note, |_| (), None);
-    check(
-        "tokens",
-        &note,
-        |event| event.tokens = 1,
-        Some("tokens FIELD_MALFORMED"),
-    );
-    check(
-        "a sum",
-        &note,
-        |event| event.tokens_through = 1,
-        Some("tokens_through FIELD_MALFORMED"),
-    );
+    check("tokens", &note, |event| event.tokens = 1, Some("tokens FIELD_MALFORMED"));
+    check("a sum", &note, |event| event.tokens_through = 1, Some("tokens_through FIELD_MALFORMED"));
     check("a summary", &summary, |_| (), None);
-    check(
-        "a summary at its bound",
-        &summarised(SUMMARY_BYTES_MAX),
-        |_| (),
-        None,
-    );
+    check("a summary at its bound", &summarised(SUMMARY_BYTES_MAX), |_| (), None);
     check(
         "a summary past it",
         &summarised(SUMMARY_BYTES_MAX + 1),
         |_| (),
         Some("history_summarised.text FIELD_TOO_LONG"),
     );
-    check(
-        "an empty one",
-        &summarised(0),
-        |_| (),
-        Some("history_summarised.text FIELD_MISSING"),
-    );
+    check("an empty one", &summarised(0), |_| (), Some("history_summarised.text FIELD_MISSING"));
     check(
         "one of nothing",
         &summary,

@@ -4,16 +4,13 @@
 
 use bytes::Bytes;
 use domain::bounds::{
-    BATCH_DELTA_BYTES_MAX, DELTA_BYTES_MAX, LABEL_BYTES_MAX, OPEN_CALLS_MAX, PARTS_PER_BATCH_MAX,
-    RUN_ERROR_BYTES_MAX,
+    BATCH_DELTA_BYTES_MAX, DELTA_BYTES_MAX, LABEL_BYTES_MAX, OPEN_CALLS_MAX, PARTS_PER_BATCH_MAX, RUN_ERROR_BYTES_MAX,
 };
 use domain::event::{
-    ErrorOccurred, MessageAppended, Role, SystemNoted, ToolCalled, ToolOutcome, ToolOutput,
-    ToolReturned,
+    ErrorOccurred, MessageAppended, Role, SystemNoted, ToolCalled, ToolOutcome, ToolOutput, ToolReturned,
 };
 use domain::{
-    CallId, Fact, JsonText, Label, Part, RunEnd, RunOutcome, RunPart, RunPartKind, ToolName,
-    ViolationReason,
+    CallId, Fact, JsonText, Label, Part, RunEnd, RunOutcome, RunPart, RunPartKind, ToolName, ViolationReason,
 };
 use proptest::prelude::*;
 use wire::commit::CorruptCommit;
@@ -29,10 +26,7 @@ fn tool(name: &str) -> ToolName {
 }
 
 fn said(text: &str) -> Fact {
-    Fact::MessageAppended(MessageAppended::new(
-        Role::Assistant,
-        vec![Part::Text(text.to_owned())],
-    ))
+    Fact::MessageAppended(MessageAppended::new(Role::Assistant, vec![Part::Text(text.to_owned())]))
 }
 
 fn called(id: &str) -> Fact {
@@ -71,15 +65,8 @@ fn every_kind() -> Vec<RunPartKind> {
         RunPartKind::TextDelta("a\0é".to_owned()),
         RunPartKind::ThinkingDelta(" ".to_owned()),
         RunPartKind::RefusalDelta("no".to_owned()),
-        RunPartKind::CallBegan {
-            index: 0,
-            call_id: call_id("c"),
-            tool_name: tool("search"),
-        },
-        RunPartKind::CallInput {
-            index: u32::MAX,
-            fragment: "{\"a".to_owned(),
-        },
+        RunPartKind::CallBegan { index: 0, call_id: call_id("c"), tool_name: tool("search") },
+        RunPartKind::CallInput { index: u32::MAX, fragment: "{\"a".to_owned() },
         RunPartKind::StepFinished(vec![said("done"), called("c")]),
         RunPartKind::StepFinished(vec![]),
         RunPartKind::ToolReturned(returned("c", "ok")),
@@ -94,9 +81,7 @@ fn every_kind() -> Vec<RunPartKind> {
 
 fn numbered(first: u64, kinds: Vec<RunPartKind>) -> Vec<RunPart> {
     let numbered = (first..).zip(kinds);
-    numbered
-        .map(|(number, kind)| RunPart { number, kind })
-        .collect()
+    numbered.map(|(number, kind)| RunPart { number, kind }).collect()
 }
 
 #[test]
@@ -109,18 +94,14 @@ fn every_part_round_trips() {
 /// Every later version reads published parts.
 #[test]
 fn golden_parts() {
-    let lines: Vec<String> = numbered(1, every_kind())
-        .iter()
-        .map(|part| hex(&encode_batch(std::slice::from_ref(part))))
-        .collect();
+    let lines: Vec<String> =
+        numbered(1, every_kind()).iter().map(|part| hex(&encode_batch(std::slice::from_ref(part)))).collect();
     insta::assert_snapshot!(lines.join("\n"));
 }
 
 fn hex(bytes: &[u8]) -> String {
     let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits
-        .filter_map(|digit| char::from_digit(digit.into(), 16))
-        .collect()
+    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
 }
 
 /// Parts of these kinds, numbered from 1: accepted, or the first field that breaks a rule.
@@ -151,10 +132,7 @@ fn deltas_at_their_bounds_and_one_past() {
         ("text_delta", RunPartKind::TextDelta),
         ("thinking_delta", RunPartKind::ThinkingDelta),
         ("refusal_delta", RunPartKind::RefusalDelta),
-        ("call_input.fragment", |fragment| RunPartKind::CallInput {
-            index: 1,
-            fragment,
-        }),
+        ("call_input.fragment", |fragment| RunPartKind::CallInput { index: 1, fragment }),
     ];
     for (field, make) in kinds {
         let field = format!("parts[0].{field}");
@@ -182,10 +160,7 @@ fn steps_and_ends_at_their_bounds_and_one_past() {
     let events = "parts[0].step_finished.events";
     let too_many = calls(OPEN_CALLS_MAX + 1);
     check("one too many", vec![too_many], Some((TooLong, events)));
-    let note = Fact::from(SystemNoted {
-        topic: None,
-        text: "n".to_owned(),
-    });
+    let note = Fact::from(SystemNoted { topic: None, text: "n".to_owned() });
     let noted = RunPartKind::StepFinished(vec![said("a"), note]);
     let second = format!("{events}[1]");
     check("a note", vec![noted], Some((Malformed, &second)));
@@ -213,27 +188,18 @@ fn a_batch_is_dense_and_ends_with_an_end_only() {
     check("ends twice", twice, Some((Malformed, "parts[2]")));
     let at = |numbers: &[u64]| -> Vec<RunPart> {
         let numbers = numbers.iter().copied();
-        let part = |number| RunPart {
-            number,
-            kind: RunPartKind::KeptAlive,
-        };
+        let part = |number| RunPart { number, kind: RunPartKind::KeptAlive };
         numbers.map(part).collect()
     };
     check_parts("later ones", &at(&[7, 8, 9]), None);
     check_parts("the last number", &at(&[u64::MAX]), None);
     let number = |index: usize| format!("parts[{index}].number");
     check_parts("number 0", &at(&[0]), Some((Missing, &number(0))));
-    for (numbers, wrong) in [
-        ([1, 3].as_slice(), 1),
-        (&[1, 1], 1),
-        (&[2, 1], 1),
-        (&[1, 2, 4], 2),
-        (&[u64::MAX, u64::MAX], 1),
-    ] {
+    for (numbers, wrong) in
+        [([1, 3].as_slice(), 1), (&[1, 1], 1), (&[2, 1], 1), (&[1, 2, 4], 2), (&[u64::MAX, u64::MAX], 1)]
+    {
         let expected = Some((OutOfRange, number(wrong)));
-        let expected = expected
-            .as_ref()
-            .map(|(rule, field)| (*rule, field.as_str()));
+        let expected = expected.as_ref().map(|(rule, field)| (*rule, field.as_str()));
         check_parts(&format!("{numbers:?}"), &at(numbers), expected);
     }
 }
@@ -258,31 +224,18 @@ fn fields_of_protobuf_that_no_part_has() {
     let label = long(LABEL_BYTES_MAX + 1);
     check(began(&label, "t"), (TooLong, "call_began.call_id"));
     check(began("c", &label), (TooLong, "call_began.tool_name"));
-    let ended = |outcome: i32| {
-        Some(proto::part::Kind::RunEnded(proto::RunEnded {
-            outcome,
-            ..proto::RunEnded::default()
-        }))
-    };
+    let ended =
+        |outcome: i32| Some(proto::part::Kind::RunEnded(proto::RunEnded { outcome, ..proto::RunEnded::default() }));
     for outcome in [0, 99] {
-        let broken = part_from_proto(proto::Part {
-            number: 1,
-            kind: ended(outcome),
-        });
+        let broken = part_from_proto(proto::Part { number: 1, kind: ended(outcome) });
         assert_eq!(broken.unwrap_err().field, "run_ended.outcome");
     }
     let event = wire::proto::event::v1::Event::default();
-    let step = proto::StepFinished {
-        events: vec![event],
-    };
-    let broken = part_from_proto(proto::Part {
-        number: 1,
-        kind: Some(proto::part::Kind::StepFinished(step)),
-    })
-    .unwrap_err();
+    let step = proto::StepFinished { events: vec![event] };
+    let broken =
+        part_from_proto(proto::Part { number: 1, kind: Some(proto::part::Kind::StepFinished(step)) }).unwrap_err();
     assert!(
-        [Missing, Malformed].contains(&broken.reason)
-            && broken.field.starts_with("step_finished.events[0]"),
+        [Missing, Malformed].contains(&broken.reason) && broken.field.starts_with("step_finished.events[0]"),
         "{broken:?}"
     );
 }
@@ -301,18 +254,12 @@ fn a_stored_step_may_hold_an_empty_text_and_a_new_one_may_not() {
 #[test]
 fn invalid_bytes_are_corrupt_batches() {
     let check = |bytes: &'static [u8], expected: CorruptCommit| {
-        assert_eq!(
-            decode_batch(Bytes::from_static(bytes)).unwrap_err(),
-            expected
-        );
+        assert_eq!(decode_batch(Bytes::from_static(bytes)).unwrap_err(), expected);
     };
     check(b"\xff\xff", CorruptCommit::Body);
     check(b"", CorruptCommit::Field("parts".to_owned()));
     // One empty part.
-    check(
-        b"\x0a\x00",
-        CorruptCommit::Field("parts[0].kind".to_owned()),
-    );
+    check(b"\x0a\x00", CorruptCommit::Field("parts[0].kind".to_owned()));
 }
 
 fn any_kind() -> impl Strategy<Value = RunPartKind> {
@@ -322,33 +269,21 @@ fn any_kind() -> impl Strategy<Value = RunPartKind> {
         text().prop_map(RunPartKind::ThinkingDelta),
         text().prop_map(RunPartKind::RefusalDelta),
         (any::<u32>(), "[a-z]{1,9}", "[a-z]{1,9}").prop_map(|(index, id, name)| {
-            RunPartKind::CallBegan {
-                index,
-                call_id: call_id(&id),
-                tool_name: tool(&name),
-            }
+            RunPartKind::CallBegan { index, call_id: call_id(&id), tool_name: tool(&name) }
         }),
-        (any::<u32>(), text())
-            .prop_map(|(index, fragment)| RunPartKind::CallInput { index, fragment }),
+        (any::<u32>(), text()).prop_map(|(index, fragment)| RunPartKind::CallInput { index, fragment }),
         prop::collection::vec("[a-z]{1,9}", 0..4)
             .prop_map(|ids| RunPartKind::StepFinished(ids.iter().map(|id| called(id)).collect())),
         text().prop_map(|text| RunPartKind::StepFinished(vec![said(&text)])),
-        ("[a-z]{1,9}", text())
-            .prop_map(|(id, output)| RunPartKind::ToolReturned(returned(&id, &output))),
+        ("[a-z]{1,9}", text()).prop_map(|(id, output)| RunPartKind::ToolReturned(returned(&id, &output))),
         Just(RunPartKind::KeptAlive),
     ]
 }
 
 fn any_end() -> impl Strategy<Value = RunPartKind> {
-    let outcomes = vec![
-        RunOutcome::Completed,
-        RunOutcome::Stopped,
-        RunOutcome::Failed,
-        RunOutcome::Abandoned,
-    ];
+    let outcomes = vec![RunOutcome::Completed, RunOutcome::Stopped, RunOutcome::Failed, RunOutcome::Abandoned];
     let error = prop::option::of("\\PC{0,40}");
-    (prop::sample::select(outcomes), error)
-        .prop_map(|(outcome, message)| end(outcome, message.as_deref()))
+    (prop::sample::select(outcomes), error).prop_map(|(outcome, message)| end(outcome, message.as_deref()))
 }
 
 proptest! {

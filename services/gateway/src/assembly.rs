@@ -9,10 +9,7 @@ pub mod verification;
 
 use context::plan::BUDGETED_MESSAGES_MAX;
 use context::stages::budget;
-use context::{
-    Assembled, CONTEXT_KINDS, MessageCount, Outcome, Plan, PlanError, Reach, Selection, Settings,
-    select,
-};
+use context::{Assembled, CONTEXT_KINDS, MessageCount, Outcome, Plan, PlanError, Reach, Selection, Settings, select};
 use domain::{EventTokens, Fact, RecordedEvent, Version};
 use formats::{Names, Outline};
 use history::{Coverage, Direction, EffectiveHistory, Newest, Query, Target, WindowBounds, decode};
@@ -29,11 +26,7 @@ use crate::Gateway;
 use crate::request::BoundedNumber;
 
 /// Messages of a context.
-pub const MESSAGES: BoundedNumber = BoundedNumber {
-    field: "messages_max",
-    default: 50,
-    max: 1_000,
-};
+pub const MESSAGES: BoundedNumber = BoundedNumber { field: "messages_max", default: 50, max: 1_000 };
 /// Most bytes of the newest events that a context is selected from; older units are omitted.
 pub const CONTEXT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Events of the first read: enough for a context of usual turns.
@@ -128,10 +121,7 @@ pub async fn assemble(
 }
 
 /// The context with the conversation's own instructions, or the one without them if the newest turn needs their room.
-fn if_it_fits(
-    with_own: Result<Assembled, Problem>,
-    without: Assembled,
-) -> Result<Assembled, Problem> {
+fn if_it_fits(with_own: Result<Assembled, Problem>, without: Assembled) -> Result<Assembled, Problem> {
     match with_own {
         Err(problem) if problem.reason() == Reason::BudgetTooSmall => Ok(without),
         with_own => with_own,
@@ -159,8 +149,7 @@ async fn run_plan(
             Selection::NeedsOlder => newest.read_older().await?,
         }
     };
-    plan.complete(selected)
-        .map_err(|no_room| problem(&PlanError::from(no_room)))
+    plan.complete(selected).map_err(|no_room| problem(&PlanError::from(no_room)))
 }
 
 /// How far back the events reach.
@@ -186,15 +175,10 @@ fn with_token_count(mut event: RecordedEvent) -> RecordedEvent {
 
 /// The most events that a context can need, and how many the first read fetches.
 fn bounds(request: &ContextRequest) -> (WindowBounds, usize) {
-    let messages = request
-        .messages_max
-        .unwrap_or(MessageCount(BUDGETED_MESSAGES_MAX));
+    let messages = request.messages_max.unwrap_or(MessageCount(BUDGETED_MESSAGES_MAX));
     let most = budget::context_tokens(&request.policy.policy) / EVENT_TOKENS_MIN;
     let most = usize::try_from(most).unwrap_or(usize::MAX);
-    let bounds = WindowBounds {
-        events_max: messages.events_max(),
-        bytes_max: CONTEXT_BYTES_MAX,
-    };
+    let bounds = WindowBounds { events_max: messages.events_max(), bytes_max: CONTEXT_BYTES_MAX };
     let likely = EVENTS_LIKELY.min(EVENTS_PER_MESSAGE_LIKELY * (messages.0 + 1));
     (bounds, likely.min(most))
 }
@@ -206,10 +190,7 @@ fn cache_key(target: &Target) -> String {
         .chain_update([0])
         .chain_update(target.key.conversation.as_str())
         .finalize();
-    format!(
-        "hansard-{}",
-        hex::encode(digest.get(..16).unwrap_or_default())
-    )
+    format!("hansard-{}", hex::encode(digest.get(..16).unwrap_or_default()))
 }
 
 fn problem(error: &PlanError) -> Problem {
@@ -252,10 +233,7 @@ mod tests {
                 },
             };
             let counted = with_token_count(event).event.tokens;
-            let expected = EventTokens {
-                own: expected,
-                through,
-            };
+            let expected = EventTokens { own: expected, through };
             assert_eq!(counted, expected, "{own}");
         }
     }

@@ -105,11 +105,7 @@ impl Caller {
     ///
     /// # Errors
     /// As [`identify`]; [`TokenError::WrongTenant`] for a token of another tenant than the key's.
-    pub fn resolve(
-        access: AgentAccess,
-        rule: IdentityRule,
-        claimed: Claims,
-    ) -> Result<Self, Refusal> {
+    pub fn resolve(access: AgentAccess, rule: IdentityRule, claimed: Claims) -> Result<Self, Refusal> {
         check_tenant(&access, claimed.verified.as_ref())?;
         Ok(Self::new(access, identify(rule, claimed)?))
     }
@@ -124,11 +120,7 @@ impl Caller {
     }
 
     fn new(access: AgentAccess, identified: Identity) -> Self {
-        Self {
-            access,
-            owner: identified.owner,
-            verified: identified.verified,
-        }
+        Self { access, owner: identified.owner, verified: identified.verified }
     }
 }
 
@@ -144,26 +136,16 @@ fn check_tenant(access: &AgentAccess, verified: Option<&VerifiedUser>) -> Result
 /// # Errors
 /// There is no owner, a required token is missing, or token and user id differ.
 pub fn identify(rule: IdentityRule, claimed: Claims) -> Result<Identity, Refusal> {
-    let Claims {
-        session,
-        user,
-        verified,
-    } = claimed;
+    let Claims { session, user, verified } = claimed;
     match rule {
         IdentityRule::Issued => of_session(session),
         IdentityRule::Signed | IdentityRule::Trust | IdentityRule::Open if verified.is_some() => {
             of_token(user.as_ref(), verified)
         }
         IdentityRule::Signed if user.is_some() => Err(Refusal::TokenRequired),
-        IdentityRule::Signed | IdentityRule::Trust | IdentityRule::Open => user.map_or_else(
-            || of_session(session),
-            |user| {
-                Ok(Identity {
-                    owner: Owner::User(user),
-                    verified: false,
-                })
-            },
-        ),
+        IdentityRule::Signed | IdentityRule::Trust | IdentityRule::Open => {
+            user.map_or_else(|| of_session(session), |user| Ok(Identity { owner: Owner::User(user), verified: false }))
+        }
     }
 }
 
@@ -177,10 +159,7 @@ pub fn identify_lister(claimed: Claims) -> Result<Identity, Refusal> {
 
 fn of_session(session: Option<SessionId>) -> Result<Identity, Refusal> {
     let session = session.ok_or(Refusal::SessionMissing)?;
-    Ok(Identity {
-        owner: Owner::Session(session),
-        verified: false,
-    })
+    Ok(Identity { owner: Owner::Session(session), verified: false })
 }
 
 fn of_token(user: Option<&UserId>, verified: Option<VerifiedUser>) -> Result<Identity, Refusal> {
@@ -188,10 +167,7 @@ fn of_token(user: Option<&UserId>, verified: Option<VerifiedUser>) -> Result<Ide
     if user.is_some_and(|user| user != verified.user()) {
         return Err(Refusal::UserMismatch);
     }
-    Ok(Identity {
-        owner: Owner::User(verified.user().clone()),
-        verified: true,
-    })
+    Ok(Identity { owner: Owner::User(verified.user().clone()), verified: true })
 }
 
 #[cfg(test)]

@@ -48,8 +48,7 @@ impl CachedSet {
     }
 
     fn may_fetch(&self, now: Timestamp) -> bool {
-        self.tried_at
-            .is_none_or(|tried_at| age(tried_at, now) >= REFETCH_INTERVAL_MIN)
+        self.tried_at.is_none_or(|tried_at| age(tried_at, now) >= REFETCH_INTERVAL_MIN)
     }
 }
 
@@ -59,22 +58,13 @@ impl Jwks {
     /// # Errors
     /// [`ModelsError::Tls`].
     pub fn new(policy: Policy) -> Result<Self, ModelsError> {
-        Ok(Self {
-            client: EgressClient::new(policy, FETCH_TIMEOUT)?,
-            sets: Cache::new(SETS_MAX),
-        })
+        Ok(Self { client: EgressClient::new(policy, FETCH_TIMEOUT)?, sets: Cache::new(SETS_MAX) })
     }
 
     /// The usable keys of the set at a URL, not older than `age_max` if its server answers; `None`: no set is available.
     ///
     /// `id` is the signing key with the URL; keys of the set without a `kid` get this id.
-    pub async fn keys(
-        &self,
-        id: &SigningKeyId,
-        url: &str,
-        age_max: Duration,
-        now: Timestamp,
-    ) -> Option<Arc<[Key]>> {
+    pub async fn keys(&self, id: &SigningKeyId, url: &str, age_max: Duration, now: Timestamp) -> Option<Arc<[Key]>> {
         let cache_key = (id.clone(), url.to_owned());
         let empty = || Ok::<_, Infallible>(Arc::default());
         let Ok(set) = self.sets.get_or_insert_with(&cache_key, empty);

@@ -69,9 +69,7 @@ async fn largest_lag(record: &Record, model: &ReadModel) -> Option<(u64, u64)> {
     let databases = model.databases();
     let lags = databases.iter().map(|database| lag(record, database));
     let lags: Option<Vec<_>> = join_all(lags).await.into_iter().collect();
-    let larger = |(rows, search): (u64, u64), (more_rows, more_search)| {
-        (rows.max(more_rows), search.max(more_search))
-    };
+    let larger = |(rows, search): (u64, u64), (more_rows, more_search)| (rows.max(more_rows), search.max(more_search));
     lags?.into_iter().reduce(larger)
 }
 
@@ -103,11 +101,7 @@ mod tests {
         let samples = LagSamples::default();
         let count = i64::try_from(SAMPLES_MAX).unwrap();
         for at in 0..=count {
-            samples.push(LagSample {
-                at: Timestamp(at),
-                rows: 0,
-                search: 0,
-            });
+            samples.push(LagSample { at: Timestamp(at), rows: 0, search: 0 });
         }
         let samples = samples.list();
         assert_eq!(samples.len(), SAMPLES_MAX);

@@ -11,11 +11,7 @@ use crate::request::BoundedNumber;
 use history::Deadline;
 
 /// The number of conversations of a page.
-pub const CONVERSATIONS_PAGE: BoundedNumber = BoundedNumber {
-    field: "page_size",
-    default: 50,
-    max: 200,
-};
+pub const CONVERSATIONS_PAGE: BoundedNumber = BoundedNumber { field: "page_size", default: 50, max: 200 };
 /// Maximum size of a page, in bytes. A page holds at least one conversation.
 pub const CONVERSATIONS_PAGE_BYTES_MAX: usize = 3 * 1024 * 1024;
 
@@ -56,12 +52,7 @@ impl Listing {
     /// The conversations of a filter, active and archived, of any time.
     #[must_use]
     pub fn of(filter: ListFilter) -> Self {
-        Self {
-            filter,
-            status: None,
-            active_after: None,
-            active_before: None,
-        }
+        Self { filter, status: None, active_after: None, active_before: None }
     }
 
     /// Reads a page from `rows`. `convert` returns a conversation for the answer and its size in bytes.
@@ -97,10 +88,7 @@ impl Listing {
             ListFilter::Agent(agent) => ("agent", agent.as_str(), ""),
             ListFilter::Tenant => ("tenant", "", ""),
         };
-        let status = self.status.map_or(
-            ConversationStatus::Unspecified,
-            wire::conversation::status_to_proto,
-        );
+        let status = self.status.map_or(ConversationStatus::Unspecified, wire::conversation::status_to_proto);
         let bound = |time: Option<Timestamp>| {
             let time = time.map(|time| time.0.to_be_bytes().to_vec());
             time.unwrap_or_default()
@@ -140,10 +128,7 @@ fn page<T>(
         conversations.push(converted);
         last = Some(cursor);
     }
-    ConversationPage {
-        conversations,
-        next,
-    }
+    ConversationPage { conversations, next }
 }
 
 fn token(hash: QueryHash, cursor: &ListCursor) -> String {
@@ -155,8 +140,5 @@ fn token(hash: QueryHash, cursor: &ListCursor) -> String {
 fn read_cursor(bytes: &[u8]) -> Option<ListCursor> {
     let (time, id) = take_number(bytes)?;
     let id = std::str::from_utf8(id).ok()?;
-    Some(ListCursor {
-        last_event_at: Timestamp(time.cast_signed()),
-        conversation: ConversationId::parse(id).ok()?,
-    })
+    Some(ListCursor { last_event_at: Timestamp(time.cast_signed()), conversation: ConversationId::parse(id).ok()? })
 }

@@ -23,8 +23,7 @@ pub fn context_assembled(took: Duration, source: &'static str) {
 /// A call of the history service, `load` or `record`, was answered; `warning` is the code of its warning.
 pub fn history_answered(rpc: &'static str, warning: Option<&'static str>, took: Duration) {
     let outcome = warning.unwrap_or("ok");
-    histogram!("hansard_gateway_history_seconds", "rpc" => rpc, "outcome" => outcome)
-        .record(took.as_secs_f64());
+    histogram!("hansard_gateway_history_seconds", "rpc" => rpc, "outcome" => outcome).record(took.as_secs_f64());
 }
 
 /// A candidate was not a valid key.

@@ -63,11 +63,7 @@ fn decode(token: &str, query: QueryHash) -> Result<Option<Vec<u8>>, Problem> {
 ///
 /// # Errors
 /// As `decode`; or `read` does not understand the cursor.
-pub fn cursor<T>(
-    token: &str,
-    query: QueryHash,
-    read: impl FnOnce(&[u8]) -> Option<T>,
-) -> Result<Option<T>, Problem> {
+pub fn cursor<T>(token: &str, query: QueryHash, read: impl FnOnce(&[u8]) -> Option<T>) -> Result<Option<T>, Problem> {
     let cursor = decode(token, query)?;
     let cursor = cursor.map(|bytes| read(&bytes).ok_or_else(problem::page_token_invalid));
     cursor.transpose()
@@ -96,10 +92,7 @@ fn checksum(bytes: &[u8]) -> [u8; CHECKSUM_BYTES] {
 
 fn truncate<const N: usize>(hash: &[u8]) -> [u8; N] {
     let mut short = [0; N];
-    short
-        .iter_mut()
-        .zip(hash)
-        .for_each(|(to, from)| *to = *from);
+    short.iter_mut().zip(hash).for_each(|(to, from)| *to = *from);
     short
 }
 

@@ -54,9 +54,7 @@ impl Policies {
             }
             Some(RequestedPolicy::PolicyDigest(digest)) => digest,
             None => match registry.agent(agent) {
-                Some(agent) if !agent.context_policy_digest.is_empty() => {
-                    agent.context_policy_digest
-                }
+                Some(agent) if !agent.context_policy_digest.is_empty() => agent.context_policy_digest,
                 Some(_) | None => return self.default(),
             },
         };
@@ -70,9 +68,7 @@ impl Policies {
         }
         let stored = registry.context_policy(tenant, &digest).await;
         let stored = stored.ok_or_else(unknown)?;
-        self.compile(PolicyDigest(digest), || {
-            Policy::parse(&stored.policy_json).map_err(invalid)
-        })
+        self.compile(PolicyDigest(digest), || Policy::parse(&stored.policy_json).map_err(invalid))
     }
 
     fn default(&self) -> Result<Arc<ReadyPolicy>, Problem> {
@@ -86,13 +82,8 @@ impl Policies {
     ) -> Result<Arc<ReadyPolicy>, Problem> {
         self.0.get_or_insert_with(&digest, || {
             let policy = policy()?;
-            let rules =
-                Rules::compile(&policy.redact).map_err(|error| invalid(vec![error.into()]))?;
-            Ok(Arc::new(ReadyPolicy {
-                policy,
-                digest,
-                rules,
-            }))
+            let rules = Rules::compile(&policy.redact).map_err(|error| invalid(vec![error.into()]))?;
+            Ok(Arc::new(ReadyPolicy { policy, digest, rules }))
         })
     }
 }

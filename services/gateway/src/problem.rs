@@ -2,8 +2,8 @@
 
 pub use event_log::registry::{access_problem, unauthenticated};
 pub use history::problem::{
-    RETRY_AFTER, not_found, of_contradiction, of_corrupt, of_read_model, of_record,
-    position_not_reached, read_model_timed_out, record_timed_out,
+    RETRY_AFTER, not_found, of_contradiction, of_corrupt, of_read_model, of_record, position_not_reached,
+    read_model_timed_out, record_timed_out,
 };
 use wire::status::{Problem, Reason};
 use wire::token::TokenError;
@@ -31,11 +31,7 @@ pub fn position_token_of_other_conversation() -> Problem {
 /// An invalid page token.
 #[must_use]
 pub fn page_token_invalid() -> Problem {
-    Problem::of_field(
-        Reason::PageTokenInvalid,
-        "page_token",
-        "is not a page token: send next_page_token unchanged",
-    )
+    Problem::of_field(Reason::PageTokenInvalid, "page_token", "is not a page token: send next_page_token unchanged")
 }
 
 /// A page token of another query.
@@ -51,19 +47,13 @@ pub fn page_token_of_other_query() -> Problem {
 /// The maximum number of watchers is reached.
 #[must_use]
 pub fn too_many_watchers(watchers_max: usize) -> Problem {
-    Problem::new(
-        Reason::Overloaded,
-        format!("this gateway has {watchers_max} watchers, its maximum: try again"),
-    )
-    .retry_after(RETRY_AFTER)
+    Problem::new(Reason::Overloaded, format!("this gateway has {watchers_max} watchers, its maximum: try again"))
+        .retry_after(RETRY_AFTER)
 }
 
 /// The gateway shuts down.
 #[must_use]
 pub fn draining() -> Problem {
-    Problem::new(
-        Reason::Draining,
-        "the gateway is shutting down: connect again and watch from the next version",
-    )
-    .retry_after(RETRY_AFTER)
+    Problem::new(Reason::Draining, "the gateway is shutting down: connect again and watch from the next version")
+        .retry_after(RETRY_AFTER)
 }

@@ -12,21 +12,10 @@ use crate::problem;
 ///
 /// # Errors
 /// Its bytes are corrupt.
-pub fn recorded_event(
-    key: &ConversationKey,
-    event: EventRow,
-) -> Result<proto::RecordedEvent, Problem> {
-    let EventRow {
-        version,
-        commit,
-        recorded_at,
-        bytes,
-    } = event;
+pub fn recorded_event(key: &ConversationKey, event: EventRow) -> Result<proto::RecordedEvent, Problem> {
+    let EventRow { version, commit, recorded_at, bytes } = event;
     wire::reads::recorded_event(version, commit, recorded_at, bytes).map_err(|corrupt| {
-        problem::of_contradiction(format!(
-            "event {version} of conversation {} is corrupt: {corrupt}",
-            key.conversation
-        ))
+        problem::of_contradiction(format!("event {version} of conversation {} is corrupt: {corrupt}", key.conversation))
     })
 }
 
@@ -38,10 +27,7 @@ pub fn context_message(message: Message) -> proto::ContextMessage {
         MessageKind::Turn(message) => Kind::Turn(turn(&message)),
         MessageKind::ToolResult(result) => Kind::ToolResult(wire::event::tool_returned(&result)),
     };
-    proto::ContextMessage {
-        version: message.version.0,
-        kind: Some(kind),
-    }
+    proto::ContextMessage { version: message.version.0, kind: Some(kind) }
 }
 
 fn turn(turn: &Turn) -> proto::Turn {
@@ -49,9 +35,7 @@ fn turn(turn: &Turn) -> proto::Turn {
     let author = message.and_then(|message| message.author.as_ref());
     proto::Turn {
         role: wire::event::role(turn.role).into(),
-        parts: message
-            .map(|message| wire::content::to_proto(&message.parts))
-            .unwrap_or_default(),
+        parts: message.map(|message| wire::content::to_proto(&message.parts)).unwrap_or_default(),
         tool_calls: turn.calls.iter().map(wire::event::tool_called).collect(),
         author: wire::optional::label_text(author),
     }

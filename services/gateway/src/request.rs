@@ -1,9 +1,6 @@
 //! Parses and authorizes requests: caller, conversation, freshness, and numbers with bounds.
 
-use domain::{
-    AgentId, CommitId, ConversationId, ConversationKey, Position, Version, Violation,
-    ViolationReason,
-};
+use domain::{AgentId, CommitId, ConversationId, ConversationKey, Position, Version, Violation, ViolationReason};
 use event_log::registry::{AgentAccess, Principal, Scope};
 use history::{Deadline, Freshness, Target};
 use runtime::grpc;
@@ -36,10 +33,7 @@ impl Call {
     /// A call with a bearer token.
     #[must_use]
     pub fn new(bearer: String, deadline: Deadline) -> Self {
-        Self {
-            bearer: Some(bearer),
-            deadline,
-        }
+        Self { bearer: Some(bearer), deadline }
     }
 
     /// The caller's bearer token.
@@ -76,17 +70,9 @@ impl Call {
     ///
     /// # Errors
     /// The token is missing or invalid, lacks a scope, or does not include the agent.
-    pub async fn authorize(
-        &self,
-        gateway: &Gateway,
-        agent: AgentId,
-        field: &str,
-    ) -> Result<AgentAccess, Problem> {
+    pub async fn authorize(&self, gateway: &Gateway, agent: AgentId, field: &str) -> Result<AgentAccess, Problem> {
         let principal = self.principal(gateway).await?;
-        let access = gateway
-            .registry
-            .authorize(&principal, Scope::Read, &agent)
-            .await;
+        let access = gateway.registry.authorize(&principal, Scope::Read, &agent).await;
         access.map_err(|error| problem::access_problem(&error, field))
     }
 
@@ -103,10 +89,7 @@ impl Call {
     ) -> Result<Target, Problem> {
         let access = self.authorize(gateway, agent, field).await?;
         Ok(Target {
-            key: ConversationKey {
-                tenant: access.tenant.tenant().clone(),
-                conversation,
-            },
+            key: ConversationKey { tenant: access.tenant.tenant().clone(), conversation },
             access,
             freshness: Freshness::Fresh,
             fence: None,
@@ -119,26 +102,15 @@ impl Call {
 ///
 /// # Errors
 /// The caller has no access, or a field is invalid.
-pub async fn read_target(
-    gateway: &Gateway,
-    call: &Call,
-    target: Option<proto::ReadTarget>,
-) -> Result<Target, Problem> {
+pub async fn read_target(gateway: &Gateway, call: &Call, target: Option<proto::ReadTarget>) -> Result<Target, Problem> {
     let target = target.ok_or_else(|| missing().within("target"))?;
     let within = |violation: Violation| violation.within("target");
-    let agent = call
-        .agent(gateway, &target.agent_id)
-        .await
-        .map_err(within)?;
+    let agent = call.agent(gateway, &target.agent_id).await.map_err(within)?;
     let conversation = conversation_id(&target.conversation_id).map_err(within)?;
     let freshness = freshness(target.consistency).map_err(within)?;
     let authorized = call.target(gateway, agent, conversation, "target.agent_id");
     let authorized = authorized.await?;
-    Ok(Target {
-        fence: fence(gateway, &authorized.key, &target.position_token).await?,
-        freshness,
-        ..authorized
-    })
+    Ok(Target { fence: fence(gateway, &authorized.key, &target.position_token).await?, freshness, ..authorized })
 }
 
 /// Parses an agent id.
@@ -192,9 +164,7 @@ impl BoundedNumber {
         match value {
             0 => Ok(self.default),
             value if value <= self.max => Ok(value),
-            value => Err(
-                out_of_range(format!("is {value}, the maximum is {}", self.max)).within(self.field),
-            ),
+            value => Err(out_of_range(format!("is {value}, the maximum is {}", self.max)).within(self.field)),
         }
     }
 }
@@ -204,9 +174,8 @@ impl BoundedNumber {
 /// # Errors
 /// [`ViolationReason::OutOfRange`]: this version does not define the value.
 pub fn parse_enum<E: TryFrom<i32>>(value: i32, field: &str) -> Result<E, Violation> {
-    E::try_from(value).map_err(|_| {
-        out_of_range(format!("is {value}, which this version does not define")).within(field)
-    })
+    E::try_from(value)
+        .map_err(|_| out_of_range(format!("is {value}, which this version does not define")).within(field))
 }
 
 /// The violation of a missing field.
@@ -240,19 +209,14 @@ pub fn position_of(gateway: &Gateway, result: &CommitResult) -> Option<Position>
 /// There are more than [`POSITION_TOKENS_MAX`], or one is invalid.
 pub fn fences(gateway: &Gateway, tokens: &[String]) -> Result<Vec<Position>, Problem> {
     if tokens.len() > POSITION_TOKENS_MAX {
-        let description = format!(
-            "has {} tokens, at most {POSITION_TOKENS_MAX} are accepted",
-            tokens.len()
-        );
+        let description = format!("has {} tokens, at most {POSITION_TOKENS_MAX} are accepted", tokens.len());
         return Err(out_of_range(description).within("position_tokens").into());
     }
     let record = gateway.reader.record.id();
     let tokens = tokens.iter();
     let positions = tokens.map(|token| {
         let token = PositionToken::decode(token, record);
-        token
-            .map(|token| token.position)
-            .map_err(problem::of_position_token)
+        token.map(|token| token.position).map_err(problem::of_position_token)
     });
     positions.collect()
 }
@@ -265,16 +229,11 @@ fn freshness(consistency: i32) -> Result<Freshness, Violation> {
     }
 }
 
-async fn fence(
-    gateway: &Gateway,
-    key: &ConversationKey,
-    token: &str,
-) -> Result<Option<Position>, Problem> {
+async fn fence(gateway: &Gateway, key: &ConversationKey, token: &str) -> Result<Option<Position>, Problem> {
     if token.is_empty() {
         return Ok(None);
     }
-    let token = PositionToken::decode(token, gateway.reader.record.id())
-        .map_err(problem::of_position_token)?;
+    let token = PositionToken::decode(token, gateway.reader.record.id()).map_err(problem::of_position_token)?;
     let partition = gateway.reader.archive.partition_of(key).await;
     if token.position.partition != partition.map_err(|error| problem::of_record(&error))? {
         return Err(problem::position_token_of_other_conversation());
@@ -288,19 +247,12 @@ mod tests {
 
     #[test]
     fn numbers_have_a_default_and_a_maximum() {
-        let bounded = BoundedNumber {
-            field: "page_size",
-            default: 50,
-            max: 200,
-        };
+        let bounded = BoundedNumber { field: "page_size", default: 50, max: 200 };
         assert_eq!(bounded.take(0), Ok(50));
         assert_eq!(bounded.take(1), Ok(1));
         assert_eq!(bounded.take(200), Ok(200));
         let violation = bounded.take(201).unwrap_err();
-        assert_eq!(
-            violation.to_string(),
-            "page_size: is 201, the maximum is 200"
-        );
+        assert_eq!(violation.to_string(), "page_size: is 201, the maximum is 200");
         assert_eq!(violation.reason, ViolationReason::OutOfRange);
     }
 }

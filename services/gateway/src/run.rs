@@ -95,11 +95,8 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     let forwarded = ForwardedWrites::to(&config.writer_url, gateway.registry.clone())?;
     let server = grpc_server(config.grpc, health, gateway, writer).service(forwarded);
     let server = server.bind().await?;
-    let running = Running {
-        grpc_addr: server.local_addr(),
-        http_addr: http.local_addr(),
-        admin_addr: admin.local_addr(),
-    };
+    let running =
+        Running { grpc_addr: server.local_addr(), http_addr: http.local_addr(), admin_addr: admin.local_addr() };
     runtime::serve::spawn("gateway", Listeners::new(server, http), admin, shutdown);
     tracing::info!(grpc.addr = %running.grpc_addr, http.addr = %running.http_addr, admin.addr = %running.admin_addr, "gateway serves");
     Ok(running)
@@ -124,11 +121,7 @@ pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gate
         token_keys: token_keys.map_err(StartError::dependency)?,
         policies: Policies::default(),
         registry,
-        reader: Reader::new(
-            archive,
-            read_model,
-            Duration::from_millis(config.fence_wait_ms),
-        ),
+        reader: Reader::new(archive, read_model, Duration::from_millis(config.fence_wait_ms)),
         watchers: Watchers::new(
             config.watchers_max,
             Duration::from_millis(config.watch_idle_check_ms),
@@ -141,11 +134,7 @@ pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gate
 ///
 /// # Errors
 /// A dependency is misconfigured.
-pub fn generations(
-    config: &GatewayConfig,
-    gateway: &Gateway,
-    shutdown: &Shutdown,
-) -> Result<Generations, StartError> {
+pub fn generations(config: &GatewayConfig, gateway: &Gateway, shutdown: &Shutdown) -> Result<Generations, StartError> {
     let token = config.writer_token.clone();
     let deps = Dependencies {
         writer: WriterClient::at(&config.writer_url, token.clone())?,
@@ -162,29 +151,20 @@ pub fn generations(
 /// The lag of rows and search, which is sampled until `shutdown`.
 fn sampled_lag(gateway: &Gateway, shutdown: &Shutdown) -> LagSamples {
     let samples = LagSamples::default();
-    let Reader {
-        record, read_model, ..
-    } = gateway.reader.clone();
+    let Reader { record, read_model, .. } = gateway.reader.clone();
     shutdown.spawn_cancellable(samples.clone().run(record, read_model, Clock::System));
     samples
 }
 
 /// The gRPC services.
-fn grpc_server(
-    config: GrpcConfig,
-    health: Health,
-    gateway: Gateway,
-    writer: WriterClient,
-) -> GrpcServer {
+fn grpc_server(config: GrpcConfig, health: Health, gateway: Gateway, writer: WriterClient) -> GrpcServer {
     let message_bytes_max = config.message_bytes_max;
     let known_callers = gateway.registry.clone();
-    let read = ReadServiceServer::new(ReadRpc::new(gateway.clone()))
-        .max_decoding_message_size(message_bytes_max);
+    let read = ReadServiceServer::new(ReadRpc::new(gateway.clone())).max_decoding_message_size(message_bytes_max);
     let documents = DocumentRpc::new(gateway.clone(), writer.clone(), Clock::System);
-    let documents =
-        DocumentServiceServer::new(documents).max_decoding_message_size(message_bytes_max);
-    let history = HistoryServiceServer::new(HistoryRpc::new(gateway, writer))
-        .max_decoding_message_size(message_bytes_max);
+    let documents = DocumentServiceServer::new(documents).max_decoding_message_size(message_bytes_max);
+    let history =
+        HistoryServiceServer::new(HistoryRpc::new(gateway, writer)).max_decoding_message_size(message_bytes_max);
     GrpcServer::new(config, health)
         .trusted_callers(move |headers| known_callers.known_token_id(headers).is_some())
         .descriptors(wire::proto::FILE_DESCRIPTOR_SET)
@@ -202,11 +182,7 @@ async fn bind_http(state: HttpState) -> Result<BoundHttpServer, StartError> {
     let listener = server
         .trusted_proxies(trusted_proxies)
         .router(routes)
-        .layered(|routes| {
-            router::guarded(routes, limits, move |headers| {
-                registry.known_token_id(headers)
-            })
-        });
+        .layered(|routes| router::guarded(routes, limits, move |headers| registry.known_token_id(headers)));
     Ok(listener.bind().await?)
 }
 
@@ -224,10 +200,6 @@ fn watch_health(health: &Health, shutdown: &Shutdown, gateway: &Gateway) {
     let registry = gateway.registry.clone();
     shutdown.spawn_cancellable(health.clone().probe("registry", Probe::DEFAULT, move || {
         let is_fresh = registry.is_fresh();
-        async move {
-            is_fresh
-                .then_some(())
-                .ok_or("the gateway receives no changes of the registry")
-        }
+        async move { is_fresh.then_some(()).ok_or("the gateway receives no changes of the registry") }
     }));
 }

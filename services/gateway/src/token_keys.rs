@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::identity::{
-    Key, TokenError, UserScope, VerifiedAdmin, VerifiedUser, claimed_tenant, jwk_set, verify_admin,
-    verify_user,
+    Key, TokenError, UserScope, VerifiedAdmin, VerifiedUser, claimed_tenant, jwk_set, verify_admin, verify_user,
 };
 use domain::{SigningKeyId, TenantAccess, TenantId, Timestamp};
 use egress::Policy;
@@ -57,32 +56,18 @@ impl TokenKeys {
     /// # Errors
     /// [`ModelsError::Tls`].
     pub fn new(registry: &Registry, egress: Policy) -> Result<Self, ModelsError> {
-        Ok(Self {
-            registry: registry.clone(),
-            jwks: Jwks::new(egress)?,
-            parsed: Cache::new(KEYS_READY_MAX),
-        })
+        Ok(Self { registry: registry.clone(), jwks: Jwks::new(egress)?, parsed: Cache::new(KEYS_READY_MAX) })
     }
 
     /// Verifies the token of a user of an agent.
     ///
     /// # Errors
     /// The token is invalid, or [`Refusal::KeysUnavailable`].
-    pub async fn user(
-        &self,
-        access: &AgentAccess,
-        token: &str,
-        now: Timestamp,
-    ) -> Result<VerifiedUser, Refusal> {
+    pub async fn user(&self, access: &AgentAccess, token: &str, now: Timestamp) -> Result<VerifiedUser, Refusal> {
         let rules = self.registry.token_rules(access.tenant.tenant());
-        let scope = UserScope {
-            tenant: access.tenant.tenant(),
-            agent: &access.agent,
-            rules: &rules,
-        };
+        let scope = UserScope { tenant: access.tenant.tenant(), agent: &access.agent, rules: &rules };
         let verify = |keys: &[Key]| verify_user(token, keys, scope, now);
-        self.verify(scope.tenant, SigningKeyUse::User, now, verify)
-            .await
+        self.verify(scope.tenant, SigningKeyUse::User, now, verify).await
     }
 
     /// Verifies the token of an administrator. Returns the right to act for their tenant.
@@ -93,9 +78,7 @@ impl TokenKeys {
         let tenant = claimed_tenant(token)?;
         let rules = self.registry.token_rules(&tenant);
         let verify = |keys: &[Key]| verify_admin(token, keys, &tenant, &rules, now);
-        let admin = self
-            .verify(&tenant, SigningKeyUse::Admin, now, verify)
-            .await?;
+        let admin = self.verify(&tenant, SigningKeyUse::Admin, now, verify).await?;
         let granted = self.registry.grant_admin(&admin).await;
         let tenant = granted.ok_or(TokenError::UnknownKey)?;
         Ok(AdminAccess { tenant, admin })
@@ -123,13 +106,7 @@ impl TokenKeys {
         Ok(outcome?)
     }
 
-    async fn keys(
-        &self,
-        tenant: &TenantId,
-        key_use: SigningKeyUse,
-        age_max: Duration,
-        now: Timestamp,
-    ) -> TenantKeys {
+    async fn keys(&self, tenant: &TenantId, key_use: SigningKeyUse, age_max: Duration, now: Timestamp) -> TenantKeys {
         let mut found = TenantKeys::default();
         for entry in self.registry.signing_keys(tenant, key_use, now) {
             let Ok(id) = SigningKeyId::parse(entry.signing_key_id.as_str()) else {
@@ -169,8 +146,5 @@ fn parse(id: &SigningKeyId, entry: &SigningKey) -> Vec<Key> {
 }
 
 fn has_no_matching_key<T>(outcome: &Result<T, TokenError>) -> bool {
-    matches!(
-        outcome,
-        Err(TokenError::UnknownKey | TokenError::BadSignature)
-    )
+    matches!(outcome, Err(TokenError::UnknownKey | TokenError::BadSignature))
 }

@@ -79,11 +79,7 @@ impl WriterClient {
 
     /// The registry service under the session token of a person of the dashboard; `timeout` is the deadline of each call.
     #[must_use]
-    pub fn registry_for(
-        &self,
-        session_token: &str,
-        timeout: Duration,
-    ) -> RegistryServiceClient<Authenticated> {
+    pub fn registry_for(&self, session_token: &str, timeout: Duration) -> RegistryServiceClient<Authenticated> {
         RegistryServiceClient::new(self.under(Some(session_token), timeout))
     }
 
@@ -99,11 +95,7 @@ impl WriterClient {
 
 /// The target of a command; `key`: its idempotency key, or empty.
 #[must_use]
-pub fn command_target(
-    agent: &AgentId,
-    conversation: &ConversationId,
-    key: String,
-) -> CommandTarget {
+pub fn command_target(agent: &AgentId, conversation: &ConversationId, key: String) -> CommandTarget {
     CommandTarget {
         agent_id: agent.to_string(),
         conversation_id: conversation.to_string(),

@@ -3,10 +3,9 @@
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    agent, archive, backup, bootstrap, capacity, chat, completions, context, dashboard, dev, erase,
-    history, import, key, man, master_key, mcp, migrate, parked, partitions, policy, rebuild,
-    receipt_key, replay, restore, role, search, signing_key, status, tail, tenant, token, verify,
-    verify_receipt, watch, widget,
+    agent, archive, backup, bootstrap, capacity, chat, completions, context, dashboard, dev, erase, history, import,
+    key, man, master_key, mcp, migrate, parked, partitions, policy, rebuild, receipt_key, replay, restore, role,
+    search, signing_key, status, tail, tenant, token, verify, verify_receipt, watch, widget,
 };
 use crate::exit::{self, Exit};
 

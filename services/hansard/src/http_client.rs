@@ -27,9 +27,7 @@ pub(crate) fn client(headers: HeaderMap, ca: Option<&Path>) -> Result<Client, Us
         Some(file) => builder.tls_certs_only(certificates(file)?),
         None => builder,
     };
-    builder
-        .build()
-        .map_err(|error| UsageError(error.to_string()))
+    builder.build().map_err(|error| UsageError(error.to_string()))
 }
 
 /// The URL of `--url`; `example` shows its form.
@@ -48,16 +46,14 @@ pub(crate) fn url(text: &str, example: &str) -> Result<Url, UsageError> {
 /// No header can have the value.
 pub(crate) fn secret_header(text: &str, what: &str) -> Result<HeaderValue, UsageError> {
     let value = HeaderValue::from_str(text);
-    let mut value =
-        value.map_err(|_| UsageError(format!("{what} has characters that no header can have")))?;
+    let mut value = value.map_err(|_| UsageError(format!("{what} has characters that no header can have")))?;
     value.set_sensitive(true);
     Ok(value)
 }
 
 fn certificates(file: &Path) -> Result<Vec<Certificate>, UsageError> {
     let name = file.display();
-    let pem =
-        std::fs::read(file).map_err(|error| UsageError(format!("cannot read {name}: {error}")))?;
+    let pem = std::fs::read(file).map_err(|error| UsageError(format!("cannot read {name}: {error}")))?;
     Certificate::from_pem_bundle(&pem)
         .map_err(|_| UsageError(format!("{name} contains no certificates: give a PEM file")))
 }
@@ -69,11 +65,7 @@ mod tests {
     #[test]
     fn only_http_urls_are_accepted() {
         let check = |text: &str, is_valid| {
-            assert_eq!(
-                url(text, "https://chat.example.org").is_ok(),
-                is_valid,
-                "{text}"
-            );
+            assert_eq!(url(text, "https://chat.example.org").is_ok(), is_valid, "{text}");
         };
         check("http://127.0.0.1:7303", true);
         check("https://chat.example.org/base/", true);

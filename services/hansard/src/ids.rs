@@ -6,10 +6,7 @@ use runtime::config::Secret;
 
 /// The key of a conversation of a tenant.
 pub(crate) fn key(tenant: &TenantId, conversation: &ConversationId) -> ConversationKey {
-    ConversationKey {
-        tenant: tenant.clone(),
-        conversation: conversation.clone(),
-    }
+    ConversationKey { tenant: tenant.clone(), conversation: conversation.clone() }
 }
 
 pub(crate) fn tenant(text: &str) -> Result<TenantId, String> {

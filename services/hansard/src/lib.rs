@@ -46,9 +46,7 @@ pub fn command() -> clap::Command {
 
 /// Runs the program with these arguments; the first one is the program's name.
 pub fn main_with_args(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    run_program(arguments, async |cli: cli::Cli| {
-        Box::pin(cli.command.run()).await
-    })
+    run_program(arguments, async |cli: cli::Cli| Box::pin(cli.command.run()).await)
 }
 
 /// Parses the arguments, runs the program on a new async runtime, and returns its exit code.
@@ -64,16 +62,15 @@ pub fn run_program<P: Parser, E: Into<ExitCode>>(
             return Exit::Usage.when(error.use_stderr()).into();
         }
     };
-    let outcome = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(anyhow::Error::from)
-        .and_then(|runtime| {
-            let outcome = runtime.block_on(run(parsed));
-            // Does not wait for blocking reads of standard input, which cannot be interrupted.
-            runtime.shutdown_background();
-            outcome
-        });
+    let outcome =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(anyhow::Error::from).and_then(
+            |runtime| {
+                let outcome = runtime.block_on(run(parsed));
+                // Does not wait for blocking reads of standard input, which cannot be interrupted.
+                runtime.shutdown_background();
+                outcome
+            },
+        );
     match outcome {
         Ok(exit) => exit.into(),
         Err(error) => exit::report_error(P::command().get_name(), &error).into(),

@@ -42,9 +42,7 @@ impl Progress {
         let shown = if std::io::stderr().is_terminal() {
             Shown::Bar(bar(title, length))
         } else {
-            Shown::Lines {
-                due: Instant::now() + PLAIN_INTERVAL,
-            }
+            Shown::Lines { due: Instant::now() + PLAIN_INTERVAL }
         };
         Self { title, shown }
     }
@@ -83,20 +81,15 @@ impl Progress {
 
 fn bar(title: &'static str, length: Length) -> ProgressBar {
     let (bar, template) = match length {
-        Length::Items(items) => (
-            ProgressBar::new(items),
-            "{prefix} [{bar:30}] {human_pos}/{human_len} {msg} eta {eta}",
-        ),
-        Length::Bytes(bytes) => (
-            ProgressBar::new(bytes),
-            "{prefix} [{bar:30}] {bytes}/{total_bytes} {msg} eta {eta}",
-        ),
+        Length::Items(items) => {
+            (ProgressBar::new(items), "{prefix} [{bar:30}] {human_pos}/{human_len} {msg} eta {eta}")
+        }
+        Length::Bytes(bytes) => (ProgressBar::new(bytes), "{prefix} [{bar:30}] {bytes}/{total_bytes} {msg} eta {eta}"),
         Length::Unknown => (ProgressBar::no_length(), "{prefix} {spinner} {msg}"),
     };
     // The templates are constants, so the default is never needed.
-    let style = ProgressStyle::with_template(template)
-        .unwrap_or_else(|_| ProgressStyle::default_bar())
-        .progress_chars("=> ");
+    let style =
+        ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> ");
     let bar = bar.with_style(style).with_prefix(Cow::Borrowed(title));
     bar.enable_steady_tick(TICK);
     bar

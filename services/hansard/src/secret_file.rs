@@ -10,11 +10,7 @@ pub(crate) const FILE_MODE: u32 = 0o600;
 
 /// Writes a file that must not exist.
 pub(crate) fn create(path: &Path, contents: &str) -> io::Result<()> {
-    let mut file = fs::OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(FILE_MODE)
-        .open(path)?;
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)?;
     writeln!(file, "{contents}")?;
     file.sync_all()
 }

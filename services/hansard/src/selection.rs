@@ -58,10 +58,7 @@ pub(crate) struct SelectedMessage {
 
 impl From<FollowedMessage> for SelectedMessage {
     fn from(followed: FollowedMessage) -> Self {
-        Self {
-            key: followed.key,
-            message: followed.message,
-        }
+        Self { key: followed.key, message: followed.message }
     }
 }
 
@@ -104,11 +101,7 @@ impl Selection {
     }
 
     /// The current ranges of the selection, after `positions`.
-    pub(crate) async fn ranges(
-        &self,
-        archive: &Archive,
-        positions: &Positions,
-    ) -> anyhow::Result<Vec<SequenceRange>> {
+    pub(crate) async fn ranges(&self, archive: &Archive, positions: &Positions) -> anyhow::Result<Vec<SequenceRange>> {
         let record = archive.record();
         let partitions = self.partitions(archive).await?;
         let mut ranges = Vec::with_capacity(partitions.len());
@@ -139,20 +132,11 @@ impl Selection {
         }
     }
 
-    async fn range(
-        &self,
-        record: &Record,
-        partition: Partition,
-    ) -> Result<SequenceRange, Unavailable> {
+    async fn range(&self, record: &Record, partition: Partition) -> Result<SequenceRange, Unavailable> {
         let last = record.bounds_of(partition).await?.last;
         let after = Sequence(self.after);
-        let mut range = SequenceRange {
-            partition,
-            after,
-            through: last,
-            archived_after: after,
-            archived_through: last,
-        };
+        let mut range =
+            SequenceRange { partition, after, through: last, archived_after: after, archived_through: last };
         if let Some(since) = self.times.since {
             let first = record.first_since(partition, since).await?;
             range.after = range.after.max(before(first, last));
@@ -167,7 +151,5 @@ impl Selection {
 
 /// The sequence before a message; without one, the partition's last.
 fn before(message: Option<TimedSequence>, last: Sequence) -> Sequence {
-    message.map_or(last, |message| {
-        Sequence(message.sequence.0.saturating_sub(1))
-    })
+    message.map_or(last, |message| Sequence(message.sequence.0.saturating_sub(1)))
 }

@@ -12,13 +12,8 @@ const GAP: &str = "  ";
 ///
 /// # Errors
 /// The output is closed.
-pub fn write<const N: usize>(
-    out: &mut impl Write,
-    header: [&str; N],
-    rows: &[[String; N]],
-) -> io::Result<()> {
-    let cells =
-        || std::iter::once(header).chain(rows.iter().map(|row| row.each_ref().map(String::as_str)));
+pub fn write<const N: usize>(out: &mut impl Write, header: [&str; N], rows: &[[String; N]]) -> io::Result<()> {
+    let cells = || std::iter::once(header).chain(rows.iter().map(|row| row.each_ref().map(String::as_str)));
     let mut widths = [0; N];
     for row in cells() {
         for (width, cell) in widths.iter_mut().zip(row) {
@@ -26,10 +21,7 @@ pub fn write<const N: usize>(
         }
     }
     for row in cells() {
-        let padded = row
-            .iter()
-            .zip(widths)
-            .map(|(cell, width)| format!("{cell:width$}"));
+        let padded = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
         let line = padded.collect::<Vec<_>>().join(GAP);
         writeln!(out, "{}", line.trim_end())?;
     }
@@ -61,14 +53,8 @@ mod tests {
     #[test]
     fn columns_are_aligned() {
         let mut out = Vec::new();
-        let rows = [
-            ["é".to_owned(), "x".to_owned()],
-            ["long".to_owned(), String::new()],
-        ];
+        let rows = [["é".to_owned(), "x".to_owned()], ["long".to_owned(), String::new()]];
         write(&mut out, ["ID", "NAME"], &rows).unwrap();
-        assert_eq!(
-            String::from_utf8(out).unwrap(),
-            "ID    NAME\né     x\nlong\n"
-        );
+        assert_eq!(String::from_utf8(out).unwrap(), "ID    NAME\né     x\nlong\n");
     }
 }

@@ -3,9 +3,7 @@
 use domain::{Partition, TenantFilter, TenantId};
 use event_log::{Record, Unavailable};
 use read_model::projections::conversations::lease::checkpoints;
-use read_model::shards::assignment::{
-    Assignment, AssignmentError, additions, any_with_rows, assign, check_listed,
-};
+use read_model::shards::assignment::{Assignment, AssignmentError, additions, any_with_rows, assign, check_listed};
 use read_model::{ReadModel, ReadModelError};
 use thiserror::Error;
 
@@ -58,11 +56,7 @@ pub(crate) async fn tenants(
         if has_passed && assignment.is_new(&added) {
             return Err(AssignmentError::InUse(config.shard.clone()).into());
         }
-        if has_passed {
-            any_with_commits(record, added).await?
-        } else {
-            None
-        }
+        if has_passed { any_with_commits(record, added).await? } else { None }
     };
     match has_commits {
         Some(tenant) => Err(AssignmentError::HasCommits(tenant).into()),
@@ -71,10 +65,7 @@ pub(crate) async fn tenants(
 }
 
 /// One of these tenants with commits, which the projector of this database may have passed.
-async fn any_with_commits(
-    record: &Record,
-    tenants: Vec<TenantId>,
-) -> Result<Option<TenantId>, Unavailable> {
+async fn any_with_commits(record: &Record, tenants: Vec<TenantId>) -> Result<Option<TenantId>, Unavailable> {
     for tenant in tenants {
         if has_commits(record, &tenant).await? {
             return Ok(Some(tenant));
@@ -91,11 +82,7 @@ async fn has_passed_commits(model: &ReadModel) -> Result<bool, ReadModelError> {
 
 async fn has_commits(record: &Record, tenant: &TenantId) -> Result<bool, Unavailable> {
     for partition in (0..record.partitions()).map(Partition) {
-        if !record
-            .conversations(partition, Some(tenant))
-            .await?
-            .is_empty()
-        {
+        if !record.conversations(partition, Some(tenant)).await?.is_empty() {
             return Ok(true);
         }
     }

@@ -58,8 +58,7 @@ impl Leases {
         config: &ProjectorConfig,
         progress: Progress,
     ) -> (Self, Vec<mpsc::Receiver<LeaseChange>>) {
-        let channels =
-            (0..config.lanes.min(record.partitions())).map(|_| mpsc::channel(CHANGES_MAX));
+        let channels = (0..config.lanes.min(record.partitions())).map(|_| mpsc::channel(CHANGES_MAX));
         let (workers, receivers) = channels.unzip();
         let leases = Self {
             model,

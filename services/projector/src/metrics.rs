@@ -33,10 +33,7 @@ pub(crate) fn lost(of: (ProjectionKind, Partition), sequences: u64) {
 }
 
 fn labels((kind, partition): (ProjectionKind, Partition)) -> [(&'static str, String); 2] {
-    [
-        ("partition", partition.to_string()),
-        ("projection", kind.as_str().to_owned()),
-    ]
+    [("partition", partition.to_string()), ("projection", kind.as_str().to_owned())]
 }
 
 /// Records a written batch.
@@ -69,11 +66,7 @@ pub(crate) fn provider_logs(outcome: &'static str, calls: u64) {
     counter!("hansard_projector_provider_logs_total", "outcome" => outcome).increment(calls);
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    clippy::as_conversions,
-    reason = "gauges and histograms count in floats"
-)]
+#[expect(clippy::cast_precision_loss, clippy::as_conversions, reason = "gauges and histograms count in floats")]
 fn float(number: u64) -> f64 {
     number as f64
 }

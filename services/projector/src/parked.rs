@@ -77,11 +77,7 @@ pub(crate) async fn retry_all(record: Record, model: ReadModel, partition: Parti
 ///
 /// # Errors
 /// [`RetryError`]: the commits written so far remain.
-pub async fn retry(
-    record: &Record,
-    model: &ReadModel,
-    key: &ConversationKey,
-) -> Result<Outcome, RetryError> {
+pub async fn retry(record: &Record, model: &ReadModel, key: &ConversationKey) -> Result<Outcome, RetryError> {
     let partition = record.partition_of(key).await?;
     loop {
         let waiting = parking::waiting(model, key, COMMITS).await?;
@@ -91,10 +87,7 @@ pub async fn retry(
         let items = read(record, key, partition, &waiting).await?;
         if items.is_empty() {
             let sequence = *first;
-            return Ok(Outcome::Lost(Position {
-                partition,
-                sequence,
-            }));
+            return Ok(Outcome::Lost(Position { partition, sequence }));
         }
         match parking::retry(model, key, &items).await? {
             RetryOutcome::Partial => {}
@@ -114,10 +107,7 @@ async fn read(
 ) -> Result<Vec<Item>, Unavailable> {
     let mut items = Vec::with_capacity(waiting.len());
     for sequence in waiting {
-        let position = Position {
-            partition,
-            sequence: *sequence,
-        };
+        let position = Position { partition, sequence: *sequence };
         match record.message_at(position).await? {
             Some(message) => items.push(item(key, &message)),
             None => break,

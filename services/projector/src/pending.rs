@@ -44,11 +44,7 @@ impl BatchTelemetry {
 
     /// The span of the transaction: a child of its first traced commit, linked to the others.
     pub(crate) fn span(&self) -> tracing::Span {
-        let span = tracing::info_span!(
-            "projector.batch.apply",
-            commits = self.stored_at.len(),
-            rows = self.rows
-        );
+        let span = tracing::info_span!("projector.batch.apply", commits = self.stored_at.len(), rows = self.rows);
         let mut traces = self.traces.iter();
         if let Some(first) = traces.next() {
             runtime::telemetry::set_remote_parent(&span, |name| first.get(name));

@@ -33,10 +33,7 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn new(kind: ProjectionKind) -> Self {
-        Self {
-            kind,
-            partitions: Arc::default(),
-        }
+        Self { kind, partitions: Arc::default() }
     }
 
     pub(crate) fn set(&self, partition: Partition, progress: PartitionProgress) {
@@ -64,24 +61,15 @@ impl Progress {
 
     fn with<T>(&self, change: impl FnOnce(&mut HashMap<Partition, PartitionProgress>) -> T) -> T {
         // Every change is complete at unlock, so a poisoned lock is safe to use.
-        change(
-            &mut self
-                .partitions
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner),
-        )
+        change(&mut self.partitions.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Reports lag and parked conversations periodically.
     pub(crate) async fn report(self, record: Record, model: ReadModel, clock: Clock) {
         let mut lost = HashMap::new();
         loop {
-            let partitions: Vec<_> = self.with(|partitions| {
-                partitions
-                    .iter()
-                    .map(|(at, progress)| (*at, *progress))
-                    .collect()
-            });
+            let partitions: Vec<_> =
+                self.with(|partitions| partitions.iter().map(|(at, progress)| (*at, *progress)).collect());
             for (partition, progress) in partitions {
                 if let Ok(bounds) = record.bounds_of(partition).await {
                     let (sequences, age) = lag(progress, bounds.last, Timestamp(clock.now_nanos()));
@@ -106,11 +94,7 @@ fn missing(progress: PartitionProgress, last: Sequence) -> u64 {
 }
 
 /// Sets the metric, and logs an error when the loss is detected.
-fn report_lost(
-    lost: &mut HashMap<Partition, u64>,
-    (kind, partition): (ProjectionKind, Partition),
-    missing: u64,
-) {
+fn report_lost(lost: &mut HashMap<Partition, u64>, (kind, partition): (ProjectionKind, Partition), missing: u64) {
     metrics::lost((kind, partition), missing);
     let before = lost.insert(partition, missing).unwrap_or(0);
     if missing > 0 && before == 0 {
@@ -124,9 +108,7 @@ fn report_lost(
 /// The number of sequences between the checkpoint and the end of the record, and the age of the oldest read message in it.
 fn lag(progress: PartitionProgress, last: Sequence, now: Timestamp) -> (u64, Duration) {
     let sequences = last.0.saturating_sub(progress.written.0);
-    let age = progress
-        .waiting_since
-        .map_or(0, |since| now.0.saturating_sub(since.0));
+    let age = progress.waiting_since.map_or(0, |since| now.0.saturating_sub(since.0));
     let age = Duration::from_nanos(u64::try_from(age).unwrap_or(0));
     (sequences, if sequences == 0 { Duration::ZERO } else { age })
 }
@@ -136,24 +118,15 @@ mod tests {
     use super::*;
 
     fn check(written: u64, waiting_since: Option<i64>, expected: (u64, u64)) {
-        let progress = PartitionProgress {
-            written: Sequence(written),
-            waiting_since: waiting_since.map(Timestamp),
-        };
+        let progress = PartitionProgress { written: Sequence(written), waiting_since: waiting_since.map(Timestamp) };
         let (sequences, age) = lag(progress, Sequence(10), Timestamp(1_000));
-        assert_eq!(
-            (sequences, age),
-            (expected.0, Duration::from_nanos(expected.1))
-        );
+        assert_eq!((sequences, age), (expected.0, Duration::from_nanos(expected.1)));
     }
 
     #[test]
     fn a_truncated_record_is_detected() {
         let check = |written, expected| {
-            let progress = PartitionProgress {
-                written: Sequence(written),
-                waiting_since: None,
-            };
+            let progress = PartitionProgress { written: Sequence(written), waiting_since: None };
             assert_eq!(missing(progress, Sequence(10)), expected, "{written}");
         };
         check(9, 0);

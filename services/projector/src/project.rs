@@ -16,12 +16,7 @@ const END_MAX: Duration = Duration::from_secs(10);
 
 /// Projects until `shutdown`, then releases the leases. Other projectors may share the partitions.
 pub async fn project(means: ProjectionDependencies, shutdown: &Shutdown) {
-    let ProjectionDependencies {
-        config,
-        archive,
-        model,
-        kind,
-    } = means;
+    let ProjectionDependencies { config, archive, model, kind } = means;
     let record = archive.record();
     let here = shutdown.child();
     let progress = Progress::new(kind);
@@ -31,12 +26,8 @@ pub async fn project(means: ProjectionDependencies, shutdown: &Shutdown) {
     here.spawn(leases.hold(here.clone()));
     let mut projections = JoinSet::new();
     for changes in changes {
-        let worker = ProjectionDependencies {
-            config: config.clone(),
-            archive: archive.clone(),
-            model: model.clone(),
-            kind,
-        };
+        let worker =
+            ProjectionDependencies { config: config.clone(), archive: archive.clone(), model: model.clone(), kind };
         let worker = Projection::new(worker, changes, progress.clone());
         projections.spawn(worker.project(here.clone()));
     }

@@ -60,17 +60,8 @@ impl Drop for Held {
 }
 
 impl Projection {
-    pub(crate) fn new(
-        means: ProjectionDependencies,
-        changes: mpsc::Receiver<LeaseChange>,
-        progress: Progress,
-    ) -> Self {
-        let ProjectionDependencies {
-            config,
-            archive,
-            model,
-            kind,
-        } = means;
+    pub(crate) fn new(means: ProjectionDependencies, changes: mpsc::Receiver<LeaseChange>, progress: Progress) -> Self {
+        let ProjectionDependencies { config, archive, model, kind } = means;
         let workers = u32::from(config.lanes).max(1);
         let (sender, reads) = ReadSender::new((config.buffer_mib / workers).max(1));
         Self {
@@ -129,22 +120,14 @@ impl Projection {
         let reader = ReaderId(self.readers);
         let (archive, sender) = (self.archive.clone(), self.sender.clone());
         let task = tokio::spawn(read(archive, from, reader, sender));
-        let held = Held {
-            lease: from.lease,
-            written: from.sequence,
-            reader,
-            task: task.abort_handle(),
-        };
+        let held = Held { lease: from.lease, written: from.sequence, reader, task: task.abort_handle() };
         let partition = from.lease.partition;
         self.set_progress(partition, from.sequence);
         self.held.insert(partition, held);
     }
 
     fn set_progress(&self, partition: Partition, written: Sequence) {
-        let progress = PartitionProgress {
-            written,
-            waiting_since: None,
-        };
+        let progress = PartitionProgress { written, waiting_since: None };
         self.progress.set(partition, progress);
     }
 
@@ -219,11 +202,7 @@ impl Projection {
 
     /// One batch per partition, in the order of the partitions.
     fn batches(&self, pending: Pending) -> (Vec<Batch>, BatchTelemetry) {
-        let mut telemetry = BatchTelemetry {
-            stored_at: Vec::new(),
-            traces: Vec::new(),
-            rows: pending.rows,
-        };
+        let mut telemetry = BatchTelemetry { stored_at: Vec::new(), traces: Vec::new(), rows: pending.rows };
         let mut batches = Vec::with_capacity(pending.reads.len());
         for (partition, reads) in pending.reads {
             let Some(held) = self.held.get(&partition) else {
@@ -242,12 +221,7 @@ impl Projection {
                 }
                 items.extend(read.item);
             }
-            batches.push(Batch {
-                lease: held.lease,
-                previous: held.written,
-                last,
-                items,
-            });
+            batches.push(Batch { lease: held.lease, previous: held.written, last, items });
         }
         (batches, telemetry)
     }

@@ -34,11 +34,7 @@ impl ProjectionKind {
     }
 
     /// Writes batches and their checkpoints.
-    pub(crate) async fn apply(
-        self,
-        model: &ReadModel,
-        batches: &[Batch],
-    ) -> Result<Applied, ApplyError> {
+    pub(crate) async fn apply(self, model: &ReadModel, batches: &[Batch]) -> Result<Applied, ApplyError> {
         match self {
             Self::Conversations => conversations::apply(model, batches).await,
             Self::Search => projections::search::apply(model, batches).await,

@@ -12,8 +12,8 @@ use event_log::{LoggedMessage, LoggedSubject, Unavailable};
 use futures::StreamExt as _;
 use read_model::projections::conversations::lease::Holder;
 use read_model::projections::provider_logs::{
-    EXPIRED_PER_CALL_MAX, LogBatch, LogsApplyError, StoredCall, StoredUsage,
-    USAGE_EXPIRED_PER_CALL_MAX, apply, expire, expire_usage, restart, take,
+    EXPIRED_PER_CALL_MAX, LogBatch, LogsApplyError, StoredCall, StoredUsage, USAGE_EXPIRED_PER_CALL_MAX, apply, expire,
+    expire_usage, restart, take,
 };
 use read_model::{ReadModel, ReadModelError};
 use runtime::clock::Clock;
@@ -39,11 +39,7 @@ enum LogProjectionError {
 
 /// Projects forever, whenever no other projector does.
 pub(crate) async fn run(archive: Archive, model: ReadModel) -> Infallible {
-    let projection = LogProjection {
-        holder: Holder(uuid::Uuid::now_v7().to_string()),
-        archive,
-        model,
-    };
+    let projection = LogProjection { holder: Holder(uuid::Uuid::now_v7().to_string()), archive, model };
     loop {
         if let Err(error) = projection.project().await {
             tracing::warn!(%error, "the calls to model servers cannot be projected; retrying");
@@ -76,11 +72,7 @@ impl LogProjection {
             Some(_) => sequence,
             None => return self.expire_all().await,
         };
-        let mut batches = self
-            .archive
-            .record()
-            .follow_logs(at)
-            .ready_chunks(BATCH_CALLS_MAX);
+        let mut batches = self.archive.record().follow_logs(at).ready_chunks(BATCH_CALLS_MAX);
         let mut ticks = interval(INTERVAL);
         loop {
             tokio::select! {
@@ -103,11 +95,7 @@ impl LogProjection {
     }
 
     /// Writes messages and returns the checkpoint; `None`: another projector holds the lease.
-    async fn write(
-        &self,
-        at: Sequence,
-        messages: &[LoggedMessage],
-    ) -> Result<Option<Sequence>, LogProjectionError> {
+    async fn write(&self, at: Sequence, messages: &[LoggedMessage]) -> Result<Option<Sequence>, LogProjectionError> {
         match self.apply(at, messages).await {
             Err(LogsApplyError::ReadModel(error)) if !error.is_unavailable() => {}
             outcome => return written(outcome),
@@ -131,22 +119,14 @@ impl LogProjection {
         Ok(Some(at))
     }
 
-    async fn apply(
-        &self,
-        previous: Sequence,
-        messages: &[LoggedMessage],
-    ) -> Result<Sequence, LogsApplyError> {
+    async fn apply(&self, previous: Sequence, messages: &[LoggedMessage]) -> Result<Sequence, LogsApplyError> {
         let Some(last) = messages.last() else {
             return Ok(previous);
         };
         let mut batch = self.batch(previous, last.sequence);
         let tenants = self.archive.tenants();
         for message in messages {
-            if message
-                .subject
-                .tenant()
-                .is_none_or(|tenant| tenants.contains(tenant))
-            {
+            if message.subject.tenant().is_none_or(|tenant| tenants.contains(tenant)) {
                 add(&mut batch, message);
             }
         }
@@ -163,13 +143,7 @@ impl LogProjection {
     }
 
     fn batch(&self, previous: Sequence, last: Sequence) -> LogBatch {
-        LogBatch {
-            holder: self.holder.clone(),
-            previous,
-            last,
-            calls: Vec::new(),
-            usage: Vec::new(),
-        }
+        LogBatch { holder: self.holder.clone(), previous, last, calls: Vec::new(), usage: Vec::new() }
     }
 
     async fn expire_all(&self) -> Result<(), LogProjectionError> {
@@ -178,8 +152,7 @@ impl LogProjection {
             let deleted = expire(&self.model, now).await?;
             metrics::provider_logs("expired", deleted);
             let usage = expire_usage(&self.model, now).await?;
-            let is_last = deleted < u64::from(EXPIRED_PER_CALL_MAX)
-                && usage < u64::from(USAGE_EXPIRED_PER_CALL_MAX);
+            let is_last = deleted < u64::from(EXPIRED_PER_CALL_MAX) && usage < u64::from(USAGE_EXPIRED_PER_CALL_MAX);
             if is_last {
                 return Ok(());
             }
@@ -187,9 +160,7 @@ impl LogProjection {
     }
 }
 
-fn written(
-    outcome: Result<Sequence, LogsApplyError>,
-) -> Result<Option<Sequence>, LogProjectionError> {
+fn written(outcome: Result<Sequence, LogsApplyError>) -> Result<Option<Sequence>, LogProjectionError> {
     match outcome {
         Ok(last) => Ok(Some(last)),
         Err(LogsApplyError::Fenced) => Ok(None),
@@ -203,22 +174,14 @@ fn add(batch: &mut LogBatch, message: &LoggedMessage) {
         LoggedSubject::Conversation(key) => {
             if let Ok(logged) = message.open() {
                 let key = key.clone();
-                batch.calls.push(StoredCall {
-                    key,
-                    stored_at,
-                    logged,
-                });
+                batch.calls.push(StoredCall { key, stored_at, logged });
                 return;
             }
         }
         LoggedSubject::Usage(tenant) => {
             if let Ok(call) = message.open_metered() {
                 let tenant = tenant.clone();
-                batch.usage.push(StoredUsage {
-                    tenant,
-                    stored_at,
-                    call,
-                });
+                batch.usage.push(StoredUsage { tenant, stored_at, call });
                 return;
             }
         }

@@ -69,11 +69,7 @@ impl ReadSender {
         let share_max = usize::try_from(buffer_mib).unwrap_or(usize::MAX);
         let share_max = share_max.saturating_mul(KIB);
         let share = Arc::new(Semaphore::new(share_max));
-        let sender = Self {
-            reads,
-            share,
-            share_max,
-        };
+        let sender = Self { reads, share, share_max };
         (sender, receiver)
     }
 
@@ -156,11 +152,8 @@ pub(crate) fn item_of(message: &FollowedMessage) -> Option<Item> {
 
 /// The content of a message of a conversation.
 pub(crate) fn item(key: &ConversationKey, message: &StoredMessage) -> Item {
-    let unreadable = |reason: String| Item::Unreadable {
-        key: key.clone(),
-        sequence: message.position.sequence,
-        reason,
-    };
+    let unreadable =
+        |reason: String| Item::Unreadable { key: key.clone(), sequence: message.position.sequence, reason };
     match message.open() {
         Err(corrupt) => unreadable(corrupt.source.to_string()),
         Ok(stored) => {

@@ -40,28 +40,17 @@ pub struct Running {
 pub async fn start(config: ProjectorConfig, shutdown: &Shutdown) -> Result<Running, StartError> {
     let metrics = runtime::metrics::install()?;
     metrics.set_role("projector");
-    let record = Record::open(config.record.clone())
-        .await
-        .map_err(StartError::dependency)?;
+    let record = Record::open(config.record.clone()).await.map_err(StartError::dependency)?;
     let model = database(&config).map_err(StartError::dependency)?;
     if config.migrates {
         try_migrate(&model).await.map_err(StartError::dependency)?;
     }
-    try_assign(&record, &config, &model)
-        .await
-        .map_err(StartError::dependency)?;
+    try_assign(&record, &config, &model).await.map_err(StartError::dependency)?;
     let health = Health::new(&["nats", "postgres"]);
     watch_health(&record, &model, &health, shutdown);
     let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
-    let running = Running {
-        admin_addr: admin.local_addr(),
-    };
-    let work = Work {
-        config,
-        record,
-        model,
-        shutdown: shutdown.clone(),
-    };
+    let running = Running { admin_addr: admin.local_addr() };
+    let work = Work { config, record, model, shutdown: shutdown.clone() };
     shutdown.spawn(async move {
         let admin_end = CancellationToken::new();
         let admin_task = tokio::spawn(admin.serve(admin_end.clone()));
@@ -80,14 +69,9 @@ pub async fn start(config: ProjectorConfig, shutdown: &Shutdown) -> Result<Runni
 fn database(config: &ProjectorConfig) -> Result<ReadModel, ReadModelError> {
     let all = ReadModel::connect_lazy(&config.read_model)?;
     if config.shard.is_empty() {
-        return all
-            .databases()
-            .into_iter()
-            .next()
-            .ok_or(ReadModelError::Misconfigured);
+        return all.databases().into_iter().next().ok_or(ReadModelError::Misconfigured);
     }
-    all.shard(&config.shard)
-        .ok_or(ReadModelError::Misconfigured)
+    all.shard(&config.shard).ok_or(ReadModelError::Misconfigured)
 }
 
 struct Work {
@@ -125,22 +109,11 @@ impl Work {
         self.shutdown.spawn_cancellable(reindex::run(model.clone()));
         let means = self.dependencies(ProjectionKind::Search, archive, model);
         let shutdown = self.shutdown.clone();
-        self.shutdown
-            .spawn(async move { project(means, &shutdown).await });
+        self.shutdown.spawn(async move { project(means, &shutdown).await });
     }
 
-    fn dependencies(
-        &self,
-        kind: ProjectionKind,
-        archive: &Archive,
-        model: ReadModel,
-    ) -> ProjectionDependencies {
-        ProjectionDependencies {
-            config: self.config.clone(),
-            archive: archive.clone(),
-            model,
-            kind,
-        }
+    fn dependencies(&self, kind: ProjectionKind, archive: &Archive, model: ReadModel) -> ProjectionDependencies {
+        ProjectionDependencies { config: self.config.clone(), archive: archive.clone(), model, kind }
     }
 
     /// Reads the live schema with retries; `None`: the shutdown began.
@@ -209,11 +182,7 @@ async fn try_migrate(model: &ReadModel) -> Result<(), ReadModelError> {
 }
 
 /// Reads the tenants if the database is available, so that a contradiction fails the start.
-async fn try_assign(
-    record: &Record,
-    config: &ProjectorConfig,
-    model: &ReadModel,
-) -> Result<(), TenantsError> {
+async fn try_assign(record: &Record, config: &ProjectorConfig, model: &ReadModel) -> Result<(), TenantsError> {
     match tenants(record, config, model).await {
         Err(error) if !error.is_unavailable() => Err(error),
         Err(_) | Ok(_) => Ok(()),

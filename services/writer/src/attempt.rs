@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use domain::{
-    Action, Command, Head, RecentCommit, Rejection, RequestDigest, Status, Timestamp, Version,
-    Violation, ViolationReason,
+    Action, Command, Head, RecentCommit, Rejection, RequestDigest, Status, Timestamp, Version, Violation,
+    ViolationReason,
 };
 use wire::proto::write::v1 as proto;
 
@@ -34,15 +34,8 @@ impl Attempt {
             Violation::new(ViolationReason::Malformed, rule).within("request_hash")
         })?;
         let mut digest = [0; 16];
-        digest
-            .iter_mut()
-            .zip(hash)
-            .for_each(|(to, from)| *to = from);
-        Ok(Self {
-            digest: RequestDigest(digest),
-            is_retry: attempt.is_retry,
-            arrived_at: Version::ZERO,
-        })
+        digest.iter_mut().zip(hash).for_each(|(to, from)| *to = from);
+        Ok(Self { digest: RequestDigest(digest), is_retry: attempt.is_retry, arrived_at: Version::ZERO })
     }
 
     /// The commit of another attempt of a command. `None` also if its caller does not see the conversation.
@@ -53,34 +46,22 @@ impl Attempt {
         stored: &StoredHead,
         now: Timestamp,
     ) -> Result<Option<RecentCommit>, Rejection> {
-        if is_visible(command, &stored.head) {
-            self.recorded(stored, now)
-        } else {
-            Ok(None)
-        }
+        if is_visible(command, &stored.head) { self.recorded(stored, now) } else { Ok(None) }
     }
 
     /// The commit of another attempt of the request: one of this writer since the arrival, or a recent one if this is a retry.
     /// Errors: other commits of this writer since the arrival.
-    fn recorded(
-        self,
-        stored: &StoredHead,
-        now: Timestamp,
-    ) -> Result<Option<RecentCommit>, Rejection> {
+    fn recorded(self, stored: &StoredHead, now: Timestamp) -> Result<Option<RecentCommit>, Rejection> {
         let since = self.arrived_at.max(stored.loaded_through);
         let window_ns = i64::try_from(RETRY_WINDOW.as_nanos()).unwrap_or(i64::MAX);
         let is_of_request = |commit: &&RecentCommit| {
             let is_recent = now.0.saturating_sub(commit.recorded_at.0) <= window_ns;
-            commit.request_digest == self.digest
-                && (commit.first_version > since || (self.is_retry && is_recent))
+            commit.request_digest == self.digest && (commit.first_version > since || (self.is_retry && is_recent))
         };
         let head = &stored.head;
         match head.recent.iter().rev().find(is_of_request) {
             Some(commit) => Ok(Some(*commit)),
-            None if head.version > since => Err(Rejection::VersionConflict {
-                expected: since,
-                current: head.version,
-            }),
+            None if head.version > since => Err(Rejection::VersionConflict { expected: since, current: head.version }),
             None => Ok(None),
         }
     }
@@ -98,10 +79,7 @@ fn is_visible(command: &Command, head: &Head) -> bool {
 #[cfg(test)]
 mod tests {
     use domain::event::{ClientContext, ConversationCreated, Event, EventTokens, Lifecycle};
-    use domain::{
-        AgentId, CommitFacts, CommitId, EventId, Owner, Sequence, UserId,
-        bounds::RECENT_COMMITS_MAX,
-    };
+    use domain::{AgentId, CommitFacts, CommitId, EventId, Owner, Sequence, UserId, bounds::RECENT_COMMITS_MAX};
     use uuid::Uuid;
 
     use super::*;
@@ -147,30 +125,16 @@ mod tests {
     }
 
     fn attempt(request: u8, arrived_at: u64) -> Attempt {
-        let attempt = Attempt::from_proto(&proto::Attempt {
-            request_hash: vec![request; 32].into(),
-            is_retry: false,
-        });
-        Attempt {
-            arrived_at: Version(arrived_at),
-            ..attempt.unwrap()
-        }
+        let attempt = Attempt::from_proto(&proto::Attempt { request_hash: vec![request; 32].into(), is_retry: false });
+        Attempt { arrived_at: Version(arrived_at), ..attempt.unwrap() }
     }
 
     fn retry(request: u8, arrived_at: u64) -> Attempt {
-        Attempt {
-            is_retry: true,
-            ..attempt(request, arrived_at)
-        }
+        Attempt { is_retry: true, ..attempt(request, arrived_at) }
     }
 
     /// `loaded_through`: the version that was read from the record. The result is the version of the found commit.
-    fn check(
-        attempt: Attempt,
-        commits: &[(u8, Timestamp)],
-        loaded_through: u64,
-        expected: Result<Option<u64>, u64>,
-    ) {
+    fn check(attempt: Attempt, commits: &[(u8, Timestamp)], loaded_through: u64, expected: Result<Option<u64>, u64>) {
         let stored = StoredHead {
             head: head(commits),
             sequence: Sequence(1),
@@ -181,9 +145,7 @@ mod tests {
         let found = attempt.recorded(&stored, NOW);
         let found = found.map(|commit| commit.map(|commit| commit.first_version.0));
         let found = found.map_err(|rejection| {
-            let Rejection::VersionConflict { current, .. } = rejection else {
-                panic!("{rejection}")
-            };
+            let Rejection::VersionConflict { current, .. } = rejection else { panic!("{rejection}") };
             current.0
         });
         assert_eq!(found, expected, "{attempt:?} {commits:?}");
@@ -226,10 +188,7 @@ mod tests {
     #[test]
     fn a_hash_has_32_bytes() {
         for (bytes, expected) in [(31, false), (32, true), (33, false)] {
-            let read = Attempt::from_proto(&proto::Attempt {
-                request_hash: vec![0; bytes].into(),
-                is_retry: false,
-            });
+            let read = Attempt::from_proto(&proto::Attempt { request_hash: vec![0; bytes].into(), is_retry: false });
             assert_eq!(read.is_ok(), expected, "{bytes}");
         }
     }

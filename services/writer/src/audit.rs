@@ -5,8 +5,8 @@
 
 use domain::event::{Annotation, ClientContext, ConversationCreated, Fact, SystemNoted};
 use domain::{
-    Action, Actor, AgentId, ChannelId, Command, CommitId, ConversationId, ConversationKey, Create,
-    Expectation, JsonText, Label, NewEvent, Owner, Timestamp, Violation,
+    Action, Actor, AgentId, ChannelId, Command, CommitId, ConversationId, ConversationKey, Create, Expectation,
+    JsonText, Label, NewEvent, Owner, Timestamp, Violation,
 };
 use event_log::registry::{AgentAccess, PersonAccess};
 use time::OffsetDateTime;
@@ -48,10 +48,7 @@ pub(crate) async fn append(writer: &Writer, entry: Entry) -> Result<CommitResult
     let log = log_at(now)?;
     let intent = |action| intent(&access, &log, action);
     let event = event(&entry)?;
-    let append = || Action::Append {
-        events: vec![event.clone()],
-        expected: None,
-    };
+    let append = || Action::Append { events: vec![event.clone()], expected: None };
     match commit_in_turn(writer, intent(append())).await {
         Err(problem) if problem.reason() == Reason::ConversationNotFound => {}
         appended => return appended,
@@ -70,19 +67,11 @@ fn intent(access: &AgentAccess, log: &ConversationId, action: Action) -> Intent 
     let commit: CommitId = Writer::new_commit_id();
     Intent {
         access: access.clone(),
-        key: ConversationKey {
-            tenant: access.tenant.tenant().clone(),
-            conversation: log.clone(),
-        },
+        key: ConversationKey { tenant: access.tenant.tenant().clone(), conversation: log.clone() },
         has_key: false,
         key_field: "",
         request_digest: digest(&RecordDashboardActionRequest::default()),
-        command: Command {
-            commit,
-            agent: access.agent.clone(),
-            expectation: Expectation::Any,
-            action,
-        },
+        command: Command { commit, agent: access.agent.clone(), expectation: Expectation::Any, action },
         attempt: None,
         fork_from: None,
     }
@@ -119,9 +108,7 @@ fn event(entry: &Entry) -> Result<NewEvent, Violation> {
     let person = &entry.by.person;
     let conversation = entry.conversation.as_ref().map(ConversationId::as_str);
     let action = entry.action.as_str_name();
-    let action = action
-        .trim_start_matches("DASHBOARD_ACTION_")
-        .to_lowercase();
+    let action = action.trim_start_matches("DASHBOARD_ACTION_").to_lowercase();
     let metadata = serde_json::json!({
         "name": person.subject().as_str(),
         "role": person.role().as_str(),
@@ -131,17 +118,10 @@ fn event(entry: &Entry) -> Result<NewEvent, Violation> {
     });
     let what = conversation.unwrap_or("the dashboard");
     Ok(NewEvent {
-        metadata: Some(JsonText::parse_metadata(
-            metadata.to_string(),
-            domain::bounds::METADATA_BYTES_MAX,
-        )?),
+        metadata: Some(JsonText::parse_metadata(metadata.to_string(), domain::bounds::METADATA_BYTES_MAX)?),
         ..NewEvent::from(Fact::Annotation(Annotation::SystemNoted(SystemNoted {
             topic: Some(Label::parse(TOPIC)?),
-            text: format!(
-                "{} ({}) {action}: {what}",
-                person.subject(),
-                person.role().as_str()
-            ),
+            text: format!("{} ({}) {action}: {what}", person.subject(), person.role().as_str()),
         })))
     })
 }

@@ -4,8 +4,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use domain::{
-    Action, Decision, Event, Head, Rejection, Sequence, Timestamp, Version, Violation,
-    ViolationReason, decide,
+    Action, Decision, Event, Head, Rejection, Sequence, Timestamp, Version, Violation, ViolationReason, decide,
 };
 use event_log::{Append, AppendOutcome, TraceHeaders};
 use rand::RngExt as _;
@@ -25,10 +24,7 @@ const REBASE_WAIT_BASE: Duration = Duration::from_millis(1);
 
 /// Executes a command when the commands before it in the queue of its conversation have ended.
 /// Errors: as [`commit`], or the queue is full.
-pub(crate) async fn commit_in_turn(
-    writer: &Writer,
-    intent: Intent,
-) -> Result<proto::CommitResult, Problem> {
+pub(crate) async fn commit_in_turn(writer: &Writer, intent: Intent) -> Result<proto::CommitResult, Problem> {
     let ticket = writer.queues.enter(&intent.key);
     commit(writer, intent, ticket.map_err(problem::from_queue_full)?).await
 }
@@ -64,9 +60,7 @@ async fn confirm_fork(
 ) -> Result<proto::CommitResult, Problem> {
     match fork::confirm(writer, intent, &result).await? {
         Confirmation::Acknowledged => return Ok(result),
-        Confirmation::ParentErased {
-            undo: Some(erasure),
-        } => undo(writer, &erasure).await?,
+        Confirmation::ParentErased { undo: Some(erasure) } => undo(writer, &erasure).await?,
         Confirmation::ParentErased { undo: None } => {}
     }
     Err(problem::from_rejection(Rejection::ForkPointMissing))
@@ -141,11 +135,7 @@ async fn execute_charged(
     }
 }
 
-async fn decide_on(
-    writer: &Writer,
-    intent: &Intent,
-    loaded: &LoadedHead,
-) -> Result<Decision, Problem> {
+async fn decide_on(writer: &Writer, intent: &Intent, loaded: &LoadedHead) -> Result<Decision, Problem> {
     let command = fork::with_fork_point(writer, intent, loaded).await?;
     decide(loaded.head(), &command).map_err(problem::from_rejection)
 }
@@ -163,9 +153,7 @@ async fn append(
     charge: &mut Option<Charge>,
 ) -> Result<Appended, Problem> {
     let previous = loaded.stored.as_deref();
-    let recorded_at = writer
-        .now()
-        .max(previous.map_or(Timestamp(i64::MIN), |stored| stored.head.recorded_at));
+    let recorded_at = writer.now().max(previous.map_or(Timestamp(i64::MIN), |stored| stored.head.recorded_at));
     let draft = Draft {
         tenant: &intent.key.tenant,
         conversation: &intent.key.conversation,
@@ -175,10 +163,7 @@ async fn append(
         actor: &intent.access.actor,
         events,
     };
-    let sealed = seal(
-        &draft,
-        previous.map(|stored| (&stored.head, stored.sequence)),
-    )?;
+    let sealed = seal(&draft, previous.map(|stored| (&stored.head, stored.sequence)))?;
     check_payload(writer, &sealed.message)?;
     if charge.is_none() {
         *charge = Some(writer.quotas.admit(writer, intent, &sealed).await?);
@@ -218,24 +203,12 @@ async fn append(
 }
 
 /// Caches the head of a commit that was just appended.
-fn keep_head(
-    writer: &Writer,
-    intent: &Intent,
-    previous: Option<&StoredHead>,
-    head: Head,
-    sequence: Sequence,
-) {
+fn keep_head(writer: &Writer, intent: &Intent, previous: Option<&StoredHead>, head: Head, sequence: Sequence) {
     if previous.is_some_and(|stored| stored.hibernated_in.is_some()) {
         metrics::woken();
     }
     let loaded_through = previous.map_or(Version::ZERO, |stored| stored.loaded_through);
-    let stored = StoredHead {
-        head,
-        sequence,
-        recorded: Some(sequence),
-        hibernated_in: None,
-        loaded_through,
-    };
+    let stored = StoredHead { head, sequence, recorded: Some(sequence), hibernated_in: None, loaded_through };
     writer.heads.keep(&intent.key, stored);
 }
 
@@ -248,9 +221,7 @@ fn check_payload(writer: &Writer, message: &Bytes) -> Result<(), Problem> {
         "is {} bytes as one commit, the record accepts at most {bytes_max}: append in several commits",
         message.len()
     );
-    Err(Violation::new(ViolationReason::CommitTooLarge, description)
-        .within("events")
-        .into())
+    Err(Violation::new(ViolationReason::CommitTooLarge, description).within("events").into())
 }
 
 async fn wait_before_rebase(rebases: u32) {
@@ -272,11 +243,7 @@ async fn last_result(
     }
 }
 
-async fn unchanged(
-    writer: &Writer,
-    intent: &Intent,
-    loaded: &LoadedHead,
-) -> Result<proto::CommitResult, Problem> {
+async fn unchanged(writer: &Writer, intent: &Intent, loaded: &LoadedHead) -> Result<proto::CommitResult, Problem> {
     let Some(stored) = &loaded.stored else {
         return Ok(proto::CommitResult::default());
     };

@@ -48,10 +48,7 @@ impl Default for WriterConfig {
     fn default() -> Self {
         let local = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         Self {
-            grpc: GrpcConfig {
-                message_bytes_max: MESSAGE_BYTES_MAX,
-                ..GrpcConfig::at(local(7301))
-            },
+            grpc: GrpcConfig { message_bytes_max: MESSAGE_BYTES_MAX, ..GrpcConfig::at(local(7301)) },
             admin_addr: local(7311),
             record: RecordConfig::default(),
             read_model: ReadModelConfig::default(),
@@ -74,11 +71,7 @@ impl Validate for WriterConfig {
         }
         checks.invalid_section("egress", self.egress.errors());
         checks.bounds("heads_cached_max", self.heads_cached_max, &HEADS_CACHED);
-        checks.bounds(
-            "stream_commands_max",
-            self.stream_commands_max,
-            &STREAM_COMMANDS,
-        );
+        checks.bounds("stream_commands_max", self.stream_commands_max, &STREAM_COMMANDS);
         if let Err((scope, quota, error)) = self.quotas.validate() {
             let key = format!("quotas.{}.{}", scope.as_str(), quota.as_str());
             checks.invalid(&key, error.to_string());

@@ -14,21 +14,11 @@ pub(crate) fn check(conversation: &ConversationId, events: &[NewEvent]) -> Resul
         return Ok(());
     }
     match events {
-        [
-            NewEvent {
-                fact: Fact::Annotation(Annotation::DocumentPut(put)),
-                ..
-            },
-        ] => {
+        [NewEvent { fact: Fact::Annotation(Annotation::DocumentPut(put)), .. }] => {
             let checked = check_length(put.value.as_str().len(), DOCUMENT_VALUE_BYTES_MAX);
             checked.map_err(|violation| violation.within("document_put.value_json").at(0))
         }
-        [
-            NewEvent {
-                fact: Fact::Annotation(Annotation::DocumentDeleted(_)),
-                ..
-            },
-        ] => Ok(()),
+        [NewEvent { fact: Fact::Annotation(Annotation::DocumentDeleted(_)), .. }] => Ok(()),
         _ => {
             let rule = "are not one document_put or document_deleted, which is all that a document accepts";
             Err(Violation::new(ViolationReason::Malformed, rule))
@@ -40,17 +30,9 @@ pub(crate) fn check(conversation: &ConversationId, events: &[NewEvent]) -> Resul
 ///
 /// # Errors
 /// The command adds something else than values and deletions.
-pub(crate) fn check_action(
-    conversation: &ConversationId,
-    action: &Action,
-) -> Result<(), Violation> {
-    let is_allowed = matches!(
-        action,
-        Action::Create(_)
-            | Action::Append { .. }
-            | Action::Erase { .. }
-            | Action::ChangeOwner { .. }
-    );
+pub(crate) fn check_action(conversation: &ConversationId, action: &Action) -> Result<(), Violation> {
+    let is_allowed =
+        matches!(action, Action::Create(_) | Action::Append { .. } | Action::Erase { .. } | Action::ChangeOwner { .. });
     if is_allowed {
         return Ok(());
     }
@@ -90,21 +72,10 @@ mod tests {
     fn a_document_accepts_no_other_commands() {
         let check = |id: &str, action: &Action, expected: bool| {
             let id = ConversationId::parse(id).unwrap();
-            assert_eq!(
-                check_action(&id, action).is_ok(),
-                expected,
-                "{id} {action:?}"
-            );
+            assert_eq!(check_action(&id, action).is_ok(), expected, "{id} {action:?}");
         };
-        let append = Action::Append {
-            events: vec![put(9)],
-            expected: None,
-        };
-        for action in [
-            Action::Archive,
-            Action::Restore,
-            Action::Update(Box::default()),
-        ] {
+        let append = Action::Append { events: vec![put(9)], expected: None };
+        for action in [Action::Archive, Action::Restore, Action::Update(Box::default())] {
             check("document:x", &action, false);
             check("other", &action, true);
         }
@@ -116,15 +87,10 @@ mod tests {
         let check = |id: &str, events: &[NewEvent], expected: Option<(&str, ViolationReason)>| {
             let id = ConversationId::parse(id).unwrap();
             let violation = check_events(&id, events).err();
-            let seen = violation
-                .as_ref()
-                .map(|violation| (violation.field.as_str(), violation.reason));
+            let seen = violation.as_ref().map(|violation| (violation.field.as_str(), violation.reason));
             assert_eq!(seen, expected);
         };
-        let note = NewEvent::from(Fact::from(SystemNoted {
-            topic: None,
-            text: "note".to_owned(),
-        }));
+        let note = NewEvent::from(Fact::from(SystemNoted { topic: None, text: "note".to_owned() }));
         let deleted = NewEvent::from(Fact::from(DocumentDeleted {
             name: DocumentName::parse(vec!["n".to_owned()], "k".to_owned()).unwrap(),
         }));
@@ -137,10 +103,6 @@ mod tests {
         check("document:x", &[put(9), deleted.clone()], other);
         check("document:x", std::slice::from_ref(&note), other);
         check("c", &[], None);
-        check(
-            "c",
-            &[put(DOCUMENT_VALUE_BYTES_MAX + 1), note, deleted],
-            None,
-        );
+        check("c", &[put(DOCUMENT_VALUE_BYTES_MAX + 1), note, deleted], None);
     }
 }

@@ -20,11 +20,7 @@ impl EgressRules {
 
     /// Checks the webhook URLs and the model servers of settings.
     /// Errors: `DESTINATION_NOT_ALLOWED` or `MODEL_SERVER_NOT_ALLOWED`, with the field.
-    pub(crate) fn check_settings(
-        &self,
-        tenant: &TenantId,
-        settings: &AgentSettings,
-    ) -> Result<(), Problem> {
+    pub(crate) fn check_settings(&self, tenant: &TenantId, settings: &AgentSettings) -> Result<(), Problem> {
         for (index, tool) in settings.tools.iter().enumerate() {
             if tool.webhook_url.is_empty() {
                 continue;
@@ -45,30 +41,19 @@ impl EgressRules {
         checked.map_err(|refusal| Problem::of_field(reason(refusal), field, refusal.to_string()))
     }
 
-    fn check_model(
-        &self,
-        tenant: &TenantId,
-        field: &str,
-        model: Option<&ModelSettings>,
-    ) -> Result<(), Problem> {
+    fn check_model(&self, tenant: &TenantId, field: &str, model: Option<&ModelSettings>) -> Result<(), Problem> {
         let server = model.map_or("", |model| model.server.as_str());
         if self.config.may_use_model_server(tenant, server) {
             return Ok(());
         }
         let rule = "names a model server that only other tenants may use";
-        Err(Problem::of_field(
-            Reason::ModelServerNotAllowed,
-            field,
-            rule,
-        ))
+        Err(Problem::of_field(Reason::ModelServerNotAllowed, field, rule))
     }
 }
 
 fn reason(refusal: Refusal) -> Reason {
     match refusal {
         Refusal::Malformed | Refusal::Scheme => Reason::Field(ViolationReason::Malformed),
-        Refusal::Plaintext | Refusal::InternalName | Refusal::SpecialAddress => {
-            Reason::DestinationNotAllowed
-        }
+        Refusal::Plaintext | Refusal::InternalName | Refusal::SpecialAddress => Reason::DestinationNotAllowed,
     }
 }

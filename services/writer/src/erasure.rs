@@ -7,9 +7,7 @@
 
 use std::time::Duration;
 
-use domain::{
-    Action, ConversationKey, ForkRule, ForkStep, Owner, Sequence, Status, Timestamp, fork_step,
-};
+use domain::{Action, ConversationKey, ForkRule, ForkStep, Owner, Sequence, Status, Timestamp, fork_step};
 use event_log::PendingErasure;
 use read_model::projections::conversations::wait_until_reached;
 use read_model::{FORKS_PER_READ_MAX, ForkRow, forks};
@@ -29,13 +27,8 @@ pub(crate) const FORK_CHECK_MAX: Duration = Duration::from_millis(2_500);
 /// that the removal is found after a crash, and checks for forks if the erasure rejects them. `previous` is the commit before
 /// the tombstone.
 /// Errors: `HAS_FORKS`; or record or rows do not answer, or the rows are behind. Then no tombstone may be appended.
-pub(crate) async fn prepare(
-    writer: &Writer,
-    intent: &Intent,
-    previous: Option<&StoredHead>,
-) -> Result<(), Problem> {
-    let (Action::Erase { expected, forks }, Some(previous)) = (&intent.command.action, previous)
-    else {
+pub(crate) async fn prepare(writer: &Writer, intent: &Intent, previous: Option<&StoredHead>) -> Result<(), Problem> {
+    let (Action::Erase { expected, forks }, Some(previous)) = (&intent.command.action, previous) else {
         return Ok(());
     };
     let (key, last) = (&intent.key, previous.sequence);
@@ -65,11 +58,7 @@ struct WrittenEntry {
 /// Writes the entry when no other erasure of the conversation is undecided. An erasure that remains undecided has crashed: its
 /// entry is replaced. `None`: the commit before the tombstone is not the last one any more, so that the append will fail; the
 /// entries of others remain.
-async fn write_entry(
-    writer: &Writer,
-    key: &ConversationKey,
-    last: Sequence,
-) -> Result<Option<WrittenEntry>, Problem> {
+async fn write_entry(writer: &Writer, key: &ConversationKey, last: Sequence) -> Result<Option<WrittenEntry>, Problem> {
     let deadline = Instant::now() + DECISION_WAIT_MAX;
     loop {
         let earlier = writer.record.pending_erasure(key).await;
@@ -82,14 +71,9 @@ async fn write_entry(
         let may_be_withdrawn = is_decided(earlier.as_ref(), last, now);
         if may_be_withdrawn || Instant::now() >= deadline {
             let holder = writer.removals.holder();
-            let entry = writer
-                .record
-                .replace_erasure(key, last, holder, now, earlier.as_ref());
+            let entry = writer.record.replace_erasure(key, last, holder, now, earlier.as_ref());
             if let Some(entry) = entry.await.map_err(problem::from_record)? {
-                return Ok(Some(WrittenEntry {
-                    entry,
-                    may_be_withdrawn,
-                }));
+                return Ok(Some(WrittenEntry { entry, may_be_withdrawn }));
             }
         }
         sleep(POLL_INTERVAL).await;
@@ -98,11 +82,7 @@ async fn write_entry(
 
 /// Checks that the conversation has no forks, in rows that contain everything that was recorded before this call. Forks that
 /// were erased since do not count.
-async fn check_forks(
-    writer: &Writer,
-    intent: &Intent,
-    expected: Option<&Owner>,
-) -> Result<(), Problem> {
+async fn check_forks(writer: &Writer, intent: &Intent, expected: Option<&Owner>) -> Result<(), Problem> {
     let found = timeout(FORK_CHECK_MAX, find_forks(writer, intent)).await;
     let forks = found.unwrap_or_else(|_| Err(problem::rows_unavailable()))?;
     if forks.is_empty() {

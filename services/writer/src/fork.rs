@@ -28,41 +28,25 @@ pub(crate) async fn with_fork_point<'i>(
     loaded: &LoadedHead,
 ) -> Result<Cow<'i, Command>, Problem> {
     let command = &intent.command;
-    let (Some(requested), None, Action::Create(create)) =
-        (&intent.fork_from, loaded.head(), &command.action)
-    else {
+    let (Some(requested), None, Action::Create(create)) = (&intent.fork_from, loaded.head(), &command.action) else {
         return Ok(Cow::Borrowed(command));
     };
     let mut create = create.clone();
     create.created.forked_from = Some(find(writer, &intent.access, requested).await?);
-    Ok(Cow::Owned(Command {
-        action: Action::Create(create),
-        ..command.clone()
-    }))
+    Ok(Cow::Owned(Command { action: Action::Create(create), ..command.clone() }))
 }
 
 /// The fork point. Versions never change, so that later appends do not change it.
-async fn find(
-    writer: &Writer,
-    access: &AgentAccess,
-    requested: &ForkPoint,
-) -> Result<ForkPoint, Problem> {
+async fn find(writer: &Writer, access: &AgentAccess, requested: &ForkPoint) -> Result<ForkPoint, Problem> {
     let mut conversation = requested.conversation.clone();
     for _ in 0..=FORK_DEPTH_MAX {
         let key = conversation_key(access, conversation);
         let loaded = writer.heads.load_from_leader(&key).await?;
-        let source = fork_source(
-            loaded.head(),
-            &access.agent,
-            &key.conversation,
-            requested.version,
-        );
+        let source = fork_source(loaded.head(), &access.agent, &key.conversation, requested.version);
         match source.map_err(problem::from_rejection)? {
             ForkSource::At(point) => return Ok(point),
             ForkSource::Ancestor(further) => conversation = further,
         }
     }
-    Err(problem::from_rejection(Rejection::ForkTooDeep {
-        depth_max: FORK_DEPTH_MAX,
-    }))
+    Err(problem::from_rejection(Rejection::ForkTooDeep { depth_max: FORK_DEPTH_MAX }))
 }

@@ -56,10 +56,7 @@ struct Cached {
 
 impl HeadCache {
     pub(crate) fn new(archive: Archive, heads_cached_max: usize) -> Self {
-        Self {
-            archive,
-            cached: Cache::new(heads_cached_max),
-        }
+        Self { archive, cached: Cache::new(heads_cached_max) }
     }
 
     /// The version in the cache; 0 if the cache does not have the conversation.
@@ -80,24 +77,15 @@ impl HeadCache {
             let last = last.map_err(problem::from_record)?;
             self.keep_last(key, last).await?
         };
-        Ok(LoadedHead {
-            stored,
-            from_leader: false,
-        })
+        Ok(LoadedHead { stored, from_leader: false })
     }
 
     /// The head from the leader of the stream.
     /// Errors: as [`HeadCache::load`].
-    pub(crate) async fn load_from_leader(
-        &self,
-        key: &ConversationKey,
-    ) -> Result<LoadedHead, Problem> {
+    pub(crate) async fn load_from_leader(&self, key: &ConversationKey) -> Result<LoadedHead, Problem> {
         let last = self.archive.record().last_from_leader(key).await;
         let last = last.map_err(problem::from_record)?;
-        Ok(LoadedHead {
-            stored: self.keep_last(key, last).await?,
-            from_leader: true,
-        })
+        Ok(LoadedHead { stored: self.keep_last(key, last).await?, from_leader: true })
     }
 
     /// The head of a hibernated conversation, or that of the last message in the record, which is cached. The head of a hibernated

@@ -4,9 +4,7 @@
 //! are searched in the read model, and in commits of the record without rows. The key by which a run is finished has no
 //! time; it is searched only when the run is finished.
 
-use domain::{
-    Action, CommitId, ConversationKey, Fact, Lifecycle, RecentCommit, Sequence, Status, Version,
-};
+use domain::{Action, CommitId, ConversationKey, Fact, Lifecycle, RecentCommit, Sequence, Status, Version};
 use event_log::{CLOCK_SKEW_MAX, StoredCommit, Tail, TailBounds, Unavailable};
 use wire::proto::write::v1 as proto;
 use wire::status::Problem;
@@ -186,10 +184,7 @@ pub(crate) async fn result_at(
     sequence: Sequence,
 ) -> Result<Option<proto::CommitResult>, Problem> {
     let partition = writer.archive.partition_of(&intent.key).await;
-    let position = domain::Position {
-        partition: partition.map_err(problem::from_record)?,
-        sequence,
-    };
+    let position = domain::Position { partition: partition.map_err(problem::from_record)?, sequence };
     let message = writer.record.message_at(position).await;
     let Some(message) = message.map_err(problem::from_record)? else {
         return Ok(None);
@@ -224,9 +219,7 @@ async fn from_read_model(
         };
         return replayed(writer, intent, &earlier, row.position.sequence).await;
     }
-    let mut after = row
-        .as_ref()
-        .map_or(Sequence(0), |row| row.position.sequence);
+    let mut after = row.as_ref().map_or(Sequence(0), |row| row.position.sequence);
     let mut version = row.map_or(Version::ZERO, |row| row.head.version);
     let mut source = Source::Replica;
     loop {
@@ -259,12 +252,7 @@ enum Source {
     Leader,
 }
 
-async fn read_tail(
-    writer: &Writer,
-    key: &ConversationKey,
-    after: Sequence,
-    source: Source,
-) -> Result<Tail, Problem> {
+async fn read_tail(writer: &Writer, key: &ConversationKey, after: Sequence, source: Source) -> Result<Tail, Problem> {
     let (record, bounds) = (&writer.record, TailBounds::default());
     let tail = match source {
         Source::Replica => record.tail(key, after, bounds).await,
@@ -280,9 +268,7 @@ fn oldest_listed(loaded: &LoadedHead) -> Sequence {
     let stored = stored.filter(|stored| stored.hibernated_in.is_none());
     stored.map_or(Sequence(0), |stored| {
         let oldest = stored.head.recent.first();
-        oldest
-            .and_then(|commit| commit.sequence)
-            .unwrap_or(stored.sequence)
+        oldest.and_then(|commit| commit.sequence).unwrap_or(stored.sequence)
     })
 }
 
@@ -292,10 +278,7 @@ fn oldest_listed(loaded: &LoadedHead) -> Sequence {
 fn check_gap(next: &StoredCommit, version: Version) -> Result<(), Problem> {
     let commit = &next.opened.commit;
     let first = commit.events.first().map(|event| &event.fact);
-    let is_first = matches!(
-        first,
-        Some(Fact::Lifecycle(Lifecycle::ConversationCreated(_)))
-    );
+    let is_first = matches!(first, Some(Fact::Lifecycle(Lifecycle::ConversationCreated(_))));
     let may_follow_any = is_first || commit.head.status == Status::Erased;
     if may_follow_any || commit.first_version <= version.next() {
         return Ok(());
@@ -343,8 +326,5 @@ async fn replayed(
     if commit.request_digest != intent.request_digest {
         return Err(problem::key_reused(intent.key_field));
     }
-    Ok(Some(proto::CommitResult {
-        replayed: true,
-        ..writer.commit_result(&intent.key, commit, sequence).await?
-    }))
+    Ok(Some(proto::CommitResult { replayed: true, ..writer.commit_result(&intent.key, commit, sequence).await? }))
 }

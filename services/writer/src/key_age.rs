@@ -32,9 +32,7 @@ pub(crate) enum KeyAge {
 
 /// Maximum age of a UUIDv7 key that relies on the duplicate window of the stream.
 pub(crate) const fn young_key_age_max() -> Duration {
-    DUPLICATE_WINDOW
-        .saturating_sub(CLOCK_LEEWAY)
-        .saturating_sub(WINDOW_RESERVE)
+    DUPLICATE_WINDOW.saturating_sub(CLOCK_LEEWAY).saturating_sub(WINDOW_RESERVE)
 }
 
 /// The age of a key by the clock of the writer.
@@ -49,9 +47,7 @@ fn age_of(made_at: Timestamp, now: Timestamp) -> KeyAge {
     if made_at < before(now, young_key_age_max()) {
         return KeyAge::Old;
     }
-    KeyAge::Young {
-        since: before(made_at, CLOCK_LEEWAY),
-    }
+    KeyAge::Young { since: before(made_at, CLOCK_LEEWAY) }
 }
 
 fn made_at(key: Uuid) -> Option<Timestamp> {

@@ -98,10 +98,7 @@ impl Writer {
         let partition = self.archive.partition_of(key).await;
         let token = PositionToken {
             record: self.record.id(),
-            position: Position {
-                partition: partition.map_err(problem::from_record)?,
-                sequence,
-            },
+            position: Position { partition: partition.map_err(problem::from_record)?, sequence },
             version: commit.last_version,
         };
         Ok(CommitResult {

@@ -46,10 +46,7 @@ pub(crate) fn call_logged(outcome: &Result<bool, Problem>) {
 
 /// Records a call of a model for metering.
 pub(crate) fn call_metered(outcome: &Result<bool, Problem>) {
-    let outcome = label(
-        outcome,
-        |is_kept| if *is_kept { "kept" } else { "no_stream" },
-    );
+    let outcome = label(outcome, |is_kept| if *is_kept { "kept" } else { "no_stream" });
     counter!("hansard_writer_metered_calls_total", "outcome" => outcome).increment(1);
 }
 
@@ -60,8 +57,7 @@ pub(crate) fn woken() {
 
 pub(crate) fn quota_exceeded(exceeded: &Exceeded) {
     let (quota, scope) = (exceeded.quota.as_str(), exceeded.scope.as_str());
-    counter!("hansard_writer_quota_exceeded_total", "quota" => quota, "scope" => scope)
-        .increment(1);
+    counter!("hansard_writer_quota_exceeded_total", "quota" => quota, "scope" => scope).increment(1);
 }
 
 pub(crate) fn queued(waited: Duration) {
@@ -87,7 +83,5 @@ pub(crate) fn removed(commits: u64) {
 
 /// The label of an outcome; the reason of an error.
 fn label<T>(outcome: &Result<T, Problem>, of: impl Fn(&T) -> &'static str) -> &'static str {
-    outcome
-        .as_ref()
-        .map_or_else(|problem| problem.reason().as_str(), of)
+    outcome.as_ref().map_or_else(|problem| problem.reason().as_str(), of)
 }

@@ -30,35 +30,24 @@ pub(crate) fn from_rejection(rejection: Rejection) -> Problem {
         Rejection::NotFound => Problem::new(Reason::ConversationNotFound, message),
         Rejection::AlreadyExists => Problem::new(Reason::ConversationExists, message),
         Rejection::VersionConflict { current, .. } => {
-            Problem::new(Reason::VersionConflict, message)
-                .with("current_version", current.to_string())
+            Problem::new(Reason::VersionConflict, message).with("current_version", current.to_string())
         }
-        Rejection::RunActive { run } => {
-            Problem::new(Reason::RunActive, message).with("run_id", run.to_string())
-        }
+        Rejection::RunActive { run } => Problem::new(Reason::RunActive, message).with("run_id", run.to_string()),
         Rejection::RunNotActive => Problem::new(Reason::RunNotActive, message),
         Rejection::RunStopping => Problem::new(Reason::RunStopping, message),
         Rejection::OwnerMismatch => Problem::new(Reason::OwnerMismatch, message),
         Rejection::OwnerFixed => Problem::new(Reason::OwnerFixed, message),
-        Rejection::ForkPointMissing => {
-            Problem::of_field(Reason::ForkPointNotFound, "forked_from", message)
-        }
+        Rejection::ForkPointMissing => Problem::of_field(Reason::ForkPointNotFound, "forked_from", message),
         Rejection::ForkTooDeep { depth_max } => {
-            Problem::of_field(Reason::ForkTooDeep, "forked_from", message)
-                .with("fork_depth_max", depth_max.to_string())
+            Problem::of_field(Reason::ForkTooDeep, "forked_from", message).with("fork_depth_max", depth_max.to_string())
         }
         Rejection::Archived => Problem::new(Reason::ConversationArchived, message),
         Rejection::Erased => Problem::new(Reason::ConversationErased, message),
-        Rejection::CallNotOpen { index, .. } => {
-            call(Reason::ToolCallNotOpen, index, "tool_returned")
-        }
-        Rejection::CallAlreadyOpen { index, .. } => {
-            call(Reason::ToolCallAlreadyOpen, index, "tool_called")
-        }
+        Rejection::CallNotOpen { index, .. } => call(Reason::ToolCallNotOpen, index, "tool_returned"),
+        Rejection::CallAlreadyOpen { index, .. } => call(Reason::ToolCallAlreadyOpen, index, "tool_called"),
         Rejection::ToolMismatch { index, .. } => call(Reason::ToolMismatch, index, "tool_returned"),
         Rejection::TooManyOpenCalls { index, open_max } => {
-            call(Reason::TooManyOpenCalls, index, "tool_called")
-                .with("open_calls_max", open_max.to_string())
+            call(Reason::TooManyOpenCalls, index, "tool_called").with("open_calls_max", open_max.to_string())
         }
         Rejection::SummaryBeyondHistory { index, last, .. } => {
             summary(Reason::SummaryBeyondHistory, index).with("last_version", last.to_string())
@@ -102,8 +91,7 @@ pub(crate) fn parts_superseded(last: Sequence) -> Problem {
 
 /// Other writers were faster, `attempts` times in a row.
 pub(crate) fn contention(attempts: u32) -> Problem {
-    let message =
-        format!("other writers were faster {attempts} times in a row: try again with the same key");
+    let message = format!("other writers were faster {attempts} times in a row: try again with the same key");
     Problem::new(Reason::Contention, message).retry_after(RETRY_AFTER)
 }
 
@@ -120,7 +108,8 @@ pub(crate) fn from_read_model(error: ReadModelError) -> Problem {
     if !error.is_unavailable() {
         return Problem::new(Reason::DataCorrupt, error.to_string());
     }
-    let message = "the read model does not answer in the search for an old idempotency key: try again with the same key";
+    let message =
+        "the read model does not answer in the search for an old idempotency key: try again with the same key";
     Problem::new(Reason::ReadModelUnavailable, message).retry_after(RETRY_AFTER)
 }
 
@@ -152,13 +141,8 @@ pub(crate) fn has_forks(forks: &[ForkRow], expected: Option<&Owner>) -> Problem 
         "{all} forks read through this conversation and would become unreadable: erase them first, or sever them"
     );
     let problem = Problem::new(Reason::HasForks, message).with("forks", all.to_string());
-    let named = forks
-        .iter()
-        .filter(|fork| expected.is_none_or(|owner| *owner == fork.owner));
-    let named: Vec<&str> = named
-        .map(|fork| fork.id.as_str())
-        .take(FORKS_NAMED_MAX)
-        .collect();
+    let named = forks.iter().filter(|fork| expected.is_none_or(|owner| *owner == fork.owner));
+    let named: Vec<&str> = named.map(|fork| fork.id.as_str()).take(FORKS_NAMED_MAX).collect();
     if named.is_empty() {
         return problem;
     }

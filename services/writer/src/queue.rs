@@ -51,12 +51,7 @@ impl Queues {
             }
         };
         let has_turn = turn.is_none();
-        Ok(QueueTicket {
-            queues: self.clone(),
-            key: key.clone(),
-            turn,
-            has_turn,
-        })
+        Ok(QueueTicket { queues: self.clone(), key: key.clone(), turn, has_turn })
     }
 
     /// Passes the turn to the next waiting command; an empty queue is removed.
@@ -132,10 +127,7 @@ mod tests {
     use super::*;
 
     fn key(id: &str) -> ConversationKey {
-        ConversationKey {
-            tenant: TenantId::parse("acme").unwrap(),
-            conversation: ConversationId::parse(id).unwrap(),
-        }
+        ConversationKey { tenant: TenantId::parse("acme").unwrap(), conversation: ConversationId::parse(id).unwrap() }
     }
 
     #[tokio::test]
@@ -187,9 +179,7 @@ mod tests {
     async fn a_full_queue_rejects_commands() {
         let queues = Queues::default();
         let first = queues.enter(&key("a")).unwrap().turn().await;
-        let waiting: Vec<QueueTicket> = (0..WAITING_MAX)
-            .map(|_| queues.enter(&key("a")).unwrap())
-            .collect();
+        let waiting: Vec<QueueTicket> = (0..WAITING_MAX).map(|_| queues.enter(&key("a")).unwrap()).collect();
         assert_eq!(queues.enter(&key("a")).err(), Some(QueueFull));
         drop(waiting);
         drop(first);

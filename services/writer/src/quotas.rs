@@ -42,26 +42,14 @@ pub(crate) struct WriteQuotas {
 impl WriteQuotas {
     /// `deployment`: the quotas of subjects without quotas in the registry.
     pub(crate) fn new(deployment: &QuotaSet) -> Self {
-        Self {
-            deployment: *deployment,
-            buckets: Cache::new(SUBJECTS_MAX),
-            storage: StorageCounts::new(),
-        }
+        Self { deployment: *deployment, buckets: Cache::new(SUBJECTS_MAX), storage: StorageCounts::new() }
     }
 
     /// Charges a commit to all its subjects, or to none, before it is appended. A command is charged once, also if it is decided
     /// again.
     /// Errors: `QUOTA_EXCEEDED`.
-    pub(crate) async fn admit(
-        &self,
-        writer: &Writer,
-        intent: &Intent,
-        sealed: &Sealed,
-    ) -> Result<Charge, Problem> {
-        let mut charge = Charge {
-            subjects: Vec::new(),
-            amount: Storage::default(),
-        };
+    pub(crate) async fn admit(&self, writer: &Writer, intent: &Intent, sealed: &Sealed) -> Result<Charge, Problem> {
+        let mut charge = Charge { subjects: Vec::new(), amount: Storage::default() };
         if intent.command.agent.is_audit_log() {
             // A tenant at its bound can still erase, and what is done there is recorded.
             return Ok(charge);
@@ -69,9 +57,7 @@ impl WriteQuotas {
         let quotas = self.in_force(writer, intent);
         let mut charged = Ok(());
         if may_be_rejected(&intent.command.action) {
-            charged = self
-                .add_stored(writer, intent, &quotas, sealed, &mut charge)
-                .await;
+            charged = self.add_stored(writer, intent, &quotas, sealed, &mut charge).await;
         }
         match charged.and_then(|()| self.take_bytes(writer, intent, &quotas, sealed)) {
             Ok(()) => Ok(charge),
@@ -98,13 +84,7 @@ impl WriteQuotas {
 
     /// Takes the bytes of a commit from the buckets of all its subjects, or of none. Commands that end, stop or erase are counted
     /// and never rejected.
-    fn take_bytes(
-        &self,
-        writer: &Writer,
-        intent: &Intent,
-        quotas: &QuotaSet,
-        sealed: &Sealed,
-    ) -> Result<(), Problem> {
+    fn take_bytes(&self, writer: &Writer, intent: &Intent, quotas: &QuotaSet, sealed: &Sealed) -> Result<(), Problem> {
         let bytes = u64::try_from(sealed.message.len()).unwrap_or(u64::MAX);
         let now_ms = now_ms(writer);
         let may_be_rejected = may_be_rejected(&intent.command.action);
@@ -152,15 +132,11 @@ impl WriteQuotas {
     ) -> Result<(), Problem> {
         let owner = sealed.head.owner.as_ref();
         // A document is no conversation to those who count them; its bytes are counted.
-        let creates = matches!(intent.command.action, Action::Create(_))
-            && !intent.key.conversation.is_document();
+        let creates = matches!(intent.command.action, Action::Create(_)) && !intent.key.conversation.is_document();
         let addition = Addition {
             read_model: &writer.read_model,
             access: &intent.access.tenant,
-            wanted: Storage {
-                conversations: u64::from(creates),
-                bytes: sealed.stored_bytes,
-            },
+            wanted: Storage { conversations: u64::from(creates), bytes: sealed.stored_bytes },
             now_ms: now_ms(writer),
         };
         charge.amount = addition.wanted;
@@ -216,16 +192,12 @@ fn stored_by(subject: &Subject, intent: &Intent, owner: Option<&Owner>) -> Stora
 
 fn is_within(stored: Storage, limits: &Limits) -> bool {
     let is_within = |stored: u64, bound: Option<u64>| bound.is_none_or(|bound| stored <= bound);
-    is_within(stored.conversations, limits.conversations)
-        && is_within(stored.bytes, limits.stored_bytes)
+    is_within(stored.conversations, limits.conversations) && is_within(stored.bytes, limits.stored_bytes)
 }
 
 /// Whether a quota may reject the action. Actions that end or remove something are always allowed.
 fn may_be_rejected(action: &Action) -> bool {
-    matches!(
-        action,
-        Action::Create(_) | Action::Append { .. } | Action::Update(_) | Action::StartRun(_)
-    )
+    matches!(action, Action::Create(_) | Action::Append { .. } | Action::Update(_) | Action::StartRun(_))
 }
 
 fn now_ms(writer: &Writer) -> u64 {

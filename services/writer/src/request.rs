@@ -1,8 +1,8 @@
 //! Converts requests into intents: the caller, the conversation and the command. Pure except for the look-up in the registry.
 
 use domain::{
-    Action, AgentId, Command, CommitId, ConversationId, ConversationKey, Expectation, ForkPoint,
-    RequestDigest, Version, Violation, ViolationReason,
+    Action, AgentId, Command, CommitId, ConversationId, ConversationKey, Expectation, ForkPoint, RequestDigest,
+    Version, Violation, ViolationReason,
 };
 use event_log::registry::{AgentAccess, Principal, Scope};
 use prost::Message;
@@ -71,11 +71,7 @@ impl Caller {
     /// Errors: no valid token.
     pub(crate) async fn principal(&self, writer: &Writer) -> Result<Principal, Problem> {
         let bearer = self.0.as_deref().ok_or_else(problem::unauthenticated)?;
-        writer
-            .registry
-            .authenticate(bearer)
-            .await
-            .ok_or_else(problem::unauthenticated)
+        writer.registry.authenticate(bearer).await.ok_or_else(problem::unauthenticated)
     }
 }
 
@@ -95,13 +91,9 @@ pub(crate) async fn intent(
     request_digest: RequestDigest,
     action: Action,
 ) -> Result<Intent, Problem> {
-    let target = target
-        .ok_or_else(|| Violation::new(ViolationReason::Missing, "is required").within("target"))?;
+    let target = target.ok_or_else(|| Violation::new(ViolationReason::Missing, "is required").within("target"))?;
     let within = |violation: Violation| violation.within("target");
-    let agent = caller
-        .agent(writer, &target.agent_id)
-        .await
-        .map_err(within)?;
+    let agent = caller.agent(writer, &target.agent_id).await.map_err(within)?;
     let conversation = conversation_id(&target.conversation_id).map_err(within)?;
     let checked = document_rules::check_action(&conversation, &action);
     checked.map_err(|violation| violation.within("conversation_id").within("target"))?;
@@ -112,9 +104,7 @@ pub(crate) async fn intent(
     let command = Command {
         commit: key.unwrap_or_else(Writer::new_commit_id),
         agent,
-        expectation: target.expected_version.map_or(Expectation::Any, |version| {
-            Expectation::Exact(Version(version))
-        }),
+        expectation: target.expected_version.map_or(Expectation::Any, |version| Expectation::Exact(Version(version))),
         action,
     };
     Ok(Intent {
@@ -130,14 +120,8 @@ pub(crate) async fn intent(
 }
 
 /// The key of a conversation of the caller's tenant.
-pub(crate) fn conversation_key(
-    access: &AgentAccess,
-    conversation: ConversationId,
-) -> ConversationKey {
-    ConversationKey {
-        tenant: access.tenant.tenant().clone(),
-        conversation,
-    }
+pub(crate) fn conversation_key(access: &AgentAccess, conversation: ConversationId) -> ConversationKey {
+    ConversationKey { tenant: access.tenant.tenant().clone(), conversation }
 }
 
 /// The required scope of an action.
@@ -181,8 +165,6 @@ pub(crate) fn conversation_id(text: &str) -> Result<ConversationId, Violation> {
 pub(crate) fn idempotency_key(text: &str) -> Result<Option<CommitId>, Violation> {
     match text {
         "" => Ok(None),
-        _ => CommitId::parse(text)
-            .map(Some)
-            .map_err(|violation| violation.within("idempotency_key")),
+        _ => CommitId::parse(text).map(Some).map_err(|violation| violation.within("idempotency_key")),
     }
 }

@@ -18,9 +18,7 @@ use wire::proto::write::v1::write_service_server::WriteServiceServer;
 
 use crate::rpc::{RegistryRpc, RunRpc, StreamSettings, WriteRpc};
 use crate::tips::TIPS_CACHED_MAX;
-use crate::{
-    EgressRules, HeadCache, Parts, Queues, Removals, Tips, WriteQuotas, Writer, WriterConfig,
-};
+use crate::{EgressRules, HeadCache, Parts, Queues, Removals, Tips, WriteQuotas, Writer, WriterConfig};
 
 /// The addresses of a running writer.
 #[derive(Debug, Clone, Copy)]
@@ -41,13 +39,9 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
     metrics.set_role("writer");
     // Loaded here, so that the first append is not slow.
     tokens::load();
-    let record = Record::create(config.record.clone())
-        .await
-        .map_err(StartError::dependency)?;
+    let record = Record::create(config.record.clone()).await.map_err(StartError::dependency)?;
     let archive = Archive::at(&record, &config.archive_url).map_err(StartError::dependency)?;
-    let registry = open_registry(&record)
-        .await
-        .map_err(StartError::dependency)?;
+    let registry = open_registry(&record).await.map_err(StartError::dependency)?;
     let known_callers = registry.clone();
     let health = Health::new(&["nats", "registry"]);
     watch_health(&record, &registry, &health, shutdown);
@@ -67,17 +61,12 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
         removals,
         clock: Clock::System,
     });
-    let streams = StreamSettings {
-        commands_max: config.stream_commands_max,
-        drain: shutdown.token(),
-    };
+    let streams = StreamSettings { commands_max: config.stream_commands_max, drain: shutdown.token() };
     let message_bytes_max = config.grpc.message_bytes_max;
-    let write = WriteServiceServer::new(WriteRpc::new(writer.clone(), streams))
-        .max_decoding_message_size(message_bytes_max);
-    let run = RunServiceServer::new(RunRpc::new(writer.clone()))
-        .max_decoding_message_size(message_bytes_max);
-    let registry = RegistryServiceServer::new(RegistryRpc::new(writer))
-        .max_decoding_message_size(message_bytes_max);
+    let write =
+        WriteServiceServer::new(WriteRpc::new(writer.clone(), streams)).max_decoding_message_size(message_bytes_max);
+    let run = RunServiceServer::new(RunRpc::new(writer.clone())).max_decoding_message_size(message_bytes_max);
+    let registry = RegistryServiceServer::new(RegistryRpc::new(writer)).max_decoding_message_size(message_bytes_max);
     let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
     let server = GrpcServer::new(config.grpc, health)
         .trusted_callers(move |headers| known_callers.known_token_id(headers).is_some())
@@ -87,10 +76,7 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
         .service(registry)
         .bind()
         .await?;
-    let running = Running {
-        grpc_addr: server.local_addr(),
-        admin_addr: admin.local_addr(),
-    };
+    let running = Running { grpc_addr: server.local_addr(), admin_addr: admin.local_addr() };
     runtime::serve::spawn("writer", server, admin, shutdown);
     tracing::info!(grpc.addr = %running.grpc_addr, admin.addr = %running.admin_addr, "writer serves");
     Ok(running)
@@ -129,10 +115,6 @@ fn watch_health(record: &Record, registry: &Registry, health: &Health, shutdown:
     let registry = registry.clone();
     shutdown.spawn_cancellable(health.clone().probe("registry", Probe::DEFAULT, move || {
         let is_fresh = registry.is_fresh();
-        async move {
-            is_fresh
-                .then_some(())
-                .ok_or("the watch of the registry is stale")
-        }
+        async move { is_fresh.then_some(()).ok_or("the watch of the registry is stale") }
     }));
 }

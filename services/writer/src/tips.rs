@@ -31,11 +31,7 @@ pub(crate) struct Tip {
 
 impl Tip {
     /// Before the first batch.
-    pub(crate) const NONE: Self = Self {
-        sequence: Sequence(0),
-        last_number: 0,
-        is_end: false,
-    };
+    pub(crate) const NONE: Self = Self { sequence: Sequence(0), last_number: 0, is_end: false };
 
     pub(crate) fn after(parts: &[RunPart], sequence: Sequence) -> Self {
         let last = parts.last();

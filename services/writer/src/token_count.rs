@@ -10,10 +10,7 @@ const COUNTED_IN_PLACE_BYTES_MAX: usize = 64 * 1_024;
 
 /// Sets the token counts of the events of a request of `bytes` bytes.
 /// Errors: the process is shutting down.
-pub(crate) async fn count_tokens(
-    events: Vec<NewEvent>,
-    bytes: usize,
-) -> Result<Vec<NewEvent>, Problem> {
+pub(crate) async fn count_tokens(events: Vec<NewEvent>, bytes: usize) -> Result<Vec<NewEvent>, Problem> {
     if bytes <= COUNTED_IN_PLACE_BYTES_MAX {
         return Ok(count(events));
     }
@@ -43,10 +40,7 @@ mod tests {
     async fn both_threads_count_the_same() {
         let parts = vec![Part::Text("hello world".to_owned())];
         let message = Fact::MessageAppended(MessageAppended::new(Role::User, parts));
-        let note = Fact::from(SystemNoted {
-            topic: None,
-            text: "unread".to_owned(),
-        });
+        let note = Fact::from(SystemNoted { topic: None, text: "unread".to_owned() });
         let events = vec![NewEvent::from(message), NewEvent::from(note)];
         for bytes in [COUNTED_IN_PLACE_BYTES_MAX, COUNTED_IN_PLACE_BYTES_MAX + 1] {
             let counted = count_tokens(events.clone(), bytes).await.unwrap();

@@ -47,9 +47,7 @@ impl Agent {
     /// # Errors
     /// The error of the service.
     pub async fn try_archive(&self, target: write::CommandTarget) -> Outcome {
-        let request = write::ArchiveConversationRequest {
-            target: Some(target),
-        };
+        let request = write::ArchiveConversationRequest { target: Some(target) };
         let answer = self.caller.write().archive_conversation(request).await?;
         Ok(of(answer.into_inner().result))
     }
@@ -59,9 +57,7 @@ impl Agent {
     /// # Errors
     /// The error of the service.
     pub async fn try_restore(&self, target: write::CommandTarget) -> Outcome {
-        let request = write::RestoreConversationRequest {
-            target: Some(target),
-        };
+        let request = write::RestoreConversationRequest { target: Some(target) };
         let answer = self.caller.write().restore_conversation(request).await?;
         Ok(of(answer.into_inner().result))
     }
@@ -78,16 +74,9 @@ impl Agent {
     ///
     /// # Errors
     /// The error of the service.
-    pub async fn try_erase_by(
-        &self,
-        target: write::CommandTarget,
-        forks: write::ForkRule,
-    ) -> Outcome {
-        let request = write::EraseConversationRequest {
-            target: Some(target),
-            expected_owner: None,
-            forks: forks.into(),
-        };
+    pub async fn try_erase_by(&self, target: write::CommandTarget, forks: write::ForkRule) -> Outcome {
+        let request =
+            write::EraseConversationRequest { target: Some(target), expected_owner: None, forks: forks.into() };
         let answer = self.caller.write().erase_conversation(request).await?;
         Ok(of(answer.into_inner().result))
     }
@@ -97,22 +86,14 @@ impl Agent {
     /// # Panics
     /// When it fails.
     pub async fn create(&self, conversation: &str) -> write::CommitResult {
-        self.try_create(self.create_request(conversation))
-            .await
-            .expect("a new conversation")
+        self.try_create(self.create_request(conversation)).await.expect("a new conversation")
     }
 
     /// Appends events.
     ///
     /// # Panics
     /// When it fails.
-    pub async fn append(
-        &self,
-        conversation: &str,
-        events: Vec<event::Event>,
-    ) -> write::CommitResult {
-        self.try_append(self.append_request(conversation, events))
-            .await
-            .expect("a commit")
+    pub async fn append(&self, conversation: &str, events: Vec<event::Event>) -> write::CommitResult {
+        self.try_append(self.append_request(conversation, events)).await.expect("a commit")
     }
 }

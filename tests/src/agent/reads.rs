@@ -11,29 +11,16 @@ impl Agent {
     ///
     /// # Errors
     /// The error of the service.
-    pub async fn try_get(
-        &self,
-        target: read::ReadTarget,
-    ) -> Result<read::GetConversationResponse, Status> {
-        let request = read::GetConversationRequest {
-            target: Some(target),
-        };
-        Ok(self
-            .caller
-            .read()
-            .get_conversation(request)
-            .await?
-            .into_inner())
+    pub async fn try_get(&self, target: read::ReadTarget) -> Result<read::GetConversationResponse, Status> {
+        let request = read::GetConversationRequest { target: Some(target) };
+        Ok(self.caller.read().get_conversation(request).await?.into_inner())
     }
 
     /// Reads a page of events.
     ///
     /// # Errors
     /// The error of the service.
-    pub async fn try_events(
-        &self,
-        request: read::ListEventsRequest,
-    ) -> Result<read::ListEventsResponse, Status> {
+    pub async fn try_events(&self, request: read::ListEventsRequest) -> Result<read::ListEventsResponse, Status> {
         Ok(self.caller.read().list_events(request).await?.into_inner())
     }
 
@@ -51,12 +38,7 @@ impl Agent {
             messages_max,
             ..read::AssembleContextRequest::default()
         };
-        Ok(self
-            .caller
-            .read()
-            .assemble_context(request)
-            .await?
-            .into_inner())
+        Ok(self.caller.read().assemble_context(request).await?.into_inner())
     }
 
     /// Reads a page of conversations.
@@ -67,12 +49,7 @@ impl Agent {
         &self,
         request: read::ListConversationsRequest,
     ) -> Result<read::ListConversationsResponse, Status> {
-        Ok(self
-            .caller
-            .read()
-            .list_conversations(request)
-            .await?
-            .into_inner())
+        Ok(self.caller.read().list_conversations(request).await?.into_inner())
     }
 
     /// A conversation, fresh.
@@ -80,10 +57,7 @@ impl Agent {
     /// # Panics
     /// When it fails.
     pub async fn conversation(&self, conversation: &str) -> read::Conversation {
-        let answer = self
-            .try_get(self.read_target(conversation))
-            .await
-            .expect("a conversation");
+        let answer = self.try_get(self.read_target(conversation)).await.expect("a conversation");
         answer.conversation.expect("a conversation")
     }
 
@@ -103,15 +77,9 @@ impl Agent {
     ///
     /// # Panics
     /// When it fails.
-    pub async fn context(
-        &self,
-        conversation: &str,
-        messages_max: u32,
-    ) -> read::AssembleContextResponse {
+    pub async fn context(&self, conversation: &str, messages_max: u32) -> read::AssembleContextResponse {
         let target = self.read_target(conversation);
-        self.try_context(target, messages_max)
-            .await
-            .expect("a context")
+        self.try_context(target, messages_max).await.expect("a context")
     }
 
     /// All events of a request, page after page.
@@ -121,14 +89,8 @@ impl Agent {
     pub async fn events(&self, mut request: read::ListEventsRequest) -> Vec<read::RecordedEvent> {
         let mut events = Vec::new();
         loop {
-            let page = self
-                .try_events(request.clone())
-                .await
-                .expect("a page of events");
-            assert!(
-                !page.events.is_empty() || page.next_page_token.is_empty(),
-                "an empty page"
-            );
+            let page = self.try_events(request.clone()).await.expect("a page of events");
+            assert!(!page.events.is_empty() || page.next_page_token.is_empty(), "an empty page");
             events.extend(page.events);
             if page.next_page_token.is_empty() {
                 return events;
@@ -141,16 +103,10 @@ impl Agent {
     ///
     /// # Panics
     /// When a read fails, or a page other than the last is empty.
-    pub async fn conversations(
-        &self,
-        mut request: read::ListConversationsRequest,
-    ) -> Vec<read::Conversation> {
+    pub async fn conversations(&self, mut request: read::ListConversationsRequest) -> Vec<read::Conversation> {
         let mut conversations = Vec::new();
         loop {
-            let page = self
-                .try_conversations(request.clone())
-                .await
-                .expect("a page");
+            let page = self.try_conversations(request.clone()).await.expect("a page");
             let is_last = page.next_page_token.is_empty();
             assert!(is_last || !page.conversations.is_empty(), "an empty page");
             conversations.extend(page.conversations);

@@ -13,12 +13,7 @@ use super::{Agent, Outcome};
 impl Agent {
     /// A request to start a run.
     #[must_use]
-    pub fn start_request(
-        &self,
-        conversation: &str,
-        run_id: &str,
-        events: Vec<event::Event>,
-    ) -> run::StartRunRequest {
+    pub fn start_request(&self, conversation: &str, run_id: &str, events: Vec<event::Event>) -> run::StartRunRequest {
         run::StartRunRequest {
             target: Some(self.target(conversation)),
             run_id: run_id.to_owned(),
@@ -48,20 +43,12 @@ impl Agent {
     /// A request to stop a run.
     #[must_use]
     pub fn stop_request(&self, conversation: &str, run_id: &str) -> run::StopRunRequest {
-        run::StopRunRequest {
-            target: Some(self.target(conversation)),
-            run_id: run_id.to_owned(),
-        }
+        run::StopRunRequest { target: Some(self.target(conversation)), run_id: run_id.to_owned() }
     }
 
     /// A request to finish a run that was completed.
     #[must_use]
-    pub fn finish_request(
-        &self,
-        conversation: &str,
-        run_id: &str,
-        events: Vec<event::Event>,
-    ) -> run::FinishRunRequest {
+    pub fn finish_request(&self, conversation: &str, run_id: &str, events: Vec<event::Event>) -> run::FinishRunRequest {
         run::FinishRunRequest {
             target: Some(self.target(conversation)),
             run_id: run_id.to_owned(),

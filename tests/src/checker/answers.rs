@@ -15,24 +15,13 @@ use super::record::{RecordContents, RecordedCommit};
 #[must_use]
 pub fn check(calls: &[Call], recorded: &RecordContents) -> Vec<Finding> {
     let by_conversation = by_conversation(calls);
-    let keys: BTreeSet<&ConversationKey> = by_conversation
-        .keys()
-        .copied()
-        .chain(recorded.conversations.keys())
-        .collect();
+    let keys: BTreeSet<&ConversationKey> =
+        by_conversation.keys().copied().chain(recorded.conversations.keys()).collect();
     let mut findings = Vec::new();
     for key in keys {
         let calls = by_conversation.get(key).map_or(&[][..], Vec::as_slice);
-        let commits = recorded
-            .conversations
-            .get(key)
-            .map_or(&[][..], Vec::as_slice);
-        let mut judged = ConversationCheck {
-            key,
-            calls,
-            commits,
-            findings: Vec::new(),
-        };
+        let commits = recorded.conversations.get(key).map_or(&[][..], Vec::as_slice);
+        let mut judged = ConversationCheck { key, calls, commits, findings: Vec::new() };
         judged.check_calls();
         judged.check_unrequested_commits();
         judged.check_overlaps();
@@ -55,11 +44,8 @@ impl ConversationCheck<'_> {
     }
 
     fn check_calls(&mut self) {
-        let by_id: BTreeMap<CommitId, &RecordedCommit> = self
-            .commits
-            .iter()
-            .map(|commit| (commit.opened.commit.id, commit))
-            .collect();
+        let by_id: BTreeMap<CommitId, &RecordedCommit> =
+            self.commits.iter().map(|commit| (commit.opened.commit.id, commit)).collect();
         for call in self.calls {
             match (&call.outcome, by_id.get(&call.key)) {
                 (Outcome::Committed(answer), Some(commit)) => {
@@ -69,10 +55,7 @@ impl ConversationCheck<'_> {
                 (Outcome::Unchanged | Outcome::Refused(_), Some(_)) => {
                     self.find(
                         Kind::Unasked,
-                        format!(
-                            "commit {} is in the record, but its answer was a rejection",
-                            call.key
-                        ),
+                        format!("commit {} is in the record, but its answer was a rejection", call.key),
                     );
                 }
                 (Outcome::Unknown, Some(commit)) => self.check_requested(&call.asked, commit),
@@ -90,10 +73,7 @@ impl ConversationCheck<'_> {
             recorded_at: commit.recorded_at,
         };
         if *answer != found {
-            let detail = format!(
-                "of commit {}: {answer:?}, the record has {found:?}",
-                call.key
-            );
+            let detail = format!("of commit {}: {answer:?}, the record has {found:?}", call.key);
             self.find(Kind::WrongAnswer, detail);
         }
         self.check_requested(&call.asked, stored);
@@ -104,30 +84,19 @@ impl ConversationCheck<'_> {
         if let Some(expected) = asked.expected
             && expected.next() != commit.first_version
         {
-            let detail = format!(
-                "commit {} expected version {expected}, but begins at {}",
-                commit.id, commit.first_version
-            );
+            let detail =
+                format!("commit {} expected version {expected}, but begins at {}", commit.id, commit.first_version);
             self.find(Kind::WrongAnswer, detail);
         }
         let is_same = asked.events.len() == commit.events.len()
-            && (0..)
-                .zip(&asked.events)
-                .zip(&commit.events)
-                .all(|((index, asked), event)| {
-                    event.id
-                        == asked
-                            .id
-                            .unwrap_or_else(|| EventId::derived(commit.id, index))
-                        && event.occurred_at == asked.occurred_at
-                        && event.metadata == asked.metadata
-                        && matches_request(&asked.fact, &event.fact)
-                });
+            && (0..).zip(&asked.events).zip(&commit.events).all(|((index, asked), event)| {
+                event.id == asked.id.unwrap_or_else(|| EventId::derived(commit.id, index))
+                    && event.occurred_at == asked.occurred_at
+                    && event.metadata == asked.metadata
+                    && matches_request(&asked.fact, &event.fact)
+            });
         if !is_same {
-            self.find(
-                Kind::Unasked,
-                format!("commit {} has other events than requested", commit.id),
-            );
+            self.find(Kind::Unasked, format!("commit {} has other events than requested", commit.id));
         }
     }
 
@@ -137,22 +106,15 @@ impl ConversationCheck<'_> {
         if erased_from.is_some_and(|erased_from| answer.version < erased_from) {
             return;
         }
-        let versions: BTreeSet<Version> = self
-            .calls
-            .iter()
-            .filter_map(|call| call.answer())
-            .map(|answer| answer.version)
-            .collect();
+        let versions: BTreeSet<Version> =
+            self.calls.iter().filter_map(|call| call.answer()).map(|answer| answer.version).collect();
         let place = match () {
             () if versions.first() == Some(&answer.version) => Place::First,
             () if versions.last() == Some(&answer.version) => Place::Last,
             () => Place::Middle,
         };
         let (first, last) = (answer.first_version, answer.version);
-        self.find(
-            Kind::Lost(place),
-            format!("commit {} with versions {first} to {last}", call.key),
-        );
+        self.find(Kind::Lost(place), format!("commit {} with versions {first} to {last}", call.key));
     }
 
     fn check_unrequested_commits(&mut self) {
@@ -179,15 +141,9 @@ impl ConversationCheck<'_> {
         let mut before = Version::ZERO;
         for (first, last) in answers {
             if first <= before {
-                self.find(
-                    Kind::Fork,
-                    format!("two acknowledged commits hold version {first}"),
-                );
+                self.find(Kind::Fork, format!("two acknowledged commits hold version {first}"));
             } else if first > before.next() && is_known {
-                self.find(
-                    Kind::Gap,
-                    format!("no acknowledged commit holds version {}", before.next()),
-                );
+                self.find(Kind::Gap, format!("no acknowledged commit holds version {}", before.next()));
             }
             before = before.max(last);
         }
@@ -206,18 +162,8 @@ impl ConversationCheck<'_> {
 /// The record may add the tool's name to a result and the previous summary to a summary; everything else is equal.
 fn matches_request(asked: &Fact, recorded: &Fact) -> bool {
     match (asked, recorded) {
-        (
-            Fact::ToolReturned(
-                asked @ ToolReturned {
-                    tool_name: None, ..
-                },
-            ),
-            Fact::ToolReturned(recorded),
-        ) => {
-            ToolReturned {
-                tool_name: None,
-                ..recorded.clone()
-            } == *asked
+        (Fact::ToolReturned(asked @ ToolReturned { tool_name: None, .. }), Fact::ToolReturned(recorded)) => {
+            ToolReturned { tool_name: None, ..recorded.clone() } == *asked
         }
         (
             Fact::Annotation(Annotation::HistorySummarised(asked)),
@@ -228,8 +174,5 @@ fn matches_request(asked: &Fact, recorded: &Fact) -> bool {
 }
 
 fn without_previous(summary: &HistorySummarised) -> HistorySummarised {
-    HistorySummarised {
-        previous: None,
-        ..summary.clone()
-    }
+    HistorySummarised { previous: None, ..summary.clone() }
 }

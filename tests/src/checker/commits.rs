@@ -20,19 +20,13 @@ pub fn check(recorded: &RecordContents) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut seen: BTreeMap<CommitId, &ConversationKey> = BTreeMap::new();
     for (key, commits) in &recorded.conversations {
-        let mut history = History {
-            key,
-            findings: Vec::new(),
-        };
+        let mut history = History { key, findings: Vec::new() };
         let partitions = candidates(&recorded.layout, key, commits);
         for commit in commits {
             history.check_place(commit, &partitions);
             let id = commit.opened.commit.id;
             if seen.insert(id, key).is_some_and(|earlier| earlier != key) {
-                history.find(
-                    Kind::Doubled,
-                    format!("commit {id} is in another conversation too"),
-                );
+                history.find(Kind::Doubled, format!("commit {id} is in another conversation too"));
             }
         }
         history.check_commits(commits);
@@ -42,11 +36,7 @@ pub fn check(recorded: &RecordContents) -> Vec<Finding> {
 }
 
 /// The partitions in which the commits of a conversation may be: that of the first one, if the layout can choose it.
-fn candidates(
-    layout: &Layout,
-    key: &ConversationKey,
-    commits: &[RecordedCommit],
-) -> Vec<Partition> {
+fn candidates(layout: &Layout, key: &ConversationKey, commits: &[RecordedCommit]) -> Vec<Partition> {
     let first = commits.first().map(|commit| commit.position.partition);
     let mut candidates = layout.candidates(key);
     candidates.retain(|partition| Some(*partition) == first);
@@ -66,27 +56,16 @@ impl History<'_> {
     fn check_place(&mut self, stored: &RecordedCommit, partitions: &[Partition]) {
         let commit = &stored.opened.commit;
         if commit.tenant != self.key.tenant || commit.conversation != self.key.conversation {
-            self.find(
-                Kind::Misplaced,
-                format!("{} names another conversation than its subject", commit.id),
-            );
+            self.find(Kind::Misplaced, format!("{} names another conversation than its subject", commit.id));
         }
         if !partitions.contains(&stored.position.partition) {
-            self.find(
-                Kind::Misplaced,
-                format!(
-                    "{} is in partition {}",
-                    commit.id, stored.position.partition
-                ),
-            );
+            self.find(Kind::Misplaced, format!("{} is in partition {}", commit.id, stored.position.partition));
         }
     }
 
     fn check_commits(&mut self, commits: &[RecordedCommit]) {
         match tombstone(commits) {
-            Some(stone) => self
-                .findings
-                .extend(erasure::check(self.key, commits, stone)),
+            Some(stone) => self.findings.extend(erasure::check(self.key, commits, stone)),
             None => self.check_history(commits),
         }
         self.check_ids(commits);
@@ -99,10 +78,7 @@ impl History<'_> {
             if !ids.insert(id) {
                 self.find(
                     Kind::Doubled,
-                    format!(
-                        "commit {id} is in the record again, at {}",
-                        commit.position.sequence
-                    ),
+                    format!("commit {id} is in the record again, at {}", commit.position.sequence),
                 );
             }
         }
@@ -117,10 +93,7 @@ impl History<'_> {
             self.check_head(previous, commit);
             for event in &commit.opened.commit.events {
                 if let Some(broken) = watcher.take(event) {
-                    self.find(
-                        Kind::RuleBroken,
-                        format!("{broken}, in commit {}", commit.opened.commit.id),
-                    );
+                    self.find(Kind::RuleBroken, format!("{broken}, in commit {}", commit.opened.commit.id));
                 }
             }
             let is_last = index + 1 == commits.len();
@@ -139,41 +112,24 @@ impl History<'_> {
         );
         let (id, first) = (commit.id, commit.first_version);
         if first > due {
-            self.find(
-                Kind::Gap,
-                format!("commit {id} begins at {first}, {due} is due"),
-            );
+            self.find(Kind::Gap, format!("commit {id} begins at {first}, {due} is due"));
         }
         if first < due {
-            self.find(
-                Kind::Fork,
-                format!("commit {id} begins at {first}, which is taken: {due} is due"),
-            );
+            self.find(Kind::Fork, format!("commit {id} begins at {first}, which is taken: {due} is due"));
         }
         let Some(previous) = previous else { return };
         if stored.position.sequence <= previous.position.sequence {
-            self.find(
-                Kind::OutOfOrder,
-                format!("commit {id} has a lower sequence than the one that it follows"),
-            );
+            self.find(Kind::OutOfOrder, format!("commit {id} has a lower sequence than the one that it follows"));
         }
         if commit.recorded_at < previous.opened.commit.recorded_at {
-            self.find(
-                Kind::TimeWentBack,
-                format!("commit {id} is older than the one that it follows"),
-            );
+            self.find(Kind::TimeWentBack, format!("commit {id} is older than the one that it follows"));
         }
     }
 
     fn check_chain(&mut self, previous: Option<&RecordedCommit>, stored: &RecordedCommit) {
-        let before = previous.map_or(ChainHash::default(), |previous| {
-            previous.opened.commit.head.chain
-        });
+        let before = previous.map_or(ChainHash::default(), |previous| previous.opened.commit.head.chain);
         if model::chain_after(before, &stored.opened.body) != stored.opened.commit.head.chain {
-            self.find(
-                Kind::BrokenChain,
-                format!("at commit {}", stored.opened.commit.id),
-            );
+            self.find(Kind::BrokenChain, format!("at commit {}", stored.opened.commit.id));
         }
     }
 
@@ -190,25 +146,12 @@ impl History<'_> {
         };
         let before = previous.map(|previous| &previous.opened.commit.head);
         let Some(expected) = Head::after(before, &facts) else {
-            return self.find(
-                Kind::WrongHead,
-                format!("commit {} does not begin a conversation", commit.id),
-            );
+            return self.find(Kind::WrongHead, format!("commit {} does not begin a conversation", commit.id));
         };
         // A broken chain is a separate finding.
-        let expected = Head {
-            chain: commit.head.chain,
-            ..expected
-        };
+        let expected = Head { chain: commit.head.chain, ..expected };
         if expected != commit.head {
-            self.find(
-                Kind::WrongHead,
-                format!(
-                    "of commit {}: {}",
-                    commit.id,
-                    difference(&expected, &commit.head)
-                ),
-            );
+            self.find(Kind::WrongHead, format!("of commit {}: {}", commit.id, difference(&expected, &commit.head)));
         }
     }
 
@@ -226,11 +169,7 @@ impl History<'_> {
         if expected != commit.head {
             self.find(
                 Kind::WrongHead,
-                format!(
-                    "of commit {}, by the simple fold: {}",
-                    commit.id,
-                    difference(&expected, &commit.head)
-                ),
+                format!("of commit {}, by the simple fold: {}", commit.id, difference(&expected, &commit.head)),
             );
         }
     }
@@ -245,27 +184,14 @@ fn difference(expected: &Head, found: &Head) -> String {
         ("agent", expected.agent == found.agent),
         ("open_calls", expected.open_calls == found.open_calls),
         ("active_run", expected.active_run == found.active_run),
-        (
-            "provider_conversation_id",
-            expected.provider_conversation_id == found.provider_conversation_id,
-        ),
-        (
-            "last_response_id",
-            expected.last_response_id == found.last_response_id,
-        ),
+        ("provider_conversation_id", expected.provider_conversation_id == found.provider_conversation_id),
+        ("last_response_id", expected.last_response_id == found.last_response_id),
         ("totals", expected.totals == found.totals),
         ("chain", expected.chain == found.chain),
         ("recorded_at", expected.recorded_at == found.recorded_at),
-        (
-            "last_event_at",
-            expected.last_event_at == found.last_event_at,
-        ),
+        ("last_event_at", expected.last_event_at == found.last_event_at),
         ("recent", expected.recent == found.recent),
     ];
-    let differing: Vec<&str> = fields
-        .iter()
-        .filter(|(_, same)| !same)
-        .map(|(name, _)| *name)
-        .collect();
+    let differing: Vec<&str> = fields.iter().filter(|(_, same)| !same).map(|(name, _)| *name).collect();
     differing.join(", ")
 }

@@ -9,18 +9,12 @@ use super::record::RecordedCommit;
 pub(super) fn tombstone(commits: &[RecordedCommit]) -> Option<&RecordedCommit> {
     let last = commits.last()?;
     let mut events = last.opened.commit.events.iter();
-    events
-        .any(|event| event.fact == Fact::Lifecycle(Lifecycle::ConversationErased))
-        .then_some(last)
+    events.any(|event| event.fact == Fact::Lifecycle(Lifecycle::ConversationErased)).then_some(last)
 }
 
 /// Checks an erased conversation. Earlier commits are gone, so the chain cannot be checked; the content of the
 /// tombstone can.
-pub(super) fn check(
-    key: &ConversationKey,
-    commits: &[RecordedCommit],
-    stone: &RecordedCommit,
-) -> Vec<Finding> {
+pub(super) fn check(key: &ConversationKey, commits: &[RecordedCommit], stone: &RecordedCommit) -> Vec<Finding> {
     let commit = &stone.opened.commit;
     let head = &commit.head;
     let pairs = head.recent.iter().zip(head.recent.iter().skip(1));
@@ -37,29 +31,11 @@ pub(super) fn check(
     let places = commits.iter().map(|commit| commit.position.sequence);
     let places: Vec<_> = places.map(|sequence| sequence.0).collect();
     let rules = [
-        (
-            commits.len() == 1,
-            Kind::NotErased,
-            "commits stand beside the tombstone",
-        ),
-        (
-            names_nobody,
-            Kind::NotErased,
-            "the tombstone's head names an owner, calls or ids",
-        ),
-        (
-            follows && names_last,
-            Kind::WrongHead,
-            "the tombstone's head does not follow from it",
-        ),
-        (
-            { pairs }.all(is_dense),
-            Kind::Gap,
-            "the commits that the tombstone's head names are not dense",
-        ),
+        (commits.len() == 1, Kind::NotErased, "commits stand beside the tombstone"),
+        (names_nobody, Kind::NotErased, "the tombstone's head names an owner, calls or ids"),
+        (follows && names_last, Kind::WrongHead, "the tombstone's head does not follow from it"),
+        ({ pairs }.all(is_dense), Kind::Gap, "the commits that the tombstone's head names are not dense"),
     ];
     let broken = rules.into_iter().filter(|(holds, ..)| !holds);
-    broken
-        .map(|(_, kind, detail)| Finding::new(kind, key, format!("{detail}: {places:?}")))
-        .collect()
+    broken.map(|(_, kind, detail)| Finding::new(kind, key, format!("{detail}: {places:?}"))).collect()
 }

@@ -19,17 +19,8 @@ pub(super) fn conversation(key: &ConversationKey, commits: &[RecordedCommit]) ->
     let commit = &last.opened.commit;
     let erased = tombstone(commits).is_some();
     // The head of an erased conversation cannot be computed from its tombstone; `commits` has checked it.
-    let head = if erased {
-        commit.head.clone()
-    } else {
-        model::head_after(commits)?
-    };
-    let created_at = if erased {
-        commit
-    } else {
-        &commits.first()?.opened.commit
-    }
-    .recorded_at;
+    let head = if erased { commit.head.clone() } else { model::head_after(commits)? };
+    let created_at = if erased { commit } else { &commits.first()?.opened.commit }.recorded_at;
     let context = model::client_context(commits);
     let has_context = context != domain::ClientContext::default();
     let owner = owner_of(&head);
@@ -80,23 +71,16 @@ pub(super) fn events(key: &ConversationKey, commits: &[RecordedCommit]) -> Vec<(
         let events = stored.opened.commit.events.iter().zip(bytes).enumerate();
         events.map(move |(index, (event, bytes))| (stored, index, event, bytes))
     });
-    let rows = versions
-        .zip(placed)
-        .filter_map(|(version, (stored, index, event, bytes))| {
-            let mut row = common(key, stored, version, index)?;
-            row.insert("body".to_owned(), bytea(bytes).into());
-            row.append(&mut details(event)?);
-            Some((version, row))
-        });
+    let rows = versions.zip(placed).filter_map(|(version, (stored, index, event, bytes))| {
+        let mut row = common(key, stored, version, index)?;
+        row.insert("body".to_owned(), bytea(bytes).into());
+        row.append(&mut details(event)?);
+        Some((version, row))
+    });
     rows.collect()
 }
 
-fn common(
-    key: &ConversationKey,
-    stored: &RecordedCommit,
-    version: u64,
-    index: usize,
-) -> Option<Row> {
+fn common(key: &ConversationKey, stored: &RecordedCommit, version: u64, index: usize) -> Option<Row> {
     let commit = &stored.opened.commit;
     let first = index == 0;
     let row = json!({
@@ -128,12 +112,8 @@ fn details(event: &Event) -> Option<Row> {
             let tool = result.tool_name.as_ref().map(domain::ToolName::as_str);
             (None, tool, Some(result.call_id.as_str()), None, None)
         }
-        Fact::Annotation(Annotation::HistorySummarised(summary)) => {
-            (None, None, None, summary.model.as_ref(), None)
-        }
-        Fact::Lifecycle(Lifecycle::RunStarted(started)) => {
-            (None, None, None, started.model.as_ref(), None)
-        }
+        Fact::Annotation(Annotation::HistorySummarised(summary)) => (None, None, None, summary.model.as_ref(), None),
+        Fact::Lifecycle(Lifecycle::RunStarted(started)) => (None, None, None, started.model.as_ref(), None),
         Fact::Annotation(_) | Fact::Lifecycle(_) => (None, None, None, None, None),
     };
     let tokens = |count: fn(&Usage) -> u64| usage.map(count);
@@ -178,8 +158,6 @@ fn bytea(bytes: &[u8]) -> String {
 fn fields(row: Value) -> Option<Row> {
     match row {
         Value::Object(fields) => Some(fields),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            None
-        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => None,
     }
 }

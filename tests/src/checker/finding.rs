@@ -18,25 +18,14 @@ pub struct Finding {
 impl Finding {
     /// A finding in a conversation.
     pub fn new(kind: Kind, conversation: &ConversationKey, detail: impl Into<String>) -> Self {
-        Self {
-            kind,
-            conversation: conversation.clone(),
-            detail: detail.into(),
-        }
+        Self { kind, conversation: conversation.clone(), detail: detail.into() }
     }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ConversationKey {
-            tenant,
-            conversation,
-        } = &self.conversation;
-        write!(
-            f,
-            "{:?} in {tenant}/{conversation}: {}",
-            self.kind, self.detail
-        )
+        let ConversationKey { tenant, conversation } = &self.conversation;
+        write!(f, "{:?} in {tenant}/{conversation}: {}", self.kind, self.detail)
     }
 }
 

@@ -1,15 +1,12 @@
 //! A second, simple fold: computes each field from the whole history, without the domain's code.
 
-#![expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "each field follows from a few facts, and from no other"
-)]
+#![expect(clippy::wildcard_enum_match_arm, reason = "each field follows from a few facts, and from no other")]
 
 use domain::event::{ConversationCreated, ConversationUpdated, Role};
 use domain::head::{OpenCall, RecentCommit, SummaryPlace};
 use domain::{
-    ActiveRun, Annotation, ChainHash, ClientContext, Event, Fact, FieldChange, Head, JsonText,
-    Label, Lifecycle, Owner, RunPhase, Status, Timestamp, Totals, Version,
+    ActiveRun, Annotation, ChainHash, ClientContext, Event, Fact, FieldChange, Head, JsonText, Label, Lifecycle, Owner,
+    RunPhase, Status, Timestamp, Totals, Version,
 };
 use sha2::{Digest as _, Sha256};
 
@@ -22,13 +19,7 @@ const RECENT_COMMITS: usize = 8;
 /// The chain after a body.
 #[must_use]
 pub fn chain_after(previous: ChainHash, body: &[u8]) -> ChainHash {
-    ChainHash(
-        Sha256::new()
-            .chain_update(previous.0)
-            .chain_update(body)
-            .finalize()
-            .into(),
-    )
+    ChainHash(Sha256::new().chain_update(previous.0).chain_update(body).finalize().into())
 }
 
 /// The head after a whole history; `None` unless it starts with a creation.
@@ -44,11 +35,7 @@ pub fn head_after(history: &[RecordedCommit]) -> Option<Head> {
         status,
         owner: Some(owner(history, created)).filter(|_| !erased),
         agent: created.agent.clone(),
-        open_calls: if erased {
-            Vec::new()
-        } else {
-            open_calls(history)
-        },
+        open_calls: if erased { Vec::new() } else { open_calls(history) },
         latest_summary: latest_summary(history).filter(|_| !erased),
         // The workload makes no rewinds, and the check of tool calls rejects them.
         latest_rewind: None,
@@ -57,9 +44,7 @@ pub fn head_after(history: &[RecordedCommit]) -> Option<Head> {
         provider_conversation_id: unless_erased(provider_conversation_id(history)),
         last_response_id: unless_erased(last_response_id(history)),
         totals: totals(history),
-        chain: history.iter().fold(ChainHash::default(), |chain, commit| {
-            chain_after(chain, &commit.opened.body)
-        }),
+        chain: history.iter().fold(ChainHash::default(), |chain, commit| chain_after(chain, &commit.opened.body)),
         recorded_at: last.recorded_at,
         last_event_at: last_event_at(history)?,
         recent: recent(history),
@@ -69,42 +54,25 @@ pub fn head_after(history: &[RecordedCommit]) -> Option<Head> {
 /// The title after a whole history.
 #[must_use]
 pub fn title(history: &[RecordedCommit]) -> Option<String> {
-    let set = last_change(
-        history,
-        |created| created.title.clone(),
-        |updated| updated.title.clone(),
-    );
+    let set = last_change(history, |created| created.title.clone(), |updated| updated.title.clone());
     set.filter(|_| status(history) != Status::Erased)
 }
 
 /// The metadata after a whole history.
 #[must_use]
 pub fn metadata(history: &[RecordedCommit]) -> Option<JsonText> {
-    let set = last_change(
-        history,
-        |created| created.metadata.clone(),
-        |updated| updated.metadata.clone(),
-    );
+    let set = last_change(history, |created| created.metadata.clone(), |updated| updated.metadata.clone());
     set.filter(|_| status(history) != Status::Erased)
 }
 
 /// The client context at the creation of the conversation.
 #[must_use]
 pub fn client_context(history: &[RecordedCommit]) -> ClientContext {
-    creation(history)
-        .map(|created| created.client_context.clone())
-        .unwrap_or_default()
+    creation(history).map(|created| created.client_context.clone()).unwrap_or_default()
 }
 
 fn events(history: &[RecordedCommit]) -> impl Iterator<Item = (&RecordedCommit, &Event)> {
-    history.iter().flat_map(|commit| {
-        commit
-            .opened
-            .commit
-            .events
-            .iter()
-            .map(move |event| (commit, event))
-    })
+    history.iter().flat_map(|commit| commit.opened.commit.events.iter().map(move |event| (commit, event)))
 }
 
 fn facts(history: &[RecordedCommit]) -> impl Iterator<Item = &Fact> {
@@ -144,9 +112,7 @@ fn owner(history: &[RecordedCommit], created: &ConversationCreated) -> Owner {
 
 fn active_run(history: &[RecordedCommit]) -> Option<ActiveRun> {
     let runs = facts(history).filter_map(|fact| match fact {
-        Fact::Lifecycle(Lifecycle::RunStarted(started)) => {
-            Some(Some((started.run, RunPhase::Running)))
-        }
+        Fact::Lifecycle(Lifecycle::RunStarted(started)) => Some(Some((started.run, RunPhase::Running))),
         Fact::Lifecycle(Lifecycle::RunStopRequested(run)) => Some(Some((*run, RunPhase::Stopping))),
         Fact::Lifecycle(Lifecycle::RunFinished(_)) => Some(None),
         _ => None,
@@ -169,9 +135,9 @@ fn with_versions(history: &[RecordedCommit]) -> impl Iterator<Item = (u64, &Fact
 fn open_calls(history: &[RecordedCommit]) -> Vec<OpenCall> {
     let numbered: Vec<(u64, &Fact)> = with_versions(history).collect();
     let is_answered = |version: u64, call: &domain::CallId| {
-        numbered.iter().any(|(at, fact)| {
-            *at > version && matches!(fact, Fact::ToolReturned(result) if result.call_id == *call)
-        })
+        numbered
+            .iter()
+            .any(|(at, fact)| *at > version && matches!(fact, Fact::ToolReturned(result) if result.call_id == *call))
     };
     let calls = numbered.iter().filter_map(|(version, fact)| match fact {
         Fact::ToolCalled(call) if !is_answered(*version, &call.call_id) => Some(OpenCall {
@@ -186,10 +152,9 @@ fn open_calls(history: &[RecordedCommit]) -> Vec<OpenCall> {
 
 fn latest_summary(history: &[RecordedCommit]) -> Option<SummaryPlace> {
     let summaries = with_versions(history).filter_map(|(version, fact)| match fact {
-        Fact::Annotation(Annotation::HistorySummarised(summary)) => Some(SummaryPlace {
-            version: Version(version),
-            through: summary.through,
-        }),
+        Fact::Annotation(Annotation::HistorySummarised(summary)) => {
+            Some(SummaryPlace { version: Version(version), through: summary.through })
+        }
         _ => None,
     });
     summaries.last()
@@ -208,19 +173,14 @@ fn last_response_id(history: &[RecordedCommit]) -> Option<Label> {
         Fact::MessageAppended(message) if message.role == Role::Assistant => {
             message.provider_response_id.clone().map(Some)
         }
-        Fact::Lifecycle(Lifecycle::ConversationUpdated(updated)) => {
-            updated.last_response_id.clone().map(value)
-        }
+        Fact::Lifecycle(Lifecycle::ConversationUpdated(updated)) => updated.last_response_id.clone().map(value),
         _ => None,
     });
     values.last().flatten()
 }
 
 fn totals(history: &[RecordedCommit]) -> Totals {
-    let mut totals = Totals {
-        commits: history.len().try_into().unwrap_or(u64::MAX),
-        ..Totals::default()
-    };
+    let mut totals = Totals { commits: history.len().try_into().unwrap_or(u64::MAX), ..Totals::default() };
     for (_, event) in events(history) {
         if is_read_in_place(&event.fact) {
             totals.context_tokens += u64::from(event.tokens.own);
@@ -256,9 +216,7 @@ fn recent(history: &[RecordedCommit]) -> Vec<RecentCommit> {
 
 fn recent_commit(stored: &RecordedCommit) -> RecentCommit {
     let commit = &stored.opened.commit;
-    let more = u64::try_from(commit.events.len())
-        .unwrap_or(u64::MAX)
-        .saturating_sub(1);
+    let more = u64::try_from(commit.events.len()).unwrap_or(u64::MAX).saturating_sub(1);
     RecentCommit {
         id: commit.id,
         request_digest: commit.request_digest,

@@ -34,19 +34,12 @@ pub fn check(calls: &[Call], recorded: &RecordContents) -> Vec<Finding> {
 #[must_use]
 pub fn check_fresh_reads(calls: &[Call], seen: &[FreshRead]) -> Vec<Finding> {
     let by_conversation = by_conversation(calls);
-    let settled: BTreeMap<&ConversationKey, Vec<(Duration, Version)>> = by_conversation
-        .iter()
-        .map(|(key, calls)| (*key, acknowledged_versions(calls)))
-        .collect();
+    let settled: BTreeMap<&ConversationKey, Vec<(Duration, Version)>> =
+        by_conversation.iter().map(|(key, calls)| (*key, acknowledged_versions(calls))).collect();
     let stale = seen.iter().filter_map(|seen| {
-        let settled = settled
-            .get(&seen.conversation)
-            .map_or(&[][..], Vec::as_slice);
+        let settled = settled.get(&seen.conversation).map_or(&[][..], Vec::as_slice);
         let floor = floor(settled, seen.invoked);
-        let detail = format!(
-            "version {} was read, {floor} had been acknowledged",
-            seen.version
-        );
+        let detail = format!("version {} was read, {floor} had been acknowledged", seen.version);
         (seen.version < floor).then(|| Finding::new(Kind::StaleRead, &seen.conversation, detail))
     });
     stale.collect()
@@ -56,20 +49,15 @@ pub fn check_fresh_reads(calls: &[Call], seen: &[FreshRead]) -> Vec<Finding> {
 pub(super) fn by_conversation(calls: &[Call]) -> BTreeMap<&ConversationKey, Vec<&Call>> {
     let mut by_conversation: BTreeMap<&ConversationKey, Vec<&Call>> = BTreeMap::new();
     for call in calls {
-        by_conversation
-            .entry(&call.conversation)
-            .or_default()
-            .push(call);
+        by_conversation.entry(&call.conversation).or_default().push(call);
     }
     by_conversation
 }
 
 /// The times of answers, each with the highest version that was acknowledged by then.
 fn acknowledged_versions(calls: &[&Call]) -> Vec<(Duration, Version)> {
-    let mut settled: Vec<(Duration, Version)> = calls
-        .iter()
-        .filter_map(|call| call.answer().map(|answer| (call.settled, answer.version)))
-        .collect();
+    let mut settled: Vec<(Duration, Version)> =
+        calls.iter().filter_map(|call| call.answer().map(|answer| (call.settled, answer.version))).collect();
     settled.sort_unstable();
     let mut highest = Version::ZERO;
     for (_, version) in &mut settled {
@@ -105,11 +93,7 @@ fn check_conflict(call: &Call, floor: Version, recorded: &RecordContents) -> Opt
         return None;
     }
     let wrong = |detail: &str| {
-        Some(Finding::new(
-            Kind::WrongAnswer,
-            &call.conversation,
-            format!("conflict of {}: {detail}", call.key),
-        ))
+        Some(Finding::new(Kind::WrongAnswer, &call.conversation, format!("conflict of {}: {detail}", call.key)))
     };
     let Some(current) = *current else {
         return wrong("returns no current version");
@@ -120,13 +104,8 @@ fn check_conflict(call: &Call, floor: Version, recorded: &RecordContents) -> Opt
     if current < floor {
         return wrong("returns a version that was outdated before the call");
     }
-    let commits = recorded
-        .conversations
-        .get(&call.conversation)
-        .map_or(&[][..], Vec::as_slice);
-    let is_version = commits
-        .iter()
-        .any(|commit| commit.opened.commit.head.version == current);
+    let commits = recorded.conversations.get(&call.conversation).map_or(&[][..], Vec::as_slice);
+    let is_version = commits.iter().any(|commit| commit.opened.commit.head.version == current);
     if is_version || current == Version::ZERO || tombstone(commits).is_some() {
         return None;
     }
@@ -137,13 +116,8 @@ fn check_conflict(call: &Call, floor: Version, recorded: &RecordContents) -> Opt
 fn check_streams(key: &ConversationKey, calls: &[&Call]) -> Vec<Finding> {
     let mut streams: BTreeMap<u64, BTreeMap<u64, Version>> = BTreeMap::new();
     for call in calls {
-        if let (Some(stream_place), Some(answer), 1) =
-            (call.stream_place, call.answer(), call.tries)
-        {
-            streams
-                .entry(stream_place.stream)
-                .or_default()
-                .insert(stream_place.place, answer.version);
+        if let (Some(stream_place), Some(answer), 1) = (call.stream_place, call.answer(), call.tries) {
+            streams.entry(stream_place.stream).or_default().insert(stream_place.place, answer.version);
         }
     }
     let mut findings = Vec::new();

@@ -27,11 +27,7 @@ pub fn check(recorded: &RecordContents, readings: &[Reading]) -> Vec<Finding> {
     for reading in readings {
         let commits = recorded.conversations.get(&reading.conversation);
         for detail in differences(commits.map_or(&[][..], Vec::as_slice), reading) {
-            findings.push(Finding::new(
-                Kind::ReadingDiffers,
-                &reading.conversation,
-                detail,
-            ));
+            findings.push(Finding::new(Kind::ReadingDiffers, &reading.conversation, detail));
         }
     }
     findings
@@ -47,22 +43,13 @@ fn differences(commits: &[RecordedCommit], reading: &Reading) -> Vec<String> {
     let mut differences = Vec::new();
     let (expected, read) = (recorded_events(commits), events_of_reading(&reading.events));
     if read != expected {
-        let equal = { read.iter().zip(&expected) }
-            .take_while(|(read, expected)| read == expected)
-            .count();
+        let equal = { read.iter().zip(&expected) }.take_while(|(read, expected)| read == expected).count();
         let (read, recorded) = (read.len(), expected.len());
-        differences.push(format!(
-            "{read} events read, {recorded} recorded, the first {equal} are equal"
-        ));
+        differences.push(format!("{read} events read, {recorded} recorded, the first {equal} are equal"));
     }
-    let (read, last) = (
-        reading.context.version,
-        expected.last().map_or(0, |event| event.0),
-    );
+    let (read, last) = (reading.context.version, expected.last().map_or(0, |event| event.0));
     if read != last {
-        differences.push(format!(
-            "the context is of version {read}, the record at {last}"
-        ));
+        differences.push(format!("the context is of version {read}, the record at {last}"));
     }
     differences
 }
@@ -73,20 +60,13 @@ fn recorded_events(commits: &[RecordedCommit]) -> Vec<EventBytes> {
         let bytes = stored.opened.event_bytes.iter();
         bytes.map(move |bytes| (id.to_string(), bytes.to_vec()))
     });
-    (1..)
-        .zip(placed)
-        .map(|(version, (id, bytes))| (version, id, bytes))
-        .collect()
+    (1..).zip(placed).map(|(version, (id, bytes))| (version, id, bytes)).collect()
 }
 
 fn events_of_reading(events: &[RecordedEvent]) -> Vec<EventBytes> {
     let read = events.iter().map(|read| {
         let bytes = read.event.as_ref().map(prost::Message::encode_to_vec);
-        (
-            read.version,
-            read.commit_id.clone(),
-            bytes.unwrap_or_default(),
-        )
+        (read.version, read.commit_id.clone(), bytes.unwrap_or_default())
     });
     read.collect()
 }
@@ -97,11 +77,7 @@ pub fn check_equal(one: &[Reading], other: &[Reading]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (one, other) in one.iter().zip(other) {
         let mut find = |detail| {
-            findings.push(Finding::new(
-                Kind::ReadingDiffers,
-                &one.conversation,
-                detail,
-            ));
+            findings.push(Finding::new(Kind::ReadingDiffers, &one.conversation, detail));
         };
         if one.conversation != other.conversation || one.events != other.events {
             find("events differ between two readings");
@@ -113,11 +89,7 @@ pub fn check_equal(one: &[Reading], other: &[Reading]) -> Vec<Finding> {
     if one.len() != other.len()
         && let Some(reading) = one.first().or(other.first())
     {
-        findings.push(Finding::new(
-            Kind::ReadingDiffers,
-            &reading.conversation,
-            "not the same conversations",
-        ));
+        findings.push(Finding::new(Kind::ReadingDiffers, &reading.conversation, "not the same conversations"));
     }
     findings
 }

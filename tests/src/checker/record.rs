@@ -39,23 +39,14 @@ impl RecordContents {
     /// # Errors
     /// The record does not answer in time, or holds a message that is no commit.
     pub async fn read(record: &Record) -> anyhow::Result<Self> {
-        let mut recorded = Self {
-            layout: record.layout().as_ref().clone(),
-            conversations: BTreeMap::new(),
-        };
+        let mut recorded = Self { layout: record.layout().as_ref().clone(), conversations: BTreeMap::new() };
         for partition in 0..record.partitions() {
-            recorded
-                .read_partition(record, Partition(partition))
-                .await?;
+            recorded.read_partition(record, Partition(partition)).await?;
         }
         Ok(recorded)
     }
 
-    async fn read_partition(
-        &mut self,
-        record: &Record,
-        partition: Partition,
-    ) -> anyhow::Result<()> {
+    async fn read_partition(&mut self, record: &Record, partition: Partition) -> anyhow::Result<()> {
         let bounds = record.bounds_of(partition).await?;
         if bounds.first > bounds.last {
             return Ok(());
@@ -64,8 +55,7 @@ impl RecordContents {
         let mut losses = 0;
         loop {
             let next = timeout(MESSAGE_TIMEOUT, messages.next()).await;
-            let Some(followed) = next.with_context(|| format!("partition {partition} stalls"))?
-            else {
+            let Some(followed) = next.with_context(|| format!("partition {partition} stalls"))? else {
                 bail!("partition {partition} ended");
             };
             // The consumer stops only after the last message, because a cluster's stream may change its leader.
@@ -79,13 +69,8 @@ impl RecordContents {
             };
             let pending = followed.pending;
             let stored = followed.message.open()?;
-            let key = followed
-                .key
-                .context("a subject that names no conversation")?;
-            let commit = RecordedCommit {
-                position: stored.position,
-                opened: stored.opened,
-            };
+            let key = followed.key.context("a subject that names no conversation")?;
+            let commit = RecordedCommit { position: stored.position, opened: stored.opened };
             self.conversations.entry(key).or_default().push(commit);
             // An erasure keeps the last commit of its conversation, so the last sequence is usually no hole. It can be
             // one after a server has lost the end of the stream.
@@ -105,8 +90,6 @@ impl RecordContents {
     #[must_use]
     pub fn events(&self) -> usize {
         let commits = self.conversations.values().flatten();
-        commits
-            .map(|commit| commit.opened.commit.events.len())
-            .sum()
+        commits.map(|commit| commit.opened.commit.events.len()).sum()
     }
 }

@@ -20,18 +20,8 @@ pub struct Report {
 impl Report {
     /// A report of calls, their record and the findings.
     #[must_use]
-    pub fn new(
-        title: impl Into<String>,
-        calls: &[Call],
-        recorded: &RecordContents,
-        findings: Vec<Finding>,
-    ) -> Self {
-        let mut report = Self {
-            title: title.into(),
-            lines: Vec::new(),
-            own_from: 0,
-            findings,
-        };
+    pub fn new(title: impl Into<String>, calls: &[Call], recorded: &RecordContents, findings: Vec<Finding>) -> Self {
+        let mut report = Self { title: title.into(), lines: Vec::new(), own_from: 0, findings };
         report.add_calls(calls, recorded);
         report.add_findings();
         report.own_from = report.lines.len();
@@ -75,32 +65,13 @@ impl Report {
     }
 
     fn add_calls(&mut self, calls: &[Call], recorded: &RecordContents) {
-        let count =
-            |is: fn(&Outcome) -> bool| calls.iter().filter(|call| is(&call.outcome)).count();
+        let count = |is: fn(&Outcome) -> bool| calls.iter().filter(|call| is(&call.outcome)).count();
         let retried = calls.iter().filter(|call| call.tries > 1).count();
         self.add("commands tried", calls.len());
-        self.add(
-            "  on streams",
-            calls
-                .iter()
-                .filter(|call| call.stream_place.is_some())
-                .count(),
-        );
-        self.add(
-            "  expecting a version",
-            calls
-                .iter()
-                .filter(|call| call.asked.expected.is_some())
-                .count(),
-        );
-        self.add(
-            "  acknowledged",
-            count(|outcome| matches!(outcome, Outcome::Committed(_))),
-        );
-        self.add(
-            "  nothing to change",
-            count(|outcome| matches!(outcome, Outcome::Unchanged)),
-        );
+        self.add("  on streams", calls.iter().filter(|call| call.stream_place.is_some()).count());
+        self.add("  expecting a version", calls.iter().filter(|call| call.asked.expected.is_some()).count());
+        self.add("  acknowledged", count(|outcome| matches!(outcome, Outcome::Committed(_))));
+        self.add("  nothing to change", count(|outcome| matches!(outcome, Outcome::Unchanged)));
         let mut refusals: BTreeMap<&str, usize> = BTreeMap::new();
         for call in calls {
             if let Outcome::Refused(refusal) = &call.outcome {
@@ -110,10 +81,7 @@ impl Report {
         for (reason, refused) in refusals {
             self.add(&format!("  refused, {reason}"), refused);
         }
-        self.add(
-            "  never known",
-            count(|outcome| matches!(outcome, Outcome::Unknown)),
-        );
+        self.add("  never known", count(|outcome| matches!(outcome, Outcome::Unknown)));
         self.add("  sent more than once", retried);
         self.add("conversations in the record", recorded.conversations.len());
         self.add("commits in the record", recorded.commits());
@@ -121,24 +89,13 @@ impl Report {
     }
 
     fn add_findings(&mut self) {
-        let count =
-            |is: &dyn Fn(Kind) -> bool| self.findings.iter().filter(|found| is(found.kind)).count();
-        let lost = [Place::First, Place::Middle, Place::Last]
-            .map(|place| count(&|kind| kind == Kind::Lost(place)));
+        let count = |is: &dyn Fn(Kind) -> bool| self.findings.iter().filter(|found| is(found.kind)).count();
+        let lost = [Place::First, Place::Middle, Place::Last].map(|place| count(&|kind| kind == Kind::Lost(place)));
         let named = [
-            (
-                "acknowledged but lost (first, middle, last)",
-                format!("{}, {}, {}", lost[0], lost[1], lost[2]),
-            ),
+            ("acknowledged but lost (first, middle, last)", format!("{}, {}, {}", lost[0], lost[1], lost[2])),
             ("doubled", count(&|kind| kind == Kind::Doubled).to_string()),
-            (
-                "out of order",
-                count(&|kind| kind == Kind::OutOfOrder).to_string(),
-            ),
-            (
-                "gaps and forks",
-                count(&|kind| matches!(kind, Kind::Gap | Kind::Fork)).to_string(),
-            ),
+            ("out of order", count(&|kind| kind == Kind::OutOfOrder).to_string()),
+            ("gaps and forks", count(&|kind| matches!(kind, Kind::Gap | Kind::Fork)).to_string()),
             (
                 "broken chains, wrong heads",
                 count(&|kind| matches!(kind, Kind::BrokenChain | Kind::WrongHead)).to_string(),
@@ -153,10 +110,7 @@ impl Report {
 }
 
 fn is_of_rows(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Parked | Kind::RowMissing | Kind::RowUnfounded | Kind::RowDiffers
-    )
+    matches!(kind, Kind::Parked | Kind::RowMissing | Kind::RowUnfounded | Kind::RowDiffers)
 }
 
 fn is_something_else(kind: Kind) -> bool {

@@ -40,30 +40,18 @@ impl Rows {
     /// Postgres fails, or a row has no key.
     pub async fn read(psql: &Path, url: &str) -> anyhow::Result<Self> {
         let mut rows = Self::default();
-        for row in query(
-            psql,
-            url,
-            &select("conversation", &["created_at", "last_event_at"]),
-        )
-        .await?
-        {
+        for row in query(psql, url, &select("conversation", &["created_at", "last_event_at"])).await? {
             rows.conversations.insert(key_of(&row)?, row);
         }
         for row in query(psql, url, &select("event", &["recorded_at", "occurred_at"])).await? {
-            let version = row
-                .get("version")
-                .and_then(Value::as_u64)
-                .context("no version")?;
+            let version = row.get("version").and_then(Value::as_u64).context("no version")?;
             rows.events.insert((key_of(&row)?, version), row);
         }
         for row in query(psql, url, &select("parked_conversation", &[])).await? {
             rows.parked.insert(key_of(&row)?, row);
         }
         for row in query(psql, url, &select("checkpoint", &[])).await? {
-            let partition = row
-                .get("partition")
-                .and_then(Value::as_u64)
-                .context("no partition")?;
+            let partition = row.get("partition").and_then(Value::as_u64).context("no partition")?;
             rows.checkpoints.insert(partition, row);
         }
         Ok(rows)
@@ -72,11 +60,9 @@ impl Rows {
 
 /// All rows of a table, one row per line, with exact times.
 fn select(table: &str, times: &[&str]) -> String {
-    let exact = times.iter().map(|column| {
-        format!(
-            "|| jsonb_build_object('{column}', (extract(epoch FROM {column}) * 1000000)::bigint)"
-        )
-    });
+    let exact = times
+        .iter()
+        .map(|column| format!("|| jsonb_build_object('{column}', (extract(epoch FROM {column}) * 1000000)::bigint)"));
     let exact: String = exact.collect();
     format!("SELECT to_jsonb(t) {exact} FROM conversations_v1.{table} AS t")
 }
@@ -87,21 +73,11 @@ fn select(table: &str, times: &[&str]) -> String {
 /// Postgres does not answer in time, or fails.
 pub async fn query(psql: &Path, url: &str, sql: &str) -> anyhow::Result<Vec<Row>> {
     let output = Command::new(psql)
-        .args([
-            "--no-psqlrc",
-            "--quiet",
-            "--no-align",
-            "--tuples-only",
-            "--command",
-            sql,
-            url,
-        ])
+        .args(["--no-psqlrc", "--quiet", "--no-align", "--tuples-only", "--command", sql, url])
         .stdin(Stdio::null())
         .kill_on_drop(true)
         .output();
-    let output = timeout(QUERY_TIMEOUT, output)
-        .await
-        .context("Postgres does not answer")??;
+    let output = timeout(QUERY_TIMEOUT, output).await.context("Postgres does not answer")??;
     if !output.status.success() {
         bail!("psql: {}", String::from_utf8_lossy(&output.stderr));
     }
@@ -122,11 +98,7 @@ fn key_of(row: &Row) -> anyhow::Result<ConversationKey> {
 pub fn check(recorded: &RecordContents, rows: &Rows) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (key, parked) in &rows.parked {
-        findings.push(Finding::new(
-            Kind::Parked,
-            key,
-            format!("{:?}", parked.get("reason")),
-        ));
+        findings.push(Finding::new(Kind::Parked, key, format!("{:?}", parked.get("reason"))));
     }
     let mut founded = BTreeSet::new();
     for (key, commits) in &recorded.conversations {
@@ -134,12 +106,7 @@ pub fn check(recorded: &RecordContents, rows: &Rows) -> Vec<Finding> {
         let Some(expected) = expected_rows::conversation(key, commits) else {
             continue;
         };
-        findings.extend(check_row(
-            key,
-            "conversation",
-            &expected,
-            rows.conversations.get(key),
-        ));
+        findings.extend(check_row(key, "conversation", &expected, rows.conversations.get(key)));
         for (version, expected) in expected_rows::events(key, commits) {
             let place = (key.clone(), version);
             let table = format!("event {version}");
@@ -147,33 +114,16 @@ pub fn check(recorded: &RecordContents, rows: &Rows) -> Vec<Finding> {
             founded.insert(place);
         }
     }
-    for key in rows
-        .conversations
-        .keys()
-        .filter(|key| !recorded.conversations.contains_key(*key))
-    {
-        findings.push(Finding::new(
-            Kind::RowUnfounded,
-            key,
-            "the record knows no such conversation",
-        ));
+    for key in rows.conversations.keys().filter(|key| !recorded.conversations.contains_key(*key)) {
+        findings.push(Finding::new(Kind::RowUnfounded, key, "the record knows no such conversation"));
     }
     for place in rows.events.keys().filter(|place| !founded.contains(*place)) {
-        findings.push(Finding::new(
-            Kind::RowUnfounded,
-            &place.0,
-            format!("event {}", place.1),
-        ));
+        findings.push(Finding::new(Kind::RowUnfounded, &place.0, format!("event {}", place.1)));
     }
     findings
 }
 
-fn check_row(
-    key: &ConversationKey,
-    table: &str,
-    expected: &Row,
-    found: Option<&Row>,
-) -> Option<Finding> {
+fn check_row(key: &ConversationKey, table: &str, expected: &Row, found: Option<&Row>) -> Option<Finding> {
     let Some(found) = found else {
         return Some(Finding::new(Kind::RowMissing, key, table));
     };
@@ -183,20 +133,10 @@ fn check_row(
         .filter(|column| expected.get(*column) != found.get(*column))
         .map(|column| {
             let text_of = |row: &Row| row.get(column).map_or("no such column".to_owned(), shorten);
-            format!(
-                "{column} is {}, expected {}",
-                text_of(found),
-                text_of(expected)
-            )
+            format!("{column} is {}, expected {}", text_of(found), text_of(expected))
         })
         .collect();
-    (!differing.is_empty()).then(|| {
-        Finding::new(
-            Kind::RowDiffers,
-            key,
-            format!("{table}: {}", differing.join("; ")),
-        )
-    })
+    (!differing.is_empty()).then(|| Finding::new(Kind::RowDiffers, key, format!("{table}: {}", differing.join("; "))))
 }
 
 fn shorten(value: &Value) -> String {
@@ -211,13 +151,7 @@ fn check_folds(key: &ConversationKey, commits: &[RecordedCommit]) -> Option<Find
         && folded.metadata == model::metadata(commits)
         && folded.client_context == model::client_context(commits)
         && Some(&folded.head) == model::head_after(commits).as_ref();
-    (!is_same).then(|| {
-        Finding::new(
-            Kind::WrongHead,
-            key,
-            "the two folds come to different conversations",
-        )
-    })
+    (!is_same).then(|| Finding::new(Kind::WrongHead, key, "the two folds come to different conversations"))
 }
 
 fn fold(commits: &[RecordedCommit]) -> Option<Conversation> {

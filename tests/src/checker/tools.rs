@@ -39,10 +39,7 @@ impl RuleChecker {
             (None, Fact::Lifecycle(Lifecycle::ConversationCreated(created))) => {
                 self.status = Some(Status::Active);
                 self.owner = Some(created.owner.clone());
-                self.version = created
-                    .forked_from
-                    .as_ref()
-                    .map_or(self.version, |fork| fork.version);
+                self.version = created.forked_from.as_ref().map_or(self.version, |fork| fork.version);
                 return None;
             }
             (None, _) => return Some("an event precedes the creation"),
@@ -53,9 +50,7 @@ impl RuleChecker {
             (Some(Status::Active), Fact::Lifecycle(Lifecycle::ConversationRestored)) => {
                 return Some("restored while it was active");
             }
-            (Some(Status::Archived), fact)
-                if self.run.is_none() && !is_allowed_in_archive(fact) =>
-            {
+            (Some(Status::Archived), fact) if self.run.is_none() && !is_allowed_in_archive(fact) => {
                 return Some("an event while it was archived");
             }
             (Some(Status::Active | Status::Archived), _) => {}
@@ -66,9 +61,7 @@ impl RuleChecker {
     fn apply(&mut self, fact: &Fact) -> Option<&'static str> {
         match fact {
             Fact::ToolCalled(call) => {
-                let earlier = self
-                    .open
-                    .insert(call.call_id.clone(), call.tool_name.clone());
+                let earlier = self.open.insert(call.call_id.clone(), call.tool_name.clone());
                 earlier.map(|_| "a call is made twice")
             }
             Fact::ToolReturned(result) => match self.open.remove(&result.call_id) {
@@ -79,18 +72,13 @@ impl RuleChecker {
                 Some(_) => None,
             },
             Fact::Annotation(Annotation::HistorySummarised(summary)) => self.summarise(summary),
-            Fact::Annotation(Annotation::HistoryRewound(_)) => {
-                Some("a rewind that nobody requested")
-            }
+            Fact::Annotation(Annotation::HistoryRewound(_)) => Some("a rewind that nobody requested"),
             Fact::Lifecycle(lifecycle) => self.apply_lifecycle(lifecycle),
             Fact::MessageAppended(_) | Fact::Annotation(_) => None,
         }
     }
 
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "the other facts follow no rule of order"
-    )]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the other facts follow no rule of order")]
     fn apply_lifecycle(&mut self, lifecycle: &Lifecycle) -> Option<&'static str> {
         match lifecycle {
             Lifecycle::ConversationArchived => self.change_status(Status::Archived),
@@ -120,10 +108,7 @@ impl RuleChecker {
     }
 
     fn summarise(&mut self, summary: &HistorySummarised) -> Option<&'static str> {
-        let earlier = self.summary.replace(SummaryPlace {
-            version: self.version.next(),
-            through: summary.through,
-        });
+        let earlier = self.summary.replace(SummaryPlace { version: self.version.next(), through: summary.through });
         if summary.through > self.version {
             return Some("a summary reaches past what was before it");
         }
@@ -142,19 +127,12 @@ impl RuleChecker {
 
 /// Whether contexts contain the fact unchanged.
 pub(super) fn is_read_in_place(fact: &Fact) -> bool {
-    matches!(
-        fact,
-        Fact::MessageAppended(_) | Fact::ToolCalled(_) | Fact::ToolReturned(_)
-    )
+    matches!(fact, Fact::MessageAppended(_) | Fact::ToolCalled(_) | Fact::ToolReturned(_))
 }
 
 fn is_allowed_in_archive(fact: &Fact) -> bool {
     matches!(
         fact,
-        Fact::Lifecycle(
-            Lifecycle::ConversationRestored
-                | Lifecycle::ConversationErased
-                | Lifecycle::OwnerChanged(_)
-        )
+        Fact::Lifecycle(Lifecycle::ConversationRestored | Lifecycle::ConversationErased | Lifecycle::OwnerChanged(_))
     )
 }

@@ -59,9 +59,7 @@ async fn create(attacker: &Operator, id: &str) -> (Code, String) {
 }
 
 async fn list_agents(operator: &Operator, tenant: &str) -> Vec<String> {
-    let request = proto::ListAgentsRequest {
-        tenant_id: tenant.to_owned(),
-    };
+    let request = proto::ListAgentsRequest { tenant_id: tenant.to_owned() };
     let listed = operator.registry().list_agents(request).await;
     let agents = listed.expect("agents").into_inner().agents;
     agents.into_iter().map(|agent| agent.agent_id).collect()
@@ -86,20 +84,10 @@ async fn attempts(attacker: &Operator, id: &str) -> Vec<(&'static str, Result<()
         ..proto::GetContextPolicyRequest::default()
     });
     let policy = policy.await.map(drop);
-    let key = registry.create_api_key(proto::CreateApiKeyRequest {
-        agent_id: agent_id(),
-        ..proto::CreateApiKeyRequest::default()
-    });
+    let key = registry
+        .create_api_key(proto::CreateApiKeyRequest { agent_id: agent_id(), ..proto::CreateApiKeyRequest::default() });
     let key = key.await.map(drop);
-    let keys = registry.list_api_keys(proto::ListApiKeysRequest {
-        agent_id: agent_id(),
-    });
+    let keys = registry.list_api_keys(proto::ListApiKeysRequest { agent_id: agent_id() });
     let keys = keys.await.map(drop);
-    vec![
-        ("settings", settings),
-        ("rotate", rotate),
-        ("policy", policy),
-        ("key", key),
-        ("keys", keys),
-    ]
+    vec![("settings", settings), ("rotate", rotate), ("policy", policy), ("key", key), ("keys", keys)]
 }

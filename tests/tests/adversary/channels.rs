@@ -35,10 +35,7 @@ impl Attack {
         let fixture = Fixture::start().await;
         let operator = fixture.operator().await;
         let agent = operator.agent("acme", "support").await;
-        let settings = AgentSettings {
-            identity_mode: IdentityMode::Open.into(),
-            ..AgentSettings::default()
-        };
+        let settings = AgentSettings { identity_mode: IdentityMode::Open.into(), ..AgentSettings::default() };
         operator.settings("support", settings).await;
         let secret = operator.signing_key("acme", "users", SigningKeyUse::User);
         let token = jwt::user(&secret.await, "eve");
@@ -64,10 +61,8 @@ impl Attack {
     }
 
     async fn load_messages(&self) -> Vec<event::MessageAppended> {
-        let request = history::LoadHistoryRequest {
-            key: Some(key(&self.agent)),
-            ..history::LoadHistoryRequest::default()
-        };
+        let request =
+            history::LoadHistoryRequest { key: Some(key(&self.agent)), ..history::LoadHistoryRequest::default() };
         let mut service = self.agent.caller().history();
         let answer = service.load_history(request).await;
         answer.expect("a history").into_inner().messages
@@ -87,9 +82,7 @@ async fn record(agent: &Agent, text: &str) -> history::RecordHistoryResponse {
         key: Some(key(agent)),
         messages: vec![event::MessageAppended {
             role: event::Role::User.into(),
-            parts: vec![event::Part {
-                kind: Some(event::part::Kind::Text(text.to_owned())),
-            }],
+            parts: vec![event::Part { kind: Some(event::part::Kind::Text(text.to_owned())) }],
             ..event::MessageAppended::default()
         }],
         ..history::RecordHistoryRequest::default()
@@ -127,10 +120,7 @@ async fn operations(client: &HttpClient, id: &str, issued: &str) -> Vec<(&'stati
         ("ui stop", client.post(&ui("stop"), &json!({})).await),
         ("ui answer", client.post("/api/chat", &regenerate).await),
         ("erase", client.delete(&chat).await),
-        (
-            "release",
-            client.post("/api/sessions/release", &release).await,
-        ),
+        ("release", client.post("/api/sessions/release", &release).await),
     ]
 }
 
@@ -158,10 +148,7 @@ async fn histories_look_like_missing_conversations() {
             actual.iter().zip(&missing_history).zip(&missing_chat)
         {
             let is_release_by_session = actual.status == 401;
-            assert!(
-                actual.status == 404 || is_release_by_session,
-                "{what} {actual:?}"
-            );
+            assert!(actual.status == 404 || is_release_by_session, "{what} {actual:?}");
             assert_eq!(actual.body, missing_history.body, "{what}");
             assert_eq!(actual.body, missing_chat.body, "{what}");
         }
@@ -174,10 +161,7 @@ async fn users_cannot_claim_histories() {
     let attack = Attack::new().await;
     let body = json!({"sessionId": KEY});
     let claimed = attack.user.post("/api/sessions/claim", &body).await;
-    assert_eq!(
-        claimed.status_and_code(),
-        (401, "SESSION_INVALID".to_owned())
-    );
+    assert_eq!(claimed.status_and_code(), (401, "SESSION_INVALID".to_owned()));
     assert_eq!(attack.load_messages().await.len(), 1);
 }
 
@@ -191,17 +175,9 @@ async fn history_ids_are_reserved() {
         let fork = format!("/api/chats/{}/fork", own["id"].as_str().expect("an id"));
         for id in [attack.id.as_str(), &missing, "history:", "history:x"] {
             let named = json!({"id": id});
-            for (path, body) in [
-                ("/api/chats", &named),
-                (&fork, &named),
-                ("/api/chat", &ui_message(id, "hello")),
-            ] {
+            for (path, body) in [("/api/chats", &named), (&fork, &named), ("/api/chat", &ui_message(id, "hello"))] {
                 let refused = client.post(path, body).await;
-                assert_eq!(
-                    refused.status_and_code(),
-                    (400, "FIELD_RESERVED".to_owned()),
-                    "{path} {id}"
-                );
+                assert_eq!(refused.status_and_code(), (400, "FIELD_RESERVED".to_owned()), "{path} {id}");
                 assert_eq!(refused.json()["field"], "id", "{path} {id}");
             }
         }
@@ -216,14 +192,8 @@ async fn turns_do_not_read_histories() {
     let body = json!({"message": "What is the door code?", "session_id": attack.id});
     for client in [&attack.session, &attack.user] {
         let answer = client.post("/v1/chat", &body).await;
-        assert!(
-            !String::from_utf8_lossy(&answer.body).contains("7359"),
-            "{answer:?}"
-        );
-        assert!(
-            answer.status == 404 || answer.json()["session_id"].is_null(),
-            "{answer:?}"
-        );
+        assert!(!String::from_utf8_lossy(&answer.body).contains("7359"), "{answer:?}");
+        assert!(answer.status == 404 || answer.json()["session_id"].is_null(), "{answer:?}");
     }
     assert_eq!(attack.load_messages().await.len(), 1);
 }

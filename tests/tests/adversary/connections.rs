@@ -73,11 +73,7 @@ async fn hold_connection(from: Ipv4Addr, to: SocketAddr, held: Arc<AtomicUsize>)
         {
             let mut streams = JoinSet::new();
             for _ in 0..STREAMS_PER_CONNECTION {
-                streams.spawn(hold_stream(
-                    requests.clone(),
-                    to.to_string(),
-                    Arc::clone(&held),
-                ));
+                streams.spawn(hold_stream(requests.clone(), to.to_string(), Arc::clone(&held)));
             }
             drop(connection.await);
         }
@@ -113,9 +109,7 @@ fn p99(times: &[Option<Duration>]) -> Option<Duration> {
 }
 
 async fn slots_used(stack: &Stack) -> Option<u64> {
-    let page = admin::get(stack.gateway.admin_addr(), "/metrics")
-        .await
-        .ok()?;
+    let page = admin::get(stack.gateway.admin_addr(), "/metrics").await.ok()?;
     let name = r#"server_slots_used{server="http",slots="requests"} "#;
     let line = page.body.lines().find_map(|line| line.strip_prefix(name))?;
     line.parse().ok()
@@ -161,20 +155,14 @@ async fn hold_connections(lasts: Duration) {
         "{} legitimate requests in {lasts:?}, {unserved} unserved, p99 {p99:?}, before {baseline:?}; {held} responses held",
         times.len()
     );
-    assert!(
-        p99.is_some_and(|p99| p99 < p99_max),
-        "p99 {p99:?} of at most {p99_max:?}, {unserved} unserved"
-    );
+    assert!(p99.is_some_and(|p99| p99 < p99_max), "p99 {p99:?} of at most {p99_max:?}, {unserved} unserved");
     eventually("readiness during the attack", || async {
         let is_ready = admin::is_ready(stack.gateway.admin_addr()).await;
         is_ready.then_some(())
     })
     .await;
     attackers.shutdown().await;
-    eventually("a server whose slots are free", || async {
-        (slots_used(&stack).await? == 0).then_some(())
-    })
-    .await;
+    eventually("a server whose slots are free", || async { (slots_used(&stack).await? == 0).then_some(()) }).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

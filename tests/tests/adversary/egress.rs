@@ -35,10 +35,7 @@ async fn set(fixture: &Fixture, url: &str) -> Result<(), Status> {
     };
     let request = proto::SetAgentSettingsRequest {
         agent_id: "support".to_owned(),
-        settings: Some(proto::AgentSettings {
-            tools: vec![tool],
-            ..proto::AgentSettings::default()
-        }),
+        settings: Some(proto::AgentSettings { tools: vec![tool], ..proto::AgentSettings::default() }),
         update_mask: None,
     };
     let mut registry = fixture.operator().await.registry();
@@ -67,13 +64,8 @@ async fn internal_servers_cannot_be_configured() {
         check_failure(url, set(&fixture, url).await, refused(field));
         check_failure(url, add(&fixture, url).await, refused("jwks_url"));
     }
-    set(&fixture, "https://hooks.example/x")
-        .await
-        .expect("a public server");
+    set(&fixture, "https://hooks.example/x").await.expect("a public server");
     // No answer of the gateway contains any of it.
-    let answer = fixture
-        .stranger()
-        .post("/v1/chat", &json!({"message": "q"}))
-        .await;
+    let answer = fixture.stranger().post("/v1/chat", &json!({"message": "q"})).await;
     assert_eq!(answer.status, 401);
 }

@@ -53,10 +53,7 @@ impl Fixture {
         let plain = RecordConfig::new(nats_url(&stack, &authority, &own));
         nats_accounts::guard(&mut stack.writer, &plain);
         logins::prepare(&mut stack, &program!()).await;
-        logins::log_in(
-            &mut stack.writer,
-            &database_url(&mut stack.servers, &authority).await,
-        );
+        logins::log_in(&mut stack.writer, &database_url(&mut stack.servers, &authority).await);
         let folder = tempfile::tempdir().expect("a folder");
         let mut settings = Settings::clone(&stack.writer.settings);
         deploy(&mut settings, &folder);
@@ -66,12 +63,7 @@ impl Fixture {
         for node in [&mut stack.writer, &mut stack.projector, &mut stack.gateway] {
             *node.settings = settings.clone();
         }
-        Self {
-            stack,
-            authority,
-            own,
-            master_key,
-        }
+        Self { stack, authority, own, master_key }
     }
 
     /// Starts the servers and the roles.
@@ -108,10 +100,7 @@ impl Fixture {
 
     /// The record for a user of NATS with these master keys.
     pub(crate) async fn record(&self, user: &str, keys: &MasterKeys) -> Record {
-        let config = RecordConfig {
-            master_keys: keys.clone(),
-            ..nats_accounts::record_config(&self.nats_url(), user)
-        };
+        let config = RecordConfig { master_keys: keys.clone(), ..nats_accounts::record_config(&self.nats_url(), user) };
         Record::open(config).await.expect("a record")
     }
 
@@ -122,10 +111,7 @@ impl Fixture {
         [
             (MASTER_KEY.to_owned(), self.master_key.reveal()),
             ("HANSARD_RECORD__NATS_URL".to_owned(), record.nats_url),
-            (
-                "HANSARD_READ_MODEL__DATABASE_URL".to_owned(),
-                database.to_owned(),
-            ),
+            ("HANSARD_READ_MODEL__DATABASE_URL".to_owned(), database.to_owned()),
         ]
     }
 
@@ -135,10 +121,7 @@ impl Fixture {
         let files = client_parameters(&self.authority.ca(), &self.own);
         let settings = &self.stack.writer.settings;
         let url = |addr| format!("https://{addr}{files}");
-        let (writer, gateway) = (
-            url(settings.writer.grpc.addr),
-            url(settings.gateway.grpc.addr),
-        );
+        let (writer, gateway) = (url(settings.writer.grpc.addr), url(settings.gateway.grpc.addr));
         Operator::new(Caller::new(&writer, &gateway, token))
     }
 }
@@ -211,26 +194,16 @@ fn seal(settings: &mut Settings, key: &MasterKey) {
 
 /// Only this master key.
 pub(crate) fn current(key: &MasterKey) -> MasterKeys {
-    MasterKeys {
-        current: Some(key.clone()),
-        previous: None,
-    }
+    MasterKeys { current: Some(key.clone()), previous: None }
 }
 
 /// Enables TLS on every listener of callers; gRPC requests certificates, HTTP does not.
 fn secure(settings: &mut Settings, authority: &Authority, own: &Identity) {
     let listener = |name: &str| {
         let Identity { cert, key } = authority.sign(name);
-        TlsConfig {
-            cert: Some(cert),
-            key: Some(key),
-            client_ca: None,
-        }
+        TlsConfig { cert: Some(cert), key: Some(key), client_ca: None }
     };
-    let asking = |name: &str| TlsConfig {
-        client_ca: Some(authority.ca()),
-        ..listener(name)
-    };
+    let asking = |name: &str| TlsConfig { client_ca: Some(authority.ca()), ..listener(name) };
     settings.writer.grpc.tls = asking("writer");
     settings.gateway.grpc.tls = asking("gateway");
     settings.gateway.http.server.tls = listener("http");

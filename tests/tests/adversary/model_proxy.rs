@@ -15,10 +15,7 @@ async fn stranger(fixture: &Fixture) -> HttpClient {
     let operator = fixture.operator().await;
     operator.agent("acme", "support").await;
     let settings = proto::AgentSettings {
-        model: Some(proto::ModelSettings {
-            server: "echo".to_owned(),
-            ..proto::ModelSettings::default()
-        }),
+        model: Some(proto::ModelSettings { server: "echo".to_owned(), ..proto::ModelSettings::default() }),
         ..proto::AgentSettings::default()
     };
     operator.settings("support", settings).await;
@@ -38,14 +35,8 @@ async fn anonymous_callers_get_no_model_answer() {
     for (path, body) in [
         ("/v1/chat", json!({"message": "hello"})),
         ("/v1/chat", json!({"message": "hello", "session_id": "c"})),
-        (
-            "/v1/chat",
-            json!({"messages": [{"role": "user", "content": "hello"}], "stream": true}),
-        ),
-        (
-            "/api/chat",
-            json!({"id": "c", "messages": [page_message("user", "hello")]}),
-        ),
+        ("/v1/chat", json!({"messages": [{"role": "user", "content": "hello"}], "stream": true})),
+        ("/api/chat", json!({"id": "c", "messages": [page_message("user", "hello")]})),
         ("/api/chats/c/messages", json!({"content": "hello"})),
     ] {
         let nobody = stranger.post(path, &body).await;

@@ -33,9 +33,7 @@ async fn begin(session: &HttpClient) -> String {
 
 /// A UUID of version 7 with a time in the future.
 fn key_ahead(ahead: Duration) -> String {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .expect("a time");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time");
     let time = Timestamp::from_unix(NoContext, (now + ahead).as_secs(), 0);
     Uuid::new_v7(time).to_string()
 }
@@ -62,11 +60,7 @@ async fn future_keys_are_rejected_and_closed_deletes_finish() {
         assert_eq!(refused.status_and_code(), expected, "{method} {path}");
     }
     let shown = session.get(&path).await.ok(200);
-    assert_eq!(
-        shown["messages"].as_array().map(Vec::len),
-        Some(0),
-        "{shown}"
-    );
+    assert_eq!(shown["messages"].as_array().map(Vec::len), Some(0), "{shown}");
 
     for _ in 0..MESSAGES {
         let answer = session.post(&format!("{path}/messages"), &hello).await;
@@ -75,13 +69,8 @@ async fn future_keys_are_rejected_and_closed_deletes_finish() {
     let key = Uuid::now_v7().to_string();
     let erasing = session.with("idempotency-key", &key);
     let cut = tokio::spawn(erasing.request(Method::DELETE, &path).send());
-    eventually("a chat that is gone", || async {
-        (session.get(&path).await.status == 404).then_some(())
-    })
-    .await;
+    eventually("a chat that is gone", || async { (session.get(&path).await.status == 404).then_some(()) }).await;
     cut.abort();
-    eventually("an erasure that is complete", || async {
-        (erasing.delete(&path).await.status == 204).then_some(())
-    })
-    .await;
+    eventually("an erasure that is complete", || async { (erasing.delete(&path).await.status == 204).then_some(()) })
+        .await;
 }

@@ -36,26 +36,19 @@ impl Rotation {
             fs::write(&file, key.reveal()).expect("a file");
             file.display().to_string()
         };
-        let files = [
-            ("HANSARD_MASTER_KEY_FILE", file("new", &new)),
-            ("HANSARD_PREVIOUS_MASTER_KEY_FILE", file("old", &old)),
-        ];
+        let files =
+            [("HANSARD_MASTER_KEY_FILE", file("new", &new)), ("HANSARD_PREVIOUS_MASTER_KEY_FILE", file("old", &old))];
         let servers = fixture.operator_variables().into_iter();
         let servers = servers.filter(|(name, _)| name != "HANSARD_MASTER_KEY");
         let files = files.map(|(name, file)| (name.to_owned(), file));
         let variables = servers.chain(files).collect();
-        Self {
-            old,
-            new,
-            variables,
-        }
+        Self { old, new, variables }
     }
 
     /// Starts the command, and kills it after some sealed entries.
     async fn run_and_kill(&self, fixture: &Fixture) {
         let url = fixture.nats_url();
-        let mut changes =
-            RawNats::connect(&url, "operator", &nats_accounts::password("operator")).await;
+        let mut changes = RawNats::connect(&url, "operator", &nats_accounts::password("operator")).await;
         let refusals = changes.subscribe("$KV.HANSARD_registry.>").await;
         assert_eq!(refusals, [""; 0]);
         let arguments = ["master-key", "rotate", "--json"];
@@ -68,19 +61,14 @@ impl Rotation {
 
     /// Runs the command to its end; returns how many secrets of the registry it sealed.
     async fn run(&self) -> u64 {
-        let ended = program!()
-            .run(["master-key", "rotate", "--json"], &self.variables)
-            .await;
+        let ended = program!().run(["master-key", "rotate", "--json"], &self.variables).await;
         assert_eq!(ended.code, Some(0), "{ended:?}");
         let summary: Value = serde_json::from_str(&ended.stdout).expect("JSON");
         summary["resealed"].as_u64().expect("a number")
     }
 
     fn both_keys(&self) -> MasterKeys {
-        MasterKeys {
-            current: Some(self.new.clone()),
-            previous: Some(self.old.clone()),
-        }
+        MasterKeys { current: Some(self.new.clone()), previous: Some(self.old.clone()) }
     }
 }
 

@@ -23,18 +23,11 @@ async fn victim(fixture: &Fixture, operator: &Operator) -> Victim {
     let public_key = operator.api_key("support").await.secret;
     let session = fixture.stranger().with("x-api-key", &public_key);
     let session = session.in_session().await;
-    let begun = session
-        .post("/api/chats", &json!({"title": "private"}))
-        .await;
+    let begun = session.post("/api/chats", &json!({"title": "private"})).await;
     let chat = begun.ok(201)["id"].as_str().expect("an id").to_owned();
     let shown = session.get(&format!("/api/chats/{chat}")).await.ok(200);
     let owner = shown["owner"]["sessionId"].as_str().expect("an owner");
-    Victim {
-        owner: owner.to_owned(),
-        session,
-        chat,
-        public_key,
-    }
+    Victim { owner: owner.to_owned(), session, chat, public_key }
 }
 
 /// Checks that a caller can neither read, change, list nor erase anything of the victim.
@@ -104,18 +97,13 @@ async fn identities_in_urls_are_rejected() {
     let fixture = Fixture::start().await;
     let victim = victim(&fixture, &fixture.operator().await).await;
     let stranger = fixture.stranger().with("x-api-key", &victim.public_key);
-    for (name, value) in [
-        ("sessionId", victim.session.session_id()),
-        ("session_id", victim.owner.as_str()),
-        ("userId", "ada"),
-    ] {
+    for (name, value) in
+        [("sessionId", victim.session.session_id()), ("session_id", victim.owner.as_str()), ("userId", "ada")]
+    {
         let path = format!("/api/chats/{}?{name}={value}", victim.chat);
         for client in [&stranger, &victim.session] {
             let refused = client.get(&path).await;
-            assert_eq!(
-                refused.status_and_code(),
-                (400, "IDENTITY_IN_QUERY".to_owned())
-            );
+            assert_eq!(refused.status_and_code(), (400, "IDENTITY_IN_QUERY".to_owned()));
         }
     }
 }
@@ -130,17 +118,12 @@ async fn planted_sessions_cannot_be_used_or_claimed() {
         ..wire::proto::operate::v1::AgentSettings::default()
     };
     operator.settings("support", settings).await;
-    let secret = operator
-        .signing_key("acme", "users", SigningKeyUse::User)
-        .await;
+    let secret = operator.signing_key("acme", "users", SigningKeyUse::User).await;
     let stranger = fixture.stranger().with("x-api-key", &victim.public_key);
     // A session that somebody else chose cannot be used.
     let planted = stranger.with("x-session-id", "planted");
     let refused = planted.post("/api/chats", &json!({})).await;
-    assert_eq!(
-        refused.status_and_code(),
-        (401, "SESSION_INVALID".to_owned())
-    );
+    assert_eq!(refused.status_and_code(), (401, "SESSION_INVALID".to_owned()));
     let eve = stranger.with("x-user-token", &jwt::user(&secret, "eve"));
     let known = tests::eventually::eventually("a gateway that knows the signing key", || async {
         let claim = eve.post("/api/sessions/claim", &json!({})).await;
@@ -150,18 +133,10 @@ async fn planted_sessions_cannot_be_used_or_claimed() {
     for session in ["planted", victim.owner.as_str(), "s", ""] {
         let body = json!({"sessionId": session});
         let claim = eve.post("/api/sessions/claim", &body).await;
-        assert_eq!(
-            claim.status_and_code(),
-            (401, "SESSION_INVALID".to_owned()),
-            "{session}"
-        );
+        assert_eq!(claim.status_and_code(), (401, "SESSION_INVALID".to_owned()), "{session}");
         let body = json!({"sessionId": session, "chatId": victim.chat});
         let release = eve.post("/api/sessions/release", &body).await;
-        assert_eq!(
-            release.status_and_code(),
-            (401, "SESSION_INVALID".to_owned()),
-            "{session}"
-        );
+        assert_eq!(release.status_and_code(), (401, "SESSION_INVALID".to_owned()), "{session}");
     }
     let path = format!("/api/chats/{}", victim.chat);
     let shown = victim.session.get(&path).await.ok(200);

@@ -9,9 +9,7 @@ use tests::eventually::eventually;
 use tests::folder::files_with;
 use tests::program;
 use uuid::Uuid;
-use wire::proto::operate::v1::{
-    AgentSettings, IdentityMode, ProviderLogDetail, ProviderLogSettings,
-};
+use wire::proto::operate::v1::{AgentSettings, IdentityMode, ProviderLogDetail, ProviderLogSettings};
 
 use crate::channels::{Attack, KEY};
 
@@ -25,11 +23,7 @@ fn guesses() -> Vec<Vec<u8>> {
     for text in [KEY, NUMBER, &scheme] {
         let hash = Sha256::digest(text.as_bytes());
         guesses.push(hash.to_vec());
-        for shown in [
-            hex::encode(hash),
-            STANDARD_NO_PAD.encode(hash),
-            URL_SAFE_NO_PAD.encode(hash),
-        ] {
+        for shown in [hex::encode(hash), STANDARD_NO_PAD.encode(hash), URL_SAFE_NO_PAD.encode(hash)] {
             guesses.push(shown.into_bytes());
         }
     }
@@ -67,10 +61,7 @@ fn check(attack: &mut Attack, when: &str, answered: &[String]) {
     let id = attack.id.clone();
     assert!(texts[0].contains(&id), "{when}: no row of {id}");
     let folder = attack.fixture.stack.servers.nats().folder();
-    assert!(
-        !files_with(folder, id.as_bytes()).is_empty(),
-        "{when}: no subject of {id}"
-    );
+    assert!(!files_with(folder, id.as_bytes()).is_empty(), "{when}: no subject of {id}");
     for guess in guesses() {
         let shown = String::from_utf8_lossy(&guess).into_owned();
         let files = files_with(folder, &guess);
@@ -85,10 +76,7 @@ fn check(attack: &mut Attack, when: &str, answered: &[String]) {
 async fn logged_call(attack: &mut Attack) {
     let settings = AgentSettings {
         identity_mode: IdentityMode::Open.into(),
-        provider_logs: Some(ProviderLogSettings {
-            detail: ProviderLogDetail::Bodies.into(),
-            days: 0,
-        }),
+        provider_logs: Some(ProviderLogSettings { detail: ProviderLogDetail::Bodies.into(), days: 0 }),
         ..AgentSettings::default()
     };
     let operator = attack.fixture.operator().await;
@@ -111,9 +99,7 @@ async fn logged_call(attack: &mut Attack) {
 /// Erases the channel as an operator; returns the receipt.
 async fn erase_channel(attack: &Attack, channel: &str) -> String {
     let line = ["erase", "channel", channel, "--tenant", "acme", "--json"];
-    let ended = program!()
-        .run(line, &attack.fixture.operator_variables())
-        .await;
+    let ended = program!().run(line, &attack.fixture.operator_variables()).await;
     assert_eq!(ended.code, Some(0), "{ended:?}");
     ended.stdout
 }
@@ -135,13 +121,6 @@ async fn erased_history_keys_leave_no_trace() {
     };
     let receipt = erase_channel(&attack, &channel).await;
     assert!(receipt.contains(&id), "{receipt}");
-    let listed = program!()
-        .run(["status"], &attack.fixture.operator_variables())
-        .await
-        .stdout;
-    check(
-        &mut attack,
-        "after",
-        &[answered[0].clone(), receipt, listed],
-    );
+    let listed = program!().run(["status"], &attack.fixture.operator_variables()).await.stdout;
+    check(&mut attack, "after", &[answered[0].clone(), receipt, listed]);
 }

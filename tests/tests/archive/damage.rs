@@ -14,42 +14,21 @@ async fn corrupt_segments_are_reported_and_not_projected() {
     let victim = &segments[0];
     let file = fixture.segments().join(victim["object"].as_str().unwrap());
     let bytes = fs::read(&file).unwrap();
-    for place in [
-        0,
-        20,
-        40,
-        bytes.len() / 2,
-        bytes.len() - 70,
-        bytes.len() - 1,
-    ] {
+    for place in [0, 20, 40, bytes.len() / 2, bytes.len() - 70, bytes.len() - 1] {
         let mut damaged = bytes.clone();
         damaged[place] ^= 4;
         fs::write(&file, &damaged).unwrap();
-        check_finding(
-            &fixture,
-            victim["segment"].as_str().unwrap(),
-            "segment_corrupt",
-        )
-        .await;
+        check_finding(&fixture, victim["segment"].as_str().unwrap(), "segment_corrupt").await;
     }
     let refused = fixture.run("rebuild conversations", 1).await;
     assert!(refused.stderr.contains("is corrupt"), "{refused:?}");
     fs::write(&file, &bytes[..bytes.len() - 1]).unwrap();
-    check_finding(
-        &fixture,
-        victim["segment"].as_str().unwrap(),
-        "segment_corrupt",
-    )
-    .await;
+    check_finding(&fixture, victim["segment"].as_str().unwrap(), "segment_corrupt").await;
 
     fs::write(&file, &bytes).unwrap();
     check_moved_store(&fixture, victim["segment"].as_str().unwrap()).await;
-    fixture
-        .run("archive run --older-than 0d --to file:///x", 2)
-        .await;
-    fixture
-        .run("archive run --older-than 9d --to http://x", 2)
-        .await;
+    fixture.run("archive run --older-than 0d --to file:///x", 2).await;
+    fixture.run("archive run --older-than 9d --to http://x", 2).await;
     check_unknown_object(&fixture).await;
 }
 
@@ -65,18 +44,13 @@ async fn commits_of_corrupt_segments_stay_in_the_record() {
     let segment = sealed.entry.sealed.as_mut().unwrap();
     segment.is_trimmed = false;
     let file = fixture.segments().join(&segment.object);
-    let untrimmed = fixture
-        .record
-        .put_archive_entry(&sealed.entry, Some(sealed.revision));
+    let untrimmed = fixture.record.put_archive_entry(&sealed.entry, Some(sealed.revision));
     untrimmed.await.unwrap();
     let bytes = fs::read(&file).unwrap();
     let mut damaged = bytes.clone();
     damaged[40] ^= 4;
     fs::write(&file, &damaged).unwrap();
-    let run = format!(
-        "archive run --older-than 90d --to file://{}",
-        fixture.segments().display()
-    );
+    let run = format!("archive run --older-than 90d --to file://{}", fixture.segments().display());
     let refused = fixture.run(&run, 1).await;
     assert!(refused.stderr.contains("is corrupt"), "{refused:?}");
     fs::write(&file, &bytes).unwrap();
@@ -100,9 +74,7 @@ async fn check_moved_store(fixture: &Fixture, segment: &str) {
     let moved = format!("--archive file://{}", away.display());
     fixture.run(&format!("archive verify {moved}"), 0).await;
     fixture.summary(&format!("verify --json {moved}")).await;
-    fixture
-        .run(&format!("rebuild conversations {moved}"), 0)
-        .await;
+    fixture.run(&format!("rebuild conversations {moved}"), 0).await;
     fs::rename(&away, fixture.segments()).unwrap();
 }
 
@@ -119,8 +91,6 @@ async fn check_unknown_object(fixture: &Fixture) {
 
 async fn check_finding(fixture: &Fixture, segment: &str, kind: &str) {
     let found = fixture.lines("archive verify --json", 5).await;
-    let found = found
-        .iter()
-        .any(|line| line["kind"] == kind && line["of"] == segment);
+    let found = found.iter().any(|line| line["kind"] == kind && line["of"] == segment);
     assert!(found, "{kind} of {segment}");
 }

@@ -53,18 +53,12 @@ impl Fixture {
     pub(crate) async fn of(stack: Stack) -> Self {
         let agent = stack.agent(TENANT, AGENT).await;
         let record = Record::open(tests::settings::record(&stack.servers)).await;
-        Self {
-            stack,
-            agent,
-            record: record.expect("a record"),
-            folder: tempfile::tempdir().expect("a folder"),
-        }
+        Self { stack, agent, record: record.expect("a record"), folder: tempfile::tempdir().expect("a folder") }
     }
 
     /// Creates old conversations, `old-0` and so on, with this many messages each, and waits for their rows.
     pub(crate) async fn fill(&self, conversations: usize, messages: usize) -> Vec<OldConversation> {
-        let chats = (0..conversations)
-            .map(|n| OldConversation::new(&format!("old-{n}")).chat(&self.record, messages));
+        let chats = (0..conversations).map(|n| OldConversation::new(&format!("old-{n}")).chat(&self.record, messages));
         let old = join_all(chats).await;
         self.wait_for_rows(self.stack.servers.database_url()).await;
         old
@@ -103,10 +97,7 @@ impl Fixture {
     fn variables(&self) -> Vec<(String, String)> {
         let nats = self.stack.servers.nats().url();
         let postgres = self.stack.servers.database_url().to_owned();
-        vec![
-            ("HANSARD_RECORD__NATS_URL".to_owned(), nats),
-            ("HANSARD_READ_MODEL__DATABASE_URL".to_owned(), postgres),
-        ]
+        vec![("HANSARD_RECORD__NATS_URL".to_owned(), nats), ("HANSARD_READ_MODEL__DATABASE_URL".to_owned(), postgres)]
     }
 
     /// Runs a command and checks its exit code.
@@ -121,9 +112,7 @@ impl Fixture {
     pub(crate) async fn lines(&self, line: &str, code: i32) -> Vec<Value> {
         let ended = self.run(line, code).await;
         let lines = ended.stdout.lines();
-        lines
-            .map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{ended:?}")))
-            .collect()
+        lines.map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("{ended:?}"))).collect()
     }
 
     /// The summary in the last line of a successful command.
@@ -135,10 +124,7 @@ impl Fixture {
     /// The command that archives commits older than 90 days.
     pub(crate) fn archiving(&self, arguments: &str) -> String {
         let folder = self.segments();
-        format!(
-            "archive run --older-than 90d --to file://{} --json {arguments}",
-            folder.display()
-        )
+        format!("archive run --older-than 90d --to file://{} --json {arguments}", folder.display())
     }
 
     /// Archives commits older than 90 days.
@@ -203,11 +189,7 @@ impl Fixture {
     /// Creates the conversation `fork` after the fifth text of another one, and checks its texts.
     pub(crate) async fn check_fork(&self, parent: &str) {
         let request = write::CreateConversationRequest {
-            forked_from: Some(event::ForkPoint {
-                conversation_id: parent.to_owned(),
-                version: 6,
-                depth: 0,
-            }),
+            forked_from: Some(event::ForkPoint { conversation_id: parent.to_owned(), version: 6, depth: 0 }),
             ..self.agent.create_request("fork")
         };
         self.agent.try_create(request).await.expect("a fork");
@@ -230,10 +212,7 @@ impl Fixture {
     /// The number of archived commits in the catalogue.
     pub(crate) async fn archived(&self) -> u64 {
         let segments = self.lines("archive list --json", 0).await;
-        segments
-            .iter()
-            .map(|one| one["commits"].as_u64().unwrap())
-            .sum()
+        segments.iter().map(|one| one["commits"].as_u64().unwrap()).sum()
     }
 
     /// Every file of the segment store.

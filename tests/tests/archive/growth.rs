@@ -24,9 +24,7 @@ async fn regrown_conversations_get_further_segments() {
     // Each run archives the previous last commit; the newest one is too young.
     assert_eq!(counts, [2, 1, 2, 1, 2, 1, 2, 0]);
     assert_eq!(fixture.lines("archive list --json", 0).await.len(), 4);
-    let tail = fixture
-        .record
-        .tail(&one.key, Sequence(0), TailBounds::default());
+    let tail = fixture.record.tail(&one.key, Sequence(0), TailBounds::default());
     assert_eq!(tail.await.unwrap().commits.len(), 2);
     let texts = fixture.texts("grows").await;
     assert_eq!(texts.len(), 12);

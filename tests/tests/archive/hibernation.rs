@@ -30,9 +30,7 @@ async fn subjects(fixture: &Fixture) -> usize {
 
 async fn fill(fixture: &Fixture) -> Vec<OldConversation> {
     let old = fixture.fill(CONVERSATIONS, MESSAGES).await;
-    let mut erased = OldConversation::new("erased")
-        .chat(&fixture.record, 2)
-        .await;
+    let mut erased = OldConversation::new("erased").chat(&fixture.record, 2).await;
     let tombstone = Fact::Lifecycle(Lifecycle::ConversationErased);
     erased.append(&fixture.record, 100, vec![tombstone]).await;
     let removed = fixture.record.erase_conversation(&erased.key).await;
@@ -65,10 +63,7 @@ async fn a_full_segment_ends_after_a_conversation() {
     let summary = fixture.hibernate().await;
     assert_eq!(summary["hibernated"], 30, "{summary}");
     let segments = fixture.lines("archive list --json", 0).await;
-    let sizes: Vec<_> = segments
-        .iter()
-        .map(|one| one["conversations"].as_u64().expect("conversations"))
-        .collect();
+    let sizes: Vec<_> = segments.iter().map(|one| one["conversations"].as_u64().expect("conversations")).collect();
     assert_eq!(sizes, [23, 7], "{segments:?}");
 }
 
@@ -76,16 +71,9 @@ async fn a_full_segment_ends_after_a_conversation() {
 async fn hibernated_conversations_are_read_and_woken() {
     let fixture = Fixture::start().await;
     let old = fill(&fixture).await;
-    let (texts, context) = (
-        fixture.texts("old-3").await,
-        fixture.agent.context("old-3", 10).await,
-    );
+    let (texts, context) = (fixture.texts("old-3").await, fixture.agent.context("old-3", 10).await);
     let planned = fixture.lines(&fixture.hibernation("--dry-run"), 0).await;
-    assert_eq!(
-        planned[0]["conversations"],
-        CONVERSATIONS + 1,
-        "{planned:?}"
-    );
+    assert_eq!(planned[0]["conversations"], CONVERSATIONS + 1, "{planned:?}");
     assert_eq!(planned[0]["commits"], CONVERSATIONS * (MESSAGES + 1) + 1);
 
     let summary = fixture.hibernate().await;
@@ -134,10 +122,7 @@ async fn check_operators(fixture: &Fixture) {
 
 /// Nothing is created over a hibernated conversation, or over a hibernated tombstone.
 async fn check_recreation(fixture: &Fixture) {
-    for (id, code) in [
-        ("old-0", Code::AlreadyExists),
-        ("erased", Code::FailedPrecondition),
-    ] {
+    for (id, code) in [("old-0", Code::AlreadyExists), ("erased", Code::FailedPrecondition)] {
         let request = fixture.agent.create_request(id);
         let rejected = fixture.agent.try_create(request).await;
         let rejected = rejected.expect_err("an existing conversation");
@@ -171,35 +156,22 @@ async fn check_old_keys(fixture: &Fixture, old: &[OldConversation]) {
 async fn check_concurrent_appends(fixture: &Fixture) {
     let agent = &fixture.agent;
     let appends = (0..8).map(|n| agent.append("old-2", vec![user(format!("again {n}"))]));
-    let mut versions: Vec<u64> = join_all(appends)
-        .await
-        .into_iter()
-        .map(|result| result.version)
-        .collect();
+    let mut versions: Vec<u64> = join_all(appends).await.into_iter().map(|result| result.version).collect();
     versions.sort_unstable();
     assert_eq!(versions, (EVENTS + 1..=EVENTS + 8).collect::<Vec<_>>());
     assert_eq!(fixture.commits("old-2").await, 8);
     assert_eq!(fixture.texts("old-2").await.len(), MESSAGES + 8);
     let exact = |version| write::AppendEventsRequest {
-        target: Some(write::CommandTarget {
-            expected_version: Some(version),
-            ..agent.target("old-1")
-        }),
+        target: Some(write::CommandTarget { expected_version: Some(version), ..agent.target("old-1") }),
         events: vec![user("exactly")],
         ..write::AppendEventsRequest::default()
     };
     let early = agent.try_append(exact(EVENTS - 1)).await;
     assert_eq!(early.expect_err("a conflict").code(), Code::Aborted);
-    let both = futures::future::join(
-        agent.try_append(exact(EVENTS)),
-        agent.try_append(exact(EVENTS)),
-    );
+    let both = futures::future::join(agent.try_append(exact(EVENTS)), agent.try_append(exact(EVENTS)));
     let (one, other) = both.await;
     let (one, other) = (one.map(|one| one.version), other.map(|other| other.version));
-    assert!(
-        matches!((&one, &other), (Ok(14), Err(_)) | (Err(_), Ok(14))),
-        "{one:?} {other:?}"
-    );
+    assert!(matches!((&one, &other), (Ok(14), Err(_)) | (Err(_), Ok(14))), "{one:?} {other:?}");
 }
 
 /// A fork of a hibernated conversation does not wake it.
@@ -215,10 +187,7 @@ async fn check_erasures(fixture: &Fixture) {
     erased.expect("an erasure");
     fixture.run("archive sweep", 0).await;
     let receipt = fixture.folder.path().join("receipt.json");
-    let line = format!(
-        "erase conversation old-7 --tenant {TENANT} --receipt {}",
-        receipt.display()
-    );
+    let line = format!("erase conversation old-7 --tenant {TENANT} --receipt {}", receipt.display());
     fixture.run(&line, 0).await;
     let verify = format!("erase verify-receipt {}", receipt.display());
     fixture.run(&verify, 0).await;
@@ -275,9 +244,7 @@ async fn lost_rows_hide_no_hibernated_conversation() {
     let old = fixture.fill(3, MESSAGES).await;
     let summary = fixture.hibernate().await;
     assert_eq!(summary["hibernated"], 3, "{summary}");
-    fixture
-        .sql("DELETE FROM conversation; DELETE FROM event")
-        .await;
+    fixture.sql("DELETE FROM conversation; DELETE FROM event").await;
     let agent = &fixture.agent;
     let rejected = agent.try_create(agent.create_request("old-0")).await;
     let rejected = rejected.expect_err("an existing conversation");
@@ -285,10 +252,7 @@ async fn lost_rows_hide_no_hibernated_conversation() {
     let read = agent.try_get(agent.read_target("old-0")).await;
     assert_eq!(read.expect_err("no rows").code(), Code::Unavailable);
     let request = write::AppendEventsRequest {
-        target: Some(write::CommandTarget {
-            idempotency_key: old[1].commits[1].to_string(),
-            ..agent.target("old-1")
-        }),
+        target: Some(write::CommandTarget { idempotency_key: old[1].commits[1].to_string(), ..agent.target("old-1") }),
         events: vec![user("something else")],
         ..write::AppendEventsRequest::default()
     };
@@ -305,11 +269,7 @@ async fn lost_rows_hide_no_hibernated_conversation() {
     fixture.wait_for_rows(&empty.url).await;
     let line = format!("verify --json --database-url {}", empty.url);
     let anew = fixture.summary(&line).await;
-    assert_eq!(
-        (&anew["differing"], &anew["events"]),
-        (&0.into(), &(EVENTS * 3 + 1).into()),
-        "{anew}"
-    );
+    assert_eq!((&anew["differing"], &anew["events"]), (&0.into(), &(EVENTS * 3 + 1).into()), "{anew}");
     other.stop().await;
 }
 

@@ -30,11 +30,7 @@ async fn killed_runs_lose_and_duplicate_nothing() {
         // From before the first step until after the first segment.
         tokio::time::sleep(took.mul_f64(f64::from(kill) * 2.0 / f64::from(KILLS))).await;
         run.kill();
-        let entries = fixture
-            .record
-            .archive_entries(None)
-            .await
-            .expect("a catalogue");
+        let entries = fixture.record.archive_entries(None).await.expect("a catalogue");
         stages.extend(entries.iter().map(|one| match &one.entry.sealed {
             None => "begun",
             Some(sealed) if sealed.is_trimmed => "trimmed",
@@ -43,9 +39,7 @@ async fn killed_runs_lose_and_duplicate_nothing() {
     }
     stop.store(true, Ordering::Relaxed);
     let appended = appends.await.expect("appends");
-    fixture
-        .wait_for_rows(fixture.stack.servers.database_url())
-        .await;
+    fixture.wait_for_rows(fixture.stack.servers.database_url()).await;
     fixture.archive().await;
 
     check_commits(&fixture, appended, &format!("{stages:?}")).await;
@@ -54,11 +48,7 @@ async fn killed_runs_lose_and_duplicate_nothing() {
 
 /// Each run continues what the other kind left.
 fn removal(kill: u32) -> &'static str {
-    if kill.is_multiple_of(2) {
-        "overwrite"
-    } else {
-        "delete"
-    }
+    if kill.is_multiple_of(2) { "overwrite" } else { "delete" }
 }
 
 /// How often a hibernation is killed, and after which times: a run waits 11 s between sealing and removing.
@@ -100,11 +90,7 @@ async fn check_commits(fixture: &Fixture, appended: usize, seen: &str) {
         recorded += fixture.commits(&format!("old-{n}")).await;
     }
     let all = u64::try_from(CONVERSATIONS * (MESSAGES + 1) + appended).unwrap();
-    assert_eq!(
-        archived + recorded,
-        all,
-        "none is lost, none is in two places; seen: {seen}"
-    );
+    assert_eq!(archived + recorded, all, "none is lost, none is in two places; seen: {seen}");
     fixture.run("archive verify", 0).await;
     fixture.verify().await;
     fixture.run("rebuild conversations", 0).await;
@@ -142,9 +128,7 @@ async fn keep_appending(agent: Agent, stop: Arc<AtomicBool>) -> usize {
     let mut appended = 0;
     while !stop.load(Ordering::Relaxed) {
         let id = format!("old-{}", (appended * 7) % (CONVERSATIONS / 4));
-        agent
-            .append(&id, vec![user(format!("late {appended}"))])
-            .await;
+        agent.append(&id, vec![user(format!("late {appended}"))]).await;
         appended += 1;
     }
     appended

@@ -17,24 +17,14 @@ async fn large_conversations_span_segments() {
     one.say(&fixture.record, 100, "").await;
     // The first commit is archived, too; the last one stays.
     for n in 0..MESSAGES {
-        one.say(&fixture.record, 100, &noise(n, MESSAGE_BYTES))
-            .await;
+        one.say(&fixture.record, 100, &noise(n, MESSAGE_BYTES)).await;
     }
-    fixture
-        .wait_for_rows(fixture.stack.servers.database_url())
-        .await;
+    fixture.wait_for_rows(fixture.stack.servers.database_url()).await;
     let summary = fixture.archive().await;
-    assert_eq!(
-        (&summary["segments"], &summary["commits"]),
-        (&2.into(), &MESSAGES.into()),
-        "{summary}"
-    );
+    assert_eq!((&summary["segments"], &summary["commits"]), (&2.into(), &MESSAGES.into()), "{summary}");
     let segments = fixture.lines("archive list --json", 0).await;
     let bytes = |one: &serde_json::Value| one["sizeBytes"].as_u64().unwrap();
-    assert!(
-        segments.iter().all(|one| bytes(one) < 66 << 20),
-        "{segments:?}"
-    );
+    assert!(segments.iter().all(|one| bytes(one) < 66 << 20), "{segments:?}");
     fixture.run("archive verify", 0).await;
     let read = format!("archive read --tenant {TENANT} --conversation long");
     let read = fixture.run(&read, 0).await;

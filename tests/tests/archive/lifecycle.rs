@@ -17,10 +17,7 @@ async fn archiving_keeps_last_commits_and_changes_no_reads() {
     let old = fixture.fill(CONVERSATIONS, MESSAGES).await;
     fixture.agent.create("young").await;
     for n in 0..5 {
-        fixture
-            .agent
-            .append("young", vec![user(format!("young {n}"))])
-            .await;
+        fixture.agent.append("young", vec![user(format!("young {n}"))]).await;
     }
     let (texts, size) = (fixture.texts("old-3").await, fixture.size_bytes().await);
     let context = fixture.agent.context("old-3", 10).await;
@@ -36,10 +33,7 @@ async fn archiving_keeps_last_commits_and_changes_no_reads() {
     let summary = fixture.archive().await;
     assert_eq!(summary["commits"], CONVERSATIONS * MESSAGES, "{summary}");
     assert_eq!(summary["trimmed"], CONVERSATIONS * MESSAGES, "{summary}");
-    assert_eq!(
-        (&summary["left"], &summary["unsound"]),
-        (&0.into(), &0.into())
-    );
+    assert_eq!((&summary["left"], &summary["unsound"]), (&0.into(), &0.into()));
     for one in &old {
         assert_eq!(fixture.commits(one.id()).await, 1, "{}", one.id());
     }
@@ -50,29 +44,19 @@ async fn archiving_keeps_last_commits_and_changes_no_reads() {
     fixture.verify().await;
 
     assert_eq!(fixture.texts("old-3").await, texts);
-    assert_eq!(
-        fixture.agent.context("old-3", 10).await.messages,
-        context.messages
-    );
+    assert_eq!(fixture.agent.context("old-3", 10).await.messages, context.messages);
     check_old_retry(&fixture, &old[3]).await;
     check_writes_and_reads(&fixture).await;
     check_status_and_archive_read(&fixture).await;
     // No further commits have become old.
     let again = fixture.archive().await;
-    assert_eq!(
-        (&again["commits"], &again["trimmed"]),
-        (&0.into(), &0.into()),
-        "{again}"
-    );
+    assert_eq!((&again["commits"], &again["trimmed"]), (&0.into(), &0.into()), "{again}");
     check_rebuild(&fixture).await;
 }
 
 fn dry_run(fixture: &Fixture) -> String {
     let folder = fixture.segments();
-    format!(
-        "archive run --older-than 90d --to file://{} --dry-run --json",
-        folder.display()
-    )
+    format!("archive run --older-than 90d --to file://{} --dry-run --json", folder.display())
 }
 
 /// The key of a commit that is only in a segment is still known.
@@ -85,11 +69,7 @@ async fn check_old_retry(fixture: &Fixture, old: &OldConversation) {
         events: vec![user("something else")],
         ..write::AppendEventsRequest::default()
     };
-    let refused = fixture
-        .agent
-        .try_append(request)
-        .await
-        .expect_err("a used key");
+    let refused = fixture.agent.try_append(request).await.expect_err("a used key");
     assert!(refused.message().contains("key"), "{refused:?}");
     assert_eq!(fixture.agent.version(old.id()).await, 31);
 }
@@ -111,21 +91,13 @@ async fn check_status_and_archive_read(fixture: &Fixture) {
     let status = fixture.run("status --json --no-roles", 0).await;
     let status: serde_json::Value = serde_json::from_str(&status.stdout).unwrap();
     let partitions = status["partitions"].as_array().unwrap();
-    let holes = |name: &str| -> u64 {
-        partitions
-            .iter()
-            .map(|one| one[name].as_u64().unwrap())
-            .sum()
-    };
+    let holes = |name: &str| -> u64 { partitions.iter().map(|one| one[name].as_u64().unwrap()).sum() };
     assert_eq!(holes("holes"), holes("holesArchived"), "{status}");
     let read = format!("archive read --tenant {TENANT} --conversation old-5");
     let by_catalogue = fixture.run(&read, 0).await;
     assert_eq!(by_catalogue.stdout.lines().count(), MESSAGES);
     let folder = fixture.segments();
-    let alone = format!(
-        "{read} --from file://{} --nats-url nats://127.0.0.1:1",
-        folder.display()
-    );
+    let alone = format!("{read} --from file://{} --nats-url nats://127.0.0.1:1", folder.display());
     assert_eq!(fixture.run(&alone, 0).await.stdout, by_catalogue.stdout);
     let chat = fixture.run(&format!("{read} --format transcript"), 0).await;
     assert!(chat.stdout.contains("old-5 says 7"), "{chat:?}");
@@ -145,10 +117,6 @@ async fn check_rebuild(fixture: &Fixture) {
     fixture.wait_for_rows(&empty.url).await;
     let line = format!("verify --json --database-url {}", empty.url);
     let anew = fixture.summary(&line).await;
-    assert_eq!(
-        (&anew["differing"], &anew["events"]),
-        (&0.into(), &whole["events"]),
-        "{anew}"
-    );
+    assert_eq!((&anew["differing"], &anew["events"]), (&0.into(), &whole["events"]), "{anew}");
     other.stop().await;
 }

@@ -6,9 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use domain::event::{ConversationCreated, MessageAppended, Role};
 use domain::{
-    Actor, AgentId, ClientContext, CommitId, ConversationId, ConversationKey, Event, EventId,
-    EventTokens, Fact, ForkPoint, Head, Label, Owner, Part, Partition, RequestDigest, Sequence,
-    SessionId, TenantId, Timestamp,
+    Actor, AgentId, ClientContext, CommitId, ConversationId, ConversationKey, Event, EventId, EventTokens, Fact,
+    ForkPoint, Head, Label, Owner, Part, Partition, RequestDigest, Sequence, SessionId, TenantId, Timestamp,
 };
 use event_log::{Append, AppendOutcome, Record, TraceHeaders};
 use runtime::clock::Clock;
@@ -31,12 +30,7 @@ pub(crate) struct OldConversation {
 
 impl OldConversation {
     pub(crate) fn new(id: &str) -> Self {
-        Self {
-            key: key(id),
-            last: None,
-            commits: Vec::new(),
-            forked_from: None,
-        }
+        Self { key: key(id), last: None, commits: Vec::new(), forked_from: None }
     }
 
     /// A fork of another conversation after a version.
@@ -74,16 +68,14 @@ impl OldConversation {
     /// Appends a commit dated this many days ago.
     pub(crate) async fn append(&mut self, record: &Record, days: i64, facts: Vec<Fact>) {
         let expected = self.last.as_ref().map(|(_, at)| *at);
-        self.append_after(record, days, facts, (expected, None))
-            .await;
+        self.append_after(record, days, facts, (expected, None)).await;
     }
 
     /// Appends a message dated this many days ago to the hibernated conversation.
     pub(crate) async fn wake(&mut self, record: &Record, days: i64, text: &str) {
         let partition = record.partition_of(&self.key).await.expect("a partition");
         let after = (None, Some(partition));
-        self.append_after(record, days, vec![message(text)], after)
-            .await;
+        self.append_after(record, days, vec![message(text)], after).await;
     }
 
     /// `after`: the last commit in the record, and the partition if the conversation is hibernated.

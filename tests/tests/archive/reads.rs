@@ -10,10 +10,7 @@ use crate::old_conversations::OldConversation;
 
 /// The server's time, from the clock that server and test share.
 async fn now() -> String {
-    let date = Command::new("date")
-        .args(["--utc", "+%Y-%m-%dT%H:%M:%S.%NZ"])
-        .output()
-        .await;
+    let date = Command::new("date").args(["--utc", "+%Y-%m-%dT%H:%M:%S.%NZ"]).output().await;
     let date = String::from_utf8(date.expect("a time").stdout);
     date.expect("a time").trim().to_owned()
 }
@@ -43,9 +40,7 @@ async fn tail_and_replay_read_archived_commits_in_order() {
     let middle = now().await;
     OldConversation::new("late").chat(&fixture.record, 10).await;
     fixture.agent.append("young", vec![user("one")]).await;
-    fixture
-        .wait_for_rows(fixture.stack.servers.database_url())
-        .await;
+    fixture.wait_for_rows(fixture.stack.servers.database_url()).await;
     let one = format!("--tenant {TENANT} --conversation old-5");
     let asked = [
         String::new(),
@@ -67,9 +62,7 @@ async fn tail_and_replay_read_archived_commits_in_order() {
     for (arguments, before) in asked.iter().zip(&before) {
         assert_eq!(&tail(&fixture, arguments).await, before, "{arguments}");
     }
-    let left = fixture
-        .run(&format!("tail {one} --without-archive"), 0)
-        .await;
+    let left = fixture.run(&format!("tail {one} --without-archive"), 0).await;
     assert_eq!(left.stdout.lines().count(), 1);
     assert!(left.stderr.contains("are not read"), "{left:?}");
 

@@ -25,23 +25,14 @@ impl Backup {
         let folder = |name: &str| fixture.folder.path().join(name);
         let (backup, receipts, copy) = (folder("backup"), folder("receipts"), folder("copy"));
         fs::create_dir(&receipts).unwrap();
-        fixture
-            .run(&format!("backup {}", backup.display()), 0)
-            .await;
+        fixture.run(&format!("backup {}", backup.display()), 0).await;
         for id in erased {
             let receipt = receipts.join(format!("{id}.json"));
             let line = format!("erase conversation {id} --tenant {TENANT} --receipt");
-            fixture
-                .run(&format!("{line} {}", receipt.display()), 0)
-                .await;
+            fixture.run(&format!("{line} {}", receipt.display()), 0).await;
         }
         copy_all(&fixture.segments(), &copy);
-        Self {
-            folder: backup,
-            receipts,
-            copy,
-            server: devstack::test::nats().await,
-        }
+        Self { folder: backup, receipts, copy, server: devstack::test::nats().await }
     }
 
     /// The restored record and its segments.
@@ -52,10 +43,7 @@ impl Backup {
 
     fn restore(&self) -> String {
         let (backup, receipts) = (self.folder.display(), self.receipts.display());
-        format!(
-            "restore {backup} --json --receipts {receipts} {}",
-            self.place()
-        )
+        format!("restore {backup} --json --receipts {receipts} {}", self.place())
     }
 
     /// Restores the backup successfully; returns the summary.
@@ -81,18 +69,13 @@ async fn restored_records_find_segments_and_repeat_erasures() {
     let backup = Backup::take(&fixture, &["old-1"]).await;
     let summary = backup.restore_successfully(&fixture).await;
     assert_eq!(summary["conversationsErased"], 1, "{summary:?}");
-    assert!(
-        summary["segmentsFound"].as_u64().unwrap() > 0,
-        "{summary:?}"
-    );
+    assert!(summary["segmentsFound"].as_u64().unwrap() > 0, "{summary:?}");
     for (id, commits) in [("old-1", 0), ("old-2", 10)] {
         assert_eq!(backup.commits(&fixture, id).await, commits, "{id}");
     }
     // The original record is unchanged.
     fixture.run("archive verify", 0).await;
-    fixture
-        .wait_for_rows(fixture.stack.servers.database_url())
-        .await;
+    fixture.wait_for_rows(fixture.stack.servers.database_url()).await;
     fixture.verify().await;
 }
 
@@ -109,10 +92,7 @@ async fn restores_check_segments_before_changes() {
     }
     fs::rename(&away, &backup.copy).unwrap();
     let summary = backup.restore_successfully(&fixture).await;
-    assert_eq!(
-        (&summary["conversationsErased"], &summary["resumed"]),
-        (&1.into(), &false.into())
-    );
+    assert_eq!((&summary["conversationsErased"], &summary["resumed"]), (&1.into(), &false.into()));
 }
 
 #[tokio::test]
@@ -129,24 +109,14 @@ async fn interrupted_restores_resume_and_erase() {
     fs::rename(&backup.copy, &away).unwrap();
     for _ in 0..2 {
         let failed = fixture.run(&backup.restore(), 1).await.stderr;
-        for message in [
-            "1 erasures may still have to be repeated",
-            "run the same command again",
-            "bring them back",
-        ] {
+        for message in ["1 erasures may still have to be repeated", "run the same command again", "bring them back"] {
             assert!(failed.contains(message), "{failed}");
         }
     }
     fs::rename(&away, &backup.copy).unwrap();
     let summary = backup.restore_successfully(&fixture).await;
-    assert_eq!(
-        (&summary["conversationsErased"], &summary["resumed"]),
-        (&1.into(), &true.into())
-    );
-    let config = RecordConfig {
-        partitions: fixture.record.partitions(),
-        ..RecordConfig::new(backup.server.url())
-    };
+    assert_eq!((&summary["conversationsErased"], &summary["resumed"]), (&1.into(), &true.into()));
+    let config = RecordConfig { partitions: fixture.record.partitions(), ..RecordConfig::new(backup.server.url()) };
     let record = Record::open(config).await.unwrap();
     assert_eq!(record.commits_of(&key("old-1")).await, Ok(1));
     assert_eq!(backup.commits(&fixture, "old-2").await, 10);
@@ -158,20 +128,9 @@ async fn emptied_segments_are_not_reported_missing() {
     let ids: Vec<String> = (0..6).map(|n| format!("old-{n}")).collect();
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     let backup = Backup::take(&fixture, &ids).await;
-    fixture
-        .run(
-            &format!(
-                "archive verify --archive file://{}",
-                fixture.segments().display()
-            ),
-            0,
-        )
-        .await;
+    fixture.run(&format!("archive verify --archive file://{}", fixture.segments().display()), 0).await;
     let summary = backup.restore_successfully(&fixture).await;
-    assert_eq!(
-        (&summary["conversationsErased"], &summary["segmentsFound"]),
-        (&6.into(), &0.into())
-    );
+    assert_eq!((&summary["conversationsErased"], &summary["segmentsFound"]), (&6.into(), &0.into()));
 }
 
 fn copy_all(from: &Path, to: &Path) {

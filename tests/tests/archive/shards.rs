@@ -28,23 +28,14 @@ async fn each_conversation_is_archived_by_the_rows_of_its_tenant() {
     assert!(fixture.run(&sweep, 2).await.stderr.contains(advice));
     let first = format!("--shard-url {}", fixture.stack.servers.database_url());
     let rejected = fixture.run(&fixture.archiving(&first), 2).await;
-    assert!(
-        rejected
-            .stderr
-            .contains("names a database that is no shard"),
-        "{rejected:?}"
-    );
+    assert!(rejected.stderr.contains("names a database that is no shard"), "{rejected:?}");
     assert_eq!(fixture.archived().await, 0, "nothing is archived yet");
 
     let run = fixture.run(&fixture.archiving(""), 0).await;
     let warning = "the conversations of 1 tenants are not archived: give the URLs of their shards";
     assert!(run.stderr.contains(warning), "{run:?}");
     let commits = |count: usize| u64::try_from(count * MESSAGES).unwrap();
-    assert_eq!(
-        fixture.archived().await,
-        commits(1),
-        "those of the other tenant"
-    );
+    assert_eq!(fixture.archived().await, commits(1), "those of the other tenant");
     let both = format!("--shard-url {}", server.url);
     fixture.run(&fixture.hibernation(&both), 0).await;
     // The creations, and the messages, of three conversations.
@@ -55,10 +46,7 @@ async fn each_conversation_is_archived_by_the_rows_of_its_tenant() {
             fixture.run(&format!("{command} {database}"), 0).await;
         }
         let summary = fixture.summary(&format!("verify --json {database}")).await;
-        assert!(
-            summary["conversations"].as_u64().unwrap() >= conversations,
-            "{summary}"
-        );
+        assert!(summary["conversations"].as_u64().unwrap() >= conversations, "{summary}");
     }
     fixture.agent.append("old-0", vec![user("awake")]).await;
     assert_eq!(fixture.texts("old-0").await.len(), MESSAGES + 1);

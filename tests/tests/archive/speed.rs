@@ -28,9 +28,7 @@ async fn measure_archive(removal: &str) {
     let fixture = Fixture::start().await;
     fixture.fill(CONVERSATIONS, MESSAGES).await;
     let before = fixture.size_bytes().await;
-    let summary = fixture
-        .summary(&fixture.archiving(&format!("--removal {removal}")))
-        .await;
+    let summary = fixture.summary(&fixture.archiving(&format!("--removal {removal}"))).await;
     let commits = u32::try_from(CONVERSATIONS * MESSAGES).expect("a number of commits");
     let rate = |seconds: f64| f64::from(commits) / seconds;
     let seconds = summary["seconds"].as_f64().expect("seconds");
@@ -72,13 +70,7 @@ async fn create(fixture: &Fixture, range: std::ops::Range<usize>, days: i64) {
 
 /// The memory of a server that has just started, in MB.
 async fn memory(fixture: &mut Fixture) -> f64 {
-    fixture
-        .stack
-        .servers
-        .nats_mut()
-        .restart()
-        .await
-        .expect("a server");
+    fixture.stack.servers.nats_mut().restart().await.expect("a server");
     let record = &fixture.record;
     eventually("a record", || async { record.check().await.ok() }).await;
     let page = nats_page(fixture.stack.servers.nats(), "/varz").await;
@@ -144,10 +136,7 @@ async fn measure_appends(fixture: &Fixture, active: usize, idle: usize) {
     let mut times = Vec::with_capacity(WOKEN);
     for n in 0..WOKEN {
         let began = Instant::now();
-        fixture
-            .agent
-            .append(&format!("c-{n}"), vec![user("again")])
-            .await;
+        fixture.agent.append(&format!("c-{n}"), vec![user("again")]).await;
         times.push(began.elapsed());
     }
     println!("an append to an awake one: {}", percentiles(&mut times));
@@ -156,10 +145,7 @@ async fn measure_appends(fixture: &Fixture, active: usize, idle: usize) {
     let mut times = Vec::with_capacity(WOKEN);
     for n in 0..WOKEN {
         let id = format!("new-{n}");
-        let request = write::CreateConversationRequest {
-            owner: Some(session("another")),
-            ..other.create_request(&id)
-        };
+        let request = write::CreateConversationRequest { owner: Some(session("another")), ..other.create_request(&id) };
         let began = Instant::now();
         other.try_create(request).await.expect("a conversation");
         times.push(began.elapsed());
@@ -170,10 +156,5 @@ async fn measure_appends(fixture: &Fixture, active: usize, idle: usize) {
 fn percentiles(times: &mut [Duration]) -> String {
     times.sort_unstable();
     let at = |share: usize| times[(times.len() - 1) * share / 1_000].as_secs_f64() * 1_000.0;
-    format!(
-        "p50 {:.2} ms, p99 {:.2} ms, longest {:.1} ms",
-        at(500),
-        at(990),
-        at(1_000)
-    )
+    format!("p50 {:.2} ms, p99 {:.2} ms, longest {:.1} ms", at(500), at(990), at(1_000))
 }

@@ -37,20 +37,12 @@ async fn start_roles(fixture: &Fixture, url: &str) -> EmptyRoles {
     gateway.start().await;
     let token = fixture.token().await;
     let caller = Caller::new(&writer.grpc_url(), &gateway.grpc_url(), &token);
-    EmptyRoles {
-        agent: Agent::new(caller, fixture.agent.id()),
-        projector,
-        _writer: writer,
-        _gateway: gateway,
-    }
+    EmptyRoles { agent: Agent::new(caller, fixture.agent.id()), projector, _writer: writer, _gateway: gateway }
 }
 
 async fn retry(agent: &Agent, old: &OldConversation, text: &str) -> tonic::Status {
     let request = write::AppendEventsRequest {
-        target: Some(write::CommandTarget {
-            idempotency_key: old.commits[2].to_string(),
-            ..agent.target(old.id())
-        }),
+        target: Some(write::CommandTarget { idempotency_key: old.commits[2].to_string(), ..agent.target(old.id()) }),
         events: vec![user(text)],
         ..write::AppendEventsRequest::default()
     };

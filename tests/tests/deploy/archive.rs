@@ -30,10 +30,7 @@ async fn operators_change_the_catalogue_and_other_roles_read_it() {
         let revision = record.archive_revision().await.expect(user);
         assert_ne!(revision, None, "{user}");
     }
-    let other = ArchiveEntry {
-        store: "file:///elsewhere".to_owned(),
-        ..entry
-    };
+    let other = ArchiveEntry { store: "file:///elsewhere".to_owned(), ..entry };
     for user in ["writer", "projector", "gateway"] {
         let record = of(user).await.expect("a record");
         let changed = record.put_archive_entry(&other, Some(put.revision)).await;

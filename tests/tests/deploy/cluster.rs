@@ -90,9 +90,7 @@ async fn every_role_works_on_three_servers() {
     let servers = Box::pin(three_servers(&authority)).await;
     let mut cluster = Cluster { servers, client };
     eventually("a record on three servers", || async {
-        Box::pin(Record::create(record_of(&cluster, "operator")))
-            .await
-            .ok()
+        Box::pin(Record::create(record_of(&cluster, "operator"))).await.ok()
     })
     .await;
     let mut stack = nats_accounts::prepare(program!()).await;
@@ -113,10 +111,6 @@ async fn every_role_works_on_three_servers() {
     .await;
     Box::pin(append_and_read(&mut stack, &agent, "without-one")).await;
     cluster.servers[1].restart().await.expect("a server");
-    let refused: Vec<String> = cluster
-        .servers
-        .iter()
-        .flat_map(nats_accounts::violations)
-        .collect();
+    let refused: Vec<String> = cluster.servers.iter().flat_map(nats_accounts::violations).collect();
     assert_eq!(refused, Vec::<String>::new());
 }

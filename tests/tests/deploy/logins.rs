@@ -72,16 +72,8 @@ async fn logins_have_exactly_the_needed_privileges() {
     agent.wait_for_rows("c", 2).await;
     assert_eq!(agent.context("c", 5).await.messages.len(), 1);
     for login in READERS {
-        let seen = psql(
-            &mut stack,
-            login,
-            "SELECT count(*) FROM conversations_v1.event",
-        );
-        assert_eq!(
-            seen.as_deref(),
-            Ok("0"),
-            "{login} sees rows without a tenant"
-        );
+        let seen = psql(&mut stack, login, "SELECT count(*) FROM conversations_v1.event");
+        assert_eq!(seen.as_deref(), Ok("0"), "{login} sees rows without a tenant");
         let held = "SELECT sum(sequence) > 0 FROM conversations_v1.checkpoint";
         let held = psql(&mut stack, login, held);
         assert_eq!(held.as_deref(), Ok("t"), "{login} waits for rows");
@@ -96,19 +88,12 @@ async fn logins_have_exactly_the_needed_privileges() {
             assert!(refused.is_err(), "{login}: {sql}");
         }
     }
-    let rights =
-        "SELECT bool_or(rolsuper OR rolcreaterole OR rolcreatedb OR rolbypassrls OR rolreplication)
+    let rights = "SELECT bool_or(rolsuper OR rolcreaterole OR rolcreatedb OR rolbypassrls OR rolreplication)
         FROM pg_roles WHERE rolname LIKE 'hansard\\_%'";
-    assert_eq!(
-        psql(&mut stack, "hansard_gateway", rights).as_deref(),
-        Ok("f")
-    );
+    assert_eq!(psql(&mut stack, "hansard_gateway", rights).as_deref(), Ok("f"));
     let owners = "SELECT string_agg(DISTINCT nspowner::regrole::text, ',')
         FROM pg_namespace WHERE nspname ~ '^(hansard|conversations_v)'";
-    assert_eq!(
-        psql(&mut stack, "hansard_gateway", owners).as_deref(),
-        Ok("hansard_owner")
-    );
+    assert_eq!(psql(&mut stack, "hansard_gateway", owners).as_deref(), Ok("hansard_owner"));
 }
 
 /// A gateway lists active runs of all tenants, and nothing else.

@@ -12,17 +12,8 @@ const ARCHIVE: &str = "HANSARD_ARCHIVE";
 const LAYOUT: &str = "HANSARD_LAYOUT";
 /// The list of pending erasures.
 const ERASURES: &str = "HANSARD_ERASURES";
-const STREAMS: [&str; 9] = [
-    "HANSARD_0",
-    "HANSARD_PARTS_0",
-    "HANSARD_LOGS",
-    ERASURES,
-    ARCHIVE,
-    LAYOUT,
-    REGISTRY,
-    RESTRICTED,
-    "ANOTHER",
-];
+const STREAMS: [&str; 9] =
+    ["HANSARD_0", "HANSARD_PARTS_0", "HANSARD_LOGS", ERASURES, ARCHIVE, LAYOUT, REGISTRY, RESTRICTED, "ANOTHER"];
 /// The API requests with a stream.
 const OF_STREAM: [&str; 28] = [
     "STREAM.CREATE.@",
@@ -83,53 +74,26 @@ const SUBJECTS: [&str; 15] = [
     "$JS.FC.HANSARD_0.c.x",
     "something.else",
 ];
-const SUBSCRIPTIONS: [&str; 9] = [
-    ">",
-    "hansard.>",
-    "hansard_parts.>",
-    "hansard_logs.>",
-    "$KV.>",
-    "$JS.>",
-    "$SYS.>",
-    "live.>",
-    "_INBOX.>",
-];
+const SUBSCRIPTIONS: [&str; 9] =
+    [">", "hansard.>", "hansard_parts.>", "hansard_logs.>", "$KV.>", "$JS.>", "$SYS.>", "live.>", "_INBOX.>"];
 
 /// Whether a user may send an API request for a stream.
 fn may_request(user: &str, prefix: &str, request: &str, stream: &str) -> bool {
     let is_secret = [REGISTRY, RESTRICTED].contains(&stream);
     // Only writers and operators.
     let is_theirs = [RESTRICTED, ERASURES].contains(&stream);
-    let follows = [
-        "CONSUMER.CREATE.@",
-        "CONSUMER.INFO.@.c",
-        "CONSUMER.MSG.NEXT.@.c",
-    ];
+    let follows = ["CONSUMER.CREATE.@", "CONSUMER.INFO.@.c", "CONSUMER.MSG.NEXT.@.c"];
     match (user, prefix, request) {
         (
             "writer",
             "$JS.API",
-            "STREAM.CREATE.@"
-            | "STREAM.MSG.GET.@"
-            | "STREAM.INFO.@"
-            | "DIRECT.GET.@"
-            | "DIRECT.GET.@.a.subject",
+            "STREAM.CREATE.@" | "STREAM.MSG.GET.@" | "STREAM.INFO.@" | "DIRECT.GET.@" | "DIRECT.GET.@.a.subject",
         )
         | ("projector" | "gateway", "RECORD.API", "STREAM.INFO.@") => true,
-        ("writer", "$JS.API", "STREAM.MSG.DELETE.@") => {
-            !is_secret && ![ARCHIVE, LAYOUT].contains(&stream)
-        }
-        ("projector", "RECORD.API", "DIRECT.GET.@" | "STREAM.MSG.GET.@") => {
-            !is_secret && !is_theirs
-        }
-        ("projector", "RECORD.API", request) => {
-            !is_secret && !is_theirs && follows.contains(&request)
-        }
-        (
-            "gateway",
-            "RECORD.API",
-            "STREAM.MSG.GET.@" | "DIRECT.GET.@" | "DIRECT.GET.@.a.subject",
-        ) => !is_theirs,
+        ("writer", "$JS.API", "STREAM.MSG.DELETE.@") => !is_secret && ![ARCHIVE, LAYOUT].contains(&stream),
+        ("projector", "RECORD.API", "DIRECT.GET.@" | "STREAM.MSG.GET.@") => !is_secret && !is_theirs,
+        ("projector", "RECORD.API", request) => !is_secret && !is_theirs && follows.contains(&request),
+        ("gateway", "RECORD.API", "STREAM.MSG.GET.@" | "DIRECT.GET.@" | "DIRECT.GET.@.a.subject") => !is_theirs,
         ("writer", "$JS.API", request) | ("gateway", "RECORD.API", request) => {
             stream == REGISTRY && follows.contains(&request)
         }
@@ -155,9 +119,8 @@ fn may_subscribe(user: &str, subject: &str) -> bool {
 
 /// Every subject, and whether the user may publish to it.
 fn expected(user: &str) -> Vec<(String, bool)> {
-    let mut subjects: Vec<(String, bool)> = SUBJECTS
-        .map(|subject| (subject.to_owned(), may_publish(user, subject)))
-        .into();
+    let mut subjects: Vec<(String, bool)> =
+        SUBJECTS.map(|subject| (subject.to_owned(), may_publish(user, subject))).into();
     for prefix in PREFIXES {
         let of_server = OF_SERVER.map(|request| (format!("{prefix}.{request}"), false));
         subjects.extend(of_server);

@@ -25,9 +25,7 @@ async fn other_gateway(stack: &Stack) -> (tests::node::Node, HttpClient) {
     nats_accounts::guard(&mut node, &settings::record(&stack.servers));
     node.settings.gateway.writer_url = stack.writer.grpc_url();
     node.start().await;
-    let client = stack
-        .http_client()
-        .with_addr(node.settings.gateway.http.server.addr);
+    let client = stack.http_client().with_addr(node.settings.gateway.http.server.addr);
     (node, client)
 }
 
@@ -44,10 +42,7 @@ pub(super) async fn append_and_read(stack: &mut Stack, agent: &Agent, chat: &str
     let seen = within("a watched commit", watch.message()).await;
     assert!(seen.expect("an item").is_some());
     // With its token, because another server than the storing one may answer.
-    let target = ReadTarget {
-        position_token: written.position_token,
-        ..agent.read_target(chat)
-    };
+    let target = ReadTarget { position_token: written.position_token, ..agent.read_target(chat) };
     let context = agent.try_context(target, 5).await.expect("a context");
     assert_eq!(context.messages.len(), 2);
     stack.projector.start().await;
@@ -59,10 +54,7 @@ async fn wait_for_logged_call(stack: &Stack) {
     let model = &stack.projector.settings.projector.read_model;
     let model = ReadModel::connect_lazy(model).expect("a read model");
     let access = TenantAccess::grant(TenantId::parse("acme").expect("an id"));
-    let query = ProviderLogQuery {
-        limit: 1,
-        ..ProviderLogQuery::default()
-    };
+    let query = ProviderLogQuery { limit: 1, ..ProviderLogQuery::default() };
     eventually("a logged call", || async {
         let rows = provider_logs(&model, &access, &query).await.ok()?;
         (!rows.is_empty()).then_some(())
@@ -78,21 +70,15 @@ async fn chat_and_erase(stack: &Stack, operator: &Operator, agent: &Agent) {
             model: "echo".to_owned(),
             ..proto::ModelSettings::default()
         }),
-        provider_logs: Some(proto::ProviderLogSettings {
-            detail: proto::ProviderLogDetail::Bodies.into(),
-            days: 1,
-        }),
+        provider_logs: Some(proto::ProviderLogSettings { detail: proto::ProviderLogDetail::Bodies.into(), days: 1 }),
         ..proto::AgentSettings::default()
     };
     operator.settings(agent.id(), settings).await;
     let key = operator.api_key(agent.id()).await;
     let client = stack.http_client().with("x-api-key", &key.secret);
     let client = client.in_session().await;
-    let with_credentials = |other: &HttpClient| {
-        other
-            .with("x-api-key", &key.secret)
-            .with("x-session-id", client.session_id())
-    };
+    let with_credentials =
+        |other: &HttpClient| other.with("x-api-key", &key.secret).with("x-session-id", client.session_id());
     let chat = client.post("/api/chats", &json!({})).await.ok(201);
     let chat = format!("/api/chats/{}", chat["id"].as_str().expect("an id"));
     let message = json!({"content": "hello there"});
@@ -116,10 +102,7 @@ async fn every_role_can_do_its_work() {
     agent.create("c").await;
     Box::pin(append_and_read(&mut stack, &agent, "c")).await;
     Box::pin(chat_and_erase(&stack, &operator, &agent)).await;
-    assert_eq!(
-        nats_accounts::violations(stack.servers.nats()),
-        Vec::<String>::new()
-    );
+    assert_eq!(nats_accounts::violations(stack.servers.nats()), Vec::<String>::new());
 }
 
 /// Subjects that only a writer may publish to, in every account.
@@ -138,10 +121,7 @@ const EVIL: [&str; 12] = [
     "_INBOX.of.another",
 ];
 /// Subjects of the other accounts.
-const NO_GATEWAY: [&str; 2] = [
-    "RECORD.API.CONSUMER.CREATE.HANSARD_0",
-    "RECORD.API.CONSUMER.MSG.NEXT.HANSARD_0.x",
-];
+const NO_GATEWAY: [&str; 2] = ["RECORD.API.CONSUMER.CREATE.HANSARD_0", "RECORD.API.CONSUMER.MSG.NEXT.HANSARD_0.x"];
 const NO_PROJECTOR: [&str; 4] = [
     "RECORD.API.CONSUMER.CREATE.KV_HANSARD_registry",
     "RECORD.API.CONSUMER.MSG.NEXT.KV_HANSARD_registry.x",
@@ -196,18 +176,11 @@ async fn only_writers_can_change_the_record() {
     check_refused(&stack, "gateway", &[&EVIL[..], &NO_GATEWAY].concat()).await;
     check_refused(&stack, "projector", &[&EVIL[..], &NO_PROJECTOR].concat()).await;
     check_refused(&stack, "writer", &NO_WRITER).await;
-    assert_eq!(
-        reply_into_the_record(&stack, &record, "projector", PARKED_READ).await,
-        0
-    );
+    assert_eq!(reply_into_the_record(&stack, &record, "projector", PARKED_READ).await, 0);
     let info = "STREAM.INFO.HANSARD_0";
     for user in ["gateway", "projector"] {
         let request = format!("RECORD.API.{info}");
-        assert_eq!(
-            reply_into_the_record(&stack, &record, user, &request).await,
-            0,
-            "{user}"
-        );
+        assert_eq!(reply_into_the_record(&stack, &record, user, &request).await, 0, "{user}");
     }
     // The same request in the record's own account changes the record: so the account permissions protect it.
     let request = format!("$JS.API.{info}");
@@ -227,10 +200,7 @@ async fn connections_need_a_password() {
     let plain = settings::record(&stack.servers);
     let address = plain.nats_url.replace("nats://", "");
     for user in ["", "writer:wrong@", "nobody:wrong@", "wrong@"] {
-        let config = RecordConfig {
-            nats_url: format!("nats://{user}{address}"),
-            ..plain.clone()
-        };
+        let config = RecordConfig { nats_url: format!("nats://{user}{address}"), ..plain.clone() };
         let refused = Record::open(config).await.expect_err("a refusal");
         let text = format!("{refused} {refused:?}");
         assert!(!text.contains("wrong"), "{text}");

@@ -14,20 +14,14 @@ use tests::deploy_files as files;
 /// The last value of a unit's setting.
 fn setting(unit: &str, name: &str) -> String {
     let text = files::text(unit);
-    let mut values = text
-        .lines()
-        .filter_map(|line| line.strip_prefix(name)?.strip_prefix('='));
-    let value = values
-        .next_back()
-        .unwrap_or_else(|| panic!("{name} in {unit}"));
+    let mut values = text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+    let value = values.next_back().unwrap_or_else(|| panic!("{name} in {unit}"));
     value.to_owned()
 }
 
 fn seconds(unit: &str, name: &str) -> Duration {
     let value = setting(unit, name);
-    let seconds = value
-        .strip_suffix('s')
-        .and_then(|number| number.parse().ok());
+    let seconds = value.strip_suffix('s').and_then(|number| number.parse().ok());
     Duration::from_secs(seconds.unwrap_or_else(|| panic!("{name}={value}")))
 }
 
@@ -35,19 +29,14 @@ fn seconds(unit: &str, name: &str) -> Duration {
 fn stop_timeouts_exceed_shutdown_deadlines() {
     assert!(seconds("systemd/hansard@.service", "TimeoutStopSec") > END_DEADLINE);
     let nats = files::text("nats/record.conf");
-    let lame = nats
-        .lines()
-        .find_map(|line| line.strip_prefix("lame_duck_duration: "));
+    let lame = nats.lines().find_map(|line| line.strip_prefix("lame_duck_duration: "));
     let lame = lame.and_then(|value| value.strip_suffix('s')?.parse().ok());
     let lame = Duration::from_secs(lame.expect("lame_duck_duration"));
     assert!(seconds("systemd/nats-server.service", "TimeoutStopSec") > lame);
 }
 
 fn verify(unit: &Path) -> Option<(bool, String)> {
-    let output = Command::new("systemd-analyze")
-        .arg("verify")
-        .arg(unit)
-        .output();
+    let output = Command::new("systemd-analyze").arg("verify").arg(unit).output();
     let output = output.ok()?;
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     Some((output.status.success(), stderr))
@@ -57,12 +46,7 @@ fn verify(unit: &Path) -> Option<(bool, String)> {
 async fn systemd_accepts_the_units() {
     let folder = tempfile::tempdir().expect("a folder");
     let programs = [
-        (
-            "systemd/hansard@.service",
-            "hansard@writer.service",
-            "/usr/local/bin/hansard",
-            program!().path().to_owned(),
-        ),
+        ("systemd/hansard@.service", "hansard@writer.service", "/usr/local/bin/hansard", program!().path().to_owned()),
         (
             "systemd/hansard-verify.service",
             "hansard-verify.service",
@@ -75,12 +59,7 @@ async fn systemd_accepts_the_units() {
             "/usr/local/bin/hansard",
             program!().path().to_owned(),
         ),
-        (
-            "systemd/nats-server.service",
-            "nats-server.service",
-            "/usr/local/bin/nats-server",
-            nats_program().await,
-        ),
+        ("systemd/nats-server.service", "nats-server.service", "/usr/local/bin/nats-server", nats_program().await),
     ];
     for (file, unit, installed, here) in programs {
         let here = here.to_str().expect("a plain name");
@@ -95,9 +74,6 @@ async fn systemd_accepts_the_units() {
         let type_of = format!("Type={}", setting(file, "Type"));
         fs::write(&path, text.replace(&type_of, "Type=sometimes")).expect("a unit");
         let (_, stderr) = verify(&path).expect("systemd");
-        assert!(
-            stderr.contains("sometimes"),
-            "an error is reported: {stderr}"
-        );
+        assert!(stderr.contains("sometimes"), "an error is reported: {stderr}");
     }
 }

@@ -37,10 +37,7 @@ fn parse(url: &str) -> Option<Target> {
     let (host, _) = address.split_once(':')?;
     let named = query.split('&');
     let named = named.filter_map(|parameter| Some(parameter.split_once("=/tls/")?.1.to_owned()));
-    requires_tls.then(|| Target {
-        host: host.to_owned(),
-        files: named.collect(),
-    })
+    requires_tls.then(|| Target { host: host.to_owned(), files: named.collect() })
 }
 
 /// The names of the servers in the routes of `nats/cluster.conf`.
@@ -67,10 +64,7 @@ fn urls_must_require_tls() {
     check("https://writer:7301", None);
     check(&format!("http://writer:7301?{OURS}"), None);
     let postgres = "postgres://u:p@db:5432/hansard";
-    check(
-        &format!("{postgres}?{POSTGRES}x.crt"),
-        Some(("db", &["x.crt"])),
-    );
+    check(&format!("{postgres}?{POSTGRES}x.crt"), Some(("db", &["x.crt"])));
     check(&format!("{postgres}?sslmode=require"), None);
     check(postgres, None);
 }

@@ -31,9 +31,7 @@ fn claims(text: &str) -> Vec<Claim<'_>> {
             is_claim_table = true;
             continue;
         }
-        let is_rule = cells
-            .iter()
-            .all(|cell| cell.trim_matches(['-', ':']).is_empty());
+        let is_rule = cells.iter().all(|cell| cell.trim_matches(['-', ':']).is_empty());
         if is_claim_table && !is_rule {
             let line = index + 1;
             found.push(Claim { line, cells });
@@ -61,8 +59,7 @@ fn fault(root: &Path, (file, function): (&str, &str)) -> Option<String> {
 #[test]
 fn every_claim_names_an_existing_test() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let text = fs::read_to_string(root.join("docs/explanation/security.md"))
-        .expect("docs/explanation/security.md");
+    let text = fs::read_to_string(root.join("docs/explanation/security.md")).expect("docs/explanation/security.md");
     let claims = claims(&text);
     assert!(claims.len() >= 40, "{} claims", claims.len());
     let mut faults = Vec::new();

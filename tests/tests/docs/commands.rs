@@ -12,9 +12,8 @@ const FROM_ENVIRONMENT: [&[&str]; 3] = [&[], &["--token", "t"], &["--token", "t"
 
 /// The arguments of `hansard` in a command; `None` for another program.
 fn arguments(words: &[String]) -> Option<&[String]> {
-    let is_prefix = |word: &&String| {
-        word.contains('=') || matches!(word.as_str(), "in_operator" | "env" | "do" | "then")
-    };
+    let is_prefix =
+        |word: &&String| word.contains('=') || matches!(word.as_str(), "in_operator" | "env" | "do" | "then");
     let skipped = words.iter().take_while(is_prefix).count();
     let words = words.get(skipped..)?;
     let behind = |separator: &str| {
@@ -36,17 +35,10 @@ fn fault(arguments: &[String]) -> Option<String> {
     let mut fault = None;
     for given in FROM_ENVIRONMENT {
         let words = ["hansard"].into_iter();
-        let words = words
-            .chain(arguments.iter().map(String::as_str))
-            .chain(given.iter().copied());
+        let words = words.chain(arguments.iter().map(String::as_str)).chain(given.iter().copied());
         match hansard::command().try_get_matches_from(words) {
             Ok(_) => return None,
-            Err(error)
-                if matches!(
-                    error.kind(),
-                    ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
-                ) =>
-            {
+            Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
                 return None;
             }
             Err(error) => fault = fault.or(Some(error.to_string())),
@@ -61,18 +53,13 @@ fn commands_in_documents_are_valid() {
     let mut faults = Vec::new();
     for document in documents() {
         let blocks = document.blocks();
-        for block in blocks
-            .iter()
-            .filter(|block| SHELL.contains(&&*block.language))
-        {
+        for block in blocks.iter().filter(|block| SHELL.contains(&&*block.language)) {
             let commands = shell::commands(&block.text);
             for arguments in commands.iter().filter_map(|words| arguments(words)) {
                 checked += 1;
                 let fault = fault(arguments);
                 let place = format!("{}:{}", document.path.display(), block.line);
-                faults.extend(
-                    fault.map(|fault| format!("{place}: {}: {fault}", arguments.join(" "))),
-                );
+                faults.extend(fault.map(|fault| format!("{place}: {}: {fault}", arguments.join(" "))));
             }
         }
     }
@@ -91,25 +78,16 @@ fn fault_of_span(span: &str) -> Option<String> {
         words.next();
     }
     let first = words.peek().copied().unwrap_or_default();
-    let is_name = first
-        .chars()
-        .all(|sign| sign.is_ascii_lowercase() || sign == '-');
+    let is_name = first.chars().all(|sign| sign.is_ascii_lowercase() || sign == '-');
     if command.has_subcommands() && is_name && !first.is_empty() && !first.starts_with('-') {
         return Some(format!("{span}: there is no {first}"));
     }
-    let options = words
-        .filter_map(|word| word.strip_prefix("--"))
-        .filter(|option| !option.is_empty());
+    let options = words.filter_map(|word| word.strip_prefix("--")).filter(|option| !option.is_empty());
     let mut unknown = options.filter(|option| {
         let name = option.split('=').next().unwrap_or_default();
-        command.get_name() != "hansard"
-            && !command
-                .get_arguments()
-                .any(|argument| argument.get_long() == Some(name))
+        command.get_name() != "hansard" && !command.get_arguments().any(|argument| argument.get_long() == Some(name))
     });
-    unknown
-        .next()
-        .map(|option| format!("{span}: there is no --{option}"))
+    unknown.next().map(|option| format!("{span}: there is no --{option}"))
 }
 
 #[test]
@@ -117,12 +95,8 @@ fn commands_in_prose_exist() {
     let mut faults = Vec::new();
     for document in documents() {
         let spans = document.code_spans();
-        let broken = spans
-            .iter()
-            .filter_map(|(line, span)| Some((line, fault_of_span(span)?)));
-        faults.extend(
-            broken.map(|(line, fault)| format!("{}:{line}: {fault}", document.path.display())),
-        );
+        let broken = spans.iter().filter_map(|(line, span)| Some((line, fault_of_span(span)?)));
+        faults.extend(broken.map(|(line, fault)| format!("{}:{line}: {fault}", document.path.display())));
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }

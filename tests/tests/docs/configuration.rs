@@ -30,11 +30,8 @@ const FILES: [&str; 15] = [
     "services/gateway/src/retention/config.rs",
 ];
 /// The other roles' files, and shared bounds.
-const OTHERS: [&str; 3] = [
-    "crates/runtime/src/net/bounds.rs",
-    "services/projector/src/config.rs",
-    "services/writer/src/config.rs",
-];
+const OTHERS: [&str; 3] =
+    ["crates/runtime/src/net/bounds.rs", "services/projector/src/config.rs", "services/writer/src/config.rs"];
 /// Structs that the reference describes in one row.
 const QUOTAS: &str = "QuotaSet";
 
@@ -114,25 +111,14 @@ fn structs_of(text: &str, ranges: &BTreeMap<String, String>, structs: &mut Struc
 
 /// The rows of a struct, including those of nested structs.
 fn rows(structs: &Structs, (name, value): (&str, &Value), path: &str, text: &mut String) {
-    let fields = structs
-        .get(name)
-        .unwrap_or_else(|| panic!("no struct {name}"));
+    let fields = structs.get(name).unwrap_or_else(|| panic!("no struct {name}"));
     for field in fields {
         let key = format!("{path}{}", field.name);
         if field.of == QUOTAS {
-            writeln!(
-                text,
-                "| `{key}.SCOPE.QUOTA` | see [Quotas](limits.md#quotas) | | {} |",
-                field.meaning
-            )
-            .expect("text");
+            writeln!(text, "| `{key}.SCOPE.QUOTA` | see [Quotas](limits.md#quotas) | | {} |", field.meaning)
+                .expect("text");
         } else if field.of == "ModelServersConfig" {
-            writeln!(
-                text,
-                "| `{key}.NAME` | none | | {} See [below](#model-servers). |",
-                field.meaning
-            )
-            .expect("text");
+            writeln!(text, "| `{key}.NAME` | none | | {} See [below](#model-servers). |", field.meaning).expect("text");
         } else if value.get(&field.name).is_none() && structs.contains_key(&field.of) {
             // Its settings are those of the struct itself.
             rows(structs, (&field.of, value), path, text);
@@ -148,23 +134,14 @@ fn rows(structs: &Structs, (name, value): (&str, &Value), path: &str, text: &mut
                         format!("`{value}`")
                     }
                 };
-                writeln!(
-                    text,
-                    "| `{key}` | {default} | {} | {} |",
-                    field.range, field.meaning
-                )
-                .expect("text");
+                writeln!(text, "| `{key}` | {default} | {} | {} |", field.range, field.meaning).expect("text");
             }
         }
     }
 }
 
 fn check(name: &str, struct_name: &str, value: &Value) {
-    let texts: Vec<String> = FILES
-        .iter()
-        .chain(&OTHERS)
-        .map(|file| source::read(file))
-        .collect();
+    let texts: Vec<String> = FILES.iter().chain(&OTHERS).map(|file| source::read(file)).collect();
     let (mut all_ranges, mut structs) = (BTreeMap::new(), Structs::new());
     for text in &texts {
         ranges(text, &mut all_ranges);
@@ -176,11 +153,7 @@ fn check(name: &str, struct_name: &str, value: &Value) {
     }
     let mut text = "\n| key | default | range | meaning |\n|---|---|---|---|\n".to_owned();
     rows(&structs, (struct_name, value), "", &mut text);
-    generated::check(
-        "docs/reference/configuration.md",
-        name,
-        &format!("{text}\n"),
-    );
+    generated::check("docs/reference/configuration.md", name, &format!("{text}\n"));
 }
 
 fn defaults<T: Default + Serialize>() -> Value {
@@ -200,25 +173,9 @@ fn model_server() -> Value {
 
 #[test]
 fn settings_of_every_role() {
-    check(
-        "writer",
-        "WriterConfig",
-        &defaults::<writer::WriterConfig>(),
-    );
-    check(
-        "projector",
-        "ProjectorConfig",
-        &defaults::<projector::ProjectorConfig>(),
-    );
-    check(
-        "gateway",
-        "GatewayConfig",
-        &defaults::<gateway::GatewayConfig>(),
-    );
-    check(
-        "telemetry",
-        "TelemetryConfig",
-        &defaults::<runtime::telemetry::TelemetryConfig>(),
-    );
+    check("writer", "WriterConfig", &defaults::<writer::WriterConfig>());
+    check("projector", "ProjectorConfig", &defaults::<projector::ProjectorConfig>());
+    check("gateway", "GatewayConfig", &defaults::<gateway::GatewayConfig>());
+    check("telemetry", "TelemetryConfig", &defaults::<runtime::telemetry::TelemetryConfig>());
     check("model server", "ModelServerConfig", &model_server());
 }

@@ -16,10 +16,7 @@ fn arms<'a>(text: &'a str, function: &str) -> BTreeMap<&'a str, &'a str> {
     let mut found = BTreeMap::new();
     let mut waiting = Vec::new();
     for piece in body.split("Self::").skip(1) {
-        let variant = piece
-            .split(|sign: char| !sign.is_alphanumeric())
-            .next()
-            .unwrap_or_default();
+        let variant = piece.split(|sign: char| !sign.is_alphanumeric()).next().unwrap_or_default();
         waiting.push(variant);
         if let Some((_, value)) = piece.split_once("=>") {
             let value = value.split(',').next().unwrap_or_default().trim();
@@ -31,9 +28,7 @@ fn arms<'a>(text: &'a str, function: &str) -> BTreeMap<&'a str, &'a str> {
 
 /// The variants of an enum with their comments, in order.
 fn variants(text: &str, name: &str) -> Vec<(String, String)> {
-    let (_, rest) = text
-        .split_once(&format!("pub enum {name} {{\n"))
-        .expect("the enum");
+    let (_, rest) = text.split_once(&format!("pub enum {name} {{\n")).expect("the enum");
     let (body, _) = rest.split_once("\n}\n").expect("its end");
     let (mut found, mut comment) = (Vec::new(), Vec::new());
     for line in body.lines().map(str::trim) {
@@ -66,14 +61,8 @@ fn reasons_of_grpc() {
     let text = source::read("crates/wire/src/reason.rs");
     let (names, codes) = (arms(&text, "fn as_str("), arms(&text, "fn code("));
     let mut table = "\n| reason | code | meaning |\n|---|---|---|\n".to_owned();
-    for (variant, meaning) in variants(&text, "Reason")
-        .into_iter()
-        .filter(|(name, _)| name != "Field")
-    {
-        let name = names
-            .get(variant.as_str())
-            .expect("a name")
-            .trim_matches('"');
+    for (variant, meaning) in variants(&text, "Reason").into_iter().filter(|(name, _)| name != "Field") {
+        let name = names.get(variant.as_str()).expect("a name").trim_matches('"');
         let code = code(codes.get(variant.as_str()).expect("a code"));
         writeln!(table, "| `{name}` | `{code}` | {meaning} |").expect("text");
     }
@@ -87,10 +76,7 @@ fn reasons_of_fields() {
     let names = arms(&text, "fn as_str(");
     let mut table = "\n| reason | meaning |\n|---|---|\n".to_owned();
     for (variant, meaning) in variants(&text, "ViolationReason") {
-        let name = names
-            .get(variant.as_str())
-            .expect("a name")
-            .trim_matches('"');
+        let name = names.get(variant.as_str()).expect("a name").trim_matches('"');
         let meaning = source::with_constants(&meaning.replace("crate::bounds::", ""), &bounds);
         writeln!(table, "| `{name}` | {meaning} |").expect("text");
     }
@@ -100,10 +86,7 @@ fn reasons_of_fields() {
 /// Whether a literal is a code: upper case, with an underscore.
 fn is_code(literal: &str) -> bool {
     let is_sign = |sign: char| sign.is_ascii_uppercase() || sign == '_';
-    literal.len() > 5
-        && !literal.starts_with('_')
-        && literal.contains('_')
-        && literal.chars().all(is_sign)
+    literal.len() > 5 && !literal.starts_with('_') && literal.contains('_') && literal.chars().all(is_sign)
 }
 
 #[test]
@@ -117,11 +100,7 @@ fn no_code_of_http_is_missing() {
     for file in of_http {
         let text = fs::read_to_string(&file).expect("a source");
         let product = text.split("mod tests {").next().unwrap_or_default();
-        let literals = product
-            .split('"')
-            .skip(1)
-            .step_by(2)
-            .filter(|literal| is_code(literal));
+        let literals = product.split('"').skip(1).step_by(2).filter(|literal| is_code(literal));
         let absent = literals.filter(|code| !document.contains(&format!("`{code}`")));
         missing.extend(absent.map(str::to_owned));
     }

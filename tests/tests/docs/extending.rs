@@ -10,11 +10,7 @@ use super::markdown::{self, root};
 const PAGE: &str = "docs/explanation/extending.md";
 /// Most files that a new event type touches.
 const FILES_MAX: usize = 12;
-const CONTENT_KINDS: [EventKind; 3] = [
-    EventKind::MessageAppended,
-    EventKind::ToolCalled,
-    EventKind::ToolReturned,
-];
+const CONTENT_KINDS: [EventKind; 3] = [EventKind::MessageAppended, EventKind::ToolCalled, EventKind::ToolReturned];
 
 /// The sources below a folder, without tests.
 fn sources(folder: &Path, found: &mut Vec<String>) {
@@ -38,41 +34,23 @@ fn files_that_name_all_kinds_are_listed() {
         sources(&root().join(folder), &mut files);
     }
     let page = markdown::read(PAGE);
-    let listed: Vec<&str> = page
-        .code_spans()
-        .into_iter()
-        .map(|(_, span)| span)
-        .collect();
-    let kinds = EventKind::ALL
-        .iter()
-        .filter(|kind| !CONTENT_KINDS.contains(kind));
+    let listed: Vec<&str> = page.code_spans().into_iter().map(|(_, span)| span).collect();
+    let kinds = EventKind::ALL.iter().filter(|kind| !CONTENT_KINDS.contains(kind));
     let kinds: Vec<&str> = kinds.map(|kind| kind.name()).collect();
     let names_all = |file: &&String| {
         let text = fs::read_to_string(root().join(file)).expect("a source");
         kinds.iter().all(|kind| text.contains(kind))
     };
-    let unlisted: Vec<&String> = files
-        .iter()
-        .filter(names_all)
-        .filter(|file| !listed.contains(&file.as_str()))
-        .collect();
+    let unlisted: Vec<&String> =
+        files.iter().filter(names_all).filter(|file| !listed.contains(&file.as_str())).collect();
     assert_eq!(unlisted, Vec::<&String>::new(), "not listed in {PAGE}");
 }
 
 #[test]
 fn an_event_type_touches_few_files() {
     let page = markdown::read(PAGE);
-    let section = page
-        .text
-        .split("## ")
-        .find(|text| text.starts_with("An event type"));
-    let table = section
-        .expect("the section")
-        .split("| file | change |")
-        .nth(1);
-    let rows = table
-        .expect("the table")
-        .lines()
-        .filter(|line| line.starts_with("| `"));
+    let section = page.text.split("## ").find(|text| text.starts_with("An event type"));
+    let table = section.expect("the section").split("| file | change |").nth(1);
+    let rows = table.expect("the table").lines().filter(|line| line.starts_with("| `"));
     assert_eq!(rows.count(), FILES_MAX);
 }

@@ -23,19 +23,11 @@ fn services(text: &str) -> String {
         }
         if let Some(rest) = line.strip_prefix("service ") {
             let name = rest.trim_end_matches(" {");
-            writeln!(
-                found,
-                "\n**{name}.** {}\n\n| method | meaning |\n|---|---|",
-                comment.join(" ")
-            )
-            .expect("text");
+            writeln!(found, "\n**{name}.** {}\n\n| method | meaning |\n|---|---|", comment.join(" ")).expect("text");
         } else if let Some(rest) = line.strip_prefix("rpc ") {
             let (name, signature) = rest.split_once('(').expect("a signature");
             let (request, response) = signature.split_once(')').expect("a response");
-            let streams = match (
-                request.starts_with("stream "),
-                response.contains("(stream "),
-            ) {
+            let streams = match (request.starts_with("stream "), response.contains("(stream ")) {
                 (true, _) => " (stream of requests and answers)",
                 (false, true) => " (stream of answers)",
                 (false, false) => "",

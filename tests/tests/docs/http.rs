@@ -12,16 +12,10 @@ fn the_reference_has_every_operation() {
     let mut rows = BTreeSet::new();
     for (path, operations) in paths.expect("paths") {
         for (method, operation) in operations.as_object().expect("operations") {
-            let Some(summary) = operation
-                .get("summary")
-                .and_then(|summary| summary.as_str())
-            else {
+            let Some(summary) = operation.get("summary").and_then(|summary| summary.as_str()) else {
                 continue;
             };
-            rows.insert(format!(
-                "| `{} {path}` | {summary} |\n",
-                method.to_uppercase()
-            ));
+            rows.insert(format!("| `{} {path}` | {summary} |\n", method.to_uppercase()));
         }
     }
     assert!(rows.len() > 20, "{rows:?}");

@@ -12,10 +12,7 @@ const INDEX: &str = "docs/README.md";
 fn targets(line: &str) -> Vec<&str> {
     let links = line.split("](").skip(1);
     let targets = links.filter_map(|rest| rest.split_once(')'));
-    targets
-        .map(|(target, _)| target)
-        .filter(|target| !target.contains("://"))
-        .collect()
+    targets.map(|(target, _)| target).filter(|target| !target.contains("://")).collect()
 }
 
 /// The file of a target, relative to the repository's root.
@@ -53,11 +50,8 @@ fn every_link_has_a_target() {
     let mut faults = Vec::new();
     for document in documents() {
         for (line, text) in document.prose() {
-            let broken = targets(text)
-                .into_iter()
-                .filter_map(|target| fault(&document, target));
-            faults
-                .extend(broken.map(|fault| format!("{}:{line}: {fault}", document.path.display())));
+            let broken = targets(text).into_iter().filter_map(|target| fault(&document, target));
+            faults.extend(broken.map(|fault| format!("{}:{line}: {fault}", document.path.display())));
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));

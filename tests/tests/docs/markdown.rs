@@ -6,10 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The repository's root.
 pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("the repository")
-        .to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository").to_owned()
 }
 
 /// One Markdown file.
@@ -62,11 +59,7 @@ impl Document {
         for (line, text) in (1..).zip(self.text.lines()) {
             match (text.trim_start().strip_prefix("```"), &mut open) {
                 (Some(language), None) => {
-                    open = Some(Block {
-                        language: language.trim().to_owned(),
-                        line,
-                        text: String::new(),
-                    });
+                    open = Some(Block { language: language.trim().to_owned(), line, text: String::new() });
                 }
                 (Some(_), Some(_)) => blocks.extend(open.take()),
                 (None, Some(block)) => writeln!(block.text, "{text}").expect("text"),
@@ -103,37 +96,24 @@ impl Document {
 
     /// The anchors of its headings, as on GitHub.
     pub(crate) fn anchors(&self) -> Vec<String> {
-        let headings = self
-            .prose()
-            .into_iter()
-            .filter(|(_, line)| line.starts_with('#'));
-        headings
-            .map(|(_, line)| anchor(line.trim_start_matches('#').trim()))
-            .collect()
+        let headings = self.prose().into_iter().filter(|(_, line)| line.starts_with('#'));
+        headings.map(|(_, line)| anchor(line.trim_start_matches('#').trim())).collect()
     }
 }
 
 fn anchor(heading: &str) -> String {
     let kept = heading.to_lowercase();
-    let kept = kept
-        .chars()
-        .filter(|sign| sign.is_alphanumeric() || matches!(sign, ' ' | '-' | '_'));
-    kept.map(|sign| if sign == ' ' { '-' } else { sign })
-        .collect()
+    let kept = kept.chars().filter(|sign| sign.is_alphanumeric() || matches!(sign, ' ' | '-' | '_'));
+    kept.map(|sign| if sign == ' ' { '-' } else { sign }).collect()
 }
 
 #[test]
 fn blocks_prose_and_anchors_are_found() {
-    let document = Document {
-        path: PathBuf::from("x.md"),
-        text: "# A `b`: C, d\n\n```sh\nhansard x\n```\nsee `y`\n".to_owned(),
-    };
+    let document =
+        Document { path: PathBuf::from("x.md"), text: "# A `b`: C, d\n\n```sh\nhansard x\n```\nsee `y`\n".to_owned() };
     assert_eq!(document.anchors(), ["a-b-c-d"]);
     let blocks = document.blocks();
     assert_eq!((blocks.len(), blocks[0].line), (1, 3));
-    assert_eq!(
-        (&*blocks[0].language, &*blocks[0].text),
-        ("sh", "hansard x\n")
-    );
+    assert_eq!((&*blocks[0].language, &*blocks[0].text), ("sh", "hansard x\n"));
     assert_eq!(document.code_spans(), [(1, "b"), (6, "y")]);
 }

@@ -7,13 +7,7 @@ use super::source::rust_files;
 use super::{generated, markdown};
 
 const DOCUMENT: &str = "docs/reference/metrics.md";
-const PREFIXES: [&str; 5] = [
-    "hansard_",
-    "grpc_server_",
-    "http_server_",
-    "server_",
-    "process_",
-];
+const PREFIXES: [&str; 5] = ["hansard_", "grpc_server_", "http_server_", "server_", "process_"];
 /// The macro of a metric, before its name.
 const MACROS: [&str; 3] = ["counter!(", "gauge!(", "histogram!("];
 
@@ -33,10 +27,7 @@ fn the_reference_has_every_table() {
         rows.extend(text.lines().filter_map(row));
     }
     let rows: Vec<String> = rows.into_iter().collect();
-    let table = format!(
-        "\n| metric | unit | meaning |\n|---|---|---|\n{}\n\n",
-        rows.join("\n")
-    );
+    let table = format!("\n| metric | unit | meaning |\n|---|---|---|\n{}\n\n", rows.join("\n"));
     generated::check(DOCUMENT, "metrics", &table);
 }
 
@@ -54,12 +45,8 @@ fn no_metric_is_missing() {
     let mut missing = BTreeSet::new();
     for file in rust_files() {
         let text = fs::read_to_string(file).expect("a source");
-        let made =
-            names(&text).filter(|name| PREFIXES.iter().any(|prefix| name.starts_with(prefix)));
-        missing.extend(
-            made.filter(|name| !document.contains(*name))
-                .map(str::to_owned),
-        );
+        let made = names(&text).filter(|name| PREFIXES.iter().any(|prefix| name.starts_with(prefix)));
+        missing.extend(made.filter(|name| !document.contains(*name)).map(str::to_owned));
     }
     assert!(missing.is_empty(), "{DOCUMENT} lacks {missing:?}");
 }

@@ -6,16 +6,7 @@ use std::path::Path;
 use super::markdown::{documents, root};
 
 /// The checked folders.
-const FOLDERS: [&str; 8] = [
-    "bench/",
-    "crates/",
-    "deploy/",
-    "docs/",
-    "examples/",
-    "proto/",
-    "services/",
-    "tests/",
-];
+const FOLDERS: [&str; 8] = ["bench/", "crates/", "deploy/", "docs/", "examples/", "proto/", "services/", "tests/"];
 /// The file types of sources that name documents.
 const SOURCES: [&str; 8] = ["rs", "toml", "yaml", "conf", "sql", "proto", "py", "snap"];
 /// Folders of build results and installations.

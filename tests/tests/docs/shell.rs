@@ -84,8 +84,7 @@ impl Reader {
 
 #[test]
 fn commands_and_their_words() {
-    let check =
-        |script: &str, expected: &[&[&str]]| assert_eq!(commands(script), expected, "{script}");
+    let check = |script: &str, expected: &[&[&str]]| assert_eq!(commands(script), expected, "{script}");
     check("a b  # c", &[&["a", "b"]]);
     check("a 'b c' \\\n  \"d\"", &[&["a", "b c", "d"]]);
     check("a | b && c; d", &[&["a"], &["b"], &["c"], &["d"]]);

@@ -33,16 +33,12 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
 /// A comment as a cell of a table: rustdoc links become code.
 pub(crate) fn cell(comment: &[&str]) -> String {
     let text = comment.join(" ");
-    text.replace("[`", "`")
-        .replace("`]", "`")
-        .replace('|', "\\|")
+    text.replace("[`", "`").replace("`]", "`").replace('|', "\\|")
 }
 
 /// The value of a constant from its expression; products of whole numbers are computed.
 pub(crate) fn number(expression: &str) -> String {
-    let factors = expression
-        .split('*')
-        .map(|factor| factor.trim().replace('_', ""));
+    let factors = expression.split('*').map(|factor| factor.trim().replace('_', ""));
     let factors: Result<Vec<u64>, _> = factors.map(|factor| factor.parse()).collect();
     match factors {
         Ok(factors) => factors.iter().product::<u64>().to_string(),
@@ -57,9 +53,7 @@ pub(crate) fn with_constants(meaning: &str, text: &str) -> String {
         let Some((name, rest)) = rest.split_once(':') else {
             continue;
         };
-        let value = rest
-            .split_once('=')
-            .and_then(|(_, value)| value.split(';').next());
+        let value = rest.split_once('=').and_then(|(_, value)| value.split(';').next());
         if let Some(value) = value {
             meaning = meaning.replace(&format!("`{name}`"), &number(value));
         }

@@ -11,23 +11,12 @@ use wire::proto::write::v1::CreateConversationRequest;
 
 /// Runs a command against the servers of a stack.
 pub(crate) async fn run(stack: &Stack, line: &str) -> CommandOutput {
-    let url = stack
-        .writer
-        .settings
-        .projector
-        .read_model
-        .database_url
-        .clone();
+    let url = stack.writer.settings.projector.read_model.database_url.clone();
     let variables = [
-        (
-            "HANSARD_RECORD__NATS_URL".to_owned(),
-            stack.servers.nats().url(),
-        ),
+        ("HANSARD_RECORD__NATS_URL".to_owned(), stack.servers.nats().url()),
         ("HANSARD_READ_MODEL__DATABASE_URL".to_owned(), url),
     ];
-    tests::program!()
-        .run(line.split_whitespace(), &variables)
-        .await
+    tests::program!().run(line.split_whitespace(), &variables).await
 }
 
 /// Runs a command and checks its exit code.
@@ -47,17 +36,12 @@ pub(crate) async fn json(stack: &Stack, line: &str) -> Value {
 pub(crate) fn erased_ids(report: &Value) -> Vec<&str> {
     let entries = report["signed"]["receipt"]["conversations"].as_array();
     let entries = entries.expect("conversations").iter();
-    entries
-        .map(|entry| entry["conversation"].as_str().expect("an id"))
-        .collect()
+    entries.map(|entry| entry["conversation"].as_str().expect("an id")).collect()
 }
 
 /// Creates a conversation of an owner with these texts.
 pub(crate) async fn conversation(agent: &Agent, id: &str, owner: event::Owner, texts: &[String]) {
-    let request = CreateConversationRequest {
-        owner: Some(owner),
-        ..agent.create_request(id)
-    };
+    let request = CreateConversationRequest { owner: Some(owner), ..agent.create_request(id) };
     agent.try_create(request).await.expect("a conversation");
     for text in texts {
         agent.append(id, vec![user(text.clone())]).await;
@@ -67,11 +51,7 @@ pub(crate) async fn conversation(agent: &Agent, id: &str, owner: event::Owner, t
 /// Creates a fork of a conversation after one of its versions.
 pub(crate) async fn fork(agent: &Agent, id: &str, parent: &str, version: u64) {
     let request = CreateConversationRequest {
-        forked_from: Some(event::ForkPoint {
-            conversation_id: parent.to_owned(),
-            version,
-            depth: 0,
-        }),
+        forked_from: Some(event::ForkPoint { conversation_id: parent.to_owned(), version, depth: 0 }),
         ..agent.create_request(id)
     };
     agent.try_create(request).await.expect("a fork");

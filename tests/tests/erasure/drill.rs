@@ -27,9 +27,7 @@ async fn keep_appending(agent: Agent, name: String, stop: Arc<AtomicBool>) -> us
     agent.create(&name).await;
     let mut appended = 0;
     while !stop.load(Ordering::Relaxed) {
-        agent
-            .append(&name, vec![user(format!("{name} says {appended}"))])
-            .await;
+        agent.append(&name, vec![user(format!("{name} says {appended}"))]).await;
         appended += 1;
     }
     appended
@@ -37,17 +35,13 @@ async fn keep_appending(agent: Agent, name: String, stop: Arc<AtomicBool>) -> us
 
 async fn read(stack: &Stack) -> RecordContents {
     let record = Record::open(tests::settings::record(&stack.servers)).await;
-    RecordContents::read(&record.expect("a record"))
-        .await
-        .expect("commits")
+    RecordContents::read(&record.expect("a record")).await.expect("commits")
 }
 
 /// Conversations before the backup.
 async fn load(agent: &Agent) {
     for n in 0..20 {
-        let texts: Vec<String> = (0..4)
-            .map(|m| format!("conversation {n} says {m}"))
-            .collect();
+        let texts: Vec<String> = (0..4).map(|m| format!("conversation {n} says {m}")).collect();
         conversation(agent, &format!("c-{n}"), session("s"), &texts).await;
     }
     let secrets = vec![SECRET.to_owned(); 3];
@@ -71,29 +65,17 @@ async fn load(agent: &Agent) {
         agent.append(&child, vec![user("of its own")]).await;
     }
     for erased in ["before", "severed-before"] {
-        agent
-            .try_erase(agent.target(erased))
-            .await
-            .expect("an erasure");
+        agent.try_erase(agent.target(erased)).await.expect("an erasure");
     }
 }
 
 /// Takes a backup while conversations are written.
 async fn back_up(stack: &Stack, agent: &Agent, folder: &Path) -> usize {
     let stop = Arc::new(AtomicBool::new(false));
-    let writers: Vec<_> = (0..4)
-        .map(|n| {
-            tokio::spawn(keep_appending(
-                agent.clone(),
-                format!("hot-{n}"),
-                Arc::clone(&stop),
-            ))
-        })
-        .collect();
-    eventually("conversations that are written to", || async {
-        agent.try_get(agent.read_target("hot-3")).await.ok()
-    })
-    .await;
+    let writers: Vec<_> =
+        (0..4).map(|n| tokio::spawn(keep_appending(agent.clone(), format!("hot-{n}"), Arc::clone(&stop)))).collect();
+    eventually("conversations that are written to", || async { agent.try_get(agent.read_target("hot-3")).await.ok() })
+        .await;
     let backup = json(stack, &format!("backup {} --json", folder.display())).await;
     assert_eq!(backup["streams"].as_array().map(Vec::len), Some(19));
     stop.store(true, Ordering::Relaxed);
@@ -109,25 +91,12 @@ async fn back_up(stack: &Stack, agent: &Agent, folder: &Path) -> usize {
 async fn erase(stack: &Stack, agent: &Agent, receipts: &Path) -> String {
     let receipts = receipts.display();
     let line = "--tenant acme --no-rows --receipt";
-    check(
-        stack,
-        &format!("erase conversation after {line} {receipts}/after.json"),
-        0,
-    )
-    .await;
-    check(
-        stack,
-        &format!("erase user ada {line} {receipts}/ada.json"),
-        0,
-    )
-    .await;
+    check(stack, &format!("erase conversation after {line} {receipts}/after.json"), 0).await;
+    check(stack, &format!("erase user ada {line} {receipts}/ada.json"), 0).await;
     let detach = "erase conversation parent --forks detach";
     check(stack, &format!("{detach} {line} {receipts}/parent.json"), 0).await;
     for erased in ["by-the-door", "severed-after"] {
-        agent
-            .try_erase(agent.target(erased))
-            .await
-            .expect("an erasure");
+        agent.try_erase(agent.target(erased)).await.expect("an erasure");
     }
     check(stack, "receipt-key rotate", 0).await;
     let ledger = format!("erase ledger {receipts}/ledger.json");
@@ -140,9 +109,7 @@ async fn erase(stack: &Stack, agent: &Agent, receipts: &Path) -> String {
 }
 
 fn versions(commits: &[RecordedCommit]) -> Vec<u64> {
-    let first = commits
-        .iter()
-        .map(|commit| commit.opened.commit.first_version.0);
+    let first = commits.iter().map(|commit| commit.opened.commit.first_version.0);
     first.collect()
 }
 
@@ -150,9 +117,7 @@ fn versions(commits: &[RecordedCommit]) -> Vec<u64> {
 fn check_restored(key: &ConversationKey, restored: &[RecordedCommit], was: &[RecordedCommit]) {
     let is_hot = key.conversation.as_str().starts_with("hot-");
     let is_erased = |commits: &[RecordedCommit]| {
-        commits
-            .last()
-            .is_some_and(|last| last.opened.commit.head.status == Status::Erased)
+        commits.last().is_some_and(|last| last.opened.commit.head.status == Status::Erased)
     };
     assert_eq!(is_erased(restored), is_erased(was), "{key:?}");
     if is_erased(was) {
@@ -184,56 +149,31 @@ async fn destroy_store(stack: &mut Stack) {
 }
 
 async fn restore(stack: &Stack, backup: &Path, receipts: &Path, newest_key: &str) {
-    let line = format!(
-        "restore {} --receipts {} --json",
-        backup.display(),
-        receipts.display()
-    );
+    let line = format!("restore {} --receipts {} --json", backup.display(), receipts.display());
     let refused = check(stack, &line, 1).await.stderr;
-    for named in [
-        "ledger.json is signed by the key",
-        newest_key,
-        "--receipt-key",
-    ] {
+    for named in ["ledger.json is signed by the key", newest_key, "--receipt-key"] {
         assert!(refused.contains(named), "{refused}");
     }
     check(stack, &format!("{line} --receipt-key {SECRET}"), 2).await;
     let line = format!("{line} --receipt-key {newest_key}");
     let report = json(stack, &format!("{line} --dry-run")).await;
-    assert_eq!(
-        (&report["restored"], &report["conversationsErased"]),
-        (&false.into(), &0.into())
-    );
+    assert_eq!((&report["restored"], &report["conversationsErased"]), (&false.into(), &0.into()));
     let report = json(stack, &line).await;
-    assert_eq!(
-        (&report["restored"], &report["conversationsErased"]),
-        (&true.into(), &8.into())
-    );
+    assert_eq!((&report["restored"], &report["conversationsErased"]), (&true.into(), &8.into()));
     let refused = check(stack, &line, 1).await;
-    assert!(
-        refused.stderr.contains("already has a stream"),
-        "{refused:?}"
-    );
+    assert!(refused.stderr.contains("already has a stream"), "{refused:?}");
 }
 
 /// Checks that the record is consistent, the rows equal its fold, readers get answers, and writers continue.
 async fn check_system(stack: &mut Stack, agent: &Agent, was: &RecordContents) {
     let postgres = stack.servers.postgres_mut();
-    postgres
-        .create_database(RESTORED)
-        .await
-        .expect("a database");
+    postgres.create_database(RESTORED).await.expect("a database");
     let (url, psql) = (postgres.database_url(RESTORED), postgres.tool("psql"));
     for node in [&mut stack.writer, &mut stack.projector, &mut stack.gateway] {
         let settings = &mut node.settings;
         settings.writer.read_model.database_url.clone_from(&url);
         settings.projector.read_model.database_url.clone_from(&url);
-        settings
-            .gateway
-            .read_model
-            .primary
-            .database_url
-            .clone_from(&url);
+        settings.gateway.read_model.primary.database_url.clone_from(&url);
     }
     stack.start().await;
     let restored = read(stack).await;
@@ -254,9 +194,7 @@ async fn check_system(stack: &mut Stack, agent: &Agent, was: &RecordContents) {
     }
     eventually("rows that are the fold of the record", || async {
         let rows = Rows::read(&psql, &url).await.ok()?;
-        checker::check_rows(&restored, &rows)
-            .is_empty()
-            .then_some(())
+        checker::check_rows(&restored, &rows).is_empty().then_some(())
     })
     .await;
     assert_eq!(in_nats(stack, &[SECRET, SEVERED]), [""; 0]);
@@ -296,11 +234,7 @@ async fn invalid_backups_change_nothing() {
     check(&stack, &format!("backup {}", backup.display()), 0).await;
     let newest_key = erase(&stack, &agent, &receipts).await;
     destroy_store(&mut stack).await;
-    let line = format!(
-        "restore {} --receipts {} --receipt-key {newest_key}",
-        backup.display(),
-        receipts.display()
-    );
+    let line = format!("restore {} --receipts {} --receipt-key {newest_key}", backup.display(), receipts.display());
     let spoil = async |file: &Path, change: &dyn Fn(Vec<u8>) -> Vec<u8>, complaint: &str| {
         let whole = fs::read(file).expect("a file");
         fs::write(file, change(whole.clone())).expect("a file");
@@ -313,18 +247,8 @@ async fn invalid_backups_change_nothing() {
         bytes[middle] ^= 1;
         bytes
     };
-    spoil(
-        &backup.join("HANSARD_3.archive"),
-        &flip,
-        "HANSARD_3.archive differs from the manifest",
-    )
-    .await;
-    spoil(
-        &backup.join("manifest.json"),
-        &|_| b"{}".to_vec(),
-        "is not a manifest",
-    )
-    .await;
+    spoil(&backup.join("HANSARD_3.archive"), &flip, "HANSARD_3.archive differs from the manifest").await;
+    spoil(&backup.join("manifest.json"), &|_| b"{}".to_vec(), "is not a manifest").await;
     let rename = |bytes: Vec<u8>| {
         let text = String::from_utf8(bytes).expect("text");
         text.replace("\"by-ada\"", "\"by-bob\"").into_bytes()

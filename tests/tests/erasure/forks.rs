@@ -19,9 +19,7 @@ async fn forks_block_erasure_or_are_erased() {
     let texts_of_root = ["the-key-is-under-the-mat".to_owned(), "second".to_owned()];
     conversation(&agent, "root", session("s"), &texts_of_root).await;
     fork(&agent, "one", "root", 2).await;
-    agent
-        .append("one", vec![user("the-fork-knows-of-the-mat")])
-        .await;
+    agent.append("one", vec![user("the-fork-knows-of-the-mat")]).await;
     fork(&agent, "two", "one", 4).await;
     agent.create("beside").await;
     let line = "erase conversation root --tenant acme";
@@ -35,10 +33,7 @@ async fn forks_block_erasure_or_are_erased() {
     });
     assert_eq!(report, expected);
     let report = check(&stack, &format!("{line} --dry-run"), 0).await.stdout;
-    assert!(
-        report.contains("prevented by:             2 forks"),
-        "{report}"
-    );
+    assert!(report.contains("prevented by:             2 forks"), "{report}");
     let report = json(&stack, &format!("{line} --forks erase --dry-run --json")).await;
     assert_eq!(report["refuses"], json!([]));
     let refused = check(&stack, line, 1).await;
@@ -47,21 +42,11 @@ async fn forks_block_erasure_or_are_erased() {
 
     let folder = tempfile_folder();
     let receipt = folder.path().join("receipt.json").display().to_string();
-    let report = json(
-        &stack,
-        &format!("{line} --forks erase --receipt {receipt} --json"),
-    )
-    .await;
+    let report = json(&stack, &format!("{line} --forks erase --receipt {receipt} --json")).await;
     assert_eq!(erased_ids(&report), ["one", "root", "two"]);
-    assert_eq!(
-        (&report["commits"], &report["parts"]),
-        (&json!(6), &json!(0))
-    );
+    assert_eq!((&report["commits"], &report["parts"]), (&json!(6), &json!(0)));
     assert_eq!(report["signed"]["receipt"]["rows"], "gone");
-    assert_eq!(
-        in_nats(&stack, &["under-the-mat", "knows-of-the-mat"]),
-        [""; 0]
-    );
+    assert_eq!(in_nats(&stack, &["under-the-mat", "knows-of-the-mat"]), [""; 0]);
     for id in ["root", "one", "two"] {
         assert!(agent.try_get(agent.read_target(id)).await.is_err(), "{id}");
     }
@@ -69,10 +54,7 @@ async fn forks_block_erasure_or_are_erased() {
 
     // Second run: nothing is left to do, and the receipt is the same.
     let again = json(&stack, &format!("{line} --json")).await;
-    assert_eq!(
-        (erased_ids(&again), &again["commits"]),
-        (erased_ids(&report), &json!(0))
-    );
+    assert_eq!((erased_ids(&again), &again["commits"]), (erased_ids(&report), &json!(0)));
     rotated_keys_verify_receipts(&stack, &receipt).await;
     check_receipts(&stack, &receipt).await;
 }
@@ -85,10 +67,7 @@ async fn rotated_keys_verify_receipts(stack: &Stack, old: &str) {
         serde_json::from_str(&text).expect("JSON")
     };
     let listed = check(stack, "receipt-key rotate --json", 0).await.stdout;
-    let keys: Vec<Value> = listed
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect();
+    let keys: Vec<Value> = listed.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     assert_eq!(keys.len(), 2, "{listed}");
     assert_eq!(keys[0]["keyId"], signer(&read(old)));
     let new = format!("{old}.new");
@@ -118,9 +97,7 @@ async fn detached_forks_keep_their_history() {
     let texts_of_root = ["shared-by-all".to_owned(), "the-root-alone".to_owned()];
     conversation(&agent, "root", session("root's"), &texts_of_root).await;
     fork(&agent, "one", "root", 2).await;
-    agent
-        .append("one", vec![user("said by one"), assistant("answered")])
-        .await;
+    agent.append("one", vec![user("said by one"), assistant("answered")]).await;
     fork(&agent, "two", "one", 4).await;
     agent.append("two", vec![user("said by two")]).await;
     let before = [texts(&agent, "one").await, texts(&agent, "two").await];
@@ -129,14 +106,8 @@ async fn detached_forks_keep_their_history() {
     let line = "erase conversation root --tenant acme --forks detach --json";
     let report = json(&stack, line).await;
     assert_eq!(erased_ids(&report), ["one", "root", "two"]);
-    assert_eq!(
-        report["signed"]["receipt"]["detached"],
-        json!(["one", "two"])
-    );
-    assert_eq!(
-        in_nats(&stack, &["shared-by-all", "the-root-alone"]),
-        ["shared-by-all"]
-    );
+    assert_eq!(report["signed"]["receipt"]["detached"], json!(["one", "two"]));
+    assert_eq!(in_nats(&stack, &["shared-by-all", "the-root-alone"]), ["shared-by-all"]);
     for (id, before) in ["one", "two"].into_iter().zip(before) {
         let copy = format!("{id}-detached");
         assert_eq!(texts(&agent, &copy).await, before);
@@ -148,15 +119,10 @@ async fn detached_forks_keep_their_history() {
     assert_eq!(agent.version("one-detached").await, 5);
     agent.append("one-detached", vec![user("on")]).await;
     let record = Record::open(tests::settings::record(&stack.servers)).await;
-    let recorded = RecordContents::read(&record.expect("a record"))
-        .await
-        .expect("commits");
+    let recorded = RecordContents::read(&record.expect("a record")).await.expect("commits");
     assert_eq!(checker::check_commits(&recorded), []);
     let again = json(&stack, line).await;
-    assert_eq!(
-        again["signed"]["receipt"]["detached"],
-        json!(["one", "two"])
-    );
+    assert_eq!(again["signed"]["receipt"]["detached"], json!(["one", "two"]));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -181,10 +147,7 @@ async fn forks_of_damaged_parents_are_not_detached() {
     let line = "erase conversation root --tenant acme --forks detach";
     for _ in 0..2 {
         let refused = check(&stack, line, 1).await;
-        assert!(
-            refused.stderr.contains("versions 2 to 2 are missing"),
-            "{refused:?}"
-        );
+        assert!(refused.stderr.contains("versions 2 to 2 are missing"), "{refused:?}");
         for (id, commits) in [("root", 3), ("child", 2), ("child-detached", 0)] {
             let held = record.commits_of(&key(id)).await;
             assert_eq!(held, Ok(commits), "{id}");
@@ -197,26 +160,17 @@ async fn delete(stack: &Stack, position: Position) {
     let url = stack.servers.nats().url();
     let connection = TcpStream::connect(url.trim_start_matches("nats://")).await;
     let mut connection = BufReader::new(connection.expect("a connection"));
-    let (stream, request) = (
-        position.partition,
-        format!("{{\"seq\":{}}}", position.sequence),
-    );
+    let (stream, request) = (position.partition, format!("{{\"seq\":{}}}", position.sequence));
     let lines = format!(
         "CONNECT {{\"verbose\":false}}\r\nSUB inbox 1\r\nPUB $JS.API.STREAM.MSG.DELETE.HANSARD_{stream} inbox {}\r\n{request}\r\n",
         request.len()
     );
-    connection
-        .write_all(lines.as_bytes())
-        .await
-        .expect("a request");
+    connection.write_all(lines.as_bytes()).await.expect("a request");
     let mut line = String::new();
     while !line.contains("\"success\":true") {
         line.clear();
         let read = connection.read_line(&mut line).await;
-        assert!(
-            read.expect("a reply") > 0 && !line.starts_with("-ERR"),
-            "{line}"
-        );
+        assert!(read.expect("a reply") > 0 && !line.starts_with("-ERR"), "{line}");
     }
 }
 
@@ -228,26 +182,13 @@ async fn texts(agent: &Agent, id: &str) -> Vec<String> {
 
 async fn check_receipts(stack: &Stack, receipt: &str) {
     let report = json(stack, &format!("erase verify-receipt {receipt} --json")).await;
-    assert_eq!(
-        report,
-        json!({ "genuine": true, "conversations": 3, "standing": [] })
-    );
+    assert_eq!(report, json!({ "genuine": true, "conversations": 3, "standing": [] }));
     let text = std::fs::read_to_string(receipt).expect("a receipt");
     let signed: Value = serde_json::from_str(&text).expect("JSON");
     let key = signed["publicKey"].as_str().expect("a key");
-    check(
-        stack,
-        &format!("erase verify-receipt {receipt} --public-key {key}"),
-        0,
-    )
-    .await;
+    check(stack, &format!("erase verify-receipt {receipt} --public-key {key}"), 0).await;
     let other = key.replace(|digit| digit != '0', "0");
-    check(
-        stack,
-        &format!("erase verify-receipt {receipt} --public-key {other}"),
-        5,
-    )
-    .await;
+    check(stack, &format!("erase verify-receipt {receipt} --public-key {other}"), 5).await;
     std::fs::write(receipt, text.replace("\"two\"", "\"too\"")).expect("a file");
     let ended = check(stack, &format!("erase verify-receipt {receipt}"), 5).await;
     assert!(ended.stdout.contains("not genuine"), "{ended:?}");

@@ -21,10 +21,7 @@ const KEPT: &str = "the-red-parrot-knows-nothing";
 async fn log(agent: &Agent, id: &str, text: &str) {
     let mut request = agent.log_request(id, &Uuid::now_v7().to_string());
     let call = request.call.as_mut().expect("a call");
-    let body = LoggedBody {
-        text: text.to_owned(),
-        is_cut: false,
-    };
+    let body = LoggedBody { text: text.to_owned(), is_cut: false };
     (call.request, call.reply) = (Some(body.clone()), Some(body));
     assert!(agent.try_log(request).await.expect("an answer"));
 }
@@ -34,10 +31,7 @@ async fn rows(stack: &Stack) -> Option<Vec<String>> {
     let config = &stack.projector.settings.projector.read_model;
     let model = ReadModel::connect_lazy(config).ok()?;
     let access = TenantAccess::grant(TenantId::parse("acme").ok()?);
-    let query = ProviderLogQuery {
-        limit: 100,
-        ..ProviderLogQuery::default()
-    };
+    let query = ProviderLogQuery { limit: 100, ..ProviderLogQuery::default() };
     let rows = provider_logs(&model, &access, &query).await.ok()?;
     let ids = rows.iter().map(|row| row.conversation.as_str().to_owned());
     let mut ids: Vec<String> = ids.collect();
@@ -46,10 +40,7 @@ async fn rows(stack: &Stack) -> Option<Vec<String>> {
 }
 
 async fn wait_for_rows(stack: &Stack, ids: &[&str]) {
-    eventually(&format!("rows of {ids:?}"), || async {
-        (rows(stack).await? == ids).then_some(())
-    })
-    .await;
+    eventually(&format!("rows of {ids:?}"), || async { (rows(stack).await? == ids).then_some(()) }).await;
 }
 
 /// Runs SQL that returns JSON.
@@ -63,10 +54,7 @@ async fn enable_log(setup: Setup) -> (Stack, Agent) {
     let stack = setup.start().await;
     let agent = stack.agent("acme", "support").await;
     let settings = AgentSettings {
-        provider_logs: Some(ProviderLogSettings {
-            detail: ProviderLogDetail::Bodies.into(),
-            days: 0,
-        }),
+        provider_logs: Some(ProviderLogSettings { detail: ProviderLogDetail::Bodies.into(), days: 0 }),
         ..AgentSettings::default()
     };
     stack.operator().await.settings("support", settings).await;
@@ -94,15 +82,8 @@ async fn logged_calls_are_erased_with_their_conversation() {
     wait_for_usage(&stack, digests, &[0, 3]).await;
     assert_eq!(in_nats(&stack, &digests), [bob.as_str()]);
     check(&stack, "erase user ada --tenant acme", 1).await;
-    agent
-        .try_erase(agent.target("by-caller"))
-        .await
-        .expect("an erasure");
-    let report: Value = json(
-        &stack,
-        "erase conversation by-operator --tenant acme --json",
-    )
-    .await;
+    agent.try_erase(agent.target("by-caller")).await.expect("an erasure");
+    let report: Value = json(&stack, "erase conversation by-operator --tenant acme --json").await;
     assert_eq!(report["signed"]["receipt"]["rows"], "gone", "{report}");
     assert_eq!(in_nats(&stack, &[SECRET, KEPT]), [KEPT]);
     wait_for_rows(&stack, &["kept"]).await;
@@ -188,15 +169,9 @@ async fn late_projectors_write_no_rows_of_erased_conversations() {
         conversation(&agent, id, session("s"), &["hello".to_owned()]).await;
         log(&agent, id, KEPT).await;
     }
-    agent
-        .try_erase(agent.target("gone"))
-        .await
-        .expect("an erasure");
+    agent.try_erase(agent.target("gone")).await.expect("an erasure");
     stack.projector.start().await;
     wait_for_rows(&stack, &["kept"]).await;
-    eventually("the tombstone's row", || async {
-        agent.try_get(agent.read_target("gone")).await.err()
-    })
-    .await;
+    eventually("the tombstone's row", || async { agent.try_get(agent.read_target("gone")).await.err() }).await;
     wait_for_rows(&stack, &["kept"]).await;
 }

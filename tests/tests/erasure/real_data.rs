@@ -31,36 +31,20 @@ async fn keep_appending(agent: Agent, name: String, stop: Arc<AtomicBool>) -> u6
 
 async fn check_erased(limit: usize) {
     let stack = Setup::processes(tests::program!()).start().await;
-    let (agent, other) = (
-        stack.agent("acme", "demo").await,
-        stack.agent("other", "busy").await,
-    );
+    let (agent, other) = (stack.agent("acme", "demo").await, stack.agent("other", "busy").await);
     let imported = import::chitchat(&tests::program!(), &stack, &agent, limit).await;
     let stop = Arc::new(AtomicBool::new(false));
     let writers: Vec<_> = (0..WRITERS)
-        .map(|n| {
-            tokio::spawn(keep_appending(
-                other.clone(),
-                format!("c-{n}"),
-                Arc::clone(&stop),
-            ))
-        })
+        .map(|n| tokio::spawn(keep_appending(other.clone(), format!("c-{n}"), Arc::clone(&stop))))
         .collect();
     let folder = tempfile::tempdir().expect("a folder");
     let receipt = folder.path().join("receipt.json").display().to_string();
     let began = Instant::now();
-    let report = json(
-        &stack,
-        &format!("erase tenant acme --receipt {receipt} --json"),
-    )
-    .await;
+    let report = json(&stack, &format!("erase tenant acme --receipt {receipt} --json")).await;
     let took = began.elapsed();
     let entries = report["signed"]["receipt"]["conversations"].as_array();
     assert_eq!(entries.map(Vec::len), Some(limit));
-    assert_eq!(
-        (&report["commits"], &report["signed"]["receipt"]["rows"]),
-        (&imported["commits"], &"gone".into())
-    );
+    assert_eq!((&report["commits"], &report["signed"]["receipt"]["rows"]), (&imported["commits"], &"gone".into()));
     check(&stack, &format!("erase verify-receipt {receipt}"), 0).await;
     stop.store(true, Ordering::Relaxed);
     let mut appended = 0;

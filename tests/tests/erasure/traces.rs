@@ -24,9 +24,7 @@ async fn stored_pieces(stack: &Stack, key: &ConversationKey) -> Vec<Vec<u8>> {
     let record = Record::open(record).await.expect("a record");
     let tail = record.tail(key, Sequence(0), TailBounds::default()).await;
     let commits = tail.expect("commits").commits.into_iter();
-    commits
-        .map(|commit| commit.message[commit.message.len().saturating_sub(NEEDLE_BYTES)..].to_vec())
-        .collect()
+    commits.map(|commit| commit.message[commit.message.len().saturating_sub(NEEDLE_BYTES)..].to_vec()).collect()
 }
 
 /// How many rows of how many tables contain a text, in text or byte columns.
@@ -40,11 +38,7 @@ async fn rows_with(stack: &mut Stack, text: &str) -> usize {
     assert!(tables.len() > 7, "{tables:?}");
     for table in tables {
         let name = |column: &str| table[column].as_str().expect("a name").to_owned();
-        let sql = format!(
-            "SELECT to_jsonb(t) FROM {}.{} AS t",
-            name("table_schema"),
-            name("table_name")
-        );
+        let sql = format!("SELECT to_jsonb(t) FROM {}.{} AS t", name("table_schema"), name("table_name"));
         let rows = checker::query(&psql, &url, &sql).await.expect("rows");
         let in_hex = hex::encode(text);
         let has = |row: &&checker::Row| {
@@ -72,10 +66,7 @@ async fn check_search_files(stack: &mut Stack) {
     .await;
     psql(stack, "CHECKPOINT").await;
     let paths = checker::query(&tool, &url, PATHS).await.expect("paths");
-    let paths: Vec<&str> = paths
-        .iter()
-        .map(|row| row["path"].as_str().expect("a path"))
-        .collect();
+    let paths: Vec<&str> = paths.iter().map(|row| row["path"].as_str().expect("a path")).collect();
     assert!(paths.len() >= 8, "{paths:?}");
     for needle in [SECRET, "parcel"] {
         let found = files_with(stack.servers.postgres_mut().folder(), needle.as_bytes());
@@ -96,9 +87,7 @@ async fn filter_pieces(stack: &mut Stack) -> Vec<Vec<u8>> {
     let tool = stack.servers.postgres_mut().tool("psql");
     let rows = checker::query(&tool, &url, &sql).await.expect("filters");
     let pieces = rows.iter().map(|row| row["piece"].as_str());
-    pieces
-        .map(|piece| hex::decode(piece.expect("a piece")).expect("hex"))
-        .collect()
+    pieces.map(|piece| hex::decode(piece.expect("a piece")).expect("hex")).collect()
 }
 
 async fn psql(stack: &mut Stack, sql: &str) {
@@ -128,17 +117,12 @@ fn files_having(stack: &mut Stack, bytes: &[u8]) -> (usize, usize) {
 async fn erased_texts_are_in_no_file_and_no_row() {
     let mut stack = Setup::tasks().with_own_postgres().start().await;
     let agent = stack.agent("acme", "support").await;
-    let lines: Vec<String> = (0..200)
-        .map(|n| format!("{SECRET} {n} {}", Uuid::new_v4()))
-        .collect();
+    let lines: Vec<String> = (0..200).map(|n| format!("{SECRET} {n} {}", Uuid::new_v4())).collect();
     let long = lines.join(" ");
     conversation(&agent, "c", session("s"), &[SECRET.to_owned(), long]).await;
     let run = Uuid::now_v7().to_string();
     let question = vec![user(format!("again, {SECRET}"))];
-    agent
-        .try_start(agent.start_request("c", &run, question))
-        .await
-        .expect("a run");
+    agent.try_start(agent.start_request("c", &run, question)).await.expect("a run");
     let parts = agent.parts_request("c", &run, 0, vec![text(1, SECRET)]);
     agent.try_parts(parts).await.expect("parts");
     agent.wait_for_rows("c", 5).await;
@@ -152,28 +136,17 @@ async fn erased_texts_are_in_no_file_and_no_row() {
     needles.push(SECRET.as_bytes().to_vec());
     let nats = stack.servers.nats().folder().to_owned();
     assert_eq!(needles.len(), 5);
-    assert!(
-        needles
-            .iter()
-            .all(|needle| !files_with(&nats, needle).is_empty())
-    );
+    assert!(needles.iter().all(|needle| !files_with(&nats, needle).is_empty()));
     assert!(rows_with(&mut stack, SECRET).await >= 3);
 
     check_search_files(&mut stack).await;
     psql(&mut stack, "CHECKPOINT").await;
     let filters = filter_pieces(&mut stack).await;
     assert!(!filters.is_empty(), "the long text has a filter of its own");
-    assert!(
-        filters
-            .iter()
-            .all(|piece| table_files(&mut stack, piece) > 0)
-    );
+    assert!(filters.iter().all(|piece| table_files(&mut stack, piece) > 0));
     let before = files(&mut stack);
     let report = json(&stack, "erase conversation c --tenant acme --json").await;
-    assert_eq!(
-        (&report["commits"], &report["parts"]),
-        (&4.into(), &1.into())
-    );
+    assert_eq!((&report["commits"], &report["parts"]), (&4.into(), &1.into()));
     for needle in &needles {
         assert!(files_with(&nats, needle).is_empty(), "{needle:?}");
     }
@@ -181,11 +154,7 @@ async fn erased_texts_are_in_no_file_and_no_row() {
     assert_eq!(filter_pieces(&mut stack).await, [[0_u8; 0]; 0]);
     in_postgres(&mut stack, before).await;
     // The tables were rewritten.
-    assert!(
-        filters
-            .iter()
-            .all(|piece| table_files(&mut stack, piece) == 0)
-    );
+    assert!(filters.iter().all(|piece| table_files(&mut stack, piece) == 0));
 }
 
 /// Measures how long Postgres's files contain erased texts, as documented in docs/how-to/erase.md.
@@ -195,13 +164,7 @@ async fn in_postgres(stack: &mut Stack, before: (usize, usize)) {
         ("erased", ["CHECKPOINT"].as_slice()),
         ("VACUUM", &["VACUUM", "CHECKPOINT"]),
         ("VACUUM FULL", &["VACUUM FULL", "CHECKPOINT"]),
-        (
-            "a new log file",
-            &[
-                "SELECT to_jsonb(t) FROM (SELECT pg_switch_wal()::text) AS t",
-                "CHECKPOINT",
-            ],
-        ),
+        ("a new log file", &["SELECT to_jsonb(t) FROM (SELECT pg_switch_wal()::text) AS t", "CHECKPOINT"]),
     ] {
         for sql in statements {
             psql(stack, sql).await;
@@ -212,11 +175,6 @@ async fn in_postgres(stack: &mut Stack, before: (usize, usize)) {
     // Printed for runs with `--nocapture`; the counts before the rewrite of the tables depend on Postgres.
     let _closed = std::io::stderr().lock().write_all(line.as_bytes());
     assert!(before.0 > 0 && before.1 > 0, "{line}");
-    let rewritten = measured
-        .iter()
-        .skip_while(|(title, _)| *title != "VACUUM FULL");
-    assert!(
-        rewritten.into_iter().all(|(_, (tables, _))| *tables == 0),
-        "{line}"
-    );
+    let rewritten = measured.iter().skip_while(|(title, _)| *title != "VACUUM FULL");
+    assert!(rewritten.into_iter().all(|(_, (tables, _))| *tables == 0), "{line}");
 }

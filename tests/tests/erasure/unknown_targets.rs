@@ -31,29 +31,17 @@ async fn unknown_targets_are_reported_and_not_signed() {
         let report: Value = serde_json::from_str(&refused.stdout).expect("JSON");
         let ids = what.strip_prefix("conversation ").into_iter();
         let ids: Vec<&str> = ids.filter_map(|ids| ids.split(' ').next()).collect();
-        assert_eq!(
-            (&report["unknown"], &report["signed"]),
-            (&json!(ids), &Value::Null)
-        );
+        assert_eq!((&report["unknown"], &report["signed"]), (&json!(ids), &Value::Null));
         assert!(!receipt.exists(), "{what}");
     }
 
     let both = "erase conversation one nosuch --tenant acme";
     let report = check(&stack, &format!("{both} --dry-run"), 0).await.stdout;
-    assert!(
-        report.contains("unknown:                  conversation nosuch"),
-        "{report}"
-    );
+    assert!(report.contains("unknown:                  conversation nosuch"), "{report}");
     let partly = check(&stack, &format!("{both} {signing}"), 1).await;
-    assert!(
-        partly.stderr.contains("has no conversation nosuch"),
-        "{partly:?}"
-    );
+    assert!(partly.stderr.contains("has no conversation nosuch"), "{partly:?}");
     let report: Value = serde_json::from_str(&partly.stdout).expect("JSON");
-    assert_eq!(
-        (erased_ids(&report), &report["unknown"]),
-        (vec!["one"], &json!(["nosuch"]))
-    );
+    assert_eq!((erased_ids(&report), &report["unknown"]), (vec!["one"], &json!(["nosuch"])));
     assert!(receipt.exists());
     assert_eq!(agent.version("two").await, 2);
 

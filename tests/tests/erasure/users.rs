@@ -29,10 +29,7 @@ async fn keep_creating(agent: Agent, stop: Arc<AtomicBool>) -> usize {
 /// Puts a document of a user.
 async fn document(agent: &Agent, user: &str, text: &str) {
     let request = PutDocumentRequest {
-        scope: Some(DocumentScope {
-            agent_id: agent.id().to_owned(),
-            kind: Some(Kind::Owner(user_owner(user))),
-        }),
+        scope: Some(DocumentScope { agent_id: agent.id().to_owned(), kind: Some(Kind::Owner(user_owner(user))) }),
         namespace: vec!["memories".to_owned()],
         key: "k".to_owned(),
         value_json: format!("\"{text}\""),
@@ -51,13 +48,7 @@ async fn users_are_erased_completely_and_without_others() {
     let texts = |text: &str| vec![text.to_owned(); 3];
     for n in 0..6 {
         let agent = if n % 2 == 0 { &support } else { &sales };
-        conversation(
-            agent,
-            &format!("ada-{n}"),
-            user_owner("ada"),
-            &texts(SECRET),
-        )
-        .await;
+        conversation(agent, &format!("ada-{n}"), user_owner("ada"), &texts(SECRET)).await;
     }
     conversation(&support, "bob", user_owner("bob"), &texts(KEPT)).await;
     conversation(&support, "session", session("ada"), &texts(KEPT)).await;
@@ -87,21 +78,11 @@ async fn users_are_erased_completely_and_without_others() {
     assert_eq!(erased_ids(&report).len(), 7 + begun);
     assert_eq!(report["signed"]["receipt"]["rows"], "gone");
     assert_eq!(in_nats(&stack, &[SECRET, KEPT]), [KEPT]);
-    for (agent, id) in [
-        (&support, "bob"),
-        (&support, "session"),
-        (&other_tenant, "theirs"),
-    ] {
+    for (agent, id) in [(&support, "bob"), (&support, "session"), (&other_tenant, "theirs")] {
         assert_eq!(agent.version(id).await, 4, "{id}");
     }
     let report = json(&stack, "erase user ada --tenant acme --dry-run --json").await;
-    assert_eq!(
-        (&report["conversations"], &report["erasedBefore"]),
-        (&json!(0), &json!(7 + begun))
-    );
+    assert_eq!((&report["conversations"], &report["erasedBefore"]), (&json!(0), &json!(7 + begun)));
     let report = json(&stack, "erase user nobody --tenant acme --dry-run --json").await;
-    assert_eq!(
-        (&report["conversations"], &report["erasedBefore"]),
-        (&json!(0), &json!(0))
-    );
+    assert_eq!((&report["conversations"], &report["erasedBefore"]), (&json!(0), &json!(0)));
 }

@@ -44,20 +44,14 @@ impl DamagedCommit {
 
     /// Stream and sequence, as in the message for operators.
     fn name(&self) -> String {
-        let Position {
-            partition,
-            sequence,
-        } = self.position;
+        let Position { partition, sequence } = self.position;
         format!("HANSARD_{partition}, sequence {sequence}")
     }
 
     /// The block file of a server that contains the commit, and the offset in it; `None` if no file has the complete
     /// commit.
     fn find(&self, server: &Path) -> Option<(PathBuf, usize)> {
-        let blocks = format!(
-            "store/jetstream/$G/streams/HANSARD_{}/msgs",
-            self.position.partition
-        );
+        let blocks = format!("store/jetstream/$G/streams/HANSARD_{}/msgs", self.position.partition);
         let files = fs::read_dir(server.join(blocks)).expect("a stream");
         let mut files = files.map(|file| file.expect("a file").path());
         files.find_map(|file| {
@@ -72,11 +66,7 @@ impl DamagedCommit {
     fn flip(&self, server: &Path) {
         let (file, at) = self.find(server).expect("a block that holds the commit");
         let at = u64::try_from(at + self.sealed.len() - 1).unwrap();
-        let block = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open(file)
-            .unwrap();
+        let block = OpenOptions::new().read(true).write(true).open(file).unwrap();
         let mut byte = [0];
         block.read_exact_at(&mut byte, at).unwrap();
         block.write_all_at(&[byte[0] ^ 1], at).unwrap();
@@ -117,16 +107,8 @@ async fn missing_commits_are_reported() {
         Err(status) => status.into(),
     };
     assert_eq!(failure.reason, "DATA_CORRUPT", "{failure:?}");
-    assert!(
-        failure.message.contains(HOT),
-        "the conversation is named: {failure:?}"
-    );
-    note(
-        title,
-        &tried,
-        &findings,
-        &format!("{}; the gateway: {}", damaged.name(), failure.message),
-    );
+    assert!(failure.message.contains(HOT), "the conversation is named: {failure:?}");
+    note(title, &tried, &findings, &format!("{}; the gateway: {}", damaged.name(), failure.message));
 }
 
 /// After a crash nats-server truncates the stream at the flipped bit without a report; the checker must find it.
@@ -186,9 +168,7 @@ fn expect(findings: &[Finding], is: impl Fn(Kind) -> bool) {
 fn note(title: &str, tried: &WorkloadResult, findings: &[Finding], besides: &str) {
     let first = findings.first().map(Finding::to_string).unwrap_or_default();
     let count = findings.len();
-    print(&format!(
-        "\n{title}\n  {besides}\n  {count} findings, as expected; the first: {first}\n"
-    ));
+    print(&format!("\n{title}\n  {besides}\n  {count} findings, as expected; the first: {first}\n"));
     let calls = tried.calls.iter();
     let acknowledged = calls.clone().filter(|call| call.answer().is_some()).count();
     let again = calls.filter(|call| call.tries > 1).count();

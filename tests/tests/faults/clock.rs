@@ -56,10 +56,7 @@ async fn writer_clock_jumps() {
         }
     });
     let run = run.await;
-    let run = run.with(
-        "jumps, each with a retry that got the first answer",
-        retried.to_string(),
-    );
+    let run = run.with("jumps, each with a retry that got the first answer", retried.to_string());
     run.check(title, &mut fixture).await;
 }
 
@@ -78,12 +75,7 @@ impl Drop for LibraryFiles {
 
 fn library() -> Result<PathBuf, String> {
     let named = std::env::var_os(VARIABLE).map_or(PathBuf::from(DEBIAN), PathBuf::from);
-    let absent = || {
-        format!(
-            "no libfaketime at {}: name it in {VARIABLE}",
-            named.display()
-        )
-    };
+    let absent = || format!("no libfaketime at {}: name it in {VARIABLE}", named.display());
     named.exists().then(|| named.clone()).ok_or_else(absent)
 }
 
@@ -96,15 +88,11 @@ fn variables(library: &Path, hand: &Path) -> Vec<(String, String)> {
         ("FAKETIME_DONT_FAKE_MONOTONIC", "1".to_owned()),
         ("NO_FAKE_STAT", "1".to_owned()),
     ];
-    variables
-        .map(|(name, value)| (name.to_owned(), value))
-        .into()
+    variables.map(|(name, value)| (name.to_owned(), value)).into()
 }
 
 /// Sets the clock atomically, because the writer may read it at any time.
 fn set(hand: &Path, jump: &str) {
     let next = hand.with_extension("next");
-    fs::write(&next, format!("{jump}\n"))
-        .and_then(|()| fs::rename(&next, hand))
-        .expect("a clock's hand");
+    fs::write(&next, format!("{jump}\n")).and_then(|()| fs::rename(&next, hand)).expect("a clock's hand");
 }

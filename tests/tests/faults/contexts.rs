@@ -29,24 +29,15 @@ async fn contexts_from_rows_and_from_the_tail_are_equal() {
     let mut findings = check_equal(&from_tail, &from_rows);
     findings.extend(check_readings(&recorded, &from_tail));
     let events = |readings: &[tests::checker::Reading], of: fn(&Counts) -> u32| -> u32 {
-        readings
-            .iter()
-            .filter_map(|reading| reading.context.report.as_ref())
-            .map(of)
-            .sum()
+        readings.iter().filter_map(|reading| reading.context.report.as_ref()).map(of).sum()
     };
     let tail = events(&from_tail, |counts| counts.events_from_tail);
     let rows = events(&from_rows, |counts| counts.events_from_rows);
     let left = events(&from_rows, |counts| counts.events_from_tail);
-    let report = report(
-        "contexts from the tail and from rows",
-        &tried,
-        &recorded,
-        findings,
-    )
-    .with("conversations read twice", from_tail.len())
-    .with("events from the tail, projectors dead", tail)
-    .with("events from rows, projectors back", rows);
+    let report = report("contexts from the tail and from rows", &tried, &recorded, findings)
+        .with("conversations read twice", from_tail.len())
+        .with("events from the tail, projectors dead", tail)
+        .with("events from rows, projectors back", rows);
     conclude(&report, &tried);
     assert!(tail > 0 && rows > 0, "both sources were read");
     assert_eq!(left, 0, "nothing is left to the tail once all is projected");

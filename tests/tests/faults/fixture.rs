@@ -66,12 +66,7 @@ impl FaultTarget {
         let whole = match role {
             Self::Writer => Self::Writers,
             Self::Projector => Self::Projectors,
-            Self::Writers
-            | Self::Projectors
-            | Self::Gateway
-            | Self::Nats
-            | Self::Postgres
-            | Self::Everything => role,
+            Self::Writers | Self::Projectors | Self::Gateway | Self::Nats | Self::Postgres | Self::Everything => role,
         };
         [role, whole, Self::Everything].contains(&self)
     }
@@ -164,9 +159,7 @@ impl Fixture {
 
     /// As [`Fixture::start`], with other servers.
     pub(crate) fn on(setup: Setup) -> BoxFuture<'static, Self> {
-        PreparedFixture::of(setup)
-            .then(PreparedFixture::start)
-            .boxed()
+        PreparedFixture::of(setup).then(PreparedFixture::start).boxed()
     }
 
     /// One nats-server and one Postgres of the test.
@@ -176,10 +169,7 @@ impl Fixture {
 
     /// With a crowd in the load.
     pub(crate) fn crowded(self) -> Self {
-        Self {
-            crowd: Crowd::OfOnePartition,
-            ..self
-        }
+        Self { crowd: Crowd::OfOnePartition, ..self }
     }
 
     /// The number of batches that the writers have published since their start.
@@ -189,8 +179,7 @@ impl Fixture {
             let page = admin::get(writer.admin_addr(), "/metrics").await;
             let page = page.expect("metrics").body;
             let mut lines = page.lines();
-            let count =
-                lines.find_map(|line| line.strip_prefix("hansard_append_batch_commits_count "));
+            let count = lines.find_map(|line| line.strip_prefix("hansard_append_batch_commits_count "));
             batches += count.map_or(0, |count| count.parse::<u64>().expect("a count"));
         }
         batches
@@ -212,17 +201,12 @@ impl Fixture {
     /// The path of `psql`, and the URL of the test's database.
     pub(crate) fn psql(&mut self) -> (PathBuf, String) {
         let servers = &mut self.stack.servers;
-        (
-            servers.postgres_mut().tool("psql"),
-            servers.database_url().to_owned(),
-        )
+        (servers.postgres_mut().tool("psql"), servers.database_url().to_owned())
     }
 
     /// The record, with a new connection.
     pub(crate) async fn record(&self) -> Record {
-        Record::open(settings::record(&self.stack.servers))
-            .await
-            .expect("a record")
+        Record::open(settings::record(&self.stack.servers)).await.expect("a record")
     }
 
     /// Kills with -9.
@@ -287,9 +271,7 @@ impl Fixture {
 
     fn roles_of(&mut self, target: FaultTarget) -> impl Iterator<Item = &mut Node> {
         let roles = self.roles().into_iter();
-        roles
-            .filter(move |(role, _)| target.affects(*role))
-            .map(|(_, role)| role)
+        roles.filter(move |(role, _)| target.affects(*role)).map(|(_, role)| role)
     }
 
     /// Starts killed processes, and waits until they are ready.
@@ -299,11 +281,7 @@ impl Fixture {
             servers.nats_mut().restart().await.expect("NATS again");
         }
         if target.has_postgres() {
-            servers
-                .postgres_mut()
-                .restart()
-                .await
-                .expect("Postgres again");
+            servers.postgres_mut().restart().await.expect("Postgres again");
         }
         // Servers are started first: a role without them ends.
         let killed = self.roles_of(target).filter(|role| !role.is_started());

@@ -25,10 +25,7 @@ async fn late_writes_of_frozen_roles_change_nothing() {
         refused += rejected_appends(fixture).await - before;
     });
     let run = run.await;
-    let run = run.with(
-        "appends of the sleeper that the record refused once it woke",
-        refused.to_string(),
-    );
+    let run = run.with("appends of the sleeper that the record refused once it woke", refused.to_string());
     let title = "a writer and the gateway asleep beyond their callers' deadlines";
     run.check(title, &mut fixture).await;
 }
@@ -45,12 +42,7 @@ async fn freeze_past_deadline(fixture: &mut Fixture, load: &Workload, target: Fa
         | FaultTarget::Postgres
         | FaultTarget::Everything => load.journal.unanswered(),
     };
-    let enough = felt()
-        + if target == FaultTarget::Gateway {
-            UNREAD
-        } else {
-            OBSERVATIONS
-        };
+    let enough = felt() + if target == FaultTarget::Gateway { UNREAD } else { OBSERVATIONS };
     fixture.freeze(target);
     eventually_true("a sign of the sleeper", || felt() >= enough).await;
     fixture.resume(target);
@@ -61,9 +53,9 @@ async fn freeze_past_deadline(fixture: &mut Fixture, load: &Workload, target: Fa
 async fn rejected_appends(fixture: &Fixture) -> u64 {
     let page = admin::get(fixture.stack.writer.admin_addr(), "/metrics").await;
     let page = page.expect("metrics").body;
-    let lines = page.lines().filter(|line| {
-        line.starts_with("hansard_append_retries_total") && line.contains("wrong_last_sequence")
-    });
+    let lines = page
+        .lines()
+        .filter(|line| line.starts_with("hansard_append_retries_total") && line.contains("wrong_last_sequence"));
     let counts = lines.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok());
     counts.sum()
 }

@@ -65,12 +65,7 @@ async fn fill_disk(title: &str, crowd: Crowd) {
     run.check(title, &mut fixture).await;
 }
 
-async fn fill_and_clear(
-    fixture: &mut Fixture,
-    load: &mut Workload,
-    disk: &Disk,
-    observations: &mut Observations,
-) {
+async fn fill_and_clear(fixture: &mut Fixture, load: &mut Workload, disk: &Disk, observations: &mut Observations) {
     // A conversation without other writers: in a busy one, an append waits for its turn first.
     let timed = load.create("timed", 1).await.remove(0);
     let enough = load.journal.unanswered() + OBSERVATIONS;
@@ -110,10 +105,7 @@ async fn fill_and_clear(
 /// An append to a full disk returns a retryable error in time.
 fn check_refused(status: Status, after: Duration) {
     let failure = Failure::from(status);
-    assert!(
-        failure.retry_after.is_some(),
-        "no time to retry: {failure:?}"
-    );
+    assert!(failure.retry_after.is_some(), "no time to retry: {failure:?}");
     assert!(after < ERROR_LIMIT, "returned only after {after:?}");
 }
 
@@ -135,9 +127,5 @@ async fn health(fixture: &Fixture) -> String {
     let health_text = page.get("error").or(page.get("status"));
     let health_text = health_text.and_then(Value::as_str).unwrap_or("no answer");
     // The file's path precedes the error.
-    health_text
-        .rsplit(": ")
-        .next()
-        .unwrap_or(health_text)
-        .to_owned()
+    health_text.rsplit(": ").next().unwrap_or(health_text).to_owned()
 }

@@ -38,21 +38,17 @@ async fn partitions_are_added_under_load() {
     let mut fixture = Fixture::start().await;
     let record = fixture.record().await;
     let mut growth = None;
-    let run = run_with_faults(
-        &mut fixture,
-        &steps,
-        async |fixture, load, step| match step {
-            Step::Begin => growth = Some(begin(fixture)),
-            Step::Kill(stage, target) => kill(fixture, load, &record, stage, target).await,
-            Step::End => {
-                if let Some(growth) = growth.take() {
-                    let ended = growth.await.unwrap();
-                    assert_eq!(ended.code, Some(0), "{ended:?}");
-                }
-                load.wait_for_acknowledgements(PASSED).await;
+    let run = run_with_faults(&mut fixture, &steps, async |fixture, load, step| match step {
+        Step::Begin => growth = Some(begin(fixture)),
+        Step::Kill(stage, target) => kill(fixture, load, &record, stage, target).await,
+        Step::End => {
+            if let Some(growth) = growth.take() {
+                let ended = growth.await.unwrap();
+                assert_eq!(ended.code, Some(0), "{ended:?}");
             }
-        },
-    );
+            load.wait_for_acknowledgements(PASSED).await;
+        }
+    });
     let run = run.await;
     let new = messages_in(&record, BEFORE..AFTER).await;
     assert!(new > 0, "no conversation is in a new partition");
@@ -69,13 +65,7 @@ fn begin(fixture: &Fixture) -> JoinHandle<CommandOutput> {
     })
 }
 
-async fn kill(
-    fixture: &mut Fixture,
-    load: &Workload,
-    record: &Record,
-    stage: Stage,
-    target: FaultTarget,
-) {
+async fn kill(fixture: &mut Fixture, load: &Workload, record: &Record, stage: Stage, target: FaultTarget) {
     eventually_true("the stage", || {
         let layout = record.layout();
         layout.partitions() == AFTER && layout.stage() >= stage

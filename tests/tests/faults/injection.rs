@@ -13,11 +13,7 @@ const ROUNDS_SHORT: usize = 2;
 /// With the feature `faults`.
 const ROUNDS_LONG: usize = 20;
 /// Acknowledgements between two faults, at random.
-const BETWEEN: Range<usize> = if cfg!(feature = "faults") {
-    100..300
-} else {
-    40..120
-};
+const BETWEEN: Range<usize> = if cfg!(feature = "faults") { 100..300 } else { 40..120 };
 /// Times as many, if the load has a crowd.
 const CROWDED: usize = 4;
 /// How often the effect of a fault is observed before it ends.
@@ -25,11 +21,7 @@ pub(crate) const OBSERVATIONS: usize = 12;
 
 /// How often each fault is injected.
 pub(crate) fn rounds() -> usize {
-    let default = if cfg!(feature = "faults") {
-        ROUNDS_LONG
-    } else {
-        ROUNDS_SHORT
-    };
+    let default = if cfg!(feature = "faults") { ROUNDS_LONG } else { ROUNDS_SHORT };
     number("FAULT_ROUNDS").map_or(default, |rounds| usize::try_from(rounds).unwrap())
 }
 
@@ -40,10 +32,7 @@ pub(crate) fn seed() -> u64 {
 
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;
-    Some(
-        text.parse()
-            .unwrap_or_else(|_| panic!("{variable} is no number: {text}")),
-    )
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} is no number: {text}")))
 }
 
 /// A load with faults, and its report lines.

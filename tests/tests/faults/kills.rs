@@ -46,38 +46,24 @@ async fn inject(fixture: &mut Fixture, load: &mut Workload, fault: ProcessFault)
 
 #[tokio::test(flavor = "multi_thread")]
 async fn writers() {
-    let faults = [
-        ProcessFault::Kill(FaultTarget::Writer),
-        ProcessFault::Kill(FaultTarget::Writers),
-    ];
+    let faults = [ProcessFault::Kill(FaultTarget::Writer), ProcessFault::Kill(FaultTarget::Writers)];
     check("kill -9 of writers", &faults).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn projectors() {
-    let faults = [
-        ProcessFault::Kill(FaultTarget::Projector),
-        ProcessFault::Kill(FaultTarget::Projectors),
-    ];
+    let faults = [ProcessFault::Kill(FaultTarget::Projector), ProcessFault::Kill(FaultTarget::Projectors)];
     check("kill -9 of projectors", &faults).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_gateway() {
-    check(
-        "kill -9 of the gateway",
-        &[ProcessFault::Kill(FaultTarget::Gateway)],
-    )
-    .await;
+    check("kill -9 of the gateway", &[ProcessFault::Kill(FaultTarget::Gateway)]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nats() {
-    check(
-        "kill -9 of nats-server",
-        &[ProcessFault::Kill(FaultTarget::Nats)],
-    )
-    .await;
+    check("kill -9 of nats-server", &[ProcessFault::Kill(FaultTarget::Nats)]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -85,26 +71,17 @@ async fn nats_while_batches_are_staged_and_stored() {
     let mut fixture = Fixture::start().await.crowded();
     let faults = [ProcessFault::Kill(FaultTarget::Nats)];
     let run = run_with_faults(&mut fixture, &faults, inject).await;
-    run.check("kill -9 of nats-server, commits in batches", &mut fixture)
-        .await;
+    run.check("kill -9 of nats-server, commits in batches", &mut fixture).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres() {
-    check(
-        "kill -9 of Postgres",
-        &[ProcessFault::Kill(FaultTarget::Postgres)],
-    )
-    .await;
+    check("kill -9 of Postgres", &[ProcessFault::Kill(FaultTarget::Postgres)]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn everything_at_once() {
-    check(
-        "kill -9 of everything at once",
-        &[ProcessFault::Kill(FaultTarget::Everything)],
-    )
-    .await;
+    check("kill -9 of everything at once", &[ProcessFault::Kill(FaultTarget::Everything)]).await;
 }
 
 /// Requests to frozen processes arrive late, after their retries.
@@ -115,9 +92,5 @@ async fn frozen_servers_and_writers() {
         ProcessFault::Freeze(FaultTarget::Writer),
         ProcessFault::Freeze(FaultTarget::Postgres),
     ];
-    check(
-        "nats-server, a writer and Postgres frozen for a while",
-        &faults,
-    )
-    .await;
+    check("nats-server, a writer and Postgres frozen for a while", &faults).await;
 }

@@ -55,12 +55,7 @@ impl LaggingGateway {
             (client.get("/api/chats/none").await.status == 404).then_some(())
         })
         .await;
-        let lagging = Self {
-            client,
-            model,
-            followed,
-            record: fixture.record().await,
-        };
+        let lagging = Self { client, model, followed, record: fixture.record().await };
         (lagging, slow)
     }
 
@@ -105,13 +100,9 @@ fn settings() -> proto::AgentSettings {
 /// The texts of the last model request, oldest first.
 fn last_asked(model: &Model) -> Vec<String> {
     let texts_of_request = model.requests();
-    let messages = texts_of_request
-        .last()
-        .and_then(|texts_of_request| texts_of_request["messages"].as_array());
+    let messages = texts_of_request.last().and_then(|texts_of_request| texts_of_request["messages"].as_array());
     let texts = messages.into_iter().flatten();
-    texts
-        .map(|message| message["content"].to_string())
-        .collect()
+    texts.map(|message| message["content"].to_string()).collect()
 }
 
 /// Whether a chat contains a text.
@@ -153,10 +144,7 @@ async fn reads_after_writes_are_current_on_a_lagging_follower() {
         let answer = lagging.client.post(&path, &json!({"content": text})).await;
         assert_eq!(answer.status, 200, "{:?}", answer.body);
         let texts_of_request = last_asked(&lagging.model);
-        assert!(
-            texts_of_request.iter().any(|asked| asked.contains(&text)),
-            "{texts_of_request:?}"
-        );
+        assert!(texts_of_request.iter().any(|asked| asked.contains(&text)), "{texts_of_request:?}");
 
         // A read with the answer's token contains the message.
         let token = &answer.headers["x-position-token"];
@@ -171,10 +159,8 @@ async fn reads_after_writes_are_current_on_a_lagging_follower() {
 
         // A read from the leader contains what anybody has written, without a token.
         let appended = fixture.agent.append(chat, vec![user("and this?")]).await;
-        let target = read::ReadTarget {
-            consistency: read::Consistency::Leader.into(),
-            ..fixture.agent.read_target(chat)
-        };
+        let target =
+            read::ReadTarget { consistency: read::Consistency::Leader.into(), ..fixture.agent.read_target(chat) };
         let request = read::ListEventsRequest {
             target: Some(target),
             from_version: appended.version,
@@ -190,10 +176,7 @@ async fn reads_after_writes_are_current_on_a_lagging_follower() {
         let chat = lagging.begin().await;
         let path = format!("/api/chats/{chat}");
         assert_eq!(lagging.client.get(&path).await.status, 200);
-        let changed = lagging
-            .client
-            .patch(&path, &json!({"title": "Parcel"}))
-            .await;
+        let changed = lagging.client.patch(&path, &json!({"title": "Parcel"})).await;
         assert_eq!(changed.ok(200)["title"], "Parcel");
     }
     drop(lagging);

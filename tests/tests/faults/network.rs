@@ -30,12 +30,8 @@ enum Fault {
     LoseAnswers(&'static [u8]),
 }
 
-const FAULTS: [Fault; 4] = [
-    Fault::Cut,
-    Fault::Slow,
-    Fault::Mute(Direction::ToServer),
-    Fault::Mute(Direction::ToClient),
-];
+const FAULTS: [Fault; 4] =
+    [Fault::Cut, Fault::Slow, Fault::Mute(Direction::ToServer), Fault::Mute(Direction::ToClient)];
 /// The first bytes of a publish to the record.
 const PUBLISH: &[u8] = b"HPUB hansard.";
 /// The last bytes of a transaction.
@@ -91,12 +87,7 @@ async fn between_roles_and_postgres() {
     prepared.stack.change(|settings| {
         settings.writer.read_model.database_url.clone_from(&url);
         settings.projector.read_model.database_url.clone_from(&url);
-        settings
-            .gateway
-            .read_model
-            .primary
-            .database_url
-            .clone_from(&url);
+        settings.gateway.read_model.primary.database_url.clone_from(&url);
     });
     let mut fixture = prepared.start().await;
     let mut faults = FAULTS.to_vec();

@@ -54,12 +54,7 @@ impl Operated {
             model.replica_lag_ms_max = REPLICA_LAG_MS_MAX;
         });
         cluster::create_record(&settings::record(&prepared.stack.servers)).await;
-        Self {
-            fixture: prepared.start().await,
-            standby,
-            joining,
-            _folders: folders,
-        }
+        Self { fixture: prepared.start().await, standby, joining, _folders: folders }
     }
 
     /// Runs a command on partitions; `fourth` is the new server.
@@ -141,9 +136,7 @@ impl Phases {
         };
         let calls = calls.iter().filter(|call| call.stream_place.is_none());
         let calls = calls.filter(|call| phase(call).is_some_and(&is_in));
-        let mut times: Vec<_> = calls
-            .map(|call| call.settled.saturating_sub(call.invoked))
-            .collect();
+        let mut times: Vec<_> = calls.map(|call| call.settled.saturating_sub(call.invoked)).collect();
         times.sort_unstable();
         times[times.len() * 99 / 100]
     }
@@ -151,11 +144,8 @@ impl Phases {
     /// The p99 of each phase, in milliseconds.
     fn each(&self, calls: &[Call]) -> String {
         let names = self.0.split_last().expect("an end").1.iter().enumerate();
-        let each: Vec<_> = names
-            .map(|(n, (name, _))| {
-                format!("{name} {}", self.p99(calls, |phase| phase == n).as_millis())
-            })
-            .collect();
+        let each: Vec<_> =
+            names.map(|(n, (name, _))| format!("{name} {}", self.p99(calls, |phase| phase == n).as_millis())).collect();
         each.join(", ")
     }
 }
@@ -175,38 +165,20 @@ async fn operations_under_a_steady_load() {
     let unread = load.journal.unread();
     let tried = load.finish().await;
     let p99 = |is_in: fn(&usize) -> bool| phases.p99(&tried.calls, |phase| is_in(&phase));
-    let before = [
-        p99(|phase| *phase == 0),
-        p99(|phase| [1, 2].contains(phase)),
-    ];
-    let after = [
-        p99(|phase| *phase == 4),
-        p99(|phase| [3, 5, 6, 7].contains(phase)),
-    ];
+    let before = [p99(|phase| *phase == 0), p99(|phase| [1, 2].contains(phase))];
+    let after = [p99(|phase| *phase == 4), p99(|phase| [3, 5, 6, 7].contains(phase))];
     let per_second = f64::from(capacity) / took.as_secs_f64();
     let lines = [
-        (
-            "capacity, acknowledgements per second",
-            format!("{per_second:.0}"),
-        ),
-        (
-            "p99 without and with operations, 8 partitions, ms",
-            millis(before),
-        ),
-        (
-            "p99 without and with operations, 24 partitions, ms",
-            millis(after),
-        ),
+        ("capacity, acknowledgements per second", format!("{per_second:.0}")),
+        ("p99 without and with operations, 8 partitions, ms", millis(before)),
+        ("p99 without and with operations, 24 partitions, ms", millis(after)),
         ("p99 of each, ms", phases.each(&tried.calls)),
         ("fresh reads that failed", unread.to_string()),
     ];
     let title = "server replaced, 24 partitions, projector and replica killed, all upgraded";
     check_all(&mut operated.fixture, title, &tried, &lines).await;
     for [quiet, operated_p99] in [before, after] {
-        assert!(
-            operated_p99 <= quiet * P99_MAX,
-            "{operated_p99:?} of {quiet:?}"
-        );
+        assert!(operated_p99 <= quiet * P99_MAX, "{operated_p99:?} of {quiet:?}");
     }
 }
 

@@ -52,9 +52,7 @@ async fn the_checker_finds_commits_lost_without_sync() {
     let mut config = NatsConfig::new(disk.folder());
     config.durability = Durability::ServerDefault;
     let mut prepared = PreparedFixture::of(Fixture::setup().with_nats(vec![config])).await;
-    prepared
-        .stack
-        .change(|settings| settings.writer.record.accept_data_loss = true);
+    prepared.stack.change(|settings| settings.writer.record.accept_data_loss = true);
     let mut fixture = prepared.start().await;
     // The streams are synced; later appends need not be.
     disk.sync();

@@ -16,31 +16,17 @@ async fn racing_writers_lose_nothing_and_create_no_fork() {
     let mut load = Workload::new(&fixture, seed());
     let raced = load.create("raced", 1).await.remove(0);
     for racer in 0..RACERS {
-        let exact = if racer % 2 == 0 {
-            ExpectVersion::Yes
-        } else {
-            ExpectVersion::No
-        };
+        let exact = if racer % 2 == 0 { ExpectVersion::Yes } else { ExpectVersion::No };
         let client = load.client();
         load.spawn(append_times(client, raced.clone(), COMMITS_EACH, exact));
     }
     load.wait().await;
     let tried = load.finish().await;
-    let count =
-        |is: fn(&Outcome) -> bool| tried.calls.iter().filter(|call| is(&call.outcome)).count();
+    let count = |is: fn(&Outcome) -> bool| tried.calls.iter().filter(|call| is(&call.outcome)).count();
     let conflicts = count(|outcome| matches!(outcome, Outcome::Refused(_)));
     let committed = count(|outcome| matches!(outcome, Outcome::Committed(_)));
-    let lines = [(
-        "conflicts, each with the current version",
-        conflicts.to_string(),
-    )];
-    check_all(
-        &mut fixture,
-        "16 writers race for one conversation",
-        &tried,
-        &lines,
-    )
-    .await;
+    let lines = [("conflicts, each with the current version", conflicts.to_string())];
+    check_all(&mut fixture, "16 writers race for one conversation", &tried, &lines).await;
     assert_eq!(committed, RACERS * COMMITS_EACH + 1);
     assert!(conflicts > 0, "no conflict: the writers did not race");
 }

@@ -47,11 +47,7 @@ pub(crate) async fn check(three: &ThreeServers, fixture: &Fixture) {
             lead(fixture, three, stream, leader).await;
         }
         three.set_between([leader, lagging], Network::Slow(DELAY));
-        let read = tokio::try_join!(
-            registry(&record, round),
-            catalogue(&record),
-            last_commits(fixture, &record),
-        );
+        let read = tokio::try_join!(registry(&record, round), catalogue(&record), last_commits(fixture, &record),);
         let is_led = leads(fixture, &streams, leader).await;
         three.set_between([leader, lagging], Network::Normal);
         match read {
@@ -99,8 +95,7 @@ async fn catalogue(record: &Record) -> Result<(), String> {
     };
     let put = record.put_archive_entry(&entry, None).await;
     let put = put.map_err(|error| error.to_string())?;
-    let reading =
-        (0..READS).map(|_| retry_until_answered(async || record.archive_entries(None).await));
+    let reading = (0..READS).map(|_| retry_until_answered(async || record.archive_entries(None).await));
     let mut read = join_all(reading).await.into_iter();
     let is_whole = read.all(|entries| entries.contains(&put));
     is_whole.then_some(()).ok_or("no entry".to_owned())

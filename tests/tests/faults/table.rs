@@ -12,12 +12,8 @@ use tests::checker::Report;
 /// The variable with the file, relative to the repository's root; without it nothing is written.
 const VARIABLE: &str = "FAULT_REPORT";
 /// Lines of a report that the table omits.
-const LEFT_OUT: [&str; 4] = [
-    "seed (FAULT_SEED)",
-    "strikes",
-    "conversations read through the gateway",
-    "fresh reads under load",
-];
+const LEFT_OUT: [&str; 4] =
+    ["seed (FAULT_SEED)", "strikes", "conversations read through the gateway", "fresh reads under load"];
 
 /// The rows of this process so far, by title.
 static ROWS: Mutex<BTreeMap<String, Row>> = Mutex::new(BTreeMap::new());
@@ -37,10 +33,8 @@ impl Row {
     /// The row of a report.
     pub(crate) fn of(report: &Report) -> Self {
         let own = report.own_lines();
-        let besides: Vec<String> = own
-            .filter(|(name, _)| !LEFT_OUT.contains(name))
-            .map(|(name, value)| format!("{name}: {value}"))
-            .collect();
+        let besides: Vec<String> =
+            own.filter(|(name, _)| !LEFT_OUT.contains(name)).map(|(name, value)| format!("{name}: {value}")).collect();
         Self {
             strikes: report.value("strikes").to_owned(),
             commands: report.value("commands tried").to_owned(),
@@ -71,10 +65,7 @@ pub(crate) fn permitted<T>(fault: &str, permitted: Result<T, String>) -> Option<
     };
     print(&format!("\nskipped: {fault}: {why}\n"));
     let besides = format!("skipped: {why}");
-    let row = Row {
-        besides,
-        ..Row::default()
-    };
+    let row = Row { besides, ..Row::default() };
     add(fault, row);
     None
 }
@@ -99,20 +90,10 @@ fn format_table(rows: &BTreeMap<String, Row>) -> String {
          |---|---|---|---|---|---|---|\n",
     );
     for (fault, row) in rows {
-        let Row {
-            strikes,
-            commands,
-            acknowledged,
-            again,
-            findings,
-            besides,
-        } = row;
+        let Row { strikes, commands, acknowledged, again, findings, besides } = row;
         let besides = besides.replace('|', "/");
-        writeln!(
-            text,
-            "| {fault} | {strikes} | {commands} | {acknowledged} | {again} | {findings} | {besides} |"
-        )
-        .unwrap();
+        writeln!(text, "| {fault} | {strikes} | {commands} | {acknowledged} | {again} | {findings} | {besides} |")
+            .unwrap();
     }
     text
 }

@@ -57,17 +57,11 @@ impl ThreeServers {
         let configs = three.configs().await;
         let mut prepared = PreparedFixture::of(Fixture::setup().with_nats(configs)).await;
         let role_proxies = three.role_proxies.iter();
-        let urls: Vec<String> = role_proxies
-            .map(|proxy| format!("nats://{}", proxy.addr()))
-            .collect();
+        let urls: Vec<String> = role_proxies.map(|proxy| format!("nats://{}", proxy.addr())).collect();
         let urls = urls.join(",");
         prepared.stack.change(|settings| {
             let writer = &mut settings.writer.record;
-            let records = [
-                &mut settings.projector.record,
-                &mut settings.gateway.record,
-                writer,
-            ];
+            let records = [&mut settings.projector.record, &mut settings.gateway.record, writer];
             for record in records {
                 record.nats_url.clone_from(&urls);
                 record.request_timeout_ms = RECORD_TIMEOUT_MS;
@@ -90,8 +84,7 @@ impl ThreeServers {
                 self.links.push(Link { ends, proxy });
             }
             let client = port::free();
-            self.role_proxies
-                .push(Proxy::start(port::free(), client).await);
+            self.role_proxies.push(Proxy::start(port::free(), client).await);
             // Nothing listens at the advertised address, so all traffic uses the proxies. Clients get no other URLs.
             let extra = format!(
                 "cluster {{ name: test, listen: \"{}\", advertise: \"{}\", no_advertise: true, routes: [{}] }}",
@@ -218,12 +211,7 @@ pub(crate) async fn leads(fixture: &Fixture, streams: &[&str], leader: usize) ->
 pub(crate) async fn follower(fixture: &Fixture) -> (usize, Vec<String>) {
     eventually("leaders of every stream", || async {
         let streams = streams(fixture, 0).await?;
-        let leader = |stream: &Value| {
-            stream
-                .pointer("/cluster/leader")?
-                .as_str()
-                .map(str::to_owned)
-        };
+        let leader = |stream: &Value| stream.pointer("/cluster/leader")?.as_str().map(str::to_owned);
         let leaders: Vec<String> = streams.iter().map(leader).collect::<Option<_>>()?;
         let led = |index: &usize| {
             let led = leaders.iter().filter(|leader| **leader == name(*index));
@@ -232,8 +220,7 @@ pub(crate) async fn follower(fixture: &Fixture) -> (usize, Vec<String>) {
         let follower = (0..SERVERS).min_by_key(led)?;
         let others = streams.iter().zip(&leaders);
         let others = others.filter(|(_, leader)| **leader != name(follower));
-        let names =
-            others.filter_map(|(stream, _)| stream.get("name")?.as_str().map(str::to_owned));
+        let names = others.filter_map(|(stream, _)| stream.get("name")?.as_str().map(str::to_owned));
         Some((follower, names.collect()))
     })
     .await
@@ -264,12 +251,9 @@ pub(crate) async fn wait_for_agreement(fixture: &Fixture) {
 pub(crate) async fn repeat_erasures(fixture: &Fixture) -> u64 {
     let states = eventually("replicas that have caught up", || async {
         let states = states(fixture).await?;
-        let ends =
-            |of_server: &[StreamState]| of_server.iter().map(|held| held.last).collect::<Vec<_>>();
+        let ends = |of_server: &[StreamState]| of_server.iter().map(|held| held.last).collect::<Vec<_>>();
         let mut pairs = states.windows(2);
-        pairs
-            .all(|pair| ends(&pair[0]) == ends(&pair[1]))
-            .then_some(states)
+        pairs.all(|pair| ends(&pair[0]) == ends(&pair[1])).then_some(states)
     })
     .await;
     let held = |server: &Vec<StreamState>| server.iter().map(|held| held.messages).sum::<u64>();
@@ -277,10 +261,7 @@ pub(crate) async fn repeat_erasures(fixture: &Fixture) -> u64 {
     let least = states.iter().map(held).min().unwrap_or_default();
     let record = fixture.record().await;
     for stream in record.erased_streams() {
-        eventually("an erasure on every server", || async {
-            record.erase_again(&stream, |_| {}).await.ok()
-        })
-        .await;
+        eventually("an erasure on every server", || async { record.erase_again(&stream, |_| {}).await.ok() }).await;
     }
     wait_for_agreement(fixture).await;
     most - least
@@ -323,12 +304,7 @@ async fn leaders(fixture: &Fixture, server: usize) -> Option<Vec<String>> {
 
 /// The streams of the record, by name, as one server knows them.
 async fn streams(fixture: &Fixture, server: usize) -> Option<Vec<Value>> {
-    let name = |stream: &Value| {
-        stream
-            .get("name")
-            .and_then(Value::as_str)
-            .map(str::to_owned)
-    };
+    let name = |stream: &Value| stream.get("name").and_then(Value::as_str).map(str::to_owned);
     let mut of_record = all_streams(fixture, server).await?;
     of_record.retain(|stream| name(stream).is_some_and(|name| name.starts_with(STREAMS)));
     of_record.sort_by_key(name);

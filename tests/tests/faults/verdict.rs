@@ -9,8 +9,7 @@ use futures::{StreamExt as _, stream};
 use serde_json::Value;
 use tests::agent::Agent;
 use tests::checker::{
-    self, Call, Finding, Outcome, Reading, RecordContents, Report, Rows, check_fresh_reads,
-    check_readings, check_rows,
+    self, Call, Finding, Outcome, Reading, RecordContents, Report, Rows, check_fresh_reads, check_readings, check_rows,
 };
 use tests::eventually::eventually;
 use tokio::join;
@@ -35,12 +34,7 @@ const READ_AT_ONCE: usize = 8;
 const CONTEXT_MESSAGES: u32 = 50;
 
 /// Waits for the rows, checks everything, prints the report and fails on any finding. `lines` are added to the report.
-pub(crate) async fn check_all(
-    fixture: &mut Fixture,
-    title: &str,
-    tried: &WorkloadResult,
-    lines: &[(&str, String)],
-) {
+pub(crate) async fn check_all(fixture: &mut Fixture, title: &str, tried: &WorkloadResult, lines: &[(&str, String)]) {
     let record = fixture.record().await;
     wait_for_rows(fixture, &record).await;
     let mut recorded = read_record(&record).await;
@@ -60,19 +54,12 @@ pub(crate) async fn check_all(
     let stall = longest_stall(&tried.calls).as_millis();
     let report = report.with("longest time without an acknowledgement, ms", stall);
     let report = report.with("conversations read through the gateway", readings.len());
-    let report = lines
-        .iter()
-        .fold(report, |report, (name, value)| report.with(name, value));
+    let report = lines.iter().fold(report, |report, (name, value)| report.with(name, value));
     conclude(&report, tried);
 }
 
 /// The table of counts.
-pub(crate) fn report(
-    title: &str,
-    tried: &WorkloadResult,
-    recorded: &RecordContents,
-    findings: Vec<Finding>,
-) -> Report {
+pub(crate) fn report(title: &str, tried: &WorkloadResult, recorded: &RecordContents, findings: Vec<Finding>) -> Report {
     Report::new(title, &tried.calls, recorded, findings).with("seed (FAULT_SEED)", tried.seed)
 }
 
@@ -91,11 +78,7 @@ pub(crate) fn conclude(report: &Report, tried: &WorkloadResult) {
         .filter(|reason| !REASONS.contains(reason))
         .collect();
     assert_eq!(reasons, BTreeSet::new(), "rejections without a cause");
-    let unknown = tried
-        .calls
-        .iter()
-        .filter(|call| call.outcome == Outcome::Unknown)
-        .count();
+    let unknown = tried.calls.iter().filter(|call| call.outcome == Outcome::Unknown).count();
     assert_eq!(unknown, 0, "commands whose outcome stayed unknown");
 }
 
@@ -104,10 +87,7 @@ fn longest_stall(calls: &[Call]) -> Duration {
     let acknowledged = calls.iter().filter(|call| call.answer().is_some());
     let mut times: Vec<Duration> = acknowledged.map(|call| call.settled).collect();
     times.sort_unstable();
-    let pauses = times
-        .iter()
-        .zip(times.iter().skip(1))
-        .map(|(one, next)| next.saturating_sub(*one));
+    let pauses = times.iter().zip(times.iter().skip(1)).map(|(one, next)| next.saturating_sub(*one));
     pauses.max().unwrap_or_default()
 }
 
@@ -115,10 +95,7 @@ fn longest_stall(calls: &[Call]) -> Duration {
 pub(crate) async fn wait_for_rows(fixture: &mut Fixture, record: &Record) {
     let mut ends = Vec::new();
     for partition in 0..record.partitions() {
-        let bounds = record
-            .bounds_of(domain::Partition(partition))
-            .await
-            .expect("bounds");
+        let bounds = record.bounds_of(domain::Partition(partition)).await.expect("bounds");
         ends.push((partition, bounds.last.0));
     }
     let (psql, url) = fixture.psql();
@@ -154,24 +131,11 @@ pub(crate) async fn read(fixture: &Fixture, tried: &WorkloadResult) -> Vec<Readi
 }
 
 /// Reads conversations of an agent, in their order.
-pub(crate) async fn read_all(
-    agent: &Agent,
-    conversations: impl IntoIterator<Item = ConversationKey>,
-) -> Vec<Reading> {
+pub(crate) async fn read_all(agent: &Agent, conversations: impl IntoIterator<Item = ConversationKey>) -> Vec<Reading> {
     let readings = conversations.into_iter().map(async |conversation| {
         let name = conversation.conversation.as_str();
-        let (events, context) = join!(
-            agent.events(agent.list_request(name)),
-            agent.context(name, CONTEXT_MESSAGES)
-        );
-        Reading {
-            conversation,
-            events,
-            context,
-        }
+        let (events, context) = join!(agent.events(agent.list_request(name)), agent.context(name, CONTEXT_MESSAGES));
+        Reading { conversation, events, context }
     });
-    stream::iter(readings)
-        .buffered(READ_AT_ONCE)
-        .collect()
-        .await
+    stream::iter(readings).buffered(READ_AT_ONCE).collect().await
 }

@@ -67,11 +67,7 @@ async fn late_projectors_write_nothing() {
     rename(&mut fixture.second_projector, "survivor");
     fixture.restart(FaultTarget::Projectors).await;
     let load = Workload::start(&fixture, seed()).await;
-    for state in [State::InTransaction, State::Any]
-        .into_iter()
-        .cycle()
-        .take(rounds())
-    {
+    for state in [State::InTransaction, State::Any].into_iter().cycle().take(rounds()) {
         wait_for_both(&mut fixture).await;
         load.wait_for_acknowledgements(ACKNOWLEDGED).await;
         freeze_until_overtaken(&mut fixture, &load, state).await;
@@ -79,22 +75,9 @@ async fn late_projectors_write_nothing() {
     let tried = load.finish().await;
     let foreign = fixture.query(FOREIGN_MOVES).await;
     let moves = fixture.query("SELECT jsonb_build_object('who', who, 'moves', count(*), 'taken', count(*) FILTER (WHERE was_taken)) FROM public.moved WHERE was_moved OR was_taken GROUP BY who").await;
-    let lines = [
-        ("times asleep", rounds().to_string()),
-        ("moves of checkpoints", format!("{moves:?}")),
-    ];
-    check_all(
-        &mut fixture,
-        "a projector asleep beyond its lease",
-        &tried,
-        &lines,
-    )
-    .await;
-    assert_eq!(
-        foreign,
-        Vec::<Row>::new(),
-        "moves by one who did not hold the partition"
-    );
+    let lines = [("times asleep", rounds().to_string()), ("moves of checkpoints", format!("{moves:?}"))];
+    check_all(&mut fixture, "a projector asleep beyond its lease", &tried, &lines).await;
+    assert_eq!(foreign, Vec::<Row>::new(), "moves by one who did not hold the partition");
 }
 
 fn rename(projector: &mut Node, name: &str) {
@@ -126,20 +109,14 @@ async fn freeze(fixture: &mut Fixture, state: State) {
             return;
         }
         fixture.resume(FaultTarget::Projector);
-        assert!(
-            Instant::now() < deadline,
-            "never {state:?} within {TIMEOUT:?}"
-        );
+        assert!(Instant::now() < deadline, "never {state:?} within {TIMEOUT:?}");
         sleep(POLL).await;
     }
 }
 
 /// Waits until both projectors hold partitions.
 async fn wait_for_both(fixture: &mut Fixture) {
-    holders(fixture, "both projectors hold partitions", |shares| {
-        shares == ["sleeper", "survivor"]
-    })
-    .await;
+    holders(fixture, "both projectors hold partitions", |shares| shares == ["sleeper", "survivor"]).await;
 }
 
 /// Waits for the holders of the partitions' current epochs.
@@ -155,17 +132,12 @@ async fn holders(fixture: &mut Fixture, what: &str, is_so: impl Fn(&[String]) ->
     let deadline = Instant::now() + TIMEOUT;
     loop {
         let rows = fixture.query(sql).await;
-        let names = rows
-            .iter()
-            .filter_map(|row| row.get("who").and_then(Value::as_str));
+        let names = rows.iter().filter_map(|row| row.get("who").and_then(Value::as_str));
         let names: Vec<String> = names.map(str::to_owned).collect();
         if is_so(&names) {
             return;
         }
-        assert!(
-            Instant::now() < deadline,
-            "{what}: not within {TIMEOUT:?}, but {names:?}"
-        );
+        assert!(Instant::now() < deadline, "{what}: not within {TIMEOUT:?}, but {names:?}");
         sleep(POLL).await;
     }
 }

@@ -57,15 +57,8 @@ async fn page_sizes_are_bounded() {
         assert_eq!(session.get(&path).await.status, status, "{limit}");
     }
     for (before, messages) in [("0", 0), ("1", 0), ("2", 0), ("18446744073709551615", 0)] {
-        let page = session
-            .get(&format!("/api/chats/{chat}?before={before}"))
-            .await
-            .ok(200);
-        assert_eq!(
-            page["messages"].as_array().unwrap().len(),
-            messages,
-            "{before}"
-        );
+        let page = session.get(&format!("/api/chats/{chat}?before={before}")).await.ok(200);
+        assert_eq!(page["messages"].as_array().unwrap().len(), messages, "{before}");
     }
 }
 
@@ -74,20 +67,13 @@ async fn session_names_are_bounded() {
     let fixture = Fixture::new().await;
     for (length, status) in [(1, 201), (256, 201), (257, 400)] {
         let session = fixture.session(&"s".repeat(length));
-        assert_eq!(
-            session.post("/api/chats", &json!({})).await.status,
-            status,
-            "{length}"
-        );
+        assert_eq!(session.post("/api/chats", &json!({})).await.status, status, "{length}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_are_rate_limited() {
-    let few = RateLimit {
-        per_second: 1,
-        burst: 3,
-    };
+    let few = RateLimit { per_second: 1, burst: 3 };
     let fixture = Fixture::with(|config| config.http.limits.session = few).await;
     // A slow machine sends the four requests in more than the second after which another one is admitted: then another session
     // sends them.
@@ -114,10 +100,7 @@ async fn sessions_are_rate_limited() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_of_back_ends_count_for_their_keys() {
-    let limit = |burst| RateLimit {
-        per_second: 1,
-        burst,
-    };
+    let limit = |burst| RateLimit { per_second: 1, burst };
     let fixture = Fixture::with(|config| {
         // The fixture's own requests count for the address too, until all is set up.
         config.http.limits.address = limit(40);
@@ -148,10 +131,7 @@ async fn requests_of_back_ends_count_for_their_keys() {
         assert_eq!(answer.status, 401);
         guesses += 1;
         let guesses_max = 41 + started.elapsed().as_secs();
-        assert!(
-            guesses <= guesses_max,
-            "more guesses than the address may send"
-        );
+        assert!(guesses <= guesses_max, "more guesses than the address may send");
     };
     assert_eq!(refused.json()["metadata"]["limit"], "address");
     // The keys still have their own limits: all of the burst, and not one more.
@@ -178,10 +158,7 @@ async fn gateways_without_the_append_scope_still_read() {
     let fixture = Fixture::with(|config| config.writer_token = Secret::new("hs_wrong")).await;
     let session = fixture.session("s");
     let refused = session.post("/api/chats", &json!({})).await;
-    assert_eq!(
-        refused.status_and_code(),
-        (503, "WRITER_UNAVAILABLE".to_owned())
-    );
+    assert_eq!(refused.status_and_code(), (503, "WRITER_UNAVAILABLE".to_owned()));
     assert!(refused.headers.contains_key("retry-after"));
     assert_eq!(session.get("/api/chats").await.status, 200);
 }

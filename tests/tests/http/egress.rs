@@ -34,24 +34,13 @@ fn webhook(url: &str) -> proto::AgentSettings {
 }
 
 fn model(server: &str) -> proto::ModelSettings {
-    proto::ModelSettings {
-        server: server.to_owned(),
-        model: "m".to_owned(),
-        ..proto::ModelSettings::default()
-    }
+    proto::ModelSettings { server: server.to_owned(), model: "m".to_owned(), ..proto::ModelSettings::default() }
 }
 
 async fn set(operator: &Operator, settings: proto::AgentSettings) -> Result<(), Status> {
-    let request = proto::SetAgentSettingsRequest {
-        agent_id: "support".to_owned(),
-        settings: Some(settings),
-        update_mask: None,
-    };
-    operator
-        .registry()
-        .set_agent_settings(request)
-        .await
-        .map(drop)
+    let request =
+        proto::SetAgentSettingsRequest { agent_id: "support".to_owned(), settings: Some(settings), update_mask: None };
+    operator.registry().set_agent_settings(request).await.map(drop)
 }
 
 async fn add_jwks(operator: &Operator, url: &str) -> Result<(), Status> {
@@ -95,23 +84,16 @@ async fn internal_servers_are_not_called() {
     set(&operator, webhook(&url)).await.expect("settings");
     add_jwks(&operator, &url).await.expect("a signing key");
     let key = operator.api_key("support").await;
-    let client = stack
-        .http_client()
-        .with("x-api-key", &key.secret)
-        .with("x-user-id", "ada");
+    let client = stack.http_client().with("x-api-key", &key.secret).with("x-user-id", "ada");
     eventually("a gateway that knows the key", || async {
         (client.get("/api/chats/none").await.status == 404).then_some(())
     })
     .await;
     let chat = begin(&client, &json!({})).await;
     let called = tests::events::call("c1", "{}");
-    agent
-        .append(&chat, vec![tests::events::user("q"), called])
-        .await;
+    agent.append(&chat, vec![tests::events::user("q"), called]).await;
     let approved = json!({"approvals": [{"toolCallId": "c1", "approved": true}]});
-    let answer = client
-        .post(&format!("/api/chats/{chat}/messages"), &approved)
-        .await;
+    let answer = client.post(&format!("/api/chats/{chat}/messages"), &approved).await;
     assert_eq!(answer.status, 200);
     let result = eventually("a result of the call", || async {
         let shown = client.get(&format!("/api/chats/{chat}")).await.ok(200);
@@ -156,26 +138,16 @@ async fn model_servers_are_limited_to_their_tenants() {
     };
     let field = "settings.summaries.model.server";
     check_failure("summaries", set(&operator, summaries).await, refused(field));
-    set(&operator, with("echo"))
-        .await
-        .expect("a server of all tenants");
+    set(&operator, with("echo")).await.expect("a server of all tenants");
     // When a run starts.
     let key = operator.api_key("support").await;
-    let client = stack
-        .http_client()
-        .with("x-api-key", &key.secret)
-        .with("x-user-id", "ada");
+    let client = stack.http_client().with("x-api-key", &key.secret).with("x-user-id", "ada");
     eventually("a gateway that knows the key", || async {
         (client.get("/api/chats/none").await.status == 404).then_some(())
     })
     .await;
     let chat = begin(&client, &json!({})).await;
-    let answer = client
-        .post(
-            &format!("/api/chats/{chat}/messages"),
-            &json!({"content": "q"}),
-        )
-        .await;
+    let answer = client.post(&format!("/api/chats/{chat}/messages"), &json!({"content": "q"})).await;
     let expected = (403, "MODEL_SERVER_NOT_ALLOWED".to_owned());
     assert_eq!(answer.status_and_code(), expected);
     let alone = client.post("/v1/chat", &json!({"message": "q"})).await;

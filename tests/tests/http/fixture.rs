@@ -74,12 +74,7 @@ impl Fixture {
             foreign_key: operator.api_key(FOREIGN_AGENT).await,
             user_secret: create_signing_key(&operator, TENANT, SigningKeyUse::User).await,
             admin_secret: create_signing_key(&operator, TENANT, SigningKeyUse::Admin).await,
-            foreign_admin_secret: create_signing_key(
-                &operator,
-                FOREIGN_TENANT,
-                SigningKeyUse::Admin,
-            )
-            .await,
+            foreign_admin_secret: create_signing_key(&operator, FOREIGN_TENANT, SigningKeyUse::Admin).await,
             agent,
             operator,
             stack,
@@ -93,10 +88,7 @@ impl Fixture {
 
     /// Sets the identity mode of an agent.
     pub(crate) async fn identity_mode(&self, agent: &str, mode: IdentityMode) {
-        let settings = proto::AgentSettings {
-            identity_mode: mode.into(),
-            ..echo()
-        };
+        let settings = proto::AgentSettings { identity_mode: mode.into(), ..echo() };
         self.operator.settings(agent, settings).await;
     }
 

@@ -67,10 +67,7 @@ async fn listings_include_the_position_of_their_token() {
     fixture.stack.projector.stop().await;
     let (id, begun) = begin(&client).await;
     let behind = listed(&begun).await;
-    assert_eq!(
-        behind.status_and_code(),
-        (503, "POSITION_NOT_REACHED".to_owned())
-    );
+    assert_eq!(behind.status_and_code(), (503, "POSITION_NOT_REACHED".to_owned()));
     // A read of one chat needs no rows.
     let fenced = client.with(HEADER, &begun);
     let path = format!("/api/chats/{id}");
@@ -82,10 +79,7 @@ async fn malformed_tokens_are_rejected() {
     let fixture = Fixture::new().await;
     let client = session(&fixture);
     let (id, begun) = begin(&client).await;
-    let foreign = PositionToken {
-        record: RecordId([0; 8]),
-        ..decode(&begun)
-    };
+    let foreign = PositionToken { record: RecordId([0; 8]), ..decode(&begun) };
     let nine = [begun.as_str(); 9].join(",");
     let cases = [
         ("x", "POSITION_TOKEN_MALFORMED"),

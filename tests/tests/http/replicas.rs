@@ -14,10 +14,7 @@ const HEADER: &str = "x-position-token";
 /// Reads until the answer has this number of items: a gateway reads the primary until it has measured the replica.
 async fn count(client: &HttpClient, read: &Read, expected: usize) {
     let what = format!("{expected} items of {read:?}");
-    eventually(&what, || async {
-        (read.items(client).await == expected).then_some(())
-    })
-    .await;
+    eventually(&what, || async { (read.items(client).await == expected).then_some(()) }).await;
 }
 
 /// A read that uses only rows.

@@ -8,9 +8,7 @@ use wire::proto::operate::v1 as operate;
 use wire::proto::operate::v1::Scope;
 use wire::proto::read::v1::SearchConversationsRequest;
 
-use crate::fixture::{
-    AGENT, FOREIGN_AGENT, Fixture, OTHER_AGENT, TENANT, bearer, begin, list, text,
-};
+use crate::fixture::{AGENT, FOREIGN_AGENT, Fixture, OTHER_AGENT, TENANT, bearer, begin, list, text};
 
 const CHATS: &str = "/api/search";
 const SERVICES: &str = "/v1/search";
@@ -19,9 +17,7 @@ const ADMINS: &str = "/v1/admin/search";
 /// A page of results.
 async fn page(client: &HttpClient, path: &str, query: &[(&str, &str)]) -> Value {
     let query = query.iter().copied();
-    let query: String = form_urlencoded::Serializer::new(String::new())
-        .extend_pairs(query)
-        .finish();
+    let query: String = form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
     client.get(&format!("{path}?{query}")).await.ok(200)
 }
 
@@ -29,16 +25,10 @@ async fn page(client: &HttpClient, path: &str, query: &[(&str, &str)]) -> Value 
 fn snippets(page: &Value) -> Vec<String> {
     let part = |part: &Value| {
         let text = text(part, "text").to_owned();
-        if part["isMatch"] == true {
-            format!("[{text}]")
-        } else {
-            text
-        }
+        if part["isMatch"] == true { format!("[{text}]") } else { text }
     };
     let results = list(page, "results").iter();
-    results
-        .map(|result| list(result, "snippet").iter().map(part).collect())
-        .collect()
+    results.map(|result| list(result, "snippet").iter().map(part).collect()).collect()
 }
 
 /// Waits until a search finds these texts.
@@ -79,19 +69,10 @@ async fn each_caller_finds_what_it_may_read() {
         let result = &found["results"][0];
         assert_eq!(result["conversationId"], id.as_str());
         assert_eq!(result["agentId"], AGENT);
-        assert_eq!(
-            (&result["kind"], &result["role"]),
-            (&json!("message"), &json!("user"))
-        );
-        assert_eq!(
-            (&result["version"], &result["status"]),
-            (&json!(2), &json!("active"))
-        );
+        assert_eq!((&result["kind"], &result["role"]), (&json!("message"), &json!("user")));
+        assert_eq!((&result["version"], &result["status"]), (&json!(2), &json!("active")));
         assert_eq!(result["title"], "Where it is");
-        assert_eq!(
-            (&found["matchCount"], &found["matchCountIsCapped"]),
-            (&json!(1), &json!(false))
-        );
+        assert_eq!((&found["matchCount"], &found["matchCountIsCapped"]), (&json!(1), &json!(false)));
         finds(client, path, "köln", &["search\norder: [Köln]-42"]).await;
         let oaks = ["search\nstate: lost [oak]", "It is behind the [oak]."];
         finds(client, path, "oak", &oaks).await;
@@ -103,10 +84,7 @@ async fn each_caller_finds_what_it_may_read() {
     finds(&owner, CHATS, "has:tool", &[]).await;
     let title = finds(&owner, CHATS, "has:title", &["Where it is"]).await;
     let result = &title["results"][0];
-    assert_eq!(
-        (&result["agentId"], &result["version"]),
-        (&Value::Null, &Value::Null)
-    );
+    assert_eq!((&result["agentId"], &result["version"]), (&Value::Null, &Value::Null));
     // Others find nothing, and no number tells of it.
     let others = fixture.stack.http_client();
     let sales = others.with("x-api-key", &fixture.other_key.secret);
@@ -121,10 +99,7 @@ async fn each_caller_finds_what_it_may_read() {
     ] {
         let page = page(&client, path, &[("q", "parcel")]).await;
         assert_eq!(snippets(&page), [""; 0], "{path}");
-        assert!(
-            matches!(page["matchCount"].as_u64(), None | Some(0)),
-            "{page}"
-        );
+        assert!(matches!(page["matchCount"].as_u64(), None | Some(0)), "{page}");
     }
 }
 
@@ -174,19 +149,10 @@ async fn rewound_erased_and_archived_chats_are_found_as_documented() {
     let admin = fixture.admin();
     let id = chat(&fixture, &owner, "the first parcel").await;
     finds(&owner, CHATS, "parcel", &["the first [parcel]"]).await;
-    fixture
-        .agent
-        .append(&id, vec![tests::events::rewind(1)])
-        .await;
+    fixture.agent.append(&id, vec![tests::events::rewind(1)]).await;
     finds(&owner, CHATS, "parcel", &[]).await;
     finds(&admin, ADMINS, "parcel", &[]).await;
-    let hidden = finds(
-        &admin,
-        ADMINS,
-        "parcel has:rewound",
-        &["the first [parcel]"],
-    )
-    .await;
+    let hidden = finds(&admin, ADMINS, "parcel has:rewound", &["the first [parcel]"]).await;
     assert_eq!(hidden["results"][0]["isRewound"], true);
     finds(&owner, CHATS, "parcel has:rewound", &[]).await;
     let path = format!("/api/chats/{id}");
@@ -225,34 +191,19 @@ async fn invalid_searches_name_the_parameter() {
     let fixture = Fixture::new().await;
     let admin = fixture.admin();
     let check = async |query: &[(&str, &str)], code: &str, field: &str| {
-        let query = form_urlencoded::Serializer::new(String::new())
-            .extend_pairs(query)
-            .finish();
+        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
         let answer = admin.get(&format!("{ADMINS}?{query}")).await;
         let problem = answer.json();
         assert_eq!(answer.status, 400, "{problem}");
-        assert_eq!(
-            (text(&problem, "code"), text(&problem, "field")),
-            (code, field)
-        );
+        assert_eq!((text(&problem, "code"), text(&problem, "field")), (code, field));
     };
     check(&[], "SEARCH_QUERY_INVALID", "q").await;
     check(&[("q", "-oak")], "SEARCH_QUERY_INVALID", "q").await;
     check(&[("q", "role:robot")], "SEARCH_QUERY_INVALID", "q").await;
     check(&[("q", &"x".repeat(513))], "SEARCH_QUERY_INVALID", "q").await;
     check(&[("q", &"x ".repeat(17))], "SEARCH_QUERY_INVALID", "q").await;
-    check(
-        &[("q", "oak"), ("limit", "101")],
-        "FIELD_OUT_OF_RANGE",
-        "limit",
-    )
-    .await;
-    check(
-        &[("q", "oak"), ("cursor", "x")],
-        "PAGE_TOKEN_INVALID",
-        "cursor",
-    )
-    .await;
+    check(&[("q", "oak"), ("limit", "101")], "FIELD_OUT_OF_RANGE", "limit").await;
+    check(&[("q", "oak"), ("cursor", "x")], "PAGE_TOKEN_INVALID", "cursor").await;
     let found = page(&admin, ADMINS, &[("q", &"x".repeat(512)), ("limit", "100")]).await;
     assert_eq!(snippets(&found), [""; 0]);
 }
@@ -264,21 +215,14 @@ async fn the_search_can_be_disabled() {
     chat(&fixture, &owner, "a parcel").await;
     finds(&owner, CHATS, "parcel", &["a [parcel]"]).await;
     let set = async |disabled| {
-        let request = operate::SetTenantSearchRequest {
-            tenant_id: TENANT.to_owned(),
-            disabled,
-        };
+        let request = operate::SetTenantSearchRequest { tenant_id: TENANT.to_owned(), disabled };
         let set = fixture.operator.registry().set_tenant_search(request).await;
-        assert_eq!(
-            set.unwrap().into_inner().tenant.unwrap().search_disabled,
-            disabled
-        );
+        assert_eq!(set.unwrap().into_inner().tenant.unwrap().search_disabled, disabled);
     };
     set(true).await;
     eventually("a disabled search", || async {
         let refused = owner.get(&format!("{CHATS}?q=parcel")).await;
-        (refused.status == 403)
-            .then(|| assert_eq!(text(&refused.json(), "code"), "SEARCH_DISABLED"))
+        (refused.status == 403).then(|| assert_eq!(text(&refused.json(), "code"), "SEARCH_DISABLED"))
     })
     .await;
     set(false).await;
@@ -309,19 +253,12 @@ async fn grpc_searches_an_agent_or_the_tenant() {
     let read = fixture.operator.token(&[Scope::Read], TENANT).await.secret;
     let found = search(AGENT, false, &read).await.unwrap();
     assert_eq!(found[0].conversation_id, id);
-    assert_eq!(
-        found[0].snippet.iter().filter(|part| part.is_match).count(),
-        1
-    );
+    assert_eq!(found[0].snippet.iter().filter(|part| part.is_match).count(), 1);
     assert_eq!(search(OTHER_AGENT, false, &read).await.unwrap(), []);
     assert_eq!(search(OTHER_AGENT, true, &read).await.unwrap(), found);
     let missing = search(FOREIGN_AGENT, true, &read).await.unwrap_err();
     assert_eq!(missing.code(), tonic::Code::NotFound);
-    let append = fixture
-        .operator
-        .token(&[Scope::Append], TENANT)
-        .await
-        .secret;
+    let append = fixture.operator.token(&[Scope::Append], TENANT).await.secret;
     let refused = search(AGENT, false, &append).await.unwrap_err();
     assert_eq!(refused.code(), tonic::Code::PermissionDenied);
 }

@@ -13,11 +13,7 @@ fn check(what: &str, headers: &HeaderMap) {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let cache_control = text("cache-control").unwrap_or_default();
     let directives: Vec<&str> = cache_control.split(',').map(str::trim).collect();
-    let expected = if what.starts_with(LOADER) {
-        "no-cache"
-    } else {
-        "no-store"
-    };
+    let expected = if what.starts_with(LOADER) { "no-cache" } else { "no-store" };
     assert!(directives.contains(&expected), "{what}: {cache_control}");
     assert_eq!(text("x-content-type-options"), Some("nosniff"), "{what}");
     assert_eq!(text("referrer-policy"), Some("no-referrer"), "{what}");
@@ -25,12 +21,7 @@ fn check(what: &str, headers: &HeaderMap) {
 
 /// Every operation of the description: its method and its path.
 async fn operations(fixture: &Fixture) -> Vec<(Method, String)> {
-    let document = fixture
-        .stack
-        .http_client()
-        .get("/openapi.json")
-        .await
-        .json();
+    let document = fixture.stack.http_client().get("/openapi.json").await.json();
     let paths = document["paths"].as_object().unwrap().clone();
     let operations = paths.into_iter().flat_map(|(path, item)| {
         let methods: Vec<String> = item.as_object().unwrap().keys().cloned().collect();
@@ -60,9 +51,8 @@ async fn every_answer_has_security_headers() {
             send(format!("{method} {path}"), request).await;
         }
         let preflight = fixture.stack.http_client().request(Method::OPTIONS, &path);
-        let preflight = preflight
-            .header("origin", "https://example.org")
-            .header("access-control-request-method", method.as_str());
+        let preflight =
+            preflight.header("origin", "https://example.org").header("access-control-request-method", method.as_str());
         send(format!("preflight of {method} {path}"), preflight).await;
     }
     for path in ["/openapi.json", "/nowhere", "/api/chats/none"] {
@@ -71,11 +61,7 @@ async fn every_answer_has_security_headers() {
     let chat = begin(&owner, &json!({})).await;
     let path = format!("/api/chats/{chat}/messages");
     let stream = owner.request(Method::POST, &path);
-    let stream = stream
-        .json(&json!({"content": "hello"}))
-        .send()
-        .await
-        .unwrap();
+    let stream = stream.json(&json!({"content": "hello"})).send().await.unwrap();
     assert_eq!(stream.headers()["content-type"], "text/event-stream");
     check("a stream of events", stream.headers());
 }

@@ -27,26 +27,17 @@ async fn as_admin(fixture: &Fixture, claims: &Value) -> u16 {
 
 async fn check(fixture: &Fixture, more: Value, expected: u16) {
     let mut claims = json!({"sub": "ada", "exp": seconds_from_now(600)});
-    claims
-        .as_object_mut()
-        .unwrap()
-        .extend(more.as_object().unwrap().clone());
+    claims.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     // The gateway applies changes shortly after the writer.
     eventually(&format!("{expected} for {claims}"), || async {
-        let seen = (
-            as_user(fixture, &claims).await,
-            as_admin(fixture, &claims).await,
-        );
+        let seen = (as_user(fixture, &claims).await, as_admin(fixture, &claims).await);
         (seen == (expected, expected)).then_some(())
     })
     .await;
 }
 
 fn rules() -> proto::SetTokenRulesRequest {
-    proto::SetTokenRulesRequest {
-        tenant_id: TENANT.to_owned(),
-        ..proto::SetTokenRulesRequest::default()
-    }
+    proto::SetTokenRulesRequest { tenant_id: TENANT.to_owned(), ..proto::SetTokenRulesRequest::default() }
 }
 
 async fn set(fixture: &Fixture, rules: proto::SetTokenRulesRequest) -> proto::TokenRules {
@@ -62,10 +53,7 @@ async fn tokens_must_meet_the_rules_of_the_tenant() {
     check(&fixture, json!({}), 200).await;
     check(&fixture, json!({"exp": seconds_from_now(day - 60)}), 200).await;
     check(&fixture, json!({"exp": seconds_from_now(day + 60)}), 401).await;
-    let audience = proto::SetTokenRulesRequest {
-        audience: Some("chat".to_owned()),
-        ..rules()
-    };
+    let audience = proto::SetTokenRulesRequest { audience: Some("chat".to_owned()), ..rules() };
     set(&fixture, audience).await;
     check(&fixture, json!({}), 401).await;
     check(&fixture, json!({"aud": "hansard"}), 401).await;
@@ -77,12 +65,7 @@ async fn tokens_must_meet_the_rules_of_the_tenant() {
     };
     // Omitted fields stay unchanged.
     assert_eq!(set(&fixture, issuer).await.audience, "chat");
-    check(
-        &fixture,
-        json!({"aud": "chat", "exp": seconds_from_now(200)}),
-        401,
-    )
-    .await;
+    check(&fixture, json!({"aud": "chat", "exp": seconds_from_now(200)}), 401).await;
     let whole = json!({"aud": "chat", "iss": "https://id.example"});
     check(&fixture, whole.clone(), 401).await;
     let mut short = whole;
@@ -90,14 +73,8 @@ async fn tokens_must_meet_the_rules_of_the_tenant() {
     check(&fixture, short, 200).await;
 }
 
-async fn revoke(
-    operator: &Operator,
-    id: &str,
-) -> Result<proto::RevokeTokenResponse, tonic::Status> {
-    let request = proto::RevokeTokenRequest {
-        tenant_id: TENANT.to_owned(),
-        token_id: id.to_owned(),
-    };
+async fn revoke(operator: &Operator, id: &str) -> Result<proto::RevokeTokenResponse, tonic::Status> {
+    let request = proto::RevokeTokenRequest { tenant_id: TENANT.to_owned(), token_id: id.to_owned() };
     let revoked = operator.registry().revoke_token(request).await;
     revoked.map(tonic::Response::into_inner)
 }
@@ -109,10 +86,7 @@ async fn revoked_tokens_are_rejected() {
     let revoked = revoke(&fixture.operator, "t-1").await.unwrap();
     let kept_until = revoked.kept_until.unwrap().seconds;
     // A day, and the leeway at both ends.
-    assert!(
-        (kept_until - seconds_from_now(86_400 + 60)).abs() < 30,
-        "{kept_until}"
-    );
+    assert!((kept_until - seconds_from_now(86_400 + 60)).abs() < 30, "{kept_until}");
     check(&fixture, json!({"jti": "t-1"}), 401).await;
     check(&fixture, json!({"jti": "t-2"}), 200).await;
     check(&fixture, json!({}), 200).await;
@@ -130,24 +104,13 @@ async fn invalid_requests_are_rejected() {
         let expected = (InvalidArgument, reason, "token_id");
         check_failure(reason, revoke(operator, id).await, expected);
     }
-    revoke(operator, &"x".repeat(256))
-        .await
-        .expect("at the bound");
-    let long = proto::SetTokenRulesRequest {
-        lifetime_seconds_max: Some(31_536_001),
-        ..rules()
-    };
+    revoke(operator, &"x".repeat(256)).await.expect("at the bound");
+    let long = proto::SetTokenRulesRequest { lifetime_seconds_max: Some(31_536_001), ..rules() };
     let refused = operator.registry().set_token_rules(long).await;
-    let expected = (
-        InvalidArgument,
-        "FIELD_OUT_OF_RANGE",
-        "lifetime_seconds_max",
-    );
+    let expected = (InvalidArgument, "FIELD_OUT_OF_RANGE", "lifetime_seconds_max");
     check_failure("past a year", refused, expected);
     // Another tenant's operator sees neither.
-    let token = operator
-        .token(&[proto::Scope::Operate], crate::fixture::FOREIGN_TENANT)
-        .await;
+    let token = operator.token(&[proto::Scope::Operate], crate::fixture::FOREIGN_TENANT).await;
     let foreign = Operator::new(operator.caller().with_token(&token.secret));
     let missing = (NotFound, "REGISTRY_ENTRY_NOT_FOUND", "tenant_id");
     check_failure("revoke", revoke(&foreign, "t").await, missing);

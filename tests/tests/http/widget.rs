@@ -16,9 +16,7 @@ const LOADER: &str = "/widget/1/hansard-chat.js";
 
 /// A page's request of a file: its headers and its text.
 async fn file(client: &HttpClient, path: &str) -> (BTreeMap<String, String>, String) {
-    let page = client
-        .with("origin", "https://any.example")
-        .with("accept-encoding", "identity");
+    let page = client.with("origin", "https://any.example").with("accept-encoding", "identity");
     let answer = page.get(path).await;
     assert_eq!(answer.status, 200, "{path}");
     let text = String::from_utf8(answer.body.to_vec()).unwrap();
@@ -63,11 +61,7 @@ async fn files_are_revalidated_and_those_of_other_builds_are_missing() {
     assert_eq!(answer.headers["etag"], headers["etag"]);
     let head = client.request(Method::HEAD, LOADER).send().await.unwrap();
     assert_eq!(head.status(), 200);
-    for path in [
-        "0123456789abcdef/chat.js",
-        "..%2f/chat.js",
-        "x/hansard-chat.js",
-    ] {
+    for path in ["0123456789abcdef/chat.js", "..%2f/chat.js", "x/hansard-chat.js"] {
         let answer = client.get(&format!("/widget/1/{path}")).await;
         assert_eq!(answer.status, 404, "{path}");
         assert_eq!(answer.json()["code"], "ROUTE_NOT_FOUND", "{path}");

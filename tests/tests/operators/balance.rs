@@ -45,22 +45,14 @@ impl Cluster {
         config.partitions = PARTITIONS;
         let record = cluster::create_record(&config).await;
         Box::pin(stack.start()).await;
-        Self {
-            stack,
-            record,
-            fourth,
-            _folders: folders,
-        }
+        Self { stack, record, fourth, _folders: folders }
     }
 
     /// A command line with the addresses of these servers.
     fn line(&self, action: &str, fourth: &NatsServer) -> String {
         let servers = self.stack.servers.cluster().iter().chain([fourth]);
         let urls: Vec<_> = servers.map(NatsServer::url).collect();
-        format!(
-            "partitions {action} --partitions {PARTITIONS} --nats-url {} --json",
-            urls.join(",")
-        )
+        format!("partitions {action} --partitions {PARTITIONS} --nats-url {} --json", urls.join(","))
     }
 
     /// The servers of every stream.
@@ -77,8 +69,7 @@ impl Cluster {
     async fn check_even(&self, servers: &[&str]) {
         let streams = self.streams().await;
         for kind in [StreamKind::Commits, StreamKind::Parts, StreamKind::Other] {
-            let mut counts: BTreeMap<&str, usize> =
-                servers.iter().map(|server| (*server, 0)).collect();
+            let mut counts: BTreeMap<&str, usize> = servers.iter().map(|server| (*server, 0)).collect();
             let of_kind = streams.iter().filter(|stream| stream.kind == kind);
             for server in of_kind.flat_map(|stream| &stream.servers) {
                 *counts.get_mut(server.as_str()).unwrap() += 1;
@@ -103,9 +94,7 @@ impl Appends {
             let mut version = 1;
             while !is_stopped.load(Ordering::Relaxed) {
                 let request = agent.append_request(CONVERSATION, vec![user("more")]);
-                let result = eventually("an append", || async {
-                    agent.try_append(request.clone()).await.ok()
-                });
+                let result = eventually("an append", || async { agent.try_append(request.clone()).await.ok() });
                 version += 1;
                 assert_eq!(result.await.version, version);
             }
@@ -139,38 +128,22 @@ async fn replicas_move_between_servers_while_a_caller_appends() {
     let even = cluster.line("balance --replicas", &fourth);
     let planned = cli.json(&format!("{even} --dry-run"), 0).await;
     assert!(of(&planned, "replica").count() >= 4, "{planned:?}");
-    assert!(
-        of(&planned, "replica").all(|one| one["to"] == "n3"),
-        "{planned:?}"
-    );
+    assert!(of(&planned, "replica").all(|one| one["to"] == "n3"), "{planned:?}");
     let moved = cli.json(&even, 0).await;
-    assert_eq!(
-        of(&moved, "replica").count(),
-        of(&planned, "replica").count()
-    );
+    assert_eq!(of(&moved, "replica").count(), of(&planned, "replica").count());
     cluster.check_even(&["n0", "n1", "n2", "n3"]).await;
     assert_eq!(cli.json(&even, 0).await, Vec::<Value>::new());
 
     // A server is drained, and leaves.
-    let drain = |server: &str, fourth: &NatsServer| {
-        cluster.line(&format!("balance --drain {server}"), fourth)
-    };
+    let drain = |server: &str, fourth: &NatsServer| cluster.line(&format!("balance --drain {server}"), fourth);
     let moved = cli.json(&drain("n0", &fourth), 0).await;
     assert!(moved.iter().all(|one| one["from"] == "n0"), "{moved:?}");
     cluster.check_even(&["n1", "n2", "n3"]).await;
-    cli.check(
-        &drain("n0", &fourth),
-        2,
-        "no stream has a replica on the server n0",
-    )
-    .await;
+    cli.check(&drain("n0", &fourth), 2, "no stream has a replica on the server n0").await;
     let line = drain("n1", &fourth);
     cluster.stack.servers.nats_mut().kill();
     let refused = cli.until(&line, 2).await;
-    assert!(
-        refused.stderr.contains("no server can take the replica"),
-        "{refused:?}"
-    );
+    assert!(refused.stderr.contains("no server can take the replica"), "{refused:?}");
 
     // It comes back, and another one is lost.
     cluster.stack.servers.nats_mut().restart().await.unwrap();
@@ -184,6 +157,5 @@ async fn replicas_move_between_servers_while_a_caller_appends() {
     let version = appends.stop().await;
     assert!(version > 10, "{version}");
     agent.wait_for_rows(CONVERSATION, version).await;
-    cli.check(&format!("verify --partitions {PARTITIONS}"), 0, "")
-        .await;
+    cli.check(&format!("verify --partitions {PARTITIONS}"), 0, "").await;
 }

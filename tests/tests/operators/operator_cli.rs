@@ -24,15 +24,10 @@ impl OperatorCli {
         let variables = [
             ("HANSARD_RECORD__NATS_URL", servers.nats().url()),
             ("HANSARD_RECORD__MONITOR_URL", servers.nats().monitor_url()),
-            (
-                "HANSARD_READ_MODEL__DATABASE_URL",
-                servers.database_url().to_owned(),
-            ),
+            ("HANSARD_READ_MODEL__DATABASE_URL", servers.database_url().to_owned()),
         ];
         Self {
-            variables: variables
-                .map(|(name, value)| (name.to_owned(), value))
-                .into(),
+            variables: variables.map(|(name, value)| (name.to_owned(), value)).into(),
             nats: servers.nats().url().replace("nats://", ""),
             folder: tempfile::tempdir().unwrap(),
         }
@@ -56,9 +51,7 @@ impl OperatorCli {
 
     /// Runs a command, checks its exit code and standard error, and returns its standard output.
     pub(crate) async fn check(&self, line: &str, code: i32, stderr: &str) -> String {
-        let ended = program!()
-            .run(self.arguments_of(line), &self.variables)
-            .await;
+        let ended = program!().run(self.arguments_of(line), &self.variables).await;
         assert_eq!(ended.code, Some(code), "{line}: {ended:?}");
         assert!(ended.stderr.contains(stderr), "{line}: {ended:?}");
         ended.stdout
@@ -100,9 +93,7 @@ impl OperatorCli {
     /// Sends a request directly to NATS; returns after the answer.
     pub(crate) async fn request(&self, subject: &str, payload: &str) {
         let size = payload.len();
-        let lines = format!(
-            "SUB _INBOX.operator 1\r\nPUB {subject} _INBOX.operator {size}\r\n{payload}\r\n"
-        );
+        let lines = format!("SUB _INBOX.operator 1\r\nPUB {subject} _INBOX.operator {size}\r\n{payload}\r\n");
         within("a request", self.send_lines(&lines, "MSG ")).await;
     }
 
@@ -123,7 +114,5 @@ impl OperatorCli {
 
 /// Each line as JSON.
 pub(crate) fn lines_of(text: &str) -> Vec<Value> {
-    text.lines()
-        .map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}")))
-        .collect()
+    text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"))).collect()
 }

@@ -33,11 +33,7 @@ async fn publish_invalid(cli: &OperatorCli, conversation: &str) -> InvalidMessag
     assert_eq!(listed["conversationId"], conversation);
     assert_eq!(listed["commits"], 1);
     assert_eq!(listed["partition"], partition);
-    InvalidMessage {
-        tenant,
-        partition,
-        sequence: listed["sequence"].as_u64().unwrap(),
-    }
+    InvalidMessage { tenant, partition, sequence: listed["sequence"].as_u64().unwrap() }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -68,30 +64,21 @@ async fn check_listing(stack: &Stack, cli: &OperatorCli, bad: &InvalidMessage) {
     assert_eq!(waiting["unreadable"], "the message is not a commit");
     let table = cli.check(&format!("parked show {tenant} c"), 0, "").await;
     assert!(table.contains("partition"), "{table}");
-    cli.check(&format!("parked show {tenant} other"), 1, "is not parked")
-        .await;
+    cli.check(&format!("parked show {tenant} other"), 1, "is not parked").await;
     let partition = (bad.partition + 1) % 8;
     let other_partition = format!("parked list --json --partition {partition}");
     assert_eq!(cli.json(&other_partition, 0).await, Vec::<Value>::new());
     let addr = stack.writer.admin_addr();
     let line = format!("status --role writer=http://{addr}");
     let status = cli.check(&line, 6, "").await;
-    assert!(
-        status.contains("parked conversations: 1; see hansard parked list"),
-        "{status}"
-    );
+    assert!(status.contains("parked conversations: 1; see hansard parked list"), "{status}");
 }
 
 async fn check_failed_retry(cli: &OperatorCli, bad: &InvalidMessage) {
     let tenant = &bad.tenant;
-    let dry = cli
-        .json(&format!("parked retry {tenant} c --dry-run --json"), 0)
-        .await;
+    let dry = cli.json(&format!("parked retry {tenant} c --dry-run --json"), 0).await;
     assert_eq!(dry[0]["outcome"], "would be tried");
-    for line in [
-        format!("parked retry {tenant} c"),
-        "parked retry --all".to_owned(),
-    ] {
+    for line in [format!("parked retry {tenant} c"), "parked retry --all".to_owned()] {
         let tried = cli.json(&format!("{line} --json"), 6).await;
         assert_eq!(tried[0]["outcome"], "still parked");
         assert_eq!(tried[0]["why"], "the message is not a commit");
@@ -109,27 +96,18 @@ async fn check_drop(cli: &OperatorCli, bad: &InvalidMessage) {
     cli.check(&drop, 2, "give --yes to drop the commit").await;
     let still_listed = cli.json("parked list --json", 0).await;
     assert_eq!(still_listed[0]["commits"], 1, "nothing was dropped yet");
-    cli.check(
-        &format!("{drop} --sequence 999 --yes"),
-        1,
-        "has no waiting commit at sequence 999",
-    )
-    .await;
+    cli.check(&format!("{drop} --sequence 999 --yes"), 1, "has no waiting commit at sequence 999").await;
     let output = cli.check(&format!("{drop} --yes"), 0, "").await;
     assert!(output.contains("next: hansard parked retry"), "{output}");
-    cli.check(&format!("{drop} --yes"), 1, "has no waiting commit")
-        .await;
-    let tried = cli
-        .json(&format!("parked retry {tenant} c --json"), 0)
-        .await;
+    cli.check(&format!("{drop} --yes"), 1, "has no waiting commit").await;
+    let tried = cli.json(&format!("parked retry {tenant} c --json"), 0).await;
     assert_eq!(tried[0]["outcome"], "nothing waits");
 }
 
 /// After the message is removed from the record, too, the writer continues, and a retry repairs the conversation.
 async fn check_recovery(stack: &Stack, cli: &OperatorCli, agent: &Agent, bad: &InvalidMessage) {
     let delete = format!("$JS.API.STREAM.MSG.DELETE.HANSARD_{}", bad.partition);
-    cli.request(&delete, &format!("{{\"seq\":{}}}", bad.sequence))
-        .await;
+    cli.request(&delete, &format!("{{\"seq\":{}}}", bad.sequence)).await;
     eventually("an append", || async {
         let request = agent.append_request("c", vec![user("two")]);
         agent.try_append(request).await.ok()
@@ -143,10 +121,7 @@ async fn check_recovery(stack: &Stack, cli: &OperatorCli, agent: &Agent, bad: &I
     let tenant = &bad.tenant;
     let shown = cli.json(&format!("parked show {tenant} c --json"), 0).await;
     let waiting = &shown[0]["waiting"][0];
-    assert_eq!(
-        (&waiting["firstVersion"], &waiting["lastVersion"]),
-        (&3.into(), &3.into())
-    );
+    assert_eq!((&waiting["firstVersion"], &waiting["lastVersion"]), (&3.into(), &3.into()));
     let tried = cli.json("parked retry --all --json", 0).await;
     assert_eq!(tried[0]["outcome"], "freed");
     agent.wait_for_rows("c", 3).await;
@@ -158,19 +133,12 @@ async fn check_recovery(stack: &Stack, cli: &OperatorCli, agent: &Agent, bad: &I
     // The message that was removed by hand is a hole without an erasure.
     let report = cli.json(&line, 6).await;
     let needs = report[0]["needs"].as_array().unwrap();
-    assert!(
-        needs.len() == 1 && needs[0].as_str().unwrap().contains("hansard verify"),
-        "{needs:?}"
-    );
+    assert!(needs.len() == 1 && needs[0].as_str().unwrap().contains("hansard verify"), "{needs:?}");
     let report = cli.json(&format!("{line} --unexplained-max 1"), 0).await;
     let partition = usize::try_from(bad.partition).unwrap();
     let partition = &report[0]["partitions"][partition];
     assert_eq!(
-        (
-            &partition["holes"],
-            &partition["holesErased"],
-            &partition["holesUnexplained"]
-        ),
+        (&partition["holes"], &partition["holesErased"], &partition["holesUnexplained"]),
         (&1.into(), &0.into(), &1.into())
     );
 }

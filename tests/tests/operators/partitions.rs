@@ -37,23 +37,11 @@ async fn partitions_are_listed_and_a_growth_is_planned() {
     assert_eq!((&plan["before"], &plan["after"]), (&8.into(), &24.into()));
 
     for (line, problem) in [
-        (
-            "partitions add 8",
-            "has 8 partitions already: give a larger number",
-        ),
+        ("partitions add 8", "has 8 partitions already: give a larger number"),
         ("partitions add 4", "has 8 partitions already"),
-        (
-            "partitions add 1025",
-            "1025 partitions are too many: give at most 1024",
-        ),
-        (
-            "partitions add 24 --stage-seconds 10",
-            "10 is not in 11..=3600",
-        ),
-        (
-            "partitions add 24 --stage-seconds 3601",
-            "3601 is not in 11..=3600",
-        ),
+        ("partitions add 1025", "1025 partitions are too many: give at most 1024"),
+        ("partitions add 24 --stage-seconds 10", "10 is not in 11..=3600"),
+        ("partitions add 24 --stage-seconds 3601", "3601 is not in 11..=3600"),
     ] {
         cli.check(line, 2, problem).await;
     }
@@ -72,9 +60,7 @@ async fn a_record_that_has_grown_is_operated_as_before() {
         agent.create(&format!("old-{number}")).await;
     }
     // Without the time between stages: nothing is created meanwhile.
-    let record = Record::open(settings::record(&stack.servers))
-        .await
-        .unwrap();
+    let record = Record::open(settings::record(&stack.servers)).await.unwrap();
     record.announce_partitions(24, &[]).await.unwrap();
     while record.layout().stage() != Stage::Open {
         record.advance_layout().await.unwrap();
@@ -95,9 +81,7 @@ async fn a_record_that_has_grown_is_operated_as_before() {
         agent.create(&format!("new-{number}")).await;
     }
     let ids = (0..EACH).map(|number| format!("old-{number}"));
-    let ids: Vec<_> = ids
-        .chain((1..=new + EACH).map(|number| format!("new-{number}")))
-        .collect();
+    let ids: Vec<_> = ids.chain((1..=new + EACH).map(|number| format!("new-{number}"))).collect();
     for id in &ids {
         agent.append(id, vec![user("one more")]).await;
         agent.wait_for_rows(id, 2).await;

@@ -42,47 +42,27 @@ fn sorted_lines(text: &str) -> BTreeSet<String> {
 async fn files_hold_the_record_and_can_be_continued() {
     let (_stack, cli, agent) = scene().await;
     let plan = cli.json("replay --to-file @f --dry-run --json", 0).await;
-    let through: u64 = plan
-        .iter()
-        .filter_map(|span| span["through"].as_u64())
-        .sum();
+    let through: u64 = plan.iter().filter_map(|span| span["through"].as_u64()).sum();
     assert_eq!((plan.len(), through), (8, 40));
     assert!(!cli.folder.path().join("f").exists());
     let done = cli.json("replay --to-file @f --json", 0).await.remove(0);
-    assert_eq!(
-        (&done["commits"], &done["stream"]),
-        (&json!(40), &json!(null))
-    );
+    assert_eq!((&done["commits"], &done["stream"]), (&json!(40), &json!(null)));
     let all = sorted_lines(&cli.check("tail", 0, "").await);
     assert_eq!(sorted_lines(&cli.text("f")), all);
-    cli.check(
-        "replay --to-file @f",
-        2,
-        "exists: continue it with --resume",
-    )
-    .await;
+    cli.check("replay --to-file @f", 2, "exists: continue it with --resume").await;
 
     // An incomplete line is written again.
     let file = cli.folder.path().join("f");
     let text = cli.text("f");
     fs::write(&file, &text[..text.len() - 10]).unwrap();
-    let done = cli
-        .json("replay --to-file @f --resume --json", 0)
-        .await
-        .remove(0);
+    let done = cli.json("replay --to-file @f --resume --json", 0).await.remove(0);
     assert_eq!(done["commits"], 1);
     assert_eq!(sorted_lines(&cli.text("f")), all);
 
     agent.append("c0", vec![user("later")]).await;
-    let done = cli
-        .json("replay --to-file @f --resume --json", 0)
-        .await
-        .remove(0);
+    let done = cli.json("replay --to-file @f --resume --json", 0).await.remove(0);
     assert_eq!(done["commits"], 1);
-    assert_eq!(
-        sorted_lines(&cli.text("f")),
-        sorted_lines(&cli.check("tail", 0, "").await)
-    );
+    assert_eq!(sorted_lines(&cli.text("f")), sorted_lines(&cli.check("tail", 0, "").await));
     check_files_of_other_records(&cli).await;
 }
 
@@ -108,15 +88,9 @@ async fn killed_replays_resume() {
     replay.kill();
     let there = cli.text("f").lines().count();
     assert!(there < COMMITS, "{there} lines at 20 a second");
-    let done = cli
-        .json("replay --to-file @f --resume --json", 0)
-        .await
-        .remove(0);
+    let done = cli.json("replay --to-file @f --resume --json", 0).await.remove(0);
     assert!(done["commits"].as_u64().unwrap() > 0, "{done}");
-    assert_eq!(
-        sorted_lines(&cli.text("f")),
-        sorted_lines(&cli.check("tail", 0, "").await)
-    );
+    assert_eq!(sorted_lines(&cli.text("f")), sorted_lines(&cli.check("tail", 0, "").await));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -132,21 +106,15 @@ async fn replays_publish_to_other_subjects_only() {
     let line = "replay --to-subject copy --places @p --rate 100000 --json";
     let warning = "the stream COPY stores copy.>";
     let done = lines_of(&cli.check(line, 0, warning).await).remove(0);
-    assert_eq!(
-        (&done["commits"], &done["stream"]),
-        (&json!(40), &json!("COPY"))
-    );
-    cli.check(line, 2, "exists: continue it with --resume")
-        .await;
+    assert_eq!((&done["commits"], &done["stream"]), (&json!(40), &json!("COPY")));
+    cli.check(line, 2, "exists: continue it with --resume").await;
     let resume = format!("{line} --resume");
     assert_eq!(cli.json(&resume, 0).await[0]["commits"], 0);
     agent.append("c0", vec![user("later")]).await;
     assert_eq!(cli.json(&resume, 0).await[0]["commits"], 1);
     let other = resume.replace("copy", "copy.two");
-    cli.check(&other, 2, "belongs to another record or prefix")
-        .await;
-    cli.check("replay --to-subject copy --resume", 2, "--places")
-        .await;
+    cli.check(&other, 2, "belongs to another record or prefix").await;
+    cli.check("replay --to-subject copy --resume", 2, "--places").await;
     let line = "replay --to-subject free --tenant acme --rate 100000 --json";
     let warning = "no stream stores free.>";
     let done = lines_of(&cli.check(line, 0, warning).await).remove(0);

@@ -47,13 +47,7 @@ impl Sharded {
         let (stack, projector) = shards::start(shard).await;
         let big = stack.agent(SHARDED, "big-bot").await;
         let small = stack.agent(OTHER, "small-bot").await;
-        Box::new(Self {
-            stack,
-            projector,
-            server,
-            big,
-            small,
-        })
+        Box::new(Self { stack, projector, server, big, small })
     }
 
     fn url(&self) -> String {
@@ -71,11 +65,7 @@ impl Sharded {
             agent.create("c").await;
             agent.append("c", vec![user("one"), assistant("two")]).await;
             let mut fork = agent.create_request("fork");
-            fork.forked_from = Some(ForkPoint {
-                conversation_id: "c".to_owned(),
-                version: 2,
-                depth: 0,
-            });
+            fork.forked_from = Some(ForkPoint { conversation_id: "c".to_owned(), version: 2, depth: 0 });
             agent.try_create(fork).await.unwrap();
             agent.wait_for_rows("fork", 1).await;
         }
@@ -114,14 +104,8 @@ async fn each_tenant_has_its_rows_in_one_database() {
     // The audit of registry changes adds conversations for each tenant, but none to both databases.
     let in_shard = verified(&shard, "").await;
     let in_first = verified(&first, "").await;
-    assert_eq!(
-        verified(&shard, &format!("--tenant {SHARDED}")).await,
-        in_shard
-    );
-    assert_eq!(
-        verified(&first, &format!("--tenant {OTHER}")).await,
-        in_first
-    );
+    assert_eq!(verified(&shard, &format!("--tenant {SHARDED}")).await, in_shard);
+    assert_eq!(verified(&first, &format!("--tenant {OTHER}")).await, in_first);
     for sampled in ["--sample 100%", "--conversations-at-once 1"] {
         assert_eq!(verified(&shard, sampled).await, in_shard, "{sampled}");
         assert_eq!(verified(&first, sampled).await, in_first, "{sampled}");
@@ -129,15 +113,10 @@ async fn each_tenant_has_its_rows_in_one_database() {
     for (cli, conversations) in [(&shard, in_shard.0), (&first, in_first.0)] {
         assert_eq!(verified(cli, "--digests").await.0, conversations);
     }
-    let elsewhere =
-        format!("the rows of tenant {SHARDED} are in shard eu: give its URL with --database-url");
-    first
-        .check(&format!("verify --tenant {SHARDED}"), 2, &elsewhere)
-        .await;
+    let elsewhere = format!("the rows of tenant {SHARDED} are in shard eu: give its URL with --database-url");
+    first.check(&format!("verify --tenant {SHARDED}"), 2, &elsewhere).await;
     let elsewhere = format!("the rows of tenant {OTHER} are in the first database: give its URL");
-    shard
-        .check(&format!("verify --tenant {OTHER}"), 2, &elsewhere)
-        .await;
+    shard.check(&format!("verify --tenant {OTHER}"), 2, &elsewhere).await;
     for cli in [&first, &shard] {
         cli.check("rebuild conversations", 0, "").await;
     }
@@ -150,15 +129,9 @@ async fn each_tenant_has_its_rows_in_one_database() {
 async fn check_erasure(sharded: &Sharded, first: &OperatorCli, shard: &OperatorCli) {
     let line = format!("erase conversation c fork --tenant {SHARDED} --json");
     first.check(&line, 2, "are in shard eu").await;
-    assert_eq!(
-        listed(&sharded.big).await.unwrap(),
-        ["c", "fork"],
-        "nothing is erased"
-    );
+    assert_eq!(listed(&sharded.big).await.unwrap(), ["c", "fork"], "nothing is erased");
     let status = async |arguments: &str| {
-        let status = first
-            .until(&format!("status --no-roles --json {arguments}"), 0)
-            .await;
+        let status = first.until(&format!("status --no-roles --json {arguments}"), 0).await;
         serde_json::from_str::<Value>(&status.stdout).unwrap()
     };
     let unexplained = |status: &Value| {
@@ -173,10 +146,7 @@ async fn check_erasure(sharded: &Sharded, first: &OperatorCli, shard: &OperatorC
     assert!(unexplained(&status_of_first).contains(&Value::Null));
     assert_eq!(status_of_first["shards"], Value::Array(Vec::new()));
     let warnings = status_of_first["warnings"].to_string();
-    assert!(
-        warnings.contains("the rows of 1 tenants are in shards"),
-        "{warnings}"
-    );
+    assert!(warnings.contains("the rows of 1 tenants are in shards"), "{warnings}");
     // In arguments of the tests, `@` is their folder.
     let url = sharded.url().replace("hansard@", "");
     let shard_url = format!("--shard-url {url}&user=hansard");
@@ -184,10 +154,7 @@ async fn check_erasure(sharded: &Sharded, first: &OperatorCli, shard: &OperatorC
     let warnings = of_both["warnings"].to_string();
     assert!(!warnings.contains("shards"), "{warnings}");
     let holes = unexplained(&of_both);
-    assert!(
-        !holes.is_empty() && holes.iter().all(|hole| hole == 0),
-        "{holes:?}"
-    );
+    assert!(!holes.is_empty() && holes.iter().all(|hole| hole == 0), "{holes:?}");
     let shard_status = &of_both["shards"][0];
     assert_eq!(shard_status["name"], SHARD);
     let rows = shard_status["partitions"].as_array().unwrap().iter();
@@ -240,10 +207,7 @@ async fn an_unavailable_shard_fails_only_its_tenants() {
     let failure = listed(&sharded.big).await.unwrap_err();
     assert_eq!(failure.code, Code::Unavailable, "{failure:?}");
     assert_eq!(failure.reason, "READ_MODEL_UNAVAILABLE");
-    assert_eq!(
-        failure.message,
-        "shard eu of the read model is unavailable: try again"
-    );
+    assert_eq!(failure.message, "shard eu of the read model is unavailable: try again");
     let context = sharded.big.try_get(sharded.big.read_target("c")).await;
     let failure = Failure::from(context.unwrap_err());
     assert!(failure.message.contains("shard eu"), "{failure:?}");
@@ -274,10 +238,7 @@ async fn a_role_with_another_list_reads_nothing() {
     let failure = listed(&big).await.unwrap_err();
     assert_eq!(failure.reason, "READ_MODEL_UNAVAILABLE", "{failure:?}");
     let read = big.try_get(big.read_target("c")).await;
-    assert_eq!(
-        Failure::from(read.unwrap_err()).reason,
-        "READ_MODEL_UNAVAILABLE"
-    );
+    assert_eq!(Failure::from(read.unwrap_err()).reason, "READ_MODEL_UNAVAILABLE");
     let small = Agent::new(caller, sharded.small.id());
     assert_eq!(listed(&small).await.unwrap(), ["c", "fork"]);
 }
@@ -296,8 +257,7 @@ async fn a_shard_has_replicas_of_its_own() {
     gateway.start().await;
     let token = sharded.stack.token().await;
     let caller = Caller::new(&sharded.stack.writer.grpc_url(), &gateway.grpc_url(), token);
-    let [big, small] =
-        [&sharded.big, &sharded.small].map(|agent| Agent::new(caller.clone(), agent.id()));
+    let [big, small] = [&sharded.big, &sharded.small].map(|agent| Agent::new(caller.clone(), agent.id()));
 
     devstack::test::pause_replay(&sharded.server, &standby).await;
     for agent in [&sharded.big, &sharded.small] {
@@ -306,10 +266,8 @@ async fn a_shard_has_replicas_of_its_own() {
     }
     assert_eq!(listed(&small).await.unwrap(), ["c", "fork", "later"]);
     // The gateway reads the primary until it has measured the replica.
-    eventually("a list of the replica", || async {
-        (listed(&big).await.unwrap() == ["c", "fork"]).then_some(())
-    })
-    .await;
+    eventually("a list of the replica", || async { (listed(&big).await.unwrap() == ["c", "fork"]).then_some(()) })
+        .await;
     // What the replica lacks comes from the primary and the record.
     assert_eq!(big.version("later").await, 1);
     standby.kill();
@@ -339,10 +297,7 @@ async fn assignments_that_contradict_the_rows_are_rejected() {
     let moved = format!("the rows of tenant {SHARDED} are in shard eu");
     check_rejected(stack, "", &[], &moved).await;
     check_rejected(stack, "eu", &of(&["new"]), &moved).await;
-    let renamed = vec![ShardConfig {
-        name: "us".to_owned(),
-        ..shard(&url, &[SHARDED])
-    }];
+    let renamed = vec![ShardConfig { name: "us".to_owned(), ..shard(&url, &[SHARDED]) }];
     let other = "the database is shard eu, but read_model.shards has it as shard us";
     check_rejected(stack, "us", &renamed, other).await;
     let unknown = "read_model.shards has no such shard";
@@ -369,10 +324,7 @@ async fn a_new_tenant_is_added_to_a_shard_that_has_rows() {
     let model = read_model::ReadModel::connect_lazy(&ReadModelConfig::new(sharded.url())).unwrap();
     let next = domain::TenantId::parse("next").unwrap();
     let tenants = read_model::shards::tenants(&model).await.unwrap();
-    assert!(
-        !tenants.contains(&next),
-        "the first database does not list it yet"
-    );
+    assert!(!tenants.contains(&next), "the first database does not list it yet");
     for node in [&mut sharded.stack.projector, &mut sharded.stack.gateway] {
         node.stop().await;
         node.start().await;

@@ -9,11 +9,7 @@ use tests::stack::{Setup, Stack};
 use crate::operator_cli::OperatorCli;
 
 fn roles(stack: &Stack) -> String {
-    let nodes = [
-        ("writer", &stack.writer),
-        ("projector", &stack.projector),
-        ("gateway", &stack.gateway),
-    ];
+    let nodes = [("writer", &stack.writer), ("projector", &stack.projector), ("gateway", &stack.gateway)];
     let roles = nodes.map(|(name, node)| format!("--role {name}=http://{}", node.admin_addr()));
     roles.join(" ")
 }
@@ -120,21 +116,12 @@ async fn unreachable_servers_are_reported() {
     let nobody = "postgres://nobody@127.0.0.1:1/nothing";
     let line = format!("status --json --no-roles --database-url {nobody}");
     let status_report = cli.json(&line, 6).await.remove(0);
-    assert!(
-        status_report["readModel"]["error"].is_string(),
-        "{status_report}"
-    );
-    assert_eq!(
-        status_report["partitions"].as_array().map(Vec::len),
-        Some(8)
-    );
+    assert!(status_report["readModel"]["error"].is_string(), "{status_report}");
+    assert_eq!(status_report["partitions"].as_array().map(Vec::len), Some(8));
     assert_eq!(status_report["partitions"][0]["checkpoint"], json!(null));
     let line = "status --json --no-roles --nats-url nats://127.0.0.1:1";
     let status_report = cli.json(line, 6).await.remove(0);
-    assert!(
-        status_report["record"]["error"].is_string(),
-        "{status_report}"
-    );
+    assert!(status_report["record"]["error"].is_string(), "{status_report}");
     assert_eq!(status_report["readModel"]["parked"], 0);
     let line = "status --json --no-roles --partitions 4";
     let status_report = cli.json(line, 6).await.remove(0);

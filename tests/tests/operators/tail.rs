@@ -21,29 +21,17 @@ struct Scene {
 
 async fn scene() -> Scene {
     let stack = Setup::tasks().start().await;
-    let (acme, other) = (
-        stack.agent("acme", "a").await,
-        stack.agent("other", "o").await,
-    );
+    let (acme, other) = (stack.agent("acme", "a").await, stack.agent("other", "o").await);
     for conversation in ["c1", "c2"] {
         acme.create(conversation).await;
     }
     other.create("c1").await;
-    acme.append("c1", vec![user("Weather in Oslo?\nPlease.")])
-        .await;
-    let calls = vec![
-        call("k1", r#"{"city":"Oslo"}"#),
-        result("k1", r#"{"t":-3}"#),
-    ];
+    acme.append("c1", vec![user("Weather in Oslo?\nPlease.")]).await;
+    let calls = vec![call("k1", r#"{"city":"Oslo"}"#), result("k1", r#"{"t":-3}"#)];
     acme.append("c1", calls).await;
     acme.append("c1", vec![assistant("Cold.")]).await;
     let cli = OperatorCli::at(&stack);
-    Scene {
-        stack,
-        cli,
-        acme,
-        other,
-    }
+    Scene { stack, cli, acme, other }
 }
 
 /// The tenant, and the index in its conversation, of each line.
@@ -62,13 +50,8 @@ fn places(lines: &[Value]) -> Vec<(&str, &str, &str)> {
     places
 }
 
-const ACME: [(&str, &str, &str); 5] = [
-    ("acme", "c1", "1"),
-    ("acme", "c1", "2"),
-    ("acme", "c1", "3"),
-    ("acme", "c1", "5"),
-    ("acme", "c2", "1"),
-];
+const ACME: [(&str, &str, &str); 5] =
+    [("acme", "c1", "1"), ("acme", "c1", "2"), ("acme", "c1", "3"), ("acme", "c1", "5"), ("acme", "c2", "1")];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tail_filters_by_tenant_and_time() {
@@ -82,9 +65,7 @@ async fn tail_filters_by_tenant_and_time() {
     assert_eq!(places(&conversation), ACME[..4]);
 
     // The time when the second commit was stored, from the server's clock.
-    let record = Record::open(settings::record(&scene.stack.servers))
-        .await
-        .unwrap();
+    let record = Record::open(settings::record(&scene.stack.servers)).await.unwrap();
     let at = |name: &str| conversation[1][name].as_u64().unwrap();
     let partition = Partition(u16::try_from(at("partition")).unwrap());
     let before = Sequence(at("sequence") - 1);
@@ -93,10 +74,7 @@ async fn tail_filters_by_tenant_and_time() {
     let time = wire::time::to_proto(stored);
     for line in [
         format!("tail --tenant acme --conversation c1 --since {time}"),
-        format!(
-            "tail --tenant acme --partition {} --since {time}",
-            partition.0
-        ),
+        format!("tail --tenant acme --partition {} --since {time}", partition.0),
     ] {
         let since = cli.json(&line, 0).await;
         assert_eq!(places(&since)[..3], ACME[1..4], "{line}");
@@ -105,20 +83,10 @@ async fn tail_filters_by_tenant_and_time() {
     assert_eq!(places(&cli.json(&line, 0).await), ACME[..1]);
     let line = format!("tail --tenant acme --conversation c1 --since {time} --until {time}");
     assert_eq!(cli.json(&line, 0).await.len(), 0);
-    assert_eq!(
-        cli.json("tail --until 1990-01-01T00:00:00Z", 0).await.len(),
-        0
-    );
-    assert_eq!(
-        cli.json("tail --since 1990-01-01T00:00:00Z", 0).await.len(),
-        6
-    );
-    assert_eq!(
-        cli.json("tail --since 2200-01-01T00:00:00Z", 0).await.len(),
-        0
-    );
-    cli.check("tail --partition 8", 2, "the partition must be from 0 to 7")
-        .await;
+    assert_eq!(cli.json("tail --until 1990-01-01T00:00:00Z", 0).await.len(), 0);
+    assert_eq!(cli.json("tail --since 1990-01-01T00:00:00Z", 0).await.len(), 6);
+    assert_eq!(cli.json("tail --since 2200-01-01T00:00:00Z", 0).await.len(), 0);
+    cli.check("tail --partition 8", 2, "the partition must be from 0 to 7").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -126,10 +94,7 @@ async fn text_output_is_a_transcript() {
     let scene = scene().await;
     let line = "tail --tenant acme --conversation c1 --format transcript";
     let shown = scene.cli.check(line, 0, "").await;
-    let words: Vec<&str> = shown
-        .lines()
-        .map(|line| line.get(21..).unwrap_or(line))
-        .collect();
+    let words: Vec<&str> = shown.lines().map(|line| line.get(21..).unwrap_or(line)).collect();
     let expected = [
         "acme / c1",
         "        *  created for session s, agent a",
@@ -147,10 +112,7 @@ async fn text_output_is_a_transcript() {
 #[tokio::test(flavor = "multi_thread")]
 async fn follow_prints_new_commits() {
     let scene = scene().await;
-    let lines = [
-        ("tail --tenant acme --follow", 6),
-        ("tail --tenant acme --conversation c1 --follow", 5),
-    ];
+    let lines = [("tail --tenant acme --follow", 6), ("tail --tenant acme --conversation c1 --follow", 5)];
     let following = lines.map(|(line, count)| (scene.cli.start(line), count));
     for (process, count) in &following {
         eventually_true("the past", || process.log().lines().count() == count - 1).await;
@@ -158,10 +120,7 @@ async fn follow_prints_new_commits() {
     scene.other.append("c1", vec![user("not chosen")]).await;
     scene.acme.append("c1", vec![user("it goes on")]).await;
     for (process, count) in &following {
-        eventually_true("the followed commits", || {
-            process.log().lines().count() >= *count
-        })
-        .await;
+        eventually_true("the followed commits", || process.log().lines().count() >= *count).await;
         let log = process.log();
         assert!(log.lines().last().unwrap().contains("it goes on"), "{log}");
         assert!(!log.contains("not chosen"), "{log}");

@@ -39,10 +39,7 @@ async fn erased_conversations_stay_erased() {
             fixture.agent.append(id, vec![user(SECRET)]).await;
         }
         let secret = format!("\"{SECRET}\"");
-        fixture
-            .agent
-            .append(id, vec![document_put("k", &secret)])
-            .await;
+        fixture.agent.append(id, vec![document_put("k", &secret)]).await;
     }
     let erase = async |fixture: &Fixture, id: &str| {
         let target = fixture.agent.target(id);
@@ -54,41 +51,27 @@ async fn erased_conversations_stay_erased() {
     let mut rebuild = fixture.begin();
     eventually("a schema that follows", || async {
         let schemas = list(&fixture.model).await.ok()?;
-        let is_there = |one: &read_model::schemas::SchemaInfo| {
-            one.state == SchemaState::Building && one.phase == Phase::Following
-        };
+        let is_there =
+            |one: &read_model::schemas::SchemaInfo| one.state == SchemaState::Building && one.phase == Phase::Following;
         let is_over = fixture.live().await == schema(2);
         (is_over || schemas.iter().any(is_there)).then_some(())
     })
     .await;
     rebuild.kill();
     erase(&fixture, "while").await;
-    let ended = fixture
-        .rebuild(&["conversations", "--accept-differences"])
-        .await;
+    let ended = fixture.rebuild(&["conversations", "--accept-differences"]).await;
     assert_eq!(ended.code, Some(0), "{ended:?}");
     let now = fixture.live().await;
     erase(&fixture, "after").await;
     fixture.wait_for_rows().await;
     for id in ["before", "while", "after"] {
-        let read = fixture
-            .agent
-            .try_get(fixture.agent.eventual_target(id))
-            .await;
+        let read = fixture.agent.try_get(fixture.agent.eventual_target(id)).await;
         assert_eq!(read.expect_err(id).code(), Code::NotFound);
     }
     assert_eq!(fixture.agent.version("stays").await, 7);
     assert_eq!(rows_with_text(&mut fixture, &now.to_string()).await, 0);
-    assert_eq!(
-        rows_with_text(&mut fixture, "conversations_v1").await,
-        0,
-        "kept"
-    );
+    assert_eq!(rows_with_text(&mut fixture, "conversations_v1").await, 0, "kept");
     fixture.rebuild_steps(&["rollback"]).await;
     fixture.wait_for_rows().await;
-    assert_eq!(
-        rows_with_text(&mut fixture, "conversations_v1").await,
-        0,
-        "after a rollback"
-    );
+    assert_eq!(rows_with_text(&mut fixture, "conversations_v1").await, 0, "after a rollback");
 }

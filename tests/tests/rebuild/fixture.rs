@@ -36,11 +36,7 @@ impl Fixture {
         stack.start().await;
         let agent = stack.any_agent().await;
         let model = ReadModel::connect_lazy(&stack.projector.settings.projector.read_model);
-        Self {
-            stack,
-            agent,
-            model: model.expect("a read model"),
-        }
+        Self { stack, agent, model: model.expect("a read model") }
     }
 
     /// Creates conversations with this many messages each, `old-0` and so on, in commits of five, and with documents.
@@ -50,23 +46,13 @@ impl Fixture {
             self.agent.create(&id).await;
             for turn in 0..messages / 5 {
                 let text = |place: usize| format!("{id} says {turn}.{place}");
-                let events = vec![
-                    user(text(0)),
-                    assistant(text(1)),
-                    user(text(2)),
-                    assistant(text(3)),
-                    user(text(4)),
-                ];
+                let events = vec![user(text(0)), assistant(text(1)), user(text(2)), assistant(text(3)), user(text(4))];
                 self.agent.append(&id, events).await;
             }
             let put = |key, value: &str| document_put(key, value);
             let documents = vec![put("kept", "1"), put("gone", "1"), put("again", "1")];
             self.agent.append(&id, documents).await;
-            let changes = vec![
-                put("kept", "2"),
-                document_deleted("gone"),
-                document_deleted("again"),
-            ];
+            let changes = vec![put("kept", "2"), document_deleted("gone"), document_deleted("again")];
             self.agent.append(&id, changes).await;
             self.agent.append(&id, vec![put("again", "2")]).await;
         };
@@ -81,10 +67,7 @@ impl Fixture {
         arguments.extend(what.iter().map(|word| (*word).to_owned()));
         let url = self.stack.servers.database_url().to_owned();
         arguments.extend(["--database-url".to_owned(), url]);
-        if ["conversations", "rollback"]
-            .iter()
-            .any(|one| what.contains(one))
-        {
+        if ["conversations", "rollback"].iter().any(|one| what.contains(one)) {
             let url = self.stack.servers.nats().url();
             arguments.extend(["--nats-url".to_owned(), url]);
         }
@@ -101,9 +84,7 @@ impl Fixture {
         let ended = self.rebuild(&[what, &["--json"]].concat()).await;
         assert_eq!(ended.code, Some(0), "{ended:?}");
         let lines = ended.stdout.lines();
-        lines
-            .map(|line| serde_json::from_str(line).expect("a step"))
-            .collect()
+        lines.map(|line| serde_json::from_str(line).expect("a step")).collect()
     }
 
     /// Starts `hansard rebuild conversations`.
@@ -114,10 +95,7 @@ impl Fixture {
     }
 
     pub(crate) async fn live(&self) -> SchemaName {
-        eventually("a live schema", || async {
-            self.model.live_schema().await.ok()
-        })
-        .await
+        eventually("a live schema", || async { self.model.live_schema().await.ok() }).await
     }
 
     /// Waits until the rows contain everything that is recorded now.
@@ -157,10 +135,7 @@ impl Fixture {
 
 /// The steps' names.
 pub(crate) fn names(steps: &[Value]) -> Vec<&str> {
-    steps
-        .iter()
-        .filter_map(|step| step.get("step").and_then(Value::as_str))
-        .collect()
+    steps.iter().filter_map(|step| step.get("step").and_then(Value::as_str)).collect()
 }
 
 pub(crate) fn schema(number: u32) -> SchemaName {

@@ -23,9 +23,7 @@ enum Step {
 
 async fn step_of(fixture: &Fixture) -> Option<Step> {
     let schemas = list(&fixture.model).await.ok()?;
-    let building = schemas
-        .iter()
-        .find(|one| one.state == SchemaState::Building);
+    let building = schemas.iter().find(|one| one.state == SchemaState::Building);
     let Some(building) = building else {
         return (fixture.live().await != schema(1)).then_some(Step::End);
     };

@@ -15,15 +15,9 @@ async fn reads_and_writes_continue_during_a_rebuild() {
     load.run_rounds(10).await;
     let planned = fixture.rebuild(&["conversations", "--dry-run"]).await;
     assert_eq!(planned.code, Some(0), "{planned:?}");
-    assert!(
-        planned.stdout.contains("next to conversations_v1"),
-        "{planned:?}"
-    );
+    assert!(planned.stdout.contains("next to conversations_v1"), "{planned:?}");
     let steps = fixture.rebuild_steps(&["conversations"]).await;
-    assert_eq!(
-        names(&steps),
-        ["begun", "copied", "indexed", "compared", "switched"]
-    );
+    assert_eq!(names(&steps), ["begun", "copied", "indexed", "compared", "switched"]);
     assert_eq!(fixture.live().await, schema(2));
     load.run_rounds(30).await;
     let steps = fixture.rebuild_steps(&["rollback", "--dry-run"]).await;
@@ -56,10 +50,7 @@ async fn reads_and_writes_continue_during_a_rebuild() {
     let listed = fixture.rebuild_steps(&["list"]).await;
     assert_eq!(
         listed.iter().filter_map(state).collect::<Vec<_>>(),
-        [
-            ("conversations_v2", "kept", 1),
-            ("conversations_v3", "live", 4)
-        ]
+        [("conversations_v2", "kept", 1), ("conversations_v3", "live", 4)]
     );
     // After a rollback and its reversal, both schemas are up to date and equal.
     fixture.wait_for_rows().await;
@@ -82,12 +73,8 @@ async fn the_rate_limits_copying() {
     // With its creation and its documents each has 28 events: 112 in all, of which 2 may be copied at once.
     fixture.fill(4, 20).await;
     fixture.wait_for_rows().await;
-    let steps = fixture
-        .rebuild_steps(&["conversations", "--rate", RATE])
-        .await;
-    let copied = steps
-        .iter()
-        .find(|step| text(step, "step") == Some("copied"));
+    let steps = fixture.rebuild_steps(&["conversations", "--rate", RATE]).await;
+    let copied = steps.iter().find(|step| text(step, "step") == Some("copied"));
     let seconds = copied.and_then(|step| step.get("seconds")?.as_f64());
     assert!(seconds >= Some(110.0 / 40.0), "{steps:?}");
 }
@@ -104,20 +91,15 @@ async fn differences_block_the_switch_unless_accepted() {
     let mut fixture = fixture;
     let url = fixture.stack.servers.database_url().to_owned();
     let psql = fixture.stack.servers.postgres_mut().tool("psql");
-    let damage =
-        "UPDATE conversations_v1.event SET kind = 9 WHERE conversation_id = 'old-2' AND version = 3
+    let damage = "UPDATE conversations_v1.event SET kind = 9 WHERE conversation_id = 'old-2' AND version = 3
                   RETURNING jsonb_build_object('version', version)";
     let damage = format!("WITH damage AS ({damage}) SELECT * FROM damage");
-    tests::checker::query(&psql, &url, &damage)
-        .await
-        .expect("damage");
+    tests::checker::query(&psql, &url, &damage).await.expect("damage");
     let refused = fixture.rebuild(&["conversations"]).await;
     assert_eq!(refused.code, Some(5), "{refused:?}");
     assert!(refused.stdout.contains("/old-2"), "{refused:?}");
     assert_eq!(fixture.live().await, schema(1));
-    let steps = fixture
-        .rebuild_steps(&["conversations", "--accept-differences"])
-        .await;
+    let steps = fixture.rebuild_steps(&["conversations", "--accept-differences"]).await;
     assert_eq!(names(&steps), ["begun", "compared", "differ", "switched"]);
     assert_eq!(fixture.live().await, schema(2));
     fixture.wait_for_rows().await;

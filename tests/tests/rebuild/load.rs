@@ -50,20 +50,13 @@ impl Load {
                 outcome
             }));
         }
-        Self {
-            over,
-            rounds,
-            writers,
-        }
+        Self { over, rounds, writers }
     }
 
     /// Waits for a number of further rounds.
     pub(crate) async fn run_rounds(&self, rounds: usize) {
         let until = self.rounds.load(Ordering::Relaxed) + rounds;
-        eventually_true("the load continues", || {
-            self.rounds.load(Ordering::Relaxed) >= until
-        })
-        .await;
+        eventually_true("the load continues", || self.rounds.load(Ordering::Relaxed) >= until).await;
     }
 
     pub(crate) async fn finish(self) -> Outcome {
@@ -86,42 +79,25 @@ fn id_of(writer: usize, n: usize) -> String {
 /// One write, and every kind of read of it; a read without the write is an error.
 async fn write_and_read(agent: &Agent, id: &str, round: usize, outcome: &mut Outcome) {
     let text = format!("round {round} of {id}");
-    let appended = agent
-        .try_append(agent.append_request(id, vec![user(&text)]))
-        .await;
+    let appended = agent.try_append(agent.append_request(id, vec![user(&text)])).await;
     let result = match appended {
         Ok(result) => result,
         Err(status) => return outcome.errors.push(format!("append: {status}")),
     };
     outcome.writes += 1;
     let token = result.position_token.clone();
-    let with_token = |target: proto::ReadTarget| proto::ReadTarget {
-        position_token: token.clone(),
-        ..target
-    };
-    let version_of = |answer: proto::GetConversationResponse| {
-        answer
-            .conversation
-            .map_or(0, |conversation| conversation.version)
-    };
+    let with_token = |target: proto::ReadTarget| proto::ReadTarget { position_token: token.clone(), ..target };
+    let version_of =
+        |answer: proto::GetConversationResponse| answer.conversation.map_or(0, |conversation| conversation.version);
     let fresh = agent.try_get(agent.read_target(id)).await.map(version_of);
     outcome.count_read("fresh", fresh.map(|version| version >= result.version));
     let eventual = agent.try_get(with_token(agent.eventual_target(id))).await;
     let eventual = eventual.map(version_of);
-    outcome.count_read(
-        "eventual",
-        eventual.map(|version| version >= result.version),
-    );
+    outcome.count_read("eventual", eventual.map(|version| version >= result.version));
     let target = with_token(agent.read_target(id));
     let context = agent.try_context(target, 5).await;
-    outcome.count_read(
-        "context",
-        context.map(|answer| format!("{answer:?}").contains(&text)),
-    );
-    let request = proto::ListEventsRequest {
-        from_version: result.version,
-        ..agent.list_request(id)
-    };
+    outcome.count_read("context", context.map(|answer| format!("{answer:?}").contains(&text)));
+    let request = proto::ListEventsRequest { from_version: result.version, ..agent.list_request(id) };
     let events = agent.try_events(request).await;
     let has = |answer: proto::ListEventsResponse| {
         let texts = answer.events.iter().filter_map(text_of);
@@ -130,10 +106,7 @@ async fn write_and_read(agent: &Agent, id: &str, round: usize, outcome: &mut Out
     outcome.count_read("events", events.map(has));
     let request = agent.conversations_request(Filter::WholeAgent(proto::WholeAgent {}));
     let listed = agent.try_conversations(request).await;
-    outcome.count_read(
-        "list",
-        listed.map(|answer| !answer.conversations.is_empty()),
-    );
+    outcome.count_read("list", listed.map(|answer| !answer.conversations.is_empty()));
 }
 
 impl Outcome {

@@ -30,26 +30,14 @@ enum Filling {
     /// The whole chitchat data set.
     Chitchat,
     /// Conversations with equal commits.
-    Even {
-        conversations: usize,
-        commits_each: usize,
-        events_per_commit: usize,
-    },
+    Even { conversations: usize, commits_each: usize, events_per_commit: usize },
 }
 
 /// Commits of an import, real and generated, and commits as of people.
 const FILLINGS: [Filling; 3] = [
     Filling::Chitchat,
-    Filling::Even {
-        conversations: 1_000,
-        commits_each: 3,
-        events_per_commit: 100,
-    },
-    Filling::Even {
-        conversations: 1_000,
-        commits_each: 200,
-        events_per_commit: 1,
-    },
+    Filling::Even { conversations: 1_000, commits_each: 3, events_per_commit: 100 },
+    Filling::Even { conversations: 1_000, commits_each: 200, events_per_commit: 1 },
 ];
 
 /// The tables of a rebuild.
@@ -90,12 +78,7 @@ async fn speed() {
 async fn skipped_commits() {
     let setup = Setup::processes(tests::program!()).with_own_postgres();
     let mut fixture = Fixture::of(setup).await;
-    let even @ Filling::Even {
-        conversations,
-        commits_each,
-        ..
-    } = FILLINGS[2]
-    else {
+    let even @ Filling::Even { conversations, commits_each, .. } = FILLINGS[2] else {
         panic!("not the filling with single events");
     };
     fill(&fixture, even).await;
@@ -149,10 +132,7 @@ fn processor_seconds(process: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
     let fields = stat.rsplit(')').next().unwrap().split_whitespace();
     // The user's and the kernel's time are fields 14 and 15; the first two are before the parenthesis.
-    let ticks = fields
-        .skip(11)
-        .take(2)
-        .map(|field| field.parse::<f64>().unwrap());
+    let ticks = fields.skip(11).take(2).map(|field| field.parse::<f64>().unwrap());
     ticks.sum::<f64>() / TICKS
 }
 
@@ -162,17 +142,11 @@ async fn fill(fixture: &Fixture, filling: Filling) {
             let (program, all) = (tests::program!(), chitchat::CONVERSATIONS);
             import::chitchat(&program, &fixture.stack, &fixture.agent, all).await;
         }
-        Filling::Even {
-            conversations,
-            commits_each,
-            events_per_commit,
-        } => {
+        Filling::Even { conversations, commits_each, events_per_commit } => {
             let events = vec![user("x".repeat(TEXT_BYTES)); events_per_commit];
             let ids: Vec<String> = (0..conversations).map(|n| format!("c-{n}")).collect();
             for some in ids.chunks(IN_FLIGHT) {
-                let begin = some
-                    .iter()
-                    .map(|id| begin(&fixture.agent, id, (commits_each, &events)));
+                let begin = some.iter().map(|id| begin(&fixture.agent, id, (commits_each, &events)));
                 futures::future::join_all(begin).await;
             }
         }
@@ -193,10 +167,7 @@ async fn append(agent: &Agent, id: &str, events: Vec<Event>) {
     if let Some(target) = &mut request.target {
         target.idempotency_key = uuid::Uuid::now_v7().to_string();
     }
-    eventually("a commit", || async {
-        agent.try_append(request.clone()).await.ok()
-    })
-    .await;
+    eventually("a commit", || async { agent.try_append(request.clone()).await.ok() }).await;
 }
 
 /// The number of events, and the time of a plain COPY of the same rows with their indexes. The rows are in binary files
@@ -206,12 +177,8 @@ async fn plain_copy(fixture: &mut Fixture) -> (u32, Duration, Duration) {
     let psql = fixture.stack.servers.postgres_mut().tool("psql");
     let url = fixture.stack.servers.database_url().to_owned();
     let run = async |statements: &[String]| run(&psql, &url, statements).await;
-    let each =
-        |statement: fn(&str, SchemaName) -> String| TABLES.map(|table| statement(table, live));
-    run(&each(|table, live| {
-        with_file(&format!("COPY {live}.{table} TO %L (FORMAT binary)"), table)
-    }))
-    .await;
+    let each = |statement: fn(&str, SchemaName) -> String| TABLES.map(|table| statement(table, live));
+    run(&each(|table, live| with_file(&format!("COPY {live}.{table} TO %L (FORMAT binary)"), table))).await;
     let events = run(&[format!("SELECT count(*) FROM {live}.event")]).await;
     let indexes = run(&each(|table, live| {
         format!(
@@ -220,16 +187,10 @@ async fn plain_copy(fixture: &mut Fixture) -> (u32, Duration, Duration) {
     }))
     .await;
     run(&["CREATE SCHEMA bare".to_owned()]).await;
-    run(&each(|table, live| {
-        format!("CREATE TABLE bare.{table} (LIKE {live}.{table})")
-    }))
-    .await;
+    run(&each(|table, live| format!("CREATE TABLE bare.{table} (LIKE {live}.{table})"))).await;
     run(&["CHECKPOINT".to_owned()]).await;
     let began = Instant::now();
-    run(&each(|table, _| {
-        with_file(&format!("COPY bare.{table} FROM %L (FORMAT binary)"), table)
-    }))
-    .await;
+    run(&each(|table, _| with_file(&format!("COPY bare.{table} FROM %L (FORMAT binary)"), table))).await;
     let copied = began.elapsed();
     let memory = "SET maintenance_work_mem = '256MB'".to_owned();
     let indexes = std::iter::once(memory).chain(indexes.lines().map(str::to_owned));
@@ -241,9 +202,7 @@ async fn plain_copy(fixture: &mut Fixture) -> (u32, Duration, Duration) {
 
 /// A statement with the table's file as `%L`.
 fn with_file(statement: &str, table: &str) -> String {
-    format!(
-        "DO $$ BEGIN EXECUTE format('{statement}', current_setting('data_directory') || '/{table}.rows'); END $$"
-    )
+    format!("DO $$ BEGIN EXECUTE format('{statement}', current_setting('data_directory') || '/{table}.rows'); END $$")
 }
 
 /// Runs statements in one session; returns their output.

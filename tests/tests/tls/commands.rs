@@ -18,10 +18,7 @@ async fn commands_call_over_tls() {
     let system = System::start().await;
     system.operator().await.agent("acme", "support").await;
     let url = system.writer_url(&system.files());
-    let variables = [
-        ("HANSARD_WRITER_URL", url.as_str()),
-        ("HANSARD_TOKEN", system.stack.token().await),
-    ];
+    let variables = [("HANSARD_WRITER_URL", url.as_str()), ("HANSARD_TOKEN", system.stack.token().await)];
     let listed = (0, "acme");
     check(&["tenant", "list", "--json"], &variables, listed).await;
 }
@@ -33,10 +30,9 @@ async fn files_are_validated_before_the_start() {
     let path = |path: &std::path::Path| path.display().to_string();
     let (ca, cert, key) = (path(&ca), path(&own.cert), path(&own.key));
     let other = path(&system.authority.sign("other").key);
-    let check_role =
-        async |role: &'static str, variables: &[(&str, &str)], expected: (i32, &str)| {
-            check(&[role, "--check"], variables, expected).await;
-        };
+    let check_role = async |role: &'static str, variables: &[(&str, &str)], expected: (i32, &str)| {
+        check(&[role, "--check"], variables, expected).await;
+    };
     let (set_cert, set_key) = ("HANSARD_GRPC__TLS__CERT", "HANSARD_GRPC__TLS__KEY");
     let set_ca = "HANSARD_GRPC__TLS__CLIENT_CA";
     let all = [(set_cert, &*cert), (set_key, &*key), (set_ca, &*ca)];
@@ -53,17 +49,7 @@ async fn files_are_validated_before_the_start() {
     check_role("gateway", &url, (2, "/nowhere cannot be read")).await;
     let postgres = "postgres://hansard@postgres/hansard?sslrootcert=/nowhere";
     let postgres = [("HANSARD_READ_MODEL__DATABASE_URL", postgres)];
-    check_role(
-        "projector",
-        &postgres,
-        (2, "names /nowhere as sslrootcert, which cannot be read"),
-    )
-    .await;
+    check_role("projector", &postgres, (2, "names /nowhere as sslrootcert, which cannot be read")).await;
     let nats = [("HANSARD_RECORD__NATS_URL", "tls://nats:4222?ca=/nowhere")];
-    check_role(
-        "projector",
-        &nats,
-        (2, "names /nowhere, which cannot be read"),
-    )
-    .await;
+    check_role("projector", &nats, (2, "names /nowhere, which cannot be read")).await;
 }

@@ -56,10 +56,7 @@ async fn untrusted_callers_are_rejected() {
     let ours = system.files();
     let check = async |url: String, expected: &[&str]| {
         let error = refusal(&system, &url).await.expect("a refusal");
-        assert!(
-            expected.iter().any(|part| error.contains(part)),
-            "{url}: {error}"
-        );
+        assert!(expected.iter().any(|part| error.contains(part)), "{url}: {error}");
     };
     let at = |query: &str| system.writer_url(query);
     assert_eq!(refusal(&system, &at(&ours)).await, None);
@@ -79,13 +76,9 @@ async fn untrusted_callers_are_rejected() {
 async fn plain_listeners_are_rejected() {
     let stack = tests::stack::Setup::tasks().start().await;
     let authority = Authority::new("ours");
-    let url =
-        stack.writer.grpc_url().replace("http://", "https://") + &ca_parameters(&authority.ca());
+    let url = stack.writer.grpc_url().replace("http://", "https://") + &ca_parameters(&authority.ca());
     let service = Service::at(&url, "token").unwrap();
-    let answer = service
-        .registry()
-        .list_tenants(ListTenantsRequest::default())
-        .await;
+    let answer = service.registry().list_tenants(ListTenantsRequest::default()).await;
     let error = Failure::from(answer.unwrap_err()).to_string();
     assert!(error.starts_with(INSECURE), "{error}");
 }
@@ -96,15 +89,9 @@ async fn silent_connections_time_out_and_block_nobody() {
     let addr = system.stack.writer.settings.writer.grpc.addr;
     let begun = Instant::now();
     let mut silent = TcpStream::connect(addr).await.unwrap();
-    assert_eq!(
-        refusal(&system, &system.writer_url(&system.files())).await,
-        None
-    );
+    assert_eq!(refusal(&system, &system.writer_url(&system.files())).await, None);
     let ended = within("the end of the silent one", silent.read(&mut [0])).await;
     assert!(matches!(ended, Ok(0) | Err(_)), "{ended:?}");
     let waited = begun.elapsed();
-    assert!(
-        (HANDSHAKE_TIMEOUT..HANDSHAKE_TIMEOUT * 2).contains(&waited),
-        "{waited:?}"
-    );
+    assert!((HANDSHAKE_TIMEOUT..HANDSHAKE_TIMEOUT * 2).contains(&waited), "{waited:?}");
 }

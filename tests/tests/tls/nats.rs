@@ -9,11 +9,7 @@ const INSECURE: &str = "the TLS connection to the servers failed";
 
 async fn check(server: &NatsServer, (scheme, query): (&str, &str), expected: Result<(), &str>) {
     let url = server.url().replace("nats://", &format!("{scheme}://")) + query;
-    let config = RecordConfig {
-        partitions: 1,
-        monitor_url: Some(server.monitor_url()),
-        ..RecordConfig::new(url)
-    };
+    let config = RecordConfig { partitions: 1, monitor_url: Some(server.monitor_url()), ..RecordConfig::new(url) };
     let outcome = Record::create(config).await.map(|_| ());
     match expected {
         Ok(()) => outcome.unwrap_or_else(|error| panic!("{scheme}{query}: {error}")),

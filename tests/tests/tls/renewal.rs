@@ -28,9 +28,6 @@ async fn renewed_certificates_are_used_without_a_restart() {
         assert!(trusts(&system.authority).await);
     }
     next.sign_into("http", &files);
-    eventually("the renewed certificate", || async {
-        trusts(&next).await.then_some(())
-    })
-    .await;
+    eventually("the renewed certificate", || async { trusts(&next).await.then_some(()) }).await;
     assert!(!trusts(&system.authority).await);
 }

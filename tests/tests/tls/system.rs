@@ -19,16 +19,9 @@ impl System {
         let authority = Authority::new("ours");
         let listener_tls = |name: &str| {
             let Identity { cert, key } = authority.sign(name);
-            TlsConfig {
-                cert: Some(cert),
-                key: Some(key),
-                client_ca: None,
-            }
+            TlsConfig { cert: Some(cert), key: Some(key), client_ca: None }
         };
-        let asking = |name: &str| TlsConfig {
-            client_ca: Some(authority.ca()),
-            ..listener_tls(name)
-        };
+        let asking = |name: &str| TlsConfig { client_ca: Some(authority.ca()), ..listener_tls(name) };
         let own = authority.sign("caller");
         let mut stack = Setup::tasks().prepare().await;
         let files = client_parameters(&authority.ca(), &own);
@@ -39,11 +32,7 @@ impl System {
         gateway.http.server.tls = listener_tls("http");
         gateway.writer_url = format!("https://{writer}{files}");
         stack.start().await;
-        Self {
-            authority,
-            own,
-            stack,
-        }
+        Self { authority, own, stack }
     }
 
     /// The parameters of a caller's URLs.

@@ -10,24 +10,15 @@ async fn skipped_commits_are_found_without_lag() {
     }
     fixture.settle().await;
     fixture.stack.projector.stop().await;
-    fixture
-        .agent
-        .append("c", vec![tests::events::user("Passed over.")])
-        .await;
+    fixture.agent.append("c", vec![tests::events::user("Passed over.")]).await;
     let last = fixture.commits("c").await.pop().unwrap().position;
-    let skip = format!(
-        "UPDATE checkpoint SET sequence = {} WHERE partition = {}",
-        last.sequence, last.partition
-    );
+    let skip = format!("UPDATE checkpoint SET sequence = {} WHERE partition = {}", last.sequence, last.partition);
     fixture.sql(&skip).await;
     fixture.stack.projector.start().await;
     fixture.settle().await;
     let partition = "- digest_differs -";
-    let expected = [
-        "c conversation_differs - version,sequence,last_event_at,head,stored_bytes",
-        "c event_missing 7",
-        partition,
-    ];
+    let expected =
+        ["c conversation_differs - version,sequence,last_event_at,head,stored_bytes", "c event_missing 7", partition];
     fixture.check_differences("--digests", &expected).await;
     fixture.check_differences("", &expected[..2]).await;
     let repaired = fixture.verify("--repair").await;
@@ -37,10 +28,7 @@ async fn skipped_commits_are_found_without_lag() {
     fixture.check_differences("--digests", &[partition]).await;
     let repaired = fixture.verify("--digests --repair").await;
     assert_eq!(repaired.ended.code, Some(0), "{repaired:?}");
-    fixture
-        .agent
-        .append("c", vec![tests::events::user("On.")])
-        .await;
+    fixture.agent.append("c", vec![tests::events::user("On.")]).await;
     fixture.settle().await;
     fixture.check_no_differences("--digests").await;
 }
@@ -57,10 +45,7 @@ async fn lost_rows_are_reported() {
     fixture.sql(lose).await;
     let output = fixture.verify("--digests --repair").await;
     assert_eq!(output.ended.code, Some(0), "{output:?}");
-    assert!(
-        output.findings.contains("b conversation_missing -"),
-        "{output:?}"
-    );
+    assert!(output.findings.contains("b conversation_missing -"), "{output:?}");
     fixture.check_no_differences("--digests").await;
     fixture.check_no_differences("").await;
 }

@@ -46,11 +46,7 @@ impl Fixture {
             let stack = Setup::tasks().with_own_postgres().start().await;
             let agent = stack.agent(TENANT, "support").await;
             let record = Record::open(settings::record(&stack.servers)).await;
-            Self {
-                stack,
-                agent,
-                record: record.unwrap(),
-            }
+            Self { stack, agent, record: record.unwrap() }
         }
         .boxed()
     }
@@ -108,15 +104,10 @@ impl Fixture {
         let servers = &self.stack.servers;
         let variables = [
             ("HANSARD_RECORD__NATS_URL", servers.nats().url()),
-            (
-                "HANSARD_READ_MODEL__DATABASE_URL",
-                servers.database_url().to_owned(),
-            ),
+            ("HANSARD_READ_MODEL__DATABASE_URL", servers.database_url().to_owned()),
         ];
         let variables = variables.map(|(name, value)| (name.to_owned(), value));
-        let arguments = ["verify", "--json"]
-            .into_iter()
-            .chain(arguments.split_whitespace());
+        let arguments = ["verify", "--json"].into_iter().chain(arguments.split_whitespace());
         output(program!().run(arguments, &variables).await)
     }
 
@@ -129,11 +120,7 @@ impl Fixture {
     }
 
     /// Checks that exactly these differences are found, each as `conversation kind version columns`.
-    pub(crate) async fn check_differences(
-        &self,
-        arguments: &str,
-        expected: &[&str],
-    ) -> VerifyOutput {
+    pub(crate) async fn check_differences(&self, arguments: &str, expected: &[&str]) -> VerifyOutput {
         let output = self.verify(arguments).await;
         let expected = expected.iter().map(|line| (*line).to_owned()).collect();
         assert_eq!(output.findings, expected, "{output:?}");
@@ -151,9 +138,7 @@ impl Fixture {
     /// The commits of a conversation.
     pub(crate) async fn commits(&self, conversation: &str) -> Vec<StoredMessage> {
         let key = Self::key(conversation);
-        let tail = self
-            .record
-            .tail(&key, domain::Sequence(0), event_log::TailBounds::default());
+        let tail = self.record.tail(&key, domain::Sequence(0), event_log::TailBounds::default());
         tail.await.unwrap().commits
     }
 
@@ -180,10 +165,8 @@ impl Fixture {
         let url = self.stack.servers.nats().url();
         let address = url.trim_start_matches("nats://");
         let mut connection = TcpStream::connect(address).await.unwrap();
-        let begin = format!(
-            "CONNECT {{\"verbose\":false}}\r\nSUB inbox 1\r\nPUB {subject} inbox {}\r\n",
-            payload.len()
-        );
+        let begin =
+            format!("CONNECT {{\"verbose\":false}}\r\nSUB inbox 1\r\nPUB {subject} inbox {}\r\n", payload.len());
         connection.write_all(begin.as_bytes()).await.unwrap();
         connection.write_all(&payload).await.unwrap();
         connection.write_all(b"\r\n").await.unwrap();
@@ -222,10 +205,5 @@ fn output(ended: CommandOutput) -> VerifyOutput {
         ];
         findings.insert(words.join(" ").trim_end().to_owned());
     }
-    VerifyOutput {
-        ended,
-        findings,
-        repaired,
-        summary,
-    }
+    VerifyOutput { ended, findings, repaired, summary }
 }

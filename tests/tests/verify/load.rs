@@ -25,9 +25,7 @@ async fn there_are_no_false_alarms_under_load() {
             if round % 50 == 0 {
                 agent.create(&conversation).await;
             }
-            agent
-                .append(&conversation, vec![user("x"), user("y")])
-                .await;
+            agent.append(&conversation, vec![user("x"), user("y")]).await;
             if round % 50 == 49 && writer.is_multiple_of(2) {
                 agent.try_erase(agent.target(&conversation)).await.unwrap();
             }
@@ -41,9 +39,7 @@ async fn there_are_no_false_alarms_under_load() {
             fixture.check_no_differences("--digests").await;
             fixture.check_no_differences("--sample 20").await;
         }
-        fixture
-            .sql("UPDATE event SET kind = 9 WHERE conversation_id = 'spoiled'")
-            .await;
+        fixture.sql("UPDATE event SET kind = 9 WHERE conversation_id = 'spoiled'").await;
         let repaired = fixture.verify("--repair").await;
         assert_eq!(repaired.ended.code, Some(0), "{repaired:?}");
         assert_eq!(repaired.summary["differing"], 1, "{repaired:?}");

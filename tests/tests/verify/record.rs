@@ -37,12 +37,7 @@ async fn lost_messages_are_reported_by_version() {
     fixture.delete(&commits[0]).await;
     check(
         &fixture,
-        &[
-            "c beginning_missing -",
-            "c conversation_unfounded -",
-            "c event_unfounded 1",
-            "c versions_missing 4",
-        ],
+        &["c beginning_missing -", "c conversation_unfounded -", "c event_unfounded 1", "c versions_missing 4"],
     )
     .await;
 }
@@ -52,10 +47,7 @@ async fn lost_stream_ends_leave_unknown_rows() {
     let fixture = fixture().await;
     let commits = fixture.commits("c").await;
     fixture.delete(&commits[3]).await;
-    let expected = [
-        "c conversation_differs - version,sequence,last_event_at,head,stored_bytes",
-        "c event_unfounded 6",
-    ];
+    let expected = ["c conversation_differs - version,sequence,last_event_at,head,stored_bytes", "c event_unfounded 6"];
     check(&fixture, &expected).await;
     let digests = fixture.verify("--digests").await;
     assert_eq!(digests.ended.code, Some(5), "{digests:?}");
@@ -64,23 +56,14 @@ async fn lost_stream_ends_leave_unknown_rows() {
         fixture.delete(commit).await;
     }
     let unfounded = (1..=6).map(|version| format!("c event_unfounded {version}"));
-    let unfounded: Vec<String> = unfounded
-        .chain(["c conversation_unfounded -".to_owned()])
-        .collect();
-    check(
-        &fixture,
-        &unfounded.iter().map(String::as_str).collect::<Vec<_>>(),
-    )
-    .await;
+    let unfounded: Vec<String> = unfounded.chain(["c conversation_unfounded -".to_owned()]).collect();
+    check(&fixture, &unfounded.iter().map(String::as_str).collect::<Vec<_>>()).await;
 }
 
 /// Replaces the last commit of `c` by one that no writer would create.
 async fn replace_last_commit(fixture: &mut Fixture, spoil: impl FnOnce(&mut proto::Commit)) {
     fixture.stack.projector.stop().await;
-    fixture
-        .agent
-        .append("c", vec![tests::events::user("Last.")])
-        .await;
+    fixture.agent.append("c", vec![tests::events::user("Last.")]).await;
     let last = fixture.commits("c").await.pop().unwrap();
     let mut commit = proto::Commit::decode(last.message.clone()).unwrap();
     spoil(&mut commit);
@@ -102,9 +85,7 @@ async fn wrong_chains_and_heads_are_reported() {
     })
     .await;
     check(&fixture, &["c chain_broken -"]).await;
-    fixture
-        .check_no_differences("--tenant acme --conversation d")
-        .await;
+    fixture.check_no_differences("--tenant acme --conversation d").await;
     let mut fixture = self::fixture().await;
     replace_last_commit(&mut fixture, |commit| head(commit).open_calls.clear()).await;
     fixture.check_no_differences("").await;
@@ -124,12 +105,8 @@ async fn parked_conversations_are_reported() {
     assert_eq!(kept.repaired, 0);
     fixture.check_no_differences("--digests").await;
     // Its other rows are repaired.
-    fixture
-        .sql("DELETE FROM event WHERE conversation_id = 'c' AND version = 2")
-        .await;
-    let repaired = fixture
-        .check_differences("--repair", &["c event_missing 2", "c parked -"])
-        .await;
+    fixture.sql("DELETE FROM event WHERE conversation_id = 'c' AND version = 2").await;
+    let repaired = fixture.check_differences("--repair", &["c event_missing 2", "c parked -"]).await;
     assert_eq!(repaired.repaired, 0, "it is parked still");
     fixture.check_differences("", &["c parked -"]).await;
 }

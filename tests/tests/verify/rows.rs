@@ -6,10 +6,7 @@ use crate::fixture::Fixture;
 
 /// Damage to the rows of the conversation `c`, and the expected differences.
 const SPOILED: &[(&str, &[&str])] = &[
-    (
-        "UPDATE conversation SET title = 'x' WHERE conversation_id = 'c'",
-        &["c conversation_differs - title"],
-    ),
+    ("UPDATE conversation SET title = 'x' WHERE conversation_id = 'c'", &["c conversation_differs - title"]),
     (
         "UPDATE conversation SET version = 5, created_nanos = (created_nanos + 1) % 1000
          WHERE conversation_id = 'c'",
@@ -29,19 +26,13 @@ const SPOILED: &[(&str, &[&str])] = &[
     (
         "UPDATE event SET role = 3, call_id = 'c2', request_digest = NULL
          WHERE conversation_id = 'c' AND version IN (2, 3)",
-        &[
-            "c event_differs 2 role,call_id,request_digest",
-            "c event_differs 3 role,call_id",
-        ],
+        &["c event_differs 2 role,call_id,request_digest", "c event_differs 3 role,call_id"],
     ),
     (
         "DELETE FROM event WHERE conversation_id = 'c' AND version IN (1, 4)",
         &["c event_missing 1", "c event_missing 4"],
     ),
-    (
-        "DELETE FROM conversation WHERE conversation_id = 'c'",
-        &["c conversation_missing -"],
-    ),
+    ("DELETE FROM conversation WHERE conversation_id = 'c'", &["c conversation_missing -"]),
     (
         "DELETE FROM conversation WHERE conversation_id = 'c';
          DELETE FROM event WHERE conversation_id = 'c' AND version > 1",
@@ -83,11 +74,7 @@ const UNFOUNDED: &[(&str, &[&str])] = &[
          VALUES (9, now(), gen_random_uuid(), 0, 1, 1, 'acme', 'c', ''),
                 (0, now(), gen_random_uuid(), 0, 1, 1, 'acme', 'c', ''),
                 (2, now(), gen_random_uuid(), 0, 1, 1, 'acme', 'erased', '')",
-        &[
-            "c event_unfounded 0",
-            "c event_unfounded 9",
-            "erased event_unfounded 2",
-        ],
+        &["c event_unfounded 0", "c event_unfounded 9", "erased event_unfounded 2"],
     ),
     (
         "INSERT INTO conversation (version, sequence, created_at, last_event_at, partition, created_nanos, status,
@@ -115,9 +102,7 @@ async fn check(fixture: &mut Fixture, (sql, expected): (&str, &[&str]), repair: 
     fixture.sql(sql).await;
     fixture.check_differences("", expected).await;
     fixture.check_differences("--sample 100%", expected).await;
-    fixture
-        .check_differences(&format!("{repair} --dry-run"), expected)
-        .await;
+    fixture.check_differences(&format!("{repair} --dry-run"), expected).await;
     let repaired = fixture.verify(repair).await;
     assert_eq!(repaired.ended.code, Some(0), "{repaired:?}");
     assert_eq!(repaired.repaired, expected.len(), "{repaired:?}");
@@ -152,10 +137,7 @@ async fn damaged_rows_are_reported_and_repaired() {
         check(&mut fixture, *spoiled, "--repair").await;
     }
     // The conversation continues from the repaired rows.
-    fixture
-        .agent
-        .append("c", vec![tests::events::user("On.")])
-        .await;
+    fixture.agent.append("c", vec![tests::events::user("On.")]).await;
     fixture.settle().await;
     fixture.check_no_differences("").await;
 }
@@ -183,9 +165,7 @@ async fn events_of_no_conversation_are_found_by_a_full_run() {
     let expected = ["0", "b", "zzz"].map(|name| format!("{name} event_unfounded 7"));
     let expected = expected.each_ref().map(String::as_str);
     fixture.check_differences("", &expected).await;
-    fixture
-        .check_differences("--conversations-at-once 1", &expected)
-        .await;
+    fixture.check_differences("--conversations-at-once 1", &expected).await;
     let removed = fixture.verify("--repair --remove-unfounded").await;
     assert_eq!(removed.repaired, 3, "{removed:?}");
     fixture.check_no_differences("").await;

@@ -23,21 +23,12 @@ type Expected = BTreeMap<String, Transcript>;
 
 /// The imported conversations, from the tail of the record only.
 async fn wait_for_import(agent: &Agent, sources: BTreeMap<String, Transcript>) -> Expected {
-    let destination = Destination {
-        agent: agent.id().to_owned(),
-        dataset: chitchat::DATASET.to_owned(),
-    };
-    let by_id = sources
-        .into_iter()
-        .map(|(key, transcript)| (conversation_id(&destination, &key).to_string(), transcript));
-    let there = stream::iter(by_id).map(|(id, transcript)| async move {
-        (agent.version(&id).await > 0).then_some((id, transcript))
-    });
-    there
-        .buffer_unordered(READERS)
-        .filter_map(std::future::ready)
-        .collect()
-        .await
+    let destination = Destination { agent: agent.id().to_owned(), dataset: chitchat::DATASET.to_owned() };
+    let by_id =
+        sources.into_iter().map(|(key, transcript)| (conversation_id(&destination, &key).to_string(), transcript));
+    let there = stream::iter(by_id)
+        .map(|(id, transcript)| async move { (agent.version(&id).await > 0).then_some((id, transcript)) });
+    there.buffer_unordered(READERS).filter_map(std::future::ready).collect().await
 }
 
 async fn check_transcripts(agent: &Agent, expected: &Expected) {
@@ -45,11 +36,7 @@ async fn check_transcripts(agent: &Agent, expected: &Expected) {
         let events = agent.events(agent.list_request(id)).await;
         assert_eq!(transcript_of(&events), *transcript, "{id}");
         let context = agent.context(id, 1_000).await;
-        assert_eq!(
-            context.messages.len(),
-            transcript.messages.min(1_000),
-            "{id}"
-        );
+        assert_eq!(context.messages.len(), transcript.messages.min(1_000), "{id}");
     });
     checks.buffer_unordered(READERS).collect::<()>().await;
 }
@@ -62,17 +49,12 @@ async fn check(limit: usize) {
     let summary = import::chitchat(&program!(), &stack, &agent, limit).await;
     let expected = wait_for_import(&agent, sources).await;
     assert_eq!(expected.len(), limit);
-    let messages: usize = expected
-        .values()
-        .map(|transcript| transcript.messages)
-        .sum();
+    let messages: usize = expected.values().map(|transcript| transcript.messages).sum();
     assert_eq!(summary["messages"], serde_json::json!(messages));
     check_transcripts(&agent, &expected).await;
     stack.projector.start().await;
     for (id, transcript) in &expected {
-        agent
-            .wait_for_rows(id, u64::try_from(transcript.messages).unwrap() + 1)
-            .await;
+        agent.wait_for_rows(id, u64::try_from(transcript.messages).unwrap() + 1).await;
     }
     check_transcripts(&agent, &expected).await;
     let again = import::chitchat(&program!(), &stack, &agent, limit).await;

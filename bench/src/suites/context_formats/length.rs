@@ -21,20 +21,10 @@ const BUDGET: ContextQuery = ContextQuery {
     policy: r#"{"budget":{"context_tokens_max":16000,"reserved_tokens":0}}"#,
     messages_max: 0,
 };
-const SHORT: Fill<'_> = Fill {
-    name: "budget-short",
-    conversations: 64,
-    messages: 300,
-    per_commit: setup::IMPORT,
-    event_bytes: 500,
-};
-const LONG: Fill<'_> = Fill {
-    name: "budget-long",
-    conversations: 8,
-    messages: 10_000,
-    per_commit: setup::IMPORT,
-    event_bytes: 500,
-};
+const SHORT: Fill<'_> =
+    Fill { name: "budget-short", conversations: 64, messages: 300, per_commit: setup::IMPORT, event_bytes: 500 };
+const LONG: Fill<'_> =
+    Fill { name: "budget-long", conversations: 8, messages: 10_000, per_commit: setup::IMPORT, event_bytes: 500 };
 /// Contexts are assembled at each of this many latest versions: the used part of the budget changes with each version, and
 /// these versions cover its range.
 const VERSIONS: usize = 128;
@@ -49,10 +39,7 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comp
     let rounds = alternate(plan.rounds, || read(SHORT, &short), || read(LONG, &long)).await?;
     Ok(Comparison {
         title: "contexts of 16,000 tokens of long conversations".to_owned(),
-        load: format!(
-            "{} readers, at each of the latest {VERSIONS} versions",
-            plan.readers()
-        ),
+        load: format!("{} readers, at each of the latest {VERSIONS} versions", plan.readers()),
         unit: "contexts",
         base: "300 messages",
         system: "10,000 messages",

@@ -31,28 +31,16 @@ pub(super) fn recorded(facts: Vec<Fact>) -> Vec<RecordedEvent> {
             tokens: EventTokens { own, through },
             fact,
         };
-        events.push(RecordedEvent {
-            version: Version(version),
-            commit,
-            recorded_at: Timestamp(0),
-            event,
-        });
+        events.push(RecordedEvent { version: Version(version), commit, recorded_at: Timestamp(0), event });
     }
     events.reverse();
     events
 }
 
 /// One round: the base is assembling, the system is assembling and rendering.
-pub(super) fn measure(
-    newest_first: &[RecordedEvent],
-    policy: &Policy,
-    format: Format,
-) -> anyhow::Result<Round> {
+pub(super) fn measure(newest_first: &[RecordedEvent], policy: &Policy, format: Format) -> anyhow::Result<Round> {
     let rules = Rules::compile(&policy.redact).ok().context("no rules")?;
-    let options = RenderOptions {
-        cache_key: Some("hansard-bench".to_owned()),
-        ..RenderOptions::default()
-    };
+    let options = RenderOptions { cache_key: Some("hansard-bench".to_owned()), ..RenderOptions::default() };
     let (mut assembling, mut all) = (Latencies::new()?, Latencies::new()?);
     for _ in 0..CONTEXTS {
         let events = newest_first.to_vec();
@@ -69,8 +57,7 @@ pub(super) fn measure(
         let start = Instant::now();
         let plan = Plan::new(settings)?;
         let events = events.into_iter().map(Ok::<_, Infallible>);
-        let Selection::Selected(selected) = select(events, plan.extent(None), Reach::Beginning)?
-        else {
+        let Selection::Selected(selected) = select(events, plan.extent(None), Reach::Beginning)? else {
             anyhow::bail!("the selection needs further events");
         };
         let assembled = plan.complete(selected)?;
@@ -79,8 +66,5 @@ pub(super) fn measure(
         all.add(start.elapsed());
         anyhow::ensure!(!rendered.body.is_empty(), "an empty body");
     }
-    Ok(Round::of(
-        Some(assembling.measure_serial()),
-        all.measure_serial(),
-    ))
+    Ok(Round::of(Some(assembling.measure_serial()), all.measure_serial()))
 }

@@ -83,10 +83,8 @@ impl PrefixTracker {
 
 fn common_prefix<'a>(one: &str, other: &'a str) -> &'a str {
     let same = one.chars().zip(other.char_indices());
-    let differs = same
-        .take_while(|(sign, (_, other))| sign == other)
-        .last()
-        .map_or(0, |(sign, (at, _))| at + sign.len_utf8());
+    let differs =
+        same.take_while(|(sign, (_, other))| sign == other).last().map_or(0, |(sign, (at, _))| at + sign.len_utf8());
     other.get(..differs).unwrap_or_default()
 }
 
@@ -108,23 +106,13 @@ mod tests {
 
     #[test]
     fn shares_of_a_cache() {
-        let epoch = |first_version| Epoch {
-            first_version,
-            ..Epoch::default()
-        };
+        let epoch = |first_version| Epoch { first_version, ..Epoch::default() };
         let mut contexts = PrefixTracker::default();
         contexts.add("one two", epoch(1));
         contexts.add(&format!("one two{BREAKPOINT} three four"), epoch(1));
         contexts.add("four five six", epoch(2));
         let share = contexts.share;
-        let expected = Share {
-            contexts: 3,
-            epochs: 2,
-            compared: 2,
-            sent: 7,
-            served: 2,
-            sent_at_breaks: 3,
-        };
+        let expected = Share { contexts: 3, epochs: 2, compared: 2, sent: 7, served: 2, sent_at_breaks: 3 };
         assert_eq!(share, expected);
         let mut twice = share;
         twice.join(share);

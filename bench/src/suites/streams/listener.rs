@@ -23,10 +23,7 @@ pub(in crate::suites) struct Received {
 }
 
 /// Sends a request and reads the stream to its end.
-pub(in crate::suites) async fn listen(
-    request: RequestBuilder,
-    dialect: Dialect,
-) -> anyhow::Result<Received> {
+pub(in crate::suites) async fn listen(request: RequestBuilder, dialect: Dialect) -> anyhow::Result<Received> {
     let start = Instant::now();
     let answer = request.send().await?;
     let status = answer.status();
@@ -61,9 +58,9 @@ impl Dialect {
         let chunk: Value = serde_json::from_slice(data).ok()?;
         let text = match self {
             Self::ChatCompletions => chunk.pointer("/choices/0/delta/content"),
-            Self::UiMessages => chunk
-                .get("delta")
-                .filter(|_| chunk.get("type").is_some_and(|kind| kind == "text-delta")),
+            Self::UiMessages => {
+                chunk.get("delta").filter(|_| chunk.get("type").is_some_and(|kind| kind == "text-delta"))
+            }
         };
         // The first chunk of a gateway has the role and an empty text.
         let text = text?.as_str().filter(|text| !text.is_empty())?;

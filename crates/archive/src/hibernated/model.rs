@@ -88,24 +88,16 @@ impl Hibernation {
     fn decide(&self, state: &State, writer: Writer) -> Append {
         let recorded = state.recorded.iter().max().copied();
         let last = match (recorded, writer.known) {
-            (Some(recorded), Some(known)) if self.0 != Rule::WithoutComparison => {
-                Some(recorded.max(known))
-            }
+            (Some(recorded), Some(known)) if self.0 != Rule::WithoutComparison => Some(recorded.max(known)),
             (recorded, known) => recorded.or(known),
         };
-        Append {
-            expected: recorded.map(|(sequence, _)| sequence),
-            version: last.map_or(0, |(_, version)| version) + 1,
-        }
+        Append { expected: recorded.map(|(sequence, _)| sequence), version: last.map_or(0, |(_, version)| version) + 1 }
     }
 
     /// The next removal of a run: of the commits that are sealed, in order.
     fn removal(state: &State) -> Option<Commit> {
         let sealed = state.recorded.iter();
-        sealed
-            .filter(|one| state.archived.contains(one))
-            .min()
-            .copied()
+        sealed.filter(|one| state.archived.contains(one)).min().copied()
     }
 
     /// Whether every writer knows the segments.
@@ -184,10 +176,8 @@ impl Model for Hibernation {
                     let sequence = u8::try_from(state.stored.len()).ok()? + 1;
                     state.stored.push((sequence, append.version));
                     state.recorded.push((sequence, append.version));
-                    state.writers[number].cached = Some(Append {
-                        expected: Some(sequence),
-                        version: append.version + 1,
-                    });
+                    state.writers[number].cached =
+                        Some(Append { expected: Some(sequence), version: append.version + 1 });
                 } else {
                     // A lost race: the writer reads the last commit again.
                     state.writers[number].cached = None;
@@ -236,9 +226,7 @@ impl Model for Hibernation {
             Property::sometimes("a hibernated conversation is woken", |_, state: &State| {
                 state.recorded.len() == 1 && state.stored.len() == 3 && !state.archived.is_empty()
             }),
-            Property::sometimes("it hibernates again", |_, state: &State| {
-                state.recorded.is_empty() && state.runs == 2
-            }),
+            Property::sometimes("it hibernates again", |_, state: &State| state.recorded.is_empty() && state.runs == 2),
         ]
     }
 }

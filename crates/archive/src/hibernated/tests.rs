@@ -12,10 +12,7 @@ async fn read_ago(record: &Record, key: &ConversationKey, age: Duration) -> Arch
     let archive = Archive::of(record);
     assert_eq!(archive.hibernated(key, Sequence(0)).await, Ok(None));
     let known = archive.known.get().unwrap();
-    archive.known.set(Known {
-        read_at: Instant::now().checked_sub(age),
-        ..known
-    });
+    archive.known.set(Known { read_at: Instant::now().checked_sub(age), ..known });
     archive
 }
 
@@ -52,15 +49,8 @@ async fn an_old_catalogue_is_read_again_in_the_background() {
 async fn one_call_at_a_time_reads_an_old_catalogue_again() {
     tokio::time::pause();
     let known = KnownSegments::default();
-    assert!(
-        known.begin_refresh(REFRESH_AGE).is_none(),
-        "nothing is known"
-    );
-    let read = |read_at| Known {
-        revision: None,
-        read_at,
-        segments: Arc::default(),
-    };
+    assert!(known.begin_refresh(REFRESH_AGE).is_none(), "nothing is known");
+    let read = |read_at| Known { revision: None, read_at, segments: Arc::default() };
     known.set(read(Some(Instant::now())));
     let moment = Duration::from_millis(1);
     tokio::time::advance(REFRESH_AGE.saturating_sub(moment)).await;

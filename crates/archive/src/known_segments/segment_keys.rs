@@ -24,18 +24,10 @@ pub(super) struct SegmentKeys {
 impl SegmentKeys {
     pub(super) async fn read(object: &Object) -> Result<Self, ArchiveError> {
         let index = object.unshared_index().await?;
-        let mut hashes: Vec<_> = index
-            .hibernated()
-            .map(|one| (hash_of(&one.key), block_of(&index, one.last)))
-            .collect();
+        let mut hashes: Vec<_> =
+            index.hibernated().map(|one| (hash_of(&one.key), block_of(&index, one.last))).collect();
         hashes.sort_unstable();
-        Ok(Self {
-            blocks: Index {
-                conversations: Vec::new(),
-                ..index
-            },
-            hashes,
-        })
+        Ok(Self { blocks: Index { conversations: Vec::new(), ..index }, hashes })
     }
 
     pub(super) fn len(&self) -> usize {

@@ -34,10 +34,7 @@ pub(crate) fn needs_no_predecessor(message: &ArchivedMessage) -> Result<bool, In
         return Ok(true);
     }
     let first = commit.events.first().map(|event| &event.fact);
-    Ok(matches!(
-        first,
-        Some(Fact::Lifecycle(Lifecycle::ConversationCreated(_)))
-    ))
+    Ok(matches!(first, Some(Fact::Lifecycle(Lifecycle::ConversationCreated(_)))))
 }
 
 /// Whether a commit directly follows a range of its conversation, by its version and by the hash chain over all commits before
@@ -45,10 +42,7 @@ pub(crate) fn needs_no_predecessor(message: &ArchivedMessage) -> Result<bool, In
 ///
 /// # Errors
 /// [`InvalidCommit`]: it cannot be decoded.
-pub fn follows(
-    message: &ArchivedMessage,
-    range: &ConversationEntry,
-) -> Result<bool, InvalidCommit> {
+pub fn follows(message: &ArchivedMessage, range: &ConversationEntry) -> Result<bool, InvalidCommit> {
     let opened = opened(message)?;
     Ok(range.key == message.key
         && range.last < message.sequence()
@@ -69,11 +63,7 @@ fn opened(message: &ArchivedMessage) -> Result<Opened, InvalidCommit> {
 }
 
 fn invalid(message: &ArchivedMessage, reason: String) -> InvalidCommit {
-    InvalidCommit {
-        key: message.key.clone(),
-        sequence: message.sequence(),
-        reason,
-    }
+    InvalidCommit { key: message.key.clone(), sequence: message.sequence(), reason }
 }
 
 /// Checks versions, hash chains and heads of commits in the order of their sequences; returns the range of each
@@ -94,10 +84,7 @@ pub fn audit(messages: &[ArchivedMessage]) -> Result<Vec<ConversationEntry>, Inv
     Ok(ranges.map(|range| range.entry).collect())
 }
 
-fn extend(
-    before: Option<CommitRange>,
-    message: &ArchivedMessage,
-) -> Result<CommitRange, InvalidCommit> {
+fn extend(before: Option<CommitRange>, message: &ArchivedMessage) -> Result<CommitRange, InvalidCommit> {
     let opened = opened(message)?;
     let commit = opened.commit;
     if commit.tenant != message.key.tenant || commit.conversation != message.key.conversation {
@@ -108,9 +95,7 @@ fn extend(
     let previous = before.as_ref().map(|one| (&one.head, one.entry.last));
     let found = faults(previous, &commit, &opened.body);
     let continues = before.is_none() && commit.first_version > Version(1);
-    let fault = found
-        .into_iter()
-        .find(|fault| !(continues && *fault == Fault::BeginningMissing));
+    let fault = found.into_iter().find(|fault| !(continues && *fault == Fault::BeginningMissing));
     if let Some(fault) = fault {
         return Err(invalid(message, fault.to_string()));
     }

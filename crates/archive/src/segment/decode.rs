@@ -9,8 +9,8 @@ use sha2::{Digest as _, Sha256};
 use super::index::{BlockEntry, Index};
 use super::message::{ArchivedMessage, RawMessage};
 use super::{
-    BLOCK_BYTES, CorruptSegment, FOOTER_BYTES, FOOTER_MAGIC, HEADER_BYTES, INDEX_BYTES_MAX,
-    MESSAGE_BYTES_MAX, corrupt, header,
+    BLOCK_BYTES, CorruptSegment, FOOTER_BYTES, FOOTER_MAGIC, HEADER_BYTES, INDEX_BYTES_MAX, MESSAGE_BYTES_MAX, corrupt,
+    header,
 };
 
 /// The range and the checksum of an index.
@@ -39,18 +39,11 @@ pub(crate) fn decode_footer(bytes: &[u8], object_bytes: u64) -> Result<Footer, C
     if !is_within {
         return Err(corrupt("footer", "does not fit the object"));
     }
-    Ok(Footer {
-        index: offset..end,
-        sha256: *sha256,
-    })
+    Ok(Footer { index: offset..end, sha256: *sha256 })
 }
 
 /// Decodes the index and checks it against the object's header.
-pub(crate) fn decode_index(
-    footer: &Footer,
-    bytes: &[u8],
-    header_bytes: &[u8],
-) -> Result<Index, CorruptSegment> {
+pub(crate) fn decode_index(footer: &Footer, bytes: &[u8], header_bytes: &[u8]) -> Result<Index, CorruptSegment> {
     if <[u8; 32]>::from(Sha256::digest(bytes)) != footer.sha256 {
         return Err(corrupt("index", "does not match its checksum"));
     }
@@ -111,11 +104,7 @@ pub(crate) fn decode_block(
     let fits = ends(messages.first()) == Some(block.first)
         && ends(messages.last()) == Some(block.last)
         && u64::try_from(messages.len()) == Ok(block.messages);
-    if in_order && fits {
-        Ok(messages)
-    } else {
-        Err(corrupt("block", "differs from the index"))
-    }
+    if in_order && fits { Ok(messages) } else { Err(corrupt("block", "differs from the index")) }
 }
 
 /// The index and all messages of a segment, in order.

@@ -10,9 +10,7 @@ use thiserror::Error;
 use super::audit::{InvalidCommit, audit};
 use super::index::{BlockEntry, Index};
 use super::message::ArchivedMessage;
-use super::{
-    BLOCK_BYTES, FOOTER_MAGIC, INDEX_BYTES_MAX, Origin, SEGMENT_MESSAGES_MAX, ZSTD_LEVEL, header,
-};
+use super::{BLOCK_BYTES, FOOTER_MAGIC, INDEX_BYTES_MAX, Origin, SEGMENT_MESSAGES_MAX, ZSTD_LEVEL, header};
 
 /// Errors of encoding.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -65,8 +63,7 @@ pub fn encode(
     for (position, message) in messages.iter().enumerate() {
         let raw = message.to_raw();
         // A vector never runs out of space.
-        raw.encode_length_delimited(&mut open.plain)
-            .map_err(|_| EncodeError::TooLarge)?;
+        raw.encode_length_delimited(&mut open.plain).map_err(|_| EncodeError::TooLarge)?;
         open.messages += 1;
         let block_first = *first.get_or_insert(message.sequence());
         if open.plain.len() >= BLOCK_BYTES || position + 1 == messages.len() {
@@ -74,11 +71,7 @@ pub fn encode(
             (open, first) = (OpenBlock::default(), None);
         }
     }
-    let index = Index {
-        origin,
-        blocks,
-        conversations,
-    };
+    let index = Index { origin, blocks, conversations };
     seal(&mut bytes, &index)?;
     Ok((bytes, index))
 }
@@ -89,8 +82,7 @@ fn close(
     first: domain::Sequence,
     last: domain::Sequence,
 ) -> Result<BlockEntry, EncodeError> {
-    let packed =
-        zstd::bulk::compress(&open.plain, ZSTD_LEVEL).map_err(|_| EncodeError::TooLarge)?;
+    let packed = zstd::bulk::compress(&open.plain, ZSTD_LEVEL).map_err(|_| EncodeError::TooLarge)?;
     let block = BlockEntry {
         first,
         last,

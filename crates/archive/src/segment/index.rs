@@ -192,11 +192,7 @@ impl Index {
         };
         let blocks: Option<_> = raw.blocks.into_iter().map(block).collect();
         let conversations: Option<_> = raw.conversations.into_iter().map(conversation).collect();
-        Ok(Self {
-            origin,
-            blocks: blocks.ok_or(malformed)?,
-            conversations: conversations.ok_or(malformed)?,
-        })
+        Ok(Self { origin, blocks: blocks.ok_or(malformed)?, conversations: conversations.ok_or(malformed)? })
     }
 }
 

@@ -63,15 +63,9 @@ impl ArchivedMessage {
                 conversation: ConversationId::parse(raw.conversation).map_err(|_| id)?,
             },
             message: StoredMessage {
-                position: Position {
-                    partition,
-                    sequence: Sequence(raw.sequence),
-                },
+                position: Position { partition, sequence: Sequence(raw.sequence) },
                 message: raw.commit,
-                trace: TraceHeaders {
-                    traceparent: raw.traceparent,
-                    tracestate: raw.tracestate,
-                },
+                trace: TraceHeaders { traceparent: raw.traceparent, tracestate: raw.tracestate },
             },
             stored_at: Timestamp(raw.stored_at_nanos),
         })

@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use bytes::Bytes;
 use domain::event::{ConversationCreated, SystemNoted};
 use domain::{
-    Actor, AgentId, ClientContext, CommitId, ConversationId, ConversationKey, Event, EventId,
-    EventTokens, Fact, Head, Label, Owner, Position, RequestDigest, Sequence, SessionId, TenantId,
-    Timestamp, Version,
+    Actor, AgentId, ClientContext, CommitId, ConversationId, ConversationKey, Event, EventId, EventTokens, Fact, Head,
+    Label, Owner, Position, RequestDigest, Sequence, SessionId, TenantId, Timestamp, Version,
 };
 use event_log::{StoredMessage, TraceHeaders};
 use proptest::prelude::*;
@@ -16,11 +15,7 @@ use wire::commit::{Draft, seal};
 
 use super::*;
 
-const ORIGIN: Origin = Origin {
-    record: RecordId([7; 8]),
-    partition: Partition(3),
-    segment: Uuid::from_u128(0x0123),
-};
+const ORIGIN: Origin = Origin { record: RecordId([7; 8]), partition: Partition(3), segment: Uuid::from_u128(0x0123) };
 const NONE: BTreeSet<ConversationKey> = BTreeSet::new();
 
 /// A conversation that creates messages.
@@ -43,10 +38,7 @@ impl Conversation {
     fn append(&mut self, sequence: u64, text: &str) -> ArchivedMessage {
         let fact = match &self.last {
             None => created(),
-            Some(_) => Fact::from(SystemNoted {
-                topic: None,
-                text: text.to_owned(),
-            }),
+            Some(_) => Fact::from(SystemNoted { topic: None, text: text.to_owned() }),
         };
         let event = Event {
             id: EventId(Uuid::from_u128(sequence.into())),
@@ -70,10 +62,7 @@ impl Conversation {
         ArchivedMessage {
             key: self.key.clone(),
             message: StoredMessage {
-                position: Position {
-                    partition: ORIGIN.partition,
-                    sequence: Sequence(sequence),
-                },
+                position: Position { partition: ORIGIN.partition, sequence: Sequence(sequence) },
                 message: sealed.message,
                 trace: TraceHeaders {
                     traceparent: sequence.is_multiple_of(2).then(|| format!("00-{sequence}")),
@@ -100,13 +89,7 @@ fn created() -> Fact {
 /// Two interleaved conversations with a gap in the sequences.
 fn sample_messages() -> Vec<ArchivedMessage> {
     let (mut a, mut b) = (Conversation::new("a"), Conversation::new("b"));
-    vec![
-        a.append(2, ""),
-        b.append(3, ""),
-        a.append(5, "hello"),
-        b.append(9, "there"),
-        a.append(10, "you"),
-    ]
+    vec![a.append(2, ""), b.append(3, ""), a.append(5, "hello"), b.append(9, "there"), a.append(10, "you")]
 }
 
 #[test]
@@ -159,10 +142,7 @@ fn every_flipped_bit_is_detected() {
     let block = &index.blocks[0];
     let start = usize::try_from(block.offset).unwrap();
     let end = start + usize::try_from(block.length).unwrap();
-    assert_eq!(
-        decode_block(&index, block, &bytes[start..end]),
-        Ok(sample_messages())
-    );
+    assert_eq!(decode_block(&index, block, &bytes[start..end]), Ok(sample_messages()));
     for offset in start..end {
         let mut flipped = bytes[start..end].to_vec();
         flipped[offset - start] ^= 1;
@@ -203,24 +183,16 @@ fn blocks_are_limited_in_bytes_and_segments_in_messages() {
     let mut a = Conversation::new("a");
     let mut messages = vec![a.append(1, "")];
     // The text does not compress, so the commit is as long as its text.
-    let long: String = (0..BLOCK_BYTES)
-        .map(|n| char::from(b'a' + u8::try_from(n * n % 23).unwrap()))
-        .collect();
+    let long: String = (0..BLOCK_BYTES).map(|n| char::from(b'a' + u8::try_from(n * n % 23).unwrap())).collect();
     messages.extend((2..6).map(|at| a.append(at, &long)));
     let (bytes, index) = encode(ORIGIN, &messages, &NONE).unwrap();
     assert_eq!(decode(&bytes).unwrap().1, messages);
     let blocks = index.blocks.len();
     assert!((1..=5).contains(&blocks), "{blocks}");
     let many = vec![messages[0].clone(); SEGMENT_MESSAGES_MAX + 1];
-    assert_eq!(
-        encode(ORIGIN, &many, &NONE).unwrap_err(),
-        EncodeError::TooLarge
-    );
+    assert_eq!(encode(ORIGIN, &many, &NONE).unwrap_err(), EncodeError::TooLarge);
     // One message fewer is rejected only for its order.
-    assert_eq!(
-        encode(ORIGIN, &many[1..], &NONE).unwrap_err(),
-        EncodeError::Order
-    );
+    assert_eq!(encode(ORIGIN, &many[1..], &NONE).unwrap_err(), EncodeError::Order);
 }
 
 proptest! {

@@ -46,11 +46,8 @@ pub(super) fn open(
     let client = ReqwestConnector::default().connect(&client_options(settings));
     let objects = builder(bucket, settings).build().map_err(failure)?;
     let objects = Arc::new(objects);
-    let uploads = Uploads {
-        objects: Arc::clone(&objects),
-        client: client.map_err(failure)?,
-        retries: settings.retries,
-    };
+    let uploads =
+        Uploads { objects: Arc::clone(&objects), client: client.map_err(failure)?, retries: settings.retries };
     Ok((objects, Leftovers::Bucket(Arc::new(uploads))))
 }
 
@@ -64,9 +61,7 @@ fn builder(bucket: &str, settings: &S3Settings) -> AmazonS3Builder {
 }
 
 fn client_options(settings: &S3Settings) -> ClientOptions {
-    let mut options = ClientOptions::new()
-        .with_timeout(REQUEST_TIMEOUT)
-        .with_connect_timeout(CONNECT_TIMEOUT);
+    let mut options = ClientOptions::new().with_timeout(REQUEST_TIMEOUT).with_connect_timeout(CONNECT_TIMEOUT);
     for (key, value) in known(settings) {
         if let AmazonS3ConfigKey::Client(key) = key {
             options = options.with_config(key, value);
@@ -115,11 +110,7 @@ struct Rule {
 
 impl Rule {
     const fn new(name: &'static str, is_met: bool, problem: &'static str) -> Self {
-        Self {
-            name,
-            is_met,
-            problem,
-        }
+        Self { name, is_met, problem }
     }
 }
 
@@ -136,22 +127,10 @@ fn encryption_rules(settings: &S3Settings) -> [Rule; 6] {
     let length = "must be 32 bytes in base64: 44 characters";
     [
         Rule::new(ENCRYPTION, is_known, kinds),
-        Rule::new(
-            KMS_KEY,
-            is_kms || settings.get(KMS_KEY).is_none(),
-            needs_kms,
-        ),
-        Rule::new(
-            BUCKET_KEY,
-            is_kms || settings.get(BUCKET_KEY).is_none(),
-            needs_kms,
-        ),
+        Rule::new(KMS_KEY, is_kms || settings.get(KMS_KEY).is_none(), needs_kms),
+        Rule::new(BUCKET_KEY, is_kms || settings.get(BUCKET_KEY).is_none(), needs_kms),
         Rule::new(BUCKET_KEY, is_boolean(settings, BUCKET_KEY), BOOLEAN),
-        Rule::new(
-            CUSTOMER_KEY,
-            is_customer == customer_key.is_some(),
-            needs_customer,
-        ),
+        Rule::new(CUSTOMER_KEY, is_customer == customer_key.is_some(), needs_customer),
         Rule::new(CUSTOMER_KEY, has_length, length),
     ]
 }

@@ -41,24 +41,16 @@ impl Leftovers {
 }
 
 /// Does this with the file of an object.
-async fn on_disk(
-    files: &LocalFileSystem,
-    object: &path::Path,
-    operation: fn(&Path) -> io::Result<()>,
-) -> Result<()> {
+async fn on_disk(files: &LocalFileSystem, object: &path::Path, operation: fn(&Path) -> io::Result<()>) -> Result<()> {
     let file = files.path_to_filesystem(object)?;
     let done = tokio::task::spawn_blocking(move || operation(&file)).await;
     let done = done.map_err(io::Error::other).and_then(|done| done);
-    done.map_err(|source| Error::Generic {
-        store: "folder",
-        source: source.into(),
-    })
+    done.map_err(|source| Error::Generic { store: "folder", source: source.into() })
 }
 
 /// Removes the temporary files of an object. `object_store` writes to the object's name, `#` and a number first.
 fn remove_temporary_files(file: &Path) -> io::Result<()> {
-    let (Some(folder), Some(name)) = (file.parent(), file.file_name().map(OsStr::to_string_lossy))
-    else {
+    let (Some(folder), Some(name)) = (file.parent(), file.file_name().map(OsStr::to_string_lossy)) else {
         return Ok(());
     };
     let prefix = format!("{name}#");

@@ -44,19 +44,15 @@ impl S3Settings {
     /// The settings in the environment of this process.
     #[must_use]
     pub fn of_environment() -> Self {
-        Self::of_variables(std::env::vars_os().filter_map(|(name, value)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        }))
+        Self::of_variables(
+            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?))),
+        )
     }
 
     /// The settings in these variables. Other variables and empty values are ignored.
     pub fn of_variables(variables: impl IntoIterator<Item = (String, String)>) -> Self {
-        let is_setting =
-            |(name, value): &(String, String)| name.starts_with(PREFIX) && !value.is_empty();
-        Self {
-            variables: variables.into_iter().filter(is_setting).collect(),
-            retries: Retries::default(),
-        }
+        let is_setting = |(name, value): &(String, String)| name.starts_with(PREFIX) && !value.is_empty();
+        Self { variables: variables.into_iter().filter(is_setting).collect(), retries: Retries::default() }
     }
 
     /// The value of a variable.
@@ -69,9 +65,6 @@ impl S3Settings {
 // The values are secrets.
 impl fmt::Debug for S3Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("S3Settings")
-            .field("variables", &self.variables.keys())
-            .field("retries", &self.retries)
-            .finish()
+        f.debug_struct("S3Settings").field("variables", &self.variables.keys()).field("retries", &self.retries).finish()
     }
 }

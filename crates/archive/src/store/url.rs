@@ -30,17 +30,12 @@ impl StoreUrl {
     /// # Errors
     /// [`StoreError::Url`].
     pub fn parse(url: &str) -> Result<Self, StoreError> {
-        let invalid = |problem| StoreError::Url {
-            url: url.to_owned(),
-            problem,
-        };
+        let invalid = |problem| StoreError::Url { url: url.to_owned(), problem };
         if let Some(path) = url.strip_prefix("file://") {
             let folder = PathBuf::from(path);
             let is_valid = folder.is_absolute() && !path.contains(['?', '#', '%']);
             let problem = "must be an absolute path, such as file:///srv/archive";
-            return is_valid
-                .then_some(Self(Location::Folder(folder)))
-                .ok_or_else(|| invalid(problem));
+            return is_valid.then_some(Self(Location::Folder(folder))).ok_or_else(|| invalid(problem));
         }
         let Some(path) = url.strip_prefix("s3://") else {
             return Err(invalid("must start with file:// or s3://"));
@@ -49,10 +44,7 @@ impl StoreUrl {
         if bucket.is_empty() || bucket.contains(['?', '#', '@', ':']) {
             return Err(invalid("has no valid bucket: give s3://bucket/prefix"));
         }
-        Ok(Self(Location::Bucket {
-            bucket: bucket.to_owned(),
-            prefix: prefix.trim_matches('/').to_owned(),
-        }))
+        Ok(Self(Location::Bucket { bucket: bucket.to_owned(), prefix: prefix.trim_matches('/').to_owned() }))
     }
 }
 

@@ -62,24 +62,16 @@ async fn check_killed_removals(removal: Removal) {
         messages.extend(ground.conversation(&id).await);
         keys.push(key(&id));
     }
-    let draft = ground
-        .draft()
-        .await
-        .hibernating(keys.iter().cloned().collect());
+    let draft = ground.draft().await.hibernating(keys.iter().cloned().collect());
     let segment = draft.seal(&messages, NOW).await.unwrap();
     assert_eq!(segment.sealed.hibernated, 24);
-    let waiting = ground
-        .archive
-        .trim(segment.clone(), LastCommits::Keep, removal)
-        .await;
+    let waiting = ground.archive.trim(segment.clone(), LastCommits::Keep, removal).await;
     let waiting = waiting.unwrap();
     assert_eq!((waiting.waiting, waiting.hibernated), (24, 0));
 
     let mut appended = [0_u64; CONVERSATIONS];
     for kill in 0..KILLS {
-        let trim = ground
-            .archive
-            .trim(segment.clone(), LastCommits::Remove, removal);
+        let trim = ground.archive.trim(segment.clone(), LastCommits::Remove, removal);
         let cut = tokio::time::timeout(Duration::from_millis(3 * u64::from(kill)), trim);
         // Two appends to each of some conversations at once.
         let some = (0..CONVERSATIONS).filter(|n| n % 8 == usize::try_from(kill % 8).unwrap());
@@ -97,12 +89,7 @@ async fn check_killed_removals(removal: Removal) {
     for (key, appended) in keys.iter().zip(appended) {
         assert!(appended >= 2, "{}: {appended}", key.conversation);
         let expected: Vec<u64> = (1..=3 + appended).collect();
-        assert_eq!(
-            versions(&ground.archive, key).await,
-            expected,
-            "{}",
-            key.conversation
-        );
+        assert_eq!(versions(&ground.archive, key).await, expected, "{}", key.conversation);
     }
 }
 
@@ -115,26 +102,14 @@ async fn a_commit_before_the_archived_last_one_is_not_the_last() {
     let draft = ground.draft().await.hibernating([key("c")].into());
     draft.seal(&messages, NOW).await.unwrap();
     let last = messages[2].sequence();
-    assert_eq!(
-        record.trim(&key("c"), &[last], Removal::Overwrite).await,
-        Ok(1)
-    );
+    assert_eq!(record.trim(&key("c"), &[last], Removal::Overwrite).await, Ok(1));
     let recorded = record.last_from_leader(&key("c")).await.unwrap().unwrap();
     assert_eq!(recorded.position.sequence, messages[1].sequence());
     let archive = Archive::of(record);
     let found = archive.last_commit(&key("c")).await.unwrap().unwrap();
     assert_eq!(found.position.sequence, last);
     assert!(say(&archive, &key("c")).await);
-    assert_eq!(
-        archive
-            .last_commit(&key("c"))
-            .await
-            .unwrap()
-            .unwrap()
-            .position
-            .sequence,
-        Sequence(4)
-    );
+    assert_eq!(archive.last_commit(&key("c")).await.unwrap().unwrap().position.sequence, Sequence(4));
     assert_eq!(archive.last_commit(&key("d")).await, Ok(None));
 }
 
@@ -165,10 +140,7 @@ async fn keys_with_equal_hashes_are_distinguished() {
     let draft = ground.draft().await;
     let draft = draft.hibernating(ids.map(|id| key(id)).into());
     let segment = draft.seal(&messages, NOW).await.unwrap();
-    let removed = ground
-        .archive
-        .trim(segment, LastCommits::Remove, Removal::Overwrite)
-        .await;
+    let removed = ground.archive.trim(segment, LastCommits::Remove, Removal::Overwrite).await;
     assert_eq!(removed.unwrap().hibernated, 3);
     let archive = Archive::of(ground.archive.record());
     for (id, sequence) in ids.into_iter().zip([3, 6, 9]) {
@@ -195,15 +167,9 @@ async fn a_woken_conversation_stays_in_its_partition_of_a_grown_record() {
     let keys = ids.iter().map(|id| key(id)).collect();
     let draft = ground.draft().await.hibernating(keys);
     let segment = draft.seal(&messages, NOW).await.unwrap();
-    let removed = ground
-        .archive
-        .trim(segment, LastCommits::Remove, Removal::Overwrite)
-        .await;
+    let removed = ground.archive.trim(segment, LastCommits::Remove, Removal::Overwrite).await;
     assert_eq!(removed.unwrap().hibernated, 8);
-    let config = RecordConfig {
-        partitions: 1,
-        ..RecordConfig::new(ground.server.url())
-    };
+    let config = RecordConfig { partitions: 1, ..RecordConfig::new(ground.server.url()) };
     let other = Archive::of(&Record::open(config).await.unwrap());
     for key in ids.iter().map(|id| key(id)) {
         assert!(say(&other, &key).await);

@@ -36,10 +36,7 @@ pub(crate) async fn archives() -> Vec<TestArchive> {
 impl TestArchive {
     pub(crate) async fn in_bucket(bucket: TestBucket) -> Self {
         let server = devstack::test::nats().await;
-        let config = RecordConfig {
-            partitions: 1,
-            ..RecordConfig::new(server.url())
-        };
+        let config = RecordConfig { partitions: 1, ..RecordConfig::new(server.url()) };
         let record = Record::create(config).await.unwrap();
         Self {
             archive: Archive::of(&record).with_s3(bucket.settings(&[])),
@@ -55,10 +52,7 @@ impl TestArchive {
         conversation(self.archive.record(), id, &notes).await
     }
 
-    pub(crate) async fn seal(
-        &self,
-        messages: &[ArchivedMessage],
-    ) -> Result<CataloguedSegment, ArchiveError> {
+    pub(crate) async fn seal(&self, messages: &[ArchivedMessage]) -> Result<CataloguedSegment, ArchiveError> {
         let draft = self.archive.draft(&self.store, PARTITION).await.unwrap();
         draft.seal(messages, NOW).await
     }
@@ -109,11 +103,7 @@ async fn segments_are_sealed_read_and_swept() {
         assert_eq!(ground.stored().await, ground.catalogued().await);
         let trimmed = {
             let segment = ground.archive.segments(None).await.unwrap().remove(0);
-            ground
-                .archive
-                .trim(segment, LastCommits::Keep, Removal::Overwrite)
-                .await
-                .unwrap()
+            ground.archive.trim(segment, LastCommits::Keep, Removal::Overwrite).await.unwrap()
         };
         // The record keeps the last commit: a segment with it is not trimmed.
         assert_eq!((trimmed.commits, trimmed.kept), (0, vec![key("kept")]));
@@ -167,10 +157,7 @@ async fn a_failed_write_seals_nothing() {
             (Operation::Get, Fault::CutReply(10)),
         ] {
             ground.bucket.proxy.reset();
-            ground
-                .bucket
-                .proxy
-                .inject(operation, usize::MAX, fault.clone());
+            ground.bucket.proxy.inject(operation, usize::MAX, fault.clone());
             let sealed = ground.seal(&messages).await;
             let what = format!("{operation:?}, {fault:?}: {sealed:?}");
             assert!(matches!(sealed, Err(ArchiveError::Store(_))), "{what}");
@@ -192,19 +179,13 @@ async fn other_bytes_than_were_written_are_detected() {
         let proxy = &ground.bucket.proxy;
         proxy.inject(Operation::Get, 1, Fault::FlippedBit);
         let sealed = ground.seal(&messages).await;
-        assert!(
-            matches!(sealed, Err(ArchiveError::Unfaithful { .. })),
-            "{sealed:?}"
-        );
+        assert!(matches!(sealed, Err(ArchiveError::Unfaithful { .. })), "{sealed:?}");
         assert_eq!(ground.stored().await, [].into());
 
         let sealed = ground.seal(&messages).await.unwrap();
         proxy.inject(Operation::Get, 1, Fault::FlippedBit);
         let loaded = ground.archive.load(&sealed).await;
-        assert!(
-            matches!(loaded, Err(ArchiveError::Corrupt { .. })),
-            "{loaded:?}"
-        );
+        assert!(matches!(loaded, Err(ArchiveError::Corrupt { .. })), "{loaded:?}");
         assert_eq!(ground.archive.load(&sealed).await.unwrap().1, messages);
     }
 }

@@ -35,10 +35,7 @@ pub(crate) struct TestBucket {
 
 /// A bucket in each server.
 pub(crate) async fn buckets() -> [TestBucket; 2] {
-    [
-        TestBucket::start(ServerKind::S3sFs).await,
-        TestBucket::start(ServerKind::Moto).await,
-    ]
+    [TestBucket::start(ServerKind::S3sFs).await, TestBucket::start(ServerKind::Moto).await]
 }
 
 impl TestBucket {
@@ -61,12 +58,7 @@ impl TestBucket {
             Server::S3sFs(server) => server.url(),
             Server::Moto(server) => server.url(),
         };
-        Self {
-            kind,
-            proxy: Proxy::start(url).await,
-            server,
-            bucket,
-        }
+        Self { kind, proxy: Proxy::start(url).await, server, bucket }
     }
 
     /// The settings of a client behind the proxy, and these. Retries wait for milliseconds, and no request of a slow machine

@@ -18,8 +18,7 @@ const CUSTOMER_KEY: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
 fn encryption_of(exchange: &Exchange) -> BTreeMap<&str, &str> {
     let names = exchange.headers.keys().map(http::HeaderName::as_str);
     let ours = names.filter_map(|name| Some((name.strip_prefix(ENCRYPTION)?, name)));
-    ours.map(|(end, name)| (end, exchange.header(name).unwrap()))
-        .collect()
+    ours.map(|(end, name)| (end, exchange.header(name).unwrap())).collect()
 }
 
 /// Writes a small and a large object with these settings, and checks the headers of both.
@@ -60,16 +59,9 @@ async fn every_write_names_its_encryption() {
             ("AWS_SSE_KMS_KEY_ID", "some-key"),
             ("AWS_SSE_BUCKET_KEY_ENABLED", "true"),
         ];
-        let expected = [
-            ("", "aws:kms"),
-            ("-aws-kms-key-id", "some-key"),
-            ("-bucket-key-enabled", "true"),
-        ];
+        let expected = [("", "aws:kms"), ("-aws-kms-key-id", "some-key"), ("-bucket-key-enabled", "true")];
         check_headers(&bucket, &settings, &expected).await;
-        let settings = [
-            ("AWS_SERVER_SIDE_ENCRYPTION", "sse-c"),
-            ("AWS_SSE_CUSTOMER_KEY_BASE64", CUSTOMER_KEY),
-        ];
+        let settings = [("AWS_SERVER_SIDE_ENCRYPTION", "sse-c"), ("AWS_SSE_CUSTOMER_KEY_BASE64", CUSTOMER_KEY)];
         let expected = [
             ("-customer-algorithm", "AES256"),
             ("-customer-key", CUSTOMER_KEY),

@@ -35,8 +35,7 @@ impl HttpServer {
             let mut connections = JoinSet::new();
             while let Ok((socket, _)) = listener.accept().await {
                 socket.set_nodelay(true).unwrap();
-                let connection =
-                    http1::Builder::new().serve_connection(TokioIo::new(socket), service.clone());
+                let connection = http1::Builder::new().serve_connection(TokioIo::new(socket), service.clone());
                 connections.spawn(async move {
                     // The client or a fault closed it.
                     let _closed = connection.await;
@@ -44,10 +43,7 @@ impl HttpServer {
                 while connections.try_join_next().is_some() {}
             }
         });
-        Self {
-            addr,
-            task: task.abort_handle(),
-        }
+        Self { addr, task: task.abort_handle() }
     }
 
     pub(crate) fn url(&self) -> String {

@@ -20,10 +20,7 @@ async fn listing(ground: &TestArchive) -> Bytes {
 fn replay(ground: &TestArchive, listing: Bytes) {
     ground.bucket.proxy.reset();
     let replaced = Fault::Replaced(listing);
-    ground
-        .bucket
-        .proxy
-        .inject(Operation::List, usize::MAX, replaced);
+    ground.bucket.proxy.inject(Operation::List, usize::MAX, replaced);
 }
 
 #[tokio::test]
@@ -93,11 +90,7 @@ async fn unknown_objects_are_reported_and_never_deleted() {
         let sealed = ground.seal(&messages).await.unwrap();
         let (folder, _) = sealed.sealed.object.split_once('/').unwrap();
         let stray = format!("{folder}/0/stray.segment");
-        ground
-            .store
-            .put(&stray, Bytes::from_static(b"x"))
-            .await
-            .unwrap();
+        ground.store.put(&stray, Bytes::from_static(b"x")).await.unwrap();
         ground.archive.tidy(None).await.unwrap();
         ground.archive.sweep(&keys("other")).await.unwrap();
         let unknown = ground.archive.unknown_objects().await.unwrap();
@@ -149,10 +142,7 @@ async fn a_store_is_read_without_its_record_by_a_current_listing() {
         assert_eq!(reader.next().await.unwrap(), None);
         replay(&ground, before);
         let read = read_store(&ground.store, &key("kept")).await;
-        assert!(
-            matches!(read, Err(ArchiveError::Unreachable { .. })),
-            "{read:?}"
-        );
+        assert!(matches!(read, Err(ArchiveError::Unreachable { .. })), "{read:?}");
     }
 }
 

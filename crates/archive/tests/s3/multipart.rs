@@ -67,12 +67,7 @@ async fn check_failure(bucket: &TestBucket, operation: Operation, fault: Fault) 
 async fn a_failed_upload_is_aborted_and_leaves_nothing() {
     for bucket in buckets().await {
         check_failure(&bucket, Operation::CreateUpload, Fault::SlowDown).await;
-        for fault in [
-            Fault::Denied,
-            Fault::SlowDown,
-            Fault::CutRequest(PART_BYTES / 2),
-            Fault::LostReply,
-        ] {
+        for fault in [Fault::Denied, Fault::SlowDown, Fault::CutRequest(PART_BYTES / 2), Fault::LostReply] {
             check_failure(&bucket, Operation::PutPart, fault).await;
         }
         check_failure(&bucket, Operation::CompleteUpload, Fault::Denied).await;
@@ -139,9 +134,7 @@ async fn at_most_four_parts_are_on_their_way() {
 /// Starts an upload and kills it while a part is on its way.
 async fn kill_upload<T>(bucket: &TestBucket, upload: impl Future<Output = T>) {
     let (_never, released) = watch::channel(false);
-    bucket
-        .proxy
-        .inject(Operation::PutPart, 1, Fault::Held(released));
+    bucket.proxy.inject(Operation::PutPart, 1, Fault::Held(released));
     let killed = async {
         // The other part is stored before.
         bucket.proxy.wait_for_reply(Operation::PutPart).await;
@@ -186,9 +179,7 @@ async fn a_failed_abort_keeps_the_first_error() {
     for bucket in buckets().await {
         let store = store_with_retries(&bucket);
         bucket.proxy.inject(Operation::PutPart, 1, Fault::Denied);
-        bucket
-            .proxy
-            .inject(Operation::AbortUpload, usize::MAX, Fault::SlowDown);
+        bucket.proxy.inject(Operation::AbortUpload, usize::MAX, Fault::SlowDown);
         let put = store.put("a", bytes_of(PART_BYTES + 1)).await;
         let Err(StoreError::Failed { source, .. }) = &put else {
             panic!("{put:?}");
@@ -202,12 +193,7 @@ async fn a_failed_abort_keeps_the_first_error() {
 #[tokio::test]
 async fn an_interrupted_part_is_sent_again() {
     for bucket in buckets().await {
-        for fault in [
-            Fault::SlowDown,
-            Fault::CutRequest(0),
-            Fault::CutRequest(PART_BYTES / 2),
-            Fault::LostReply,
-        ] {
+        for fault in [Fault::SlowDown, Fault::CutRequest(0), Fault::CutRequest(PART_BYTES / 2), Fault::LostReply] {
             bucket.proxy.reset();
             bucket.proxy.inject(Operation::PutPart, 1, fault.clone());
             let (store, bytes) = (bucket.store(), bytes_of(PART_BYTES + 1));

@@ -27,15 +27,10 @@ async fn check_store(store: &Store) {
     assert_eq!(store.list("r/1").await.unwrap(), [""; 0]);
     store.remove(name).await.unwrap();
     store.remove(name).await.unwrap();
-    for missing in [
-        store.read_all(name).await,
-        store.read(name, 0..1).await,
-        store.size(name).await.map(|_| Bytes::new()),
-    ] {
-        assert!(
-            matches!(&missing, Err(StoreError::Missing { object, .. }) if object == name),
-            "{missing:?}"
-        );
+    for missing in
+        [store.read_all(name).await, store.read(name, 0..1).await, store.size(name).await.map(|_| Bytes::new())]
+    {
+        assert!(matches!(&missing, Err(StoreError::Missing { object, .. }) if object == name), "{missing:?}");
     }
     assert_eq!(store.list("r").await.unwrap(), [other]);
     store.remove("nowhere/at/all").await.unwrap();
@@ -90,10 +85,7 @@ async fn a_wrong_key_is_an_error_of_the_store() {
         store.list("").await.map(drop),
         store.remove("a").await,
     ] {
-        assert!(
-            matches!(failure, Err(StoreError::Failed { .. })),
-            "{failure:?}"
-        );
+        assert!(matches!(failure, Err(StoreError::Failed { .. })), "{failure:?}");
     }
     // A rejected request is not repeated.
     assert_eq!(bucket.proxy.count(Operation::Put), 1);

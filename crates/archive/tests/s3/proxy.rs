@@ -91,21 +91,14 @@ pub(crate) struct Proxy {
 
 impl Proxy {
     pub(crate) async fn start(server: String) -> Self {
-        let state = Arc::new(State {
-            server,
-            client: client(),
-            rules: Mutex::default(),
-            exchanges: watch::Sender::default(),
-        });
+        let state =
+            Arc::new(State { server, client: client(), rules: Mutex::default(), exchanges: watch::Sender::default() });
         let shared = Arc::clone(&state);
         let service = service_fn(move |request| {
             let state = Arc::clone(&shared);
             async move { state.answer(request).await }
         });
-        Self {
-            server: HttpServer::start(service).await,
-            state,
-        }
+        Self { server: HttpServer::start(service).await, state }
     }
 
     pub(crate) fn url(&self) -> String {
@@ -114,11 +107,7 @@ impl Proxy {
 
     /// Injects a fault into the next requests of an operation.
     pub(crate) fn inject(&self, operation: Operation, times: usize, fault: Fault) {
-        self.state.rules.lock().unwrap().push(Rule {
-            operation,
-            left: times,
-            fault,
-        });
+        self.state.rules.lock().unwrap().push(Rule { operation, left: times, fault });
     }
 
     /// Removes all faults and notes.
@@ -149,11 +138,7 @@ impl Proxy {
 
     /// Waits until the server has replied to a request of an operation.
     pub(crate) async fn wait_for_reply(&self, operation: Operation) {
-        self.wait(|all| {
-            all.iter()
-                .any(|one| one.operation == operation && one.reply.is_some())
-        })
-        .await;
+        self.wait(|all| all.iter().any(|one| one.operation == operation && one.reply.is_some())).await;
     }
 
     async fn wait(&self, condition: impl Fn(&Vec<Exchange>) -> bool) {
@@ -170,9 +155,7 @@ impl State {
         let number = self.note(operation, &request);
         match self.fault(operation) {
             None => self.forward(request, number).await,
-            Some(Fault::SlowDown) => {
-                refuse(request, StatusCode::SERVICE_UNAVAILABLE, "SlowDown").await
-            }
+            Some(Fault::SlowDown) => refuse(request, StatusCode::SERVICE_UNAVAILABLE, "SlowDown").await,
             Some(Fault::Denied) => refuse(request, StatusCode::FORBIDDEN, "AccessDenied").await,
             Some(Fault::CutRequest(bytes)) => {
                 read_body(request.into_body(), bytes).await;
@@ -212,11 +195,7 @@ impl State {
     }
 
     fn note(&self, operation: Operation, request: &Request<Incoming>) -> usize {
-        let exchange = Exchange {
-            operation,
-            headers: request.headers().clone(),
-            reply: None,
-        };
+        let exchange = Exchange { operation, headers: request.headers().clone(), reply: None };
         let mut number = 0;
         self.exchanges.send_modify(|all| {
             number = all.len();
@@ -237,17 +216,10 @@ impl State {
         Some(rule.fault.clone())
     }
 
-    async fn forward(
-        &self,
-        request: Request<Incoming>,
-        number: usize,
-    ) -> io::Result<Response<ReplyBody>> {
+    async fn forward(&self, request: Request<Incoming>, number: usize) -> io::Result<Response<ReplyBody>> {
         let (parts, body) = request.into_parts();
         let body = read_body(body, usize::MAX).await;
-        let target = parts
-            .uri
-            .path_and_query()
-            .map_or("", |target| target.as_str());
+        let target = parts.uri.path_and_query().map_or("", |target| target.as_str());
         let sent = self
             .client
             .request(parts.method, format!("{}{target}", self.server))
@@ -271,11 +243,7 @@ impl State {
     }
 }
 
-async fn refuse(
-    request: Request<Incoming>,
-    status: StatusCode,
-    code: &str,
-) -> io::Result<Response<ReplyBody>> {
+async fn refuse(request: Request<Incoming>, status: StatusCode, code: &str) -> io::Result<Response<ReplyBody>> {
     read_body(request.into_body(), usize::MAX).await;
     let answer = Response::builder().status(status);
     let body = format!("<Error><Code>{code}</Code></Error>");

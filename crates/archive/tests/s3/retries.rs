@@ -9,14 +9,8 @@ use crate::bucket::{TestBucket, buckets, bytes_of};
 use crate::proxy::{Fault, Operation};
 
 /// The operations of a store, each with its request.
-const REQUESTS: [Operation; 6] = [
-    Operation::Put,
-    Operation::Get,
-    Operation::Head,
-    Operation::List,
-    Operation::ListUploads,
-    Operation::Delete,
-];
+const REQUESTS: [Operation; 6] =
+    [Operation::Put, Operation::Get, Operation::Head, Operation::List, Operation::ListUploads, Operation::Delete];
 const BYTES: usize = 100_000;
 
 /// Sends the request once, as the store does.
@@ -27,10 +21,9 @@ pub(crate) async fn request(store: &Store, operation: Operation) -> Result<(), S
         Operation::Head => store.size("a").await.map(drop),
         Operation::List => store.list("").await.map(drop),
         Operation::Delete | Operation::ListUploads => store.remove("b").await,
-        Operation::CreateUpload
-        | Operation::PutPart
-        | Operation::CompleteUpload
-        | Operation::AbortUpload => panic!("a part of an upload: {operation:?}"),
+        Operation::CreateUpload | Operation::PutPart | Operation::CompleteUpload | Operation::AbortUpload => {
+            panic!("a part of an upload: {operation:?}")
+        }
     }
 }
 
@@ -107,9 +100,7 @@ async fn no_retry_starts_after_the_bound_of_time() {
         // However many retries there are, the bound ends them.
         settings.retries.elapsed_max = Duration::from_millis(200);
         bucket.proxy.reset();
-        bucket
-            .proxy
-            .inject(Operation::Get, usize::MAX, Fault::SlowDown);
+        bucket.proxy.inject(Operation::Get, usize::MAX, Fault::SlowDown);
         let read = request(&bucket.store_with(&settings), Operation::Get).await;
         assert!(matches!(read, Err(StoreError::Failed { .. })), "{read:?}");
     }
@@ -118,15 +109,10 @@ async fn no_retry_starts_after_the_bound_of_time() {
 #[tokio::test]
 async fn a_failure_names_its_cause() {
     for bucket in with_object().await {
-        bucket
-            .proxy
-            .inject(Operation::Get, usize::MAX, Fault::SlowDown);
+        bucket.proxy.inject(Operation::Get, usize::MAX, Fault::SlowDown);
         let error = request(&bucket.store(), Operation::Get).await.unwrap_err();
         let url = bucket.url();
-        assert_eq!(
-            error.to_string(),
-            format!("the store {url} could not read a")
-        );
+        assert_eq!(error.to_string(), format!("the store {url} could not read a"));
         let StoreError::Failed { source, .. } = error else {
             panic!("{error:?}");
         };
@@ -141,14 +127,11 @@ async fn a_failure_names_its_cause() {
 async fn a_reply_that_breaks_off_is_continued() {
     let bytes = bytes_of(BYTES);
     for bucket in with_object().await {
-        for (range, sent, rest) in [
-            (None, 30_000, "bytes=30000-99999"),
-            (Some(10..90_000), 30_000, "bytes=30010-89999"),
-        ] {
+        for (range, sent, rest) in
+            [(None, 30_000, "bytes=30000-99999"), (Some(10..90_000), 30_000, "bytes=30010-89999")]
+        {
             bucket.proxy.reset();
-            bucket
-                .proxy
-                .inject(Operation::Get, 1, Fault::CutReply(sent));
+            bucket.proxy.inject(Operation::Get, 1, Fault::CutReply(sent));
             let store = bucket.store();
             let (read, expected) = match range {
                 None => (store.read_all("a").await, bytes.clone()),
@@ -178,13 +161,9 @@ async fn replies_that_always_break_off_are_an_error() {
 #[tokio::test]
 async fn a_continued_reply_is_of_the_same_object() {
     for bucket in with_object().await {
-        bucket
-            .proxy
-            .inject(Operation::Get, 1, Fault::CutReply(30_000));
+        bucket.proxy.inject(Operation::Get, 1, Fault::CutReply(30_000));
         let (release, released) = tokio::sync::watch::channel(false);
-        bucket
-            .proxy
-            .inject(Operation::Get, 1, Fault::Held(released));
+        bucket.proxy.inject(Operation::Get, 1, Fault::Held(released));
         let store = bucket.store();
         let replaced = async {
             bucket.proxy.wait_for_count(Operation::Get, 2).await;

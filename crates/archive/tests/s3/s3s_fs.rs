@@ -18,10 +18,7 @@ impl S3sFs {
         let folder = tempfile::tempdir().unwrap();
         let mut service = S3ServiceBuilder::new(FileSystem::new(folder.path()).unwrap());
         service.set_auth(SimpleAuth::from_single(ACCESS_KEY, SECRET_KEY));
-        Self {
-            server: HttpServer::start(service.build()).await,
-            folder,
-        }
+        Self { server: HttpServer::start(service.build()).await, folder }
     }
 
     pub(crate) fn url(&self) -> String {

@@ -16,12 +16,7 @@ const TIMEOUT: Duration = Duration::from_secs(4);
 const SETTINGS: [(&str, &str); 1] = [("AWS_TIMEOUT", "4s")];
 
 /// Reads and writes; they are repeated after a timeout.
-const REPEATED: [Operation; 4] = [
-    Operation::Put,
-    Operation::Get,
-    Operation::Head,
-    Operation::List,
-];
+const REPEATED: [Operation; 4] = [Operation::Put, Operation::Get, Operation::Head, Operation::List];
 
 /// Checks a bucket of each server with an object, at the same time.
 async fn in_each_server(check: impl AsyncFn(&TestBucket)) {

@@ -39,11 +39,7 @@ pub(super) struct FirstTurn {
 pub(super) fn weights(selected: &Selected, policy: &Policy) -> Vec<Weight> {
     let measure = selected.measure;
     let refused = measure.refused.filter(|_| policy.tool_digest.is_some());
-    let refused = refused.map(|tokens| Weight {
-        version: Version::ZERO,
-        before: measure.refused_at,
-        tokens,
-    });
+    let refused = refused.map(|tokens| Weight { version: Version::ZERO, before: measure.refused_at, tokens });
     let weigh = |unit: &Unit| Weight {
         version: unit.version,
         before: unit.tokens_before(),
@@ -102,12 +98,7 @@ pub(super) fn first_turn(weights: &[Weight], room: Room) -> Result<FirstTurn, No
         && let [next, ..] = kept
     {
         first_turn.tokens -= left.tokens;
-        first_turn = FirstTurn {
-            version: next.version,
-            before: next.before,
-            fits_all: false,
-            ..first_turn
-        };
+        first_turn = FirstTurn { version: next.version, before: next.before, fits_all: false, ..first_turn };
         if first_turn.tokens <= room.turns {
             anywhere.get_or_insert(first_turn);
             if left.before / room.step < next.before / room.step {
@@ -116,10 +107,8 @@ pub(super) fn first_turn(weights: &[Weight], room: Room) -> Result<FirstTurn, No
         }
         rest = kept;
     }
-    anywhere.ok_or_else(|| NoRoom::NewestTurn {
-        needed: rest.first().map_or(0, |newest| newest.tokens),
-        room: room.turns,
-    })
+    anywhere
+        .ok_or_else(|| NoRoom::NewestTurn { needed: rest.first().map_or(0, |newest| newest.tokens), room: room.turns })
 }
 
 impl From<&[Weight]> for FirstTurn {
@@ -137,11 +126,7 @@ impl From<&[Weight]> for FirstTurn {
 
 impl FirstTurn {
     /// Takes out the turns before the first one and the outcomes of their events. Returns the versions of those turns.
-    pub(super) fn apply(
-        self,
-        repaired: &mut Repaired,
-        outcomes: &mut Vec<Outcome>,
-    ) -> Vec<Version> {
+    pub(super) fn apply(self, repaired: &mut Repaired, outcomes: &mut Vec<Outcome>) -> Vec<Version> {
         if self.fits_all {
             return Vec::new();
         }
@@ -172,11 +157,7 @@ impl FirstTurn {
 mod tests {
     use super::*;
 
-    const ROOM: Room = Room {
-        turns: 100,
-        fresh: 100,
-        step: 50,
-    };
+    const ROOM: Room = Room { turns: 100, fresh: 100, step: 50 };
 
     /// Turns of these weights at versions 1, 2, 3 …; expected: the first version, the tokens before it, the remaining tokens.
     fn check(tokens: &[u64], expected: Result<(u64, u64, u64), NoRoom>) {
@@ -185,16 +166,11 @@ mod tests {
             .zip(tokens)
             .map(|(version, tokens)| {
                 before += tokens;
-                Weight {
-                    version: Version(version),
-                    before: before - tokens,
-                    tokens: *tokens,
-                }
+                Weight { version: Version(version), before: before - tokens, tokens: *tokens }
             })
             .collect();
         let found = first_turn(&weights, ROOM);
-        let found =
-            found.map(|first_turn| (first_turn.version.0, first_turn.before, first_turn.tokens));
+        let found = found.map(|first_turn| (first_turn.version.0, first_turn.before, first_turn.tokens));
         assert_eq!(found, expected, "{tokens:?}");
     }
 

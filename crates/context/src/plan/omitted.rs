@@ -15,11 +15,7 @@ pub(super) fn left_out(selected: &Selected, first_turn: &FirstTurn) -> LeftOut {
     LeftOut {
         before: first_turn.version,
         tokens: first_turn.before,
-        reason: if by_budget {
-            Reason::Budget
-        } else {
-            Reason::Bound
-        },
+        reason: if by_budget { Reason::Budget } else { Reason::Bound },
     }
 }
 
@@ -57,10 +53,7 @@ pub(super) fn before_the_turns(
 }
 
 /// Results after the first turn whose calls are not included: the call was omitted, or there is none.
-pub(super) fn left_behind(
-    selected: &Selected,
-    left_out: Option<LeftOut>,
-) -> impl Iterator<Item = Outcome> {
+pub(super) fn left_behind(selected: &Selected, left_out: Option<LeftOut>) -> impl Iterator<Item = Outcome> {
     let omitted = left_out.into_iter().flat_map(|left_out| {
         let omitted = selected.omitted.iter().copied();
         let omitted = omitted.filter(move |version| *version >= left_out.before);

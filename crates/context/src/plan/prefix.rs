@@ -71,12 +71,8 @@ pub(super) fn mark(turns: &mut [Turn], prefix: &Prefix<'_>) -> Option<Version> {
 impl Prefix<'_> {
     /// Whether the context had the same prefix before a version.
     fn was_same_before(&self, until: Version) -> bool {
-        let seen = self
-            .token_counts
-            .partition_point(|(version, _)| *version < until);
-        let asked = seen
-            .checked_sub(1)
-            .and_then(|last| self.token_counts.get(last));
+        let seen = self.token_counts.partition_point(|(version, _)| *version < until);
+        let asked = seen.checked_sub(1).and_then(|last| self.token_counts.get(last));
         let through = asked.map_or(0, |(_, through)| *through);
         !self.is_cut_by_bound
             && self.room.threshold(through) == self.threshold
@@ -89,12 +85,9 @@ impl Prefix<'_> {
         if self.first_turn.fits_all {
             return true;
         }
-        let count = self
-            .weights
-            .partition_point(|weight| weight.version < until);
+        let count = self.weights.partition_point(|weight| weight.version < until);
         let weights = self.weights.get(..count).unwrap_or_default();
-        first_turn(weights, self.room)
-            .is_ok_and(|first_turn| first_turn.version == self.first_turn.version)
+        first_turn(weights, self.room).is_ok_and(|first_turn| first_turn.version == self.first_turn.version)
     }
 }
 
@@ -102,16 +95,10 @@ impl Prefix<'_> {
 fn loops(turns: &[Turn]) -> Vec<Range<usize>> {
     let users = turns.iter().enumerate().skip(1);
     let users = users.filter(|(_, turn)| turn.role == Role::User);
-    let mut starts: Vec<usize> = std::iter::once(0)
-        .chain(users.map(|(index, _)| index))
-        .collect();
+    let mut starts: Vec<usize> = std::iter::once(0).chain(users.map(|(index, _)| index)).collect();
     starts.push(turns.len());
     let ends = starts.iter().skip(1);
-    starts
-        .iter()
-        .zip(ends)
-        .map(|(from, to)| *from..*to)
-        .collect()
+    starts.iter().zip(ends).map(|(from, to)| *from..*to).collect()
 }
 
 /// The version of a loop's answer: the assistant's last messages without calls.

@@ -31,10 +31,7 @@ const SECTIONS: [&str; 5] = ["inject", "budget", "clear", "redact", "tool_digest
 
 pub(super) fn bytes(json: &str) -> Result<(), Vec<PolicyError>> {
     if json.len() > POLICY_BYTES_MAX {
-        let rule = format!(
-            "has {} bytes, at most {POLICY_BYTES_MAX} may be",
-            json.len()
-        );
+        let rule = format!("has {} bytes, at most {POLICY_BYTES_MAX} may be", json.len());
         return Err(vec![PolicyError::new("", rule)]);
     }
     Ok(())
@@ -42,8 +39,7 @@ pub(super) fn bytes(json: &str) -> Result<(), Vec<PolicyError>> {
 
 /// Rejects lists where objects are expected: serde would read a list as an object's values by position.
 pub(super) fn objects(json: &str) -> Result<(), Vec<PolicyError>> {
-    let document: Value =
-        serde_json::from_str(json).map_err(|error| vec![PolicyError::of(&error)])?;
+    let document: Value = serde_json::from_str(json).map_err(|error| vec![PolicyError::of(&error)])?;
     let Value::Object(settings) = document else {
         return Err(vec![PolicyError::new("", "is no JSON object: give one")]);
     };
@@ -51,22 +47,14 @@ pub(super) fn objects(json: &str) -> Result<(), Vec<PolicyError>> {
         let setting = settings.get(*section);
         setting.is_some_and(Value::is_array)
     });
-    let errors: Vec<PolicyError> = lists
-        .map(|section| PolicyError::new(section, "is a list: give an object"))
-        .collect();
-    if errors.is_empty() {
-        Ok(())
-    } else {
-        Err(errors)
-    }
+    let errors: Vec<PolicyError> =
+        lists.map(|section| PolicyError::new(section, "is a list: give an object")).collect();
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
 pub(super) fn errors(policy: &Policy) -> Vec<PolicyError> {
     let mut found = Vec::new();
-    let templates = [
-        ("instructions", &policy.instructions),
-        ("inject.template", &policy.inject.template),
-    ];
+    let templates = [("instructions", &policy.instructions), ("inject.template", &policy.inject.template)];
     for (field, template) in templates {
         if let Some(template) = template {
             self::template(field, template, &CLIENT_NAMES, &mut found);
@@ -111,23 +99,13 @@ fn budget(budget: &Budget, found: &mut Vec<PolicyError>) {
 
 fn clearing(clear: &Clear, found: &mut Vec<PolicyError>) {
     within(found, "clear.fresh_percent", clear.fresh_percent, 1..=99);
-    names(
-        found,
-        "clear.keep_tools",
-        &clear.keep_tools,
-        REDACT_KEYS_MAX,
-    );
+    names(found, "clear.keep_tools", &clear.keep_tools, REDACT_KEYS_MAX);
 }
 
 fn redact(redact: &redact::Settings, found: &mut Vec<PolicyError>) {
     let before = found.len();
     names(found, "redact.keys", &redact.keys, REDACT_KEYS_MAX);
-    names(
-        found,
-        "redact.patterns",
-        &redact.patterns,
-        REDACT_PATTERNS_MAX,
-    );
+    names(found, "redact.patterns", &redact.patterns, REDACT_PATTERNS_MAX);
     // Values out of bounds are reported once.
     if found.len() == before {
         found.extend(Rules::compile(redact).err().map(PolicyError::from));
@@ -135,20 +113,10 @@ fn redact(redact: &redact::Settings, found: &mut Vec<PolicyError>) {
 }
 
 fn tool_digest(digest: &ToolDigest, found: &mut Vec<PolicyError>) {
-    within(
-        found,
-        "tool_digest.results_max",
-        digest.results_max,
-        1..=100,
-    );
+    within(found, "tool_digest.results_max", digest.results_max, 1..=100);
     let field = "tool_digest.result_bytes_max";
     within(found, field, digest.result_bytes_max, 16..=65_536);
-    within(
-        found,
-        "tool_digest.bytes_max",
-        digest.bytes_max,
-        64..=262_144,
-    );
+    within(found, "tool_digest.bytes_max", digest.bytes_max, 64..=262_144);
     digest_templates(&digest.templates, found);
 }
 
@@ -162,9 +130,7 @@ fn digest_templates(templates: &BTreeMap<String, String>, found: &mut Vec<Policy
     }
     for (tool, text) in templates {
         if ToolName::parse(tool.as_str()).is_err() {
-            let rule = format!(
-                "has a key that is not the name of a tool: give 1 to {NAME_BYTES_MAX} bytes"
-            );
+            let rule = format!("has a key that is not the name of a tool: give 1 to {NAME_BYTES_MAX} bytes");
             found.push(PolicyError::new(FIELD, rule));
             continue;
         }
@@ -204,37 +170,22 @@ mod tests {
     #[test]
     fn each_bound_holds_at_its_edge() {
         check(r#"{"budget":{"context_tokens_max":256}}"#, "");
-        check(
-            r#"{"budget":{"context_tokens_max":255}}"#,
-            "budget.context_tokens_max: is 255: give 256 to 100000000",
-        );
-        check(
-            r#"{"budget":{"context_tokens_max":1000,"reserved_tokens":999}}"#,
-            "",
-        );
+        check(r#"{"budget":{"context_tokens_max":255}}"#, "budget.context_tokens_max: is 255: give 256 to 100000000");
+        check(r#"{"budget":{"context_tokens_max":1000,"reserved_tokens":999}}"#, "");
         check(
             r#"{"budget":{"context_tokens_max":1000,"reserved_tokens":1000}}"#,
             "budget.reserved_tokens: is 1000: give less than context_tokens_max, which is 1000",
         );
         check(r#"{"budget":{"low_water_percent":95}}"#, "");
-        check(
-            r#"{"budget":{"low_water_percent":96}}"#,
-            "budget.low_water_percent: is 96: give 1 to 95",
-        );
+        check(r#"{"budget":{"low_water_percent":96}}"#, "budget.low_water_percent: is 96: give 1 to 95");
         check(r#"{"clear":{"fresh_percent":99}}"#, "");
-        check(
-            r#"{"clear":{"fresh_percent":100}}"#,
-            "clear.fresh_percent: is 100: give 1 to 99",
-        );
+        check(r#"{"clear":{"fresh_percent":100}}"#, "clear.fresh_percent: is 100: give 1 to 99");
         check(r#"{"tool_digest":{"results_max":100}}"#, "");
         check(
             r#"{"tool_digest":{"results_max":101,"bytes_max":63}}"#,
             "tool_digest.results_max: is 101: give 1 to 100; tool_digest.bytes_max: is 63: give 64 to 262144",
         );
-        check(
-            r#"{"redact":{"keys":[""]}}"#,
-            "redact.keys[0]: has 0 bytes: give 1 to 256",
-        );
+        check(r#"{"redact":{"keys":[""]}}"#, "redact.keys[0]: has 0 bytes: give 1 to 256");
     }
 
     #[test]
@@ -253,24 +204,12 @@ mod tests {
             "tool_digest.templates: has a key that is not the name of a tool: give 1 to 256 bytes",
         );
         let templates = |count: usize| {
-            let templates: Vec<String> =
-                (0..count).map(|tool| format!(r#""t{tool}":"""#)).collect();
-            format!(
-                r#"{{"tool_digest":{{"templates":{{{}}}}}}}"#,
-                templates.join(",")
-            )
+            let templates: Vec<String> = (0..count).map(|tool| format!(r#""t{tool}":"""#)).collect();
+            format!(r#"{{"tool_digest":{{"templates":{{{}}}}}}}"#, templates.join(","))
         };
         check(&templates(DIGEST_TEMPLATES_MAX), "");
-        check(
-            &templates(DIGEST_TEMPLATES_MAX + 1),
-            "tool_digest.templates: has 101 entries, at most 100 may be",
-        );
-        let long = |bytes| {
-            format!(
-                r#"{{"tool_digest":{{"templates":{{"t":"{}"}}}}}}"#,
-                "x".repeat(bytes)
-            )
-        };
+        check(&templates(DIGEST_TEMPLATES_MAX + 1), "tool_digest.templates: has 101 entries, at most 100 may be");
+        let long = |bytes| format!(r#"{{"tool_digest":{{"templates":{{"t":"{}"}}}}}}"#, "x".repeat(bytes));
         check(&long(TEMPLATE_BYTES_MAX), "");
         let rule = "tool_digest.templates.t: has 131073 bytes, at most 131072 may be";
         check(&long(TEMPLATE_BYTES_MAX + 1), rule);
@@ -278,10 +217,7 @@ mod tests {
 
     #[test]
     fn what_could_not_be_used_later_is_refused_now() {
-        check(
-            r#"{"redact":{"patterns":["a+","ORD-\\d{6}"],"keys":["iban"],"rules":{"without":["pin"]}}}"#,
-            "",
-        );
+        check(r#"{"redact":{"patterns":["a+","ORD-\\d{6}"],"keys":["iban"],"rules":{"without":["pin"]}}}"#, "");
         check(
             r#"{"redact":{"patterns":["a","(b"]}}"#,
             "redact.patterns[1]: is not a regular expression: unclosed group",
@@ -294,19 +230,13 @@ mod tests {
             r#"{"redact":{"patterns":["a*"]}}"#,
             "redact.patterns[0]: matches the empty text: require at least one character",
         );
-        check(
-            r#"{"redact":{"keys":["--"]}}"#,
-            "redact.keys[0]: has no letter or digit: give the name of a key",
-        );
+        check(r#"{"redact":{"keys":["--"]}}"#, "redact.keys[0]: has no letter or digit: give the name of a key");
         check(
             r#"{"redact":{"rules":{"without":["token","pattern"]}}}"#,
             "redact.rules.without[1]: is not a rule: use authorization, cookie, invoice, macaroon, preimage, seed, private_key, \
              api_key, token, secret, password, pin, card",
         );
-        check(
-            r#"{"instructions":"On {{ page_url }}, {{ metadata.plan.name }}"}"#,
-            "",
-        );
+        check(r#"{"instructions":"On {{ page_url }}, {{ metadata.plan.name }}"}"#, "");
         check(
             r#"{"instructions":"{{ page }}","inject":{"template":"{{ local }}"}}"#,
             "instructions: `page` is unknown: use page_url, referrer, user_agent, locale, timezone, metadata; \

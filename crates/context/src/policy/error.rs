@@ -14,10 +14,7 @@ pub struct PolicyError {
 
 impl PolicyError {
     pub(super) fn new(field: &str, rule: impl Into<String>) -> Self {
-        Self {
-            field: field.to_owned(),
-            rule: rule.into(),
-        }
+        Self { field: field.to_owned(), rule: rule.into() }
     }
 
     pub(super) fn of(error: &serde_json::Error) -> Self {

@@ -72,27 +72,17 @@ impl Room {
     /// [`NoRoom::Instructions`], [`NoRoom::Digest`].
     pub fn of(policy: &Policy, fixed: u64) -> Result<Self, NoRoom> {
         let available = available(policy);
-        let turns = available
-            .checked_sub(fixed)
-            .filter(|turns| *turns > 0)
-            .ok_or(match policy.tool_digest {
-                Some(_) => NoRoom::Digest { fixed, available },
-                None => NoRoom::Instructions { fixed, available },
-            })?;
-        let fresh = policy.clear.as_ref().map_or(turns, |clear| {
-            (turns * u64::from(clear.fresh_percent) / 100).max(1)
-        });
+        let turns = available.checked_sub(fixed).filter(|turns| *turns > 0).ok_or(match policy.tool_digest {
+            Some(_) => NoRoom::Digest { fixed, available },
+            None => NoRoom::Instructions { fixed, available },
+        })?;
+        let fresh = policy.clear.as_ref().map_or(turns, |clear| (turns * u64::from(clear.fresh_percent) / 100).max(1));
         let low_water = policy.budget.low_water_percent;
         let low_water = u64::from(low_water.unwrap_or(Budget::LOW_WATER_PERCENT));
         // Cleared turns use room too, but must not take most of it from the newest results.
-        let kept = (turns * low_water / 100)
-            .saturating_sub(turns - fresh)
-            .max(fresh * low_water / (100 * FRESH_KEPT_PART));
-        Ok(Self {
-            turns,
-            fresh,
-            step: (fresh - kept).max(1),
-        })
+        let kept =
+            (turns * low_water / 100).saturating_sub(turns - fresh).max(fresh * low_water / (100 * FRESH_KEPT_PART));
+        Ok(Self { turns, fresh, step: (fresh - kept).max(1) })
     }
 
     /// The clearing threshold of a conversation with `total` tokens: the token count of the first event that is not cleared.
@@ -160,12 +150,7 @@ impl<'a> Allowance<'a> {
     /// An allowance with all of the room.
     #[must_use]
     pub fn new(policy: &'a Policy, room: Room) -> Self {
-        Self {
-            policy,
-            room,
-            measure: Measure::default(),
-            aged: 0,
-        }
+        Self { policy, room, measure: Measure::default(), aged: 0 }
     }
 
     /// Computes the threshold from the tokens of the conversation up to its newest event.
@@ -214,9 +199,7 @@ pub fn cost(unit: &Unit, threshold: u64, policy: &Policy) -> u64 {
     }
     let calls = unit.calls.iter().map(|call| {
         let result = match &call.result {
-            Some(result) if clear::is_due(call, result, threshold, policy.clear.as_ref()) => {
-                STUB_TOKENS
-            }
+            Some(result) if clear::is_due(call, result, threshold, policy.clear.as_ref()) => STUB_TOKENS,
             Some(result) => result.tokens.own,
             None => STUB_TOKENS,
         };

@@ -16,10 +16,7 @@ pub fn clear(units: &mut [Unit], threshold: u64, settings: &Clear) -> Vec<Outcom
     let mut outcomes = Vec::new();
     for unit in units {
         for call in &mut unit.calls {
-            let due = call
-                .result
-                .as_ref()
-                .is_some_and(|result| is_due(call, result, threshold, Some(settings)));
+            let due = call.result.as_ref().is_some_and(|result| is_due(call, result, threshold, Some(settings)));
             if let Some(result) = call.result.as_mut().filter(|_| due) {
                 let tokens = result.tokens.own;
                 let call = call.called.call_id.clone();
@@ -39,12 +36,7 @@ fn stub(tokens: u32) -> String {
     )
 }
 
-pub(super) fn is_due(
-    call: &Call,
-    result: &CallResult,
-    threshold: u64,
-    settings: Option<&Clear>,
-) -> bool {
+pub(super) fn is_due(call: &Call, result: &CallResult, threshold: u64, settings: Option<&Clear>) -> bool {
     settings.is_some_and(|settings| {
         let tokens = result.tokens;
         let keeps = |kept: &String| *kept == call.called.tool_name.as_str();

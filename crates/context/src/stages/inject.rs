@@ -22,9 +22,7 @@ pub const LISTED_CHARS_MAX: usize = 1_024;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InjectError {
     /// The output is too long: shorten the template, or what it repeats.
-    #[error(
-        "{field}: gives more than {TEMPLATE_OUTPUT_BYTES_MAX} bytes: shorten it, or what it repeats"
-    )]
+    #[error("{field}: gives more than {TEMPLATE_OUTPUT_BYTES_MAX} bytes: shorten it, or what it repeats")]
     TooLong {
         /// The policy's field.
         field: &'static str,
@@ -36,9 +34,7 @@ pub enum InjectError {
         field: &'static str,
     },
     /// A value has another type than the template needs: test it before use.
-    #[error(
-        "{field}: a value does not fit at line {line} ({rule}): test its kind there, with `is string` for one"
-    )]
+    #[error("{field}: a value does not fit at line {line} ({rule}): test its kind there, with `is string` for one")]
     Unfit {
         /// The policy's field.
         field: &'static str,

@@ -24,10 +24,7 @@ pub struct OwnInstructions {
 /// text, ends the search.
 #[must_use]
 pub fn own_instructions(first: impl IntoIterator<Item = RecordedEvent>) -> Option<OwnInstructions> {
-    let mut found = OwnInstructions {
-        through: Version::ZERO,
-        texts: Vec::new(),
-    };
+    let mut found = OwnInstructions { through: Version::ZERO, texts: Vec::new() };
     for event in first {
         let Fact::MessageAppended(message) = event.event.fact else {
             continue;
@@ -54,7 +51,5 @@ fn text_of(parts: Vec<Part>) -> Option<String> {
         | Part::ProviderItem { .. } => None,
     });
     let texts: Option<Vec<String>> = texts.collect();
-    texts
-        .map(|texts| texts.join("\n"))
-        .filter(|text| !text.trim().is_empty())
+    texts.map(|texts| texts.join("\n")).filter(|text| !text.trim().is_empty())
 }

@@ -90,8 +90,7 @@ pub fn redact(turns: &mut [Turn], rules: &Rules) -> Redactions {
     let mut found = Redactions::default();
     for turn in turns {
         let version = turn.version;
-        turn.parts
-            .retain_mut(|part| keeps(part, version, rules, &mut found));
+        turn.parts.retain_mut(|part| keeps(part, version, rules, &mut found));
         for call in &mut turn.calls {
             redact_call(call, rules, &mut found);
         }
@@ -131,30 +130,19 @@ fn redact_call(call: &mut AnsweredCall, rules: &Rules, found: &mut Redactions) {
 fn keeps(part: &mut Part, version: Version, rules: &Rules, found: &mut Redactions) -> bool {
     let mut hits = Counts::default();
     let dropped = match part {
-        Part::Text(text)
-        | Part::Refusal(text)
-        | Part::Thinking {
-            text,
-            signature: None,
-        } => {
+        Part::Text(text) | Part::Refusal(text) | Part::Thinking { text, signature: None } => {
             if replace(text, rules, found) {
                 found.note_replaced(version);
             }
             return true;
         }
-        Part::Thinking {
-            text,
-            signature: Some(_),
-        } => redact::redact_text(text, rules, &mut hits).map(|_| DroppedKind::Thinking),
+        Part::Thinking { text, signature: Some(_) } => {
+            redact::redact_text(text, rules, &mut hits).map(|_| DroppedKind::Thinking)
+        }
         Part::ProviderItem { item, .. } => {
             redact::redact_json(item.as_str(), rules, &mut hits).map(|_| DroppedKind::ProviderItem)
         }
-        Part::Image {
-            source, media_type, ..
-        }
-        | Part::File {
-            source, media_type, ..
-        } => {
+        Part::Image { source, media_type, .. } | Part::File { source, media_type, .. } => {
             if redact_carried(source, media_type.as_ref(), rules, found) {
                 found.note_replaced(version);
             }
@@ -170,12 +158,7 @@ fn keeps(part: &mut Part, version: Version, rules: &Rules, found: &mut Redaction
 }
 
 /// Redacts a text that an address contains: most providers show it to their models. Returns whether it changed.
-fn redact_carried(
-    source: &mut MediaSource,
-    media_type: Option<&Label>,
-    rules: &Rules,
-    found: &mut Redactions,
-) -> bool {
+fn redact_carried(source: &mut MediaSource, media_type: Option<&Label>, rules: &Rules, found: &mut Redactions) -> bool {
     let redacted = EmbeddedText::of(source, media_type).and_then(|carried| {
         let redacted = redact::redact_text(&carried.text, rules, &mut found.counts)?;
         Some(carried.address(&redacted))

@@ -22,7 +22,8 @@ pub use repeated::repeated;
 /// The answer of a pending call.
 pub const PENDING: &str = "[No result yet: this tool call is still waiting.]";
 /// The answer of an interrupted call.
-pub const INTERRUPTED: &str = "[No result: this tool call was interrupted before its result was recorded. It may or may not have taken effect.]";
+pub const INTERRUPTED: &str =
+    "[No result: this tool call was interrupted before its result was recorded. It may or may not have taken effect.]";
 
 /// Repaired turns.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -40,27 +41,15 @@ pub struct Repaired {
 /// Makes turns of units, without those in `repeated`. `cleared` holds the versions of results that are stubs. Calls up to
 /// `shared` are interrupted if they have no result.
 #[must_use]
-pub fn repair(
-    mut units: Vec<Unit>,
-    repeated: &[Version],
-    cleared: &BTreeSet<Version>,
-    shared: Version,
-) -> Repaired {
+pub fn repair(mut units: Vec<Unit>, repeated: &[Version], cleared: &BTreeSet<Version>, shared: Version) -> Repaired {
     units.sort_by_key(|unit| unit.version);
     let omitted = repeated.iter();
     let omitted = omitted.map(|version| Outcome::of(*version, *version, Effect::Repeated));
-    let mut repaired = Repaired {
-        outcomes: omitted.collect(),
-        revised: revised(&units, shared),
-        ..Repaired::default()
-    };
+    let mut repaired =
+        Repaired { outcomes: omitted.collect(), revised: revised(&units, shared), ..Repaired::default() };
     let last_assistant = assistants(&units).last();
     for unit in units {
-        let left_through = if Some(unit.version) < last_assistant {
-            Version(u64::MAX)
-        } else {
-            shared
-        };
+        let left_through = if Some(unit.version) < last_assistant { Version(u64::MAX) } else { shared };
         if let Some(unit) = without(unit, repeated) {
             let turn = turn(unit, left_through, cleared);
             repaired.outcomes.extend(answerless(&turn));
@@ -101,15 +90,10 @@ fn turn(unit: Unit, left_through: Version, cleared: &BTreeSet<Version>) -> Turn 
     let role = unit.role();
     let calls_provider = unit.calls.first();
     let calls_provider = calls_provider.and_then(|call| call.called.provider.clone());
-    let (parts, author, provider) = unit.message.map_or_else(Default::default, |message| {
-        (message.parts, message.author, message.provider)
-    });
+    let (parts, author, provider) =
+        unit.message.map_or_else(Default::default, |message| (message.parts, message.author, message.provider));
     let answer = |call: Call| {
-        let answerless = if call.version <= left_through {
-            AnswerOrigin::Interrupted
-        } else {
-            AnswerOrigin::Pending
-        };
+        let answerless = if call.version <= left_through { AnswerOrigin::Interrupted } else { AnswerOrigin::Pending };
         answered(call, answerless, cleared)
     };
     Turn {
@@ -136,11 +120,7 @@ fn answered(call: Call, answerless: AnswerOrigin, cleared: &BTreeSet<Version>) -
         },
         None => placeholder(answerless),
     };
-    AnsweredCall {
-        version: call.version,
-        called: call.called,
-        answer,
-    }
+    AnsweredCall { version: call.version, called: call.called, answer }
 }
 
 fn placeholder(origin: AnswerOrigin) -> Answer {
@@ -149,11 +129,7 @@ fn placeholder(origin: AnswerOrigin) -> Answer {
     } else {
         (INTERRUPTED, ToolOutcome::Failed)
     };
-    Answer {
-        output: ToolOutput::Parts(vec![Part::Text(text.to_owned())]),
-        outcome,
-        origin,
-    }
+    Answer { output: ToolOutput::Parts(vec![Part::Text(text.to_owned())]), outcome, origin }
 }
 
 /// The newest version at which an earlier turn changed: its result was late, or it was interrupted.

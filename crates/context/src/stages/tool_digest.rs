@@ -60,18 +60,12 @@ pub fn tool_digest(turns: Vec<Turn>, settings: &ToolDigest) -> Digest {
         turn.calls.clear();
         (!turn.parts.is_empty()).then_some(turn)
     });
-    Digest {
-        turns: turns.collect(),
-        text,
-        outcomes,
-    }
+    Digest { turns: turns.collect(), text, outcomes }
 }
 
 /// An effect on calls and their results, by version.
 fn with_effect(calls: &[&AnsweredCall], effect: &Effect) -> Vec<Outcome> {
-    let versions = calls
-        .iter()
-        .flat_map(|call| std::iter::once(call.version).chain(call.answer.origin.result()));
+    let versions = calls.iter().flat_map(|call| std::iter::once(call.version).chain(call.answer.origin.result()));
     let mut versions: Vec<Version> = versions.collect();
     versions.sort_unstable();
     let versions = versions.into_iter();
@@ -102,10 +96,7 @@ fn listing<'turns>(calls: &[&'turns AnsweredCall], settings: &ToolDigest) -> Lis
     let mut bytes = size(settings.bytes_max).saturating_sub(HEADER_BYTES_MAX);
     let mut tokens = tokens_max(settings).saturating_sub(HEADER_TOKENS_MAX);
     let shown = calls.iter().filter(|call| !is_left_out(call, settings));
-    let mut listing = Listing {
-        all: shown.clone().count(),
-        ..Listing::default()
-    };
+    let mut listing = Listing { all: shown.clone().count(), ..Listing::default() };
     for call in shown.rev().take(settings.results_max.into()) {
         let Some(result) = shown_result(call, settings) else {
             listing.all -= 1;
@@ -154,9 +145,7 @@ fn entry(call: &AnsweredCall, result: &str, result_bytes_max: usize) -> String {
     let outcome = match (call.answer.origin, call.answer.outcome) {
         (AnswerOrigin::Pending, _) => "still waits",
         (AnswerOrigin::Interrupted, _) => "was interrupted",
-        (AnswerOrigin::Recorded(_) | AnswerOrigin::Cleared(_), ToolOutcome::Succeeded) => {
-            "succeeded"
-        }
+        (AnswerOrigin::Recorded(_) | AnswerOrigin::Cleared(_), ToolOutcome::Succeeded) => "succeeded",
         (AnswerOrigin::Recorded(_) | AnswerOrigin::Cleared(_), ToolOutcome::Failed) => "failed",
     };
     let result = cut(result, result_bytes_max);
@@ -169,9 +158,7 @@ fn cut(text: &str, bytes_max: usize) -> String {
         return text.to_owned();
     }
     let mark = mark(text);
-    let shown = text
-        .get(..text.floor_char_boundary(bytes_max))
-        .unwrap_or_default();
+    let shown = text.get(..text.floor_char_boundary(bytes_max)).unwrap_or_default();
     format!("{shown}{mark}")
 }
 

@@ -4,18 +4,9 @@ use minijinja::machinery::Span;
 use minijinja::machinery::ast::{BinOpKind, CallArg, Expr, ForLoop, Stmt};
 
 /// The allowed filters.
-pub(crate) const FILTERS: [&str; 7] = [
-    "default", "first", "last", "length", "lower", "trim", "upper",
-];
+pub(crate) const FILTERS: [&str; 7] = ["default", "first", "last", "length", "lower", "trim", "upper"];
 /// The allowed tests.
-pub(crate) const TESTS: [&str; 6] = [
-    "defined",
-    "mapping",
-    "number",
-    "sequence",
-    "string",
-    "undefined",
-];
+pub(crate) const TESTS: [&str; 6] = ["defined", "mapping", "number", "sequence", "string", "undefined"];
 
 /// The nodes of a parsed template that are not allowed, by line.
 pub(super) fn disallowed(tree: &Stmt<'_>) -> Vec<String> {
@@ -150,7 +141,5 @@ fn known(found: &mut Vec<String>, span: Span, name: &str, names: &[&str]) {
 
 fn refuse(found: &mut Vec<String>, span: Span, what: &str) {
     let line = span.start_line;
-    found.push(format!(
-        "line {line}: {what} is not part of the language: use values, filters, `if` and `for`"
-    ));
+    found.push(format!("line {line}: {what} is not part of the language: use values, filters, `if` and `for`"));
 }

@@ -28,8 +28,7 @@ fn value(raw: &RawValue) -> Value {
     let text = raw.get();
     match text.bytes().next() {
         Some(b'{') => {
-            let members: BTreeMap<String, &RawValue> =
-                serde_json::from_str(text).unwrap_or_default();
+            let members: BTreeMap<String, &RawValue> = serde_json::from_str(text).unwrap_or_default();
             let members = members.into_iter().map(|(key, raw)| (key, value(raw)));
             members.collect()
         }
@@ -38,9 +37,7 @@ fn value(raw: &RawValue) -> Value {
             Value::from(items.into_iter().map(value).collect::<Vec<Value>>())
         }
         Some(b'"') => {
-            let inside = text
-                .strip_prefix('"')
-                .and_then(|text| text.strip_suffix('"'));
+            let inside = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
             Value::from(clean(&decode(inside.unwrap_or_default()).text))
         }
         Some(b't') => Value::from(true),

@@ -19,9 +19,7 @@ fn exchanges(count: usize) -> Vec<RecordedEvent> {
 }
 
 fn policy(context_tokens_max: u32, digest: &str) -> Policy {
-    let json = format!(
-        r#"{{"budget":{{"context_tokens_max":{context_tokens_max}}},"tool_digest":{digest}}}"#
-    );
+    let json = format!(r#"{{"budget":{{"context_tokens_max":{context_tokens_max}}},"tool_digest":{digest}}}"#);
     Policy::parse(&json).unwrap()
 }
 
@@ -33,10 +31,7 @@ fn calls_take_no_room_of_turns() {
     assert_eq!(report.left_out, None);
     let digested = versions(&report.outcomes, &Effect::Digested);
     assert_eq!(digested.collect::<Vec<_>>(), [90, 91, 94, 95].map(Version));
-    assert_eq!(
-        versions(&report.outcomes, &Effect::NotDigested).count(),
-        22 * 2
-    );
+    assert_eq!(versions(&report.outcomes, &Effect::NotDigested).count(), 22 * 2);
     // Ten times what the budget would hold with the calls.
     let report = assembled(&exchanges(200), &policy).unwrap().report;
     assert_eq!(report.sections.turns, 200 * 20);

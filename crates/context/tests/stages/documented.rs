@@ -16,16 +16,8 @@ fn examples(text: &str) -> Vec<String> {
 fn documents(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
-    let found = paths.flat_map(|path| {
-        if path.is_dir() {
-            documents(&path)
-        } else {
-            vec![path]
-        }
-    });
-    found
-        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
-        .collect()
+    let found = paths.flat_map(|path| if path.is_dir() { documents(&path) } else { vec![path] });
+    found.filter(|path| path.extension().is_some_and(|extension| extension == "md")).collect()
 }
 
 #[test]

@@ -15,8 +15,7 @@ use crate::notation::{history, weighed};
 use crate::plan::written;
 use crate::select_properties::{histories, units_after};
 
-pub(crate) static RULES: LazyLock<Rules> =
-    LazyLock::new(|| Rules::compile(&redact::Settings::default()).unwrap());
+pub(crate) static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::compile(&redact::Settings::default()).unwrap());
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
@@ -86,14 +85,9 @@ proptest! {
 #[test]
 fn stubs_repeat_nothing() {
     let events = distinct(weighed(history("u c1 r1 c1 r1 u a"), |_| 100));
-    let json =
-        r#"{"budget":{"context_tokens_max":690,"reserved_tokens":0},"clear":{"fresh_percent":20}}"#;
+    let json = r#"{"budget":{"context_tokens_max":690,"reserved_tokens":0},"clear":{"fresh_percent":20}}"#;
     let assembled = assembled(&events, &Policy::parse(json).unwrap()).unwrap();
-    let calls = assembled
-        .transcript
-        .turns
-        .iter()
-        .flat_map(|turn| &turn.calls);
+    let calls = assembled.transcript.turns.iter().flat_map(|turn| &turn.calls);
     let origins: Vec<_> = calls.map(|call| call.answer.origin).collect();
     let cleared = [3, 5].map(|version| AnswerOrigin::Cleared(Version(version)));
     assert_eq!(origins, cleared);
@@ -105,15 +99,9 @@ fn begins_alike(earlier: &[Turn], later: &[Turn]) -> bool {
         return true;
     };
     let settled = before.iter().zip(later).all(|(earlier, later)| {
-        earlier == later
-            || earlier
-                .calls
-                .iter()
-                .any(|call| call.answer.origin == AnswerOrigin::Pending)
+        earlier == later || earlier.calls.iter().any(|call| call.answer.origin == AnswerOrigin::Pending)
     });
-    let same_place = later
-        .get(before.len())
-        .is_some_and(|turn| turn.version == newest.version);
+    let same_place = later.get(before.len()).is_some_and(|turn| turn.version == newest.version);
     settled && same_place
 }
 
@@ -124,9 +112,7 @@ fn summaries(events_max: u64) -> impl Strategy<Value = Version> {
 
 fn policies() -> impl Strategy<Value = Policy> {
     (256_u32..4_000, 1_u8..=95, prop::option::of(1_u8..=99)).prop_map(|(context, low, fresh)| {
-        let clear = fresh.map_or(String::new(), |fresh| {
-            format!(r#","clear":{{"fresh_percent":{fresh}}}"#)
-        });
+        let clear = fresh.map_or(String::new(), |fresh| format!(r#","clear":{{"fresh_percent":{fresh}}}"#));
         let json = format!(
             r#"{{"budget":{{"context_tokens_max":{context},"reserved_tokens":0,"low_water_percent":{low}}}{clear}}}"#
         );
@@ -135,15 +121,8 @@ fn policies() -> impl Strategy<Value = Policy> {
 }
 
 fn weighed_histories(events_max: usize) -> impl Strategy<Value = Vec<RecordedEvent>> {
-    (
-        histories(events_max),
-        prop::collection::vec(8_u32..400, events_max),
-    )
-        .prop_map(|(events, tokens)| {
-            distinct(weighed(events, |index| {
-                tokens.get(index).copied().unwrap_or(1)
-            }))
-        })
+    (histories(events_max), prop::collection::vec(8_u32..400, events_max))
+        .prop_map(|(events, tokens)| distinct(weighed(events, |index| tokens.get(index).copied().unwrap_or(1))))
 }
 
 /// Histories whose assistant thinks, and some of whose results have secrets.
@@ -155,10 +134,8 @@ fn secret_histories(events_max: usize) -> impl Strategy<Value = Vec<RecordedEven
             if let Fact::MessageAppended(message) = &mut event.event.fact
                 && message.role == Role::Assistant
             {
-                message.parts = vec![Part::Thinking {
-                    text: "What next?".to_owned(),
-                    signature: Some("c2ln".to_owned()),
-                }];
+                message.parts =
+                    vec![Part::Thinking { text: "What next?".to_owned(), signature: Some("c2ln".to_owned()) }];
             }
             if let (Fact::ToolReturned(returned), Some(count)) = (&mut event.event.fact, secrets) {
                 let pins = r#"{"pin":7}"#;
@@ -191,60 +168,32 @@ fn summarised(events: &[RecordedEvent], policy: &Policy, through: Version) -> Op
 }
 
 /// The context with these rules of redaction.
-pub(crate) fn assembled_by(
-    events: &[RecordedEvent],
-    policy: &Policy,
-    rules: &Rules,
-) -> Option<Assembled> {
+pub(crate) fn assembled_by(events: &[RecordedEvent], policy: &Policy, rules: &Rules) -> Option<Assembled> {
     made(events, policy, (rules, Version::ZERO))
 }
 
-fn made(
-    events: &[RecordedEvent],
-    policy: &Policy,
-    (rules, through): (&Rules, Version),
-) -> Option<Assembled> {
+fn made(events: &[RecordedEvent], policy: &Policy, (rules, through): (&Rules, Version)) -> Option<Assembled> {
     let client = ClientContext::default();
     let plan = plan(policy, &client, (rules, through))?;
     let newest_first = events.iter().rev().cloned().map(Ok::<_, Infallible>);
-    let Ok(Selection::Selected(selected)) =
-        select(newest_first, plan.extent(None), Reach::Beginning)
-    else {
+    let Ok(Selection::Selected(selected)) = select(newest_first, plan.extent(None), Reach::Beginning) else {
         panic!("the whole history is enough");
     };
     plan.complete(selected).ok()
 }
 
-fn selected(
-    events: &[RecordedEvent],
-    policy: &Policy,
-    newest: usize,
-    through: Version,
-) -> Selection {
+fn selected(events: &[RecordedEvent], policy: &Policy, newest: usize, through: Version) -> Selection {
     let client = ClientContext::default();
     let Some(plan) = plan(policy, &client, (&RULES, through)) else {
         return Selection::NeedsOlder;
     };
-    let reach = if newest < events.len() {
-        Reach::Window
-    } else {
-        Reach::Beginning
-    };
-    let newest_first = events
-        .iter()
-        .rev()
-        .take(newest)
-        .cloned()
-        .map(Ok::<_, Infallible>);
+    let reach = if newest < events.len() { Reach::Window } else { Reach::Beginning };
+    let newest_first = events.iter().rev().take(newest).cloned().map(Ok::<_, Infallible>);
     let Ok(selection) = select(newest_first, plan.extent(None), reach);
     selection
 }
 
-fn plan<'a>(
-    policy: &'a Policy,
-    client: &'a ClientContext,
-    (rules, through): (&'a Rules, Version),
-) -> Option<Plan<'a>> {
+fn plan<'a>(policy: &'a Policy, client: &'a ClientContext, (rules, through): (&'a Rules, Version)) -> Option<Plan<'a>> {
     let settings = Settings {
         policy,
         rules,

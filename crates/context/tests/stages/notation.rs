@@ -9,12 +9,11 @@ use std::convert::Infallible;
 
 use context::{CONTEXT_KINDS, Call, Extent, Reach, Selected, Selection, Unit, select};
 use domain::event::{
-    ConversationCreated, MessageAppended, Role, SystemNoted, ToolCalled, ToolOutcome, ToolOutput,
-    ToolReturned,
+    ConversationCreated, MessageAppended, Role, SystemNoted, ToolCalled, ToolOutcome, ToolOutput, ToolReturned,
 };
 use domain::{
-    AgentId, CallId, ClientContext, CommitId, Event, EventId, EventTokens, Fact, JsonText, Owner,
-    RecordedEvent, SessionId, Timestamp, ToolName, Version,
+    AgentId, CallId, ClientContext, CommitId, Event, EventId, EventTokens, Fact, JsonText, Owner, RecordedEvent,
+    SessionId, Timestamp, ToolName, Version,
 };
 use uuid::Uuid;
 
@@ -24,20 +23,11 @@ pub(crate) fn whole(events: &[RecordedEvent], messages_max: usize) -> Selection 
 
 /// The selection from only the `newest` events.
 pub(crate) fn window(events: &[RecordedEvent], messages_max: usize, newest: usize) -> Selection {
-    let reach = if newest < events.len() {
-        Reach::Window
-    } else {
-        Reach::Beginning
-    };
+    let reach = if newest < events.len() { Reach::Window } else { Reach::Beginning };
     reaching(reach, events, messages_max, newest)
 }
 
-pub(crate) fn reaching(
-    reach: Reach,
-    events: &[RecordedEvent],
-    messages_max: usize,
-    newest: usize,
-) -> Selection {
+pub(crate) fn reaching(reach: Reach, events: &[RecordedEvent], messages_max: usize, newest: usize) -> Selection {
     let newest_first = events.iter().rev().take(newest).cloned();
     let newest_first = newest_first.map(Ok::<_, Infallible>);
     let Ok(selection) = select(newest_first, Extent::messages(messages_max), reach);
@@ -50,10 +40,7 @@ pub(crate) fn after_summary(
     (messages_max, after): (usize, Version),
     reach: Reach,
 ) -> Selected {
-    let extent = Extent {
-        after,
-        ..Extent::messages(messages_max)
-    };
+    let extent = Extent { after, ..Extent::messages(messages_max) };
     let newest_first = events.iter().rev().cloned().map(Ok::<_, Infallible>);
     let Ok(Selection::Selected(selected)) = select(newest_first, extent, reach) else {
         panic!("what is given is enough");
@@ -78,19 +65,12 @@ fn written_unit(unit: &Unit) -> String {
         (_, Role::System | Role::Developer) => "s",
     };
     let calls: Vec<String> = unit.calls.iter().map(written_call).collect();
-    let calls = if calls.is_empty() {
-        String::new()
-    } else {
-        format!("[{}]", calls.join(" "))
-    };
+    let calls = if calls.is_empty() { String::new() } else { format!("[{}]", calls.join(" ")) };
     format!("{speaker}{}{calls}", unit.version)
 }
 
 fn written_call(call: &Call) -> String {
-    let result = call
-        .result
-        .as_ref()
-        .map(|result| result.version.to_string());
+    let result = call.result.as_ref().map(|result| result.version.to_string());
     format!("{}>{}", call.version, result.as_deref().unwrap_or("?"))
 }
 
@@ -115,10 +95,7 @@ pub(crate) fn recorded(facts: impl Iterator<Item = Fact>) -> Vec<RecordedEvent> 
 }
 
 /// The same events with the tokens that `own` gives to each by its index; notes and the like weigh nothing.
-pub(crate) fn weighed(
-    events: Vec<RecordedEvent>,
-    own: impl Fn(usize) -> u32,
-) -> Vec<RecordedEvent> {
+pub(crate) fn weighed(events: Vec<RecordedEvent>, own: impl Fn(usize) -> u32) -> Vec<RecordedEvent> {
     let mut through = 0;
     let weigh = |(index, mut event): (usize, RecordedEvent)| {
         let is_read = CONTEXT_KINDS.contains(&event.event.fact.kind());
@@ -150,10 +127,7 @@ pub(crate) fn fact(word: &str) -> Fact {
             output: ToolOutput::Json(JsonText::parse("1").unwrap()),
             outcome: ToolOutcome::Succeeded,
         }),
-        ("n", _) => Fact::from(SystemNoted {
-            topic: None,
-            text: String::new(),
-        }),
+        ("n", _) => Fact::from(SystemNoted { topic: None, text: String::new() }),
         ("k", _) => Fact::from(ConversationCreated {
             agent: AgentId::parse("a").unwrap(),
             owner: Owner::Session(SessionId::parse("s").unwrap()),

@@ -48,20 +48,13 @@ fn what_holds_more_than_text_is_a_turn() {
     };
     let text = |text: &str| Part::Text(text.to_owned());
     check(vec![text("Be kind."), text("Be brief.")], true);
-    check(
-        vec![text("Be kind."), Part::Refusal("No.".to_owned())],
-        false,
-    );
+    check(vec![text("Be kind."), Part::Refusal("No.".to_owned())], false);
     check(vec![text(" ")], false);
     check(Vec::new(), false);
 }
 
 /// The context of all these events, in a room of so many tokens beside its instructions.
-fn assembled(
-    events: &[RecordedEvent],
-    context_tokens_max: u32,
-    own: Option<OwnInstructions>,
-) -> Assembled {
+fn assembled(events: &[RecordedEvent], context_tokens_max: u32, own: Option<OwnInstructions>) -> Assembled {
     let json = format!(
         r#"{{"budget":{{"context_tokens_max":{context_tokens_max},"reserved_tokens":0}},"redact":{{"keys":["code"]}}}}"#
     );
@@ -80,19 +73,14 @@ fn assembled(
     });
     let plan = plan.unwrap();
     let newest_first = events.iter().rev().cloned().map(Ok::<_, Infallible>);
-    let Ok(Selection::Selected(selected)) =
-        select(newest_first, plan.extent(None), Reach::Beginning)
-    else {
+    let Ok(Selection::Selected(selected)) = select(newest_first, plan.extent(None), Reach::Beginning) else {
         panic!("what is given is enough");
     };
     plan.complete(selected).unwrap()
 }
 
 fn own(text: &str) -> OwnInstructions {
-    OwnInstructions {
-        through: Version(2),
-        texts: vec![text.to_owned()],
-    }
+    OwnInstructions { through: Version(2), texts: vec![text.to_owned()] }
 }
 
 #[test]
@@ -105,17 +93,11 @@ fn they_are_told_first_redacted_and_weighed_and_are_no_turns_then() {
     let [told] = &with.transcript.instructions[..] else {
         panic!("{:?}", with.transcript.instructions);
     };
-    assert!(
-        told.starts_with("Be a pirate.") && !told.contains("ahoy1234"),
-        "{told}"
-    );
+    assert!(told.starts_with("Be a pirate.") && !told.contains("ahoy1234"), "{told}");
     assert_eq!(with.report.own_instructions, Version(2));
     let sections = with.report.sections;
     assert!(sections.instructions > 0);
-    assert_eq!(
-        with.report.room + sections.fixed(),
-        without.report.room + without.report.sections.fixed()
-    );
+    assert_eq!(with.report.room + sections.fixed(), without.report.room + without.report.sections.fixed());
     // With room for all, what they say is not told twice.
     let all = assembled(&events, 5_000, Some(own("Be a pirate.")));
     assert_eq!(all.transcript.turns[0].version, Version(3));

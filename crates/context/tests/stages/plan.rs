@@ -5,8 +5,7 @@ use std::convert::Infallible;
 use context::stages::repair::{INTERRUPTED, PENDING};
 use context::stages::summarise::Summary;
 use context::{
-    AnswerOrigin, Assembled, Effect, Plan, PlanError, Policy, Reach, Report, Selection, Settings,
-    Turn, select,
+    AnswerOrigin, Assembled, Effect, Plan, PlanError, Policy, Reach, Report, Selection, Settings, Turn, select,
 };
 use domain::event::Role;
 use domain::{ClientContext, JsonText, RecordedEvent, Version};
@@ -70,19 +69,9 @@ fn calls_without_a_result_say_why() {
 fn a_fork_does_not_wait_for_the_calls_that_it_left() {
     check("k u c1 k", 900, "", "u2 -3[3=interrupted]");
     check("k u c1 k u", 900, "", "u2 -3[3=interrupted] u5");
-    check(
-        "k u c1 k u c2",
-        900,
-        "",
-        "u2 -3[3=interrupted] u5 -6[6=pending]",
-    );
+    check("k u c1 k u c2", 900, "", "u2 -3[3=interrupted] u5 -6[6=pending]");
     check("k u a c1 k c2", 900, "", "u2 a3[4=interrupted 6=pending]");
-    check(
-        "k u c1 k u c1 r1",
-        900,
-        "",
-        "u2 -3[3=interrupted] u5 -6[6=7]",
-    );
+    check("k u c1 k u c1 r1", 900, "", "u2 -3[3=interrupted] u5 -6[6=7]");
     let revised = |words| assembled(words, "{}", None).unwrap().report.epoch.revised;
     assert_eq!(revised("k u c1 k u"), Version(4));
     assert_eq!(revised("k u c1 u a k u"), Version(5));
@@ -115,27 +104,12 @@ fn old_results_are_cleared_in_blocks() {
     );
     let shown = |words| {
         let assembled = assembled(words, &clear, None).unwrap();
-        (
-            written(&assembled.transcript.turns),
-            cleared(&assembled.report),
-        )
+        (written(&assembled.transcript.turns), cleared(&assembled.report))
     };
-    assert_eq!(
-        shown("u c1 r1 u c2 r2"),
-        ("u1 -2[2=3] u4 -5[5=6]".to_owned(), 0)
-    );
-    assert_eq!(
-        shown("u c1 r1 u c2 r2 u"),
-        ("u1 -2[2=cleared] u4 -5[5=6] u7".to_owned(), 1)
-    );
-    assert_eq!(
-        shown("u c1 r1 u c2 r2 u c3 r3"),
-        ("u1 -2[2=cleared] u4 -5[5=6] u7 -8[8=9]".to_owned(), 1)
-    );
-    assert_eq!(
-        shown("u c1 r1 u c2 r2 u c3 r3 u"),
-        ("u4 -5[5=cleared] u7 -8[8=9] u10".to_owned(), 1)
-    );
+    assert_eq!(shown("u c1 r1 u c2 r2"), ("u1 -2[2=3] u4 -5[5=6]".to_owned(), 0));
+    assert_eq!(shown("u c1 r1 u c2 r2 u"), ("u1 -2[2=cleared] u4 -5[5=6] u7".to_owned(), 1));
+    assert_eq!(shown("u c1 r1 u c2 r2 u c3 r3"), ("u1 -2[2=cleared] u4 -5[5=6] u7 -8[8=9]".to_owned(), 1));
+    assert_eq!(shown("u c1 r1 u c2 r2 u c3 r3 u"), ("u4 -5[5=cleared] u7 -8[8=9] u10".to_owned(), 1));
 }
 
 #[test]
@@ -145,10 +119,7 @@ fn instructions_that_leave_no_room_are_an_error() {
         "word ".repeat(400)
     );
     let error = assembled("u", &policy, None).unwrap_err().to_string();
-    assert!(
-        error.contains("of 256 that the budget leaves beside its reserve"),
-        "{error}"
-    );
+    assert!(error.contains("of 256 that the budget leaves beside its reserve"), "{error}");
 }
 
 fn check(words: &str, room: u64, budget: &str, expected: &str) {
@@ -185,8 +156,7 @@ fn opening_tokens() -> u64 {
         own: None,
     };
     let room = Plan::new(settings).unwrap().room();
-    u64::from(context::policy::Budget::CONTEXT_TOKENS - context::policy::Budget::RESERVED_TOKENS)
-        - room.turns
+    u64::from(context::policy::Budget::CONTEXT_TOKENS - context::policy::Budget::RESERVED_TOKENS) - room.turns
 }
 
 fn assembled(words: &str, policy: &str, summary: Option<u64>) -> Result<Assembled, PlanError> {
@@ -211,9 +181,7 @@ fn assembled(words: &str, policy: &str, summary: Option<u64>) -> Result<Assemble
         own: None,
     })?;
     let newest_first = events.into_iter().rev().map(Ok::<_, Infallible>);
-    let Ok(Selection::Selected(selected)) =
-        select(newest_first, plan.extent(None), Reach::Beginning)
-    else {
+    let Ok(Selection::Selected(selected)) = select(newest_first, plan.extent(None), Reach::Beginning) else {
         panic!("the whole history is enough");
     };
     Ok(plan.complete(selected)?)
@@ -241,14 +209,7 @@ fn cleared(report: &Report) -> usize {
 fn written_turn(turn: &Turn) -> String {
     let speaker = match turn.role {
         Role::User => "u",
-        Role::Assistant
-            if turn
-                .calls
-                .first()
-                .is_some_and(|call| call.version == turn.version) =>
-        {
-            "-"
-        }
+        Role::Assistant if turn.calls.first().is_some_and(|call| call.version == turn.version) => "-",
         Role::Assistant => "a",
         Role::System | Role::Developer => "s",
     };
@@ -265,36 +226,26 @@ fn written_turn(turn: &Turn) -> String {
             format!("{}={answer}", call.version)
         })
         .collect();
-    let calls = if calls.is_empty() {
-        String::new()
-    } else {
-        format!("[{}]", calls.join(" "))
-    };
+    let calls = if calls.is_empty() { String::new() } else { format!("[{}]", calls.join(" ")) };
     format!("{speaker}{}{calls}", turn.version)
 }
 
 #[test]
 fn what_stands_for_a_result_fits_its_allowance() {
     for text in [PENDING, INTERRUPTED] {
-        assert!(
-            tokens::count_text(text) + 48 <= context::stages::clear::STUB_TOKENS,
-            "{text}"
-        );
+        assert!(tokens::count_text(text) + 48 <= context::stages::clear::STUB_TOKENS, "{text}");
     }
 }
 
 #[test]
 fn what_the_client_told_is_redacted_before_it_is_told() {
-    let policy =
-        r#"{"instructions":"Page {{ page_url }}","inject":{"fields":["custom_metadata"]}}"#;
+    let policy = r#"{"instructions":"Page {{ page_url }}","inject":{"fields":["custom_metadata"]}}"#;
     let policy = Policy::parse(policy).unwrap();
     let rules = Rules::compile(&policy.redact).unwrap();
     let secret = "sk-abcdefghijklmnopqrstuvwxyz0123456789ABCD";
     let client = ClientContext {
         page_url: Some(format!("https://example.org/?access_token={secret}")),
-        custom_metadata: Some(
-            JsonText::parse(format!(r#"{{"password":"{secret}","n":1}}"#)).unwrap(),
-        ),
+        custom_metadata: Some(JsonText::parse(format!(r#"{{"password":"{secret}","n":1}}"#)).unwrap()),
         ..ClientContext::default()
     };
     let settings = Settings {
@@ -309,16 +260,12 @@ fn what_the_client_told_is_redacted_before_it_is_told() {
     };
     let plan = Plan::new(settings).unwrap();
     let nothing = std::iter::empty::<Result<RecordedEvent, Infallible>>();
-    let Ok(Selection::Selected(selected)) = select(nothing, plan.extent(None), Reach::Beginning)
-    else {
+    let Ok(Selection::Selected(selected)) = select(nothing, plan.extent(None), Reach::Beginning) else {
         panic!("nothing is enough");
     };
     let assembled = plan.complete(selected).unwrap();
     let told = assembled.transcript.instructions.join("\n");
     assert!(!told.contains(secret), "{told}");
-    assert!(
-        told.contains("https://example.org/") && told.contains(r#""n":1"#),
-        "{told}"
-    );
+    assert!(told.contains("https://example.org/") && told.contains(r#""n":1"#), "{told}");
     assert_eq!(assembled.report.redactions.total(), 2);
 }

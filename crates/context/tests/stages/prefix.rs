@@ -42,17 +42,15 @@ fn check_room(fresh: &str, low: u8, expected: (u64, u64)) {
         "100" => String::new(),
         fresh => format!(r#","clear":{{"fresh_percent":{fresh}}}"#),
     };
-    let json = format!(
-        r#"{{"budget":{{"context_tokens_max":1000,"reserved_tokens":0,"low_water_percent":{low}}}{clear}}}"#
-    );
+    let json =
+        format!(r#"{{"budget":{{"context_tokens_max":1000,"reserved_tokens":0,"low_water_percent":{low}}}{clear}}}"#);
     let room = Room::of(&Policy::parse(&json).unwrap(), 0).unwrap();
     assert_eq!((room.fresh, room.step), expected, "{json}");
 }
 
 #[track_caller]
 fn check(room: u32, clear: &str, at_least: f64) {
-    let json =
-        format!(r#"{{"budget":{{"context_tokens_max":{room},"reserved_tokens":0}}{clear}}}"#);
+    let json = format!(r#"{{"budget":{{"context_tokens_max":{room},"reserved_tokens":0}}{clear}}}"#);
     let served = share(&Policy::parse(&json).unwrap());
     assert!(served >= at_least, "{json}: {served:.4}");
 }
@@ -90,14 +88,10 @@ fn common(one: &Assembled, other: &Assembled) -> usize {
 fn weights(events: &[RecordedEvent], assembled: &Assembled, policy: &Policy) -> Vec<u64> {
     let line = assembled.report.epoch.threshold;
     let units = units_of(events);
-    let costs = units
-        .iter()
-        .map(|unit| (unit.version, cost(unit, line, policy)));
+    let costs = units.iter().map(|unit| (unit.version, cost(unit, line, policy)));
     let costs: BTreeMap<Version, u64> = costs.collect();
     let turns = assembled.transcript.turns.iter();
-    turns
-        .map(|turn| *costs.get(&turn.version).unwrap())
-        .collect()
+    turns.map(|turn| *costs.get(&turn.version).unwrap()).collect()
 }
 
 /// Questions, one to three calls at once, their results, answers: some 220,000 tokens.
@@ -111,10 +105,7 @@ fn trace() -> Vec<RecordedEvent> {
         words.push("a".to_owned());
     }
     let events = history(&words.join(" "));
-    let facts: Vec<Fact> = events
-        .iter()
-        .map(|event| event.event.fact.clone())
-        .collect();
+    let facts: Vec<Fact> = events.iter().map(|event| event.event.fact.clone()).collect();
     distinct(weighed(events, |index| {
         // Any fixed scatter does.
         let scatter = u32::try_from(index * 7_919 % 1_000).unwrap();

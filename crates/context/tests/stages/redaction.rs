@@ -9,58 +9,27 @@ use redact::{Rules, Settings};
 
 #[test]
 fn texts_and_refusals_are_altered() {
-    check(
-        Part::Text("token=abc".to_owned()),
-        Some(Part::Text("token=[redacted:token]".to_owned())),
-        None,
-    );
-    check(
-        Part::Refusal("token=abc".to_owned()),
-        Some(Part::Refusal("token=[redacted:token]".to_owned())),
-        None,
-    );
-    check(
-        thinking("token=abc", None),
-        Some(thinking("token=[redacted:token]", None)),
-        None,
-    );
+    check(Part::Text("token=abc".to_owned()), Some(Part::Text("token=[redacted:token]".to_owned())), None);
+    check(Part::Refusal("token=abc".to_owned()), Some(Part::Refusal("token=[redacted:token]".to_owned())), None);
+    check(thinking("token=abc", None), Some(thinking("token=[redacted:token]", None)), None);
 }
 
 #[test]
 fn what_a_provider_takes_back_unaltered_is_dropped() {
-    check(
-        thinking("token=abc", Some("s")),
-        None,
-        Some(DroppedKind::Thinking),
-    );
-    check(
-        thinking("fine", Some("s")),
-        Some(thinking("fine", Some("s"))),
-        None,
-    );
+    check(thinking("token=abc", Some("s")), None, Some(DroppedKind::Thinking));
+    check(thinking("fine", Some("s")), Some(thinking("fine", Some("s"))), None);
     let item = |item: &str| Part::ProviderItem {
         provider: Label::parse("openai").unwrap(),
         item: JsonText::parse(item).unwrap(),
     };
-    check(
-        item(r#"{"token":"abc"}"#),
-        None,
-        Some(DroppedKind::ProviderItem),
-    );
-    check(
-        item(r#"{"id":"rs_1"}"#),
-        Some(item(r#"{"id":"rs_1"}"#)),
-        None,
-    );
+    check(item(r#"{"token":"abc"}"#), None, Some(DroppedKind::ProviderItem));
+    check(item(r#"{"id":"rs_1"}"#), Some(item(r#"{"id":"rs_1"}"#)), None);
 }
 
 #[test]
 fn references_and_what_is_encrypted_are_not_looked_into() {
-    let image = Part::Image {
-        source: MediaSource::Url("https://h/i?token=abc".to_owned()),
-        media_type: None,
-        detail: None,
-    };
+    let image =
+        Part::Image { source: MediaSource::Url("https://h/i?token=abc".to_owned()), media_type: None, detail: None };
     check(image.clone(), Some(image), None);
     let encrypted = Part::RedactedThinking("token=abc".to_owned());
     check(encrypted.clone(), Some(encrypted), None);
@@ -73,28 +42,13 @@ fn texts_that_come_along_are_altered() {
             "data:text/csv;charset=utf-8;base64,aWQsMQp0b2tlbj1hYmM=",
             "data:text/csv;charset=utf-8;base64,aWQsMQp0b2tlbj1bcmVkYWN0ZWQ6dG9rZW5d",
         ),
-        (
-            "data:text/plain,token=abc",
-            "data:text/plain;base64,dG9rZW49W3JlZGFjdGVkOnRva2VuXQ==",
-        ),
-        (
-            "data:application/json;base64,eyJwaW4iOjF9",
-            "data:application/json;base64,eyJwaW4iOiJbcmVkYWN0ZWQ6cGluXSJ9",
-        ),
-        (
-            "data:text/csv;base64,aWQsMQo=",
-            "data:text/csv;base64,aWQsMQo=",
-        ),
-        (
-            "data:application/pdf,token=abc",
-            "data:application/pdf,token=abc",
-        ),
+        ("data:text/plain,token=abc", "data:text/plain;base64,dG9rZW49W3JlZGFjdGVkOnRva2VuXQ=="),
+        ("data:application/json;base64,eyJwaW4iOjF9", "data:application/json;base64,eyJwaW4iOiJbcmVkYWN0ZWQ6cGluXSJ9"),
+        ("data:text/csv;base64,aWQsMQo=", "data:text/csv;base64,aWQsMQo="),
+        ("data:application/pdf,token=abc", "data:application/pdf,token=abc"),
     ] {
-        let file = |url: &str| Part::File {
-            source: MediaSource::Url(url.to_owned()),
-            media_type: None,
-            filename: None,
-        };
+        let file =
+            |url: &str| Part::File { source: MediaSource::Url(url.to_owned()), media_type: None, filename: None };
         check(file(url), Some(file(expected)), None);
         check(file(expected), Some(file(expected)), None);
     }
@@ -110,10 +64,7 @@ fn calls_and_answers_are_redacted_and_a_changed_call_loses_its_signature() {
     assert_eq!(told[1].called.signature.as_deref(), Some("s"));
     let parts = ToolOutput::Parts(vec![Part::Text("token=[redacted:token]".to_owned())]);
     assert_eq!(told[0].answer.output, parts);
-    let counts: Vec<(&str, u64)> = found
-        .iter()
-        .map(|(rule, count)| (rule.as_str(), count))
-        .collect();
+    let counts: Vec<(&str, u64)> = found.iter().map(|(rule, count)| (rule.as_str(), count)).collect();
     assert_eq!(counts, [("token", 2), ("pin", 1)]);
     let version = Version(1);
     let what = DroppedKind::CallSignature;
@@ -167,10 +118,7 @@ fn call(input: &str) -> AnsweredCall {
 }
 
 fn thinking(text: &str, signature: Option<&str>) -> Part {
-    Part::Thinking {
-        text: text.to_owned(),
-        signature: signature.map(str::to_owned),
-    }
+    Part::Thinking { text: text.to_owned(), signature: signature.map(str::to_owned) }
 }
 
 fn rules() -> Rules {

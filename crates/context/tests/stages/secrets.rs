@@ -15,9 +15,7 @@ fn the_beginning_moves_by_steps() {
     for low_water in [30, 50, 80] {
         check("", low_water, |without| without + 1);
         // What is cleared moves by itself, and so may what is left out.
-        check(r#","clear":{"fresh_percent":60}"#, low_water, |without| {
-            2 * without
-        });
+        check(r#","clear":{"fresh_percent":60}"#, low_water, |without| 2 * without);
     }
 }
 
@@ -26,10 +24,7 @@ fn check(clear: &str, low_water: u8, most: impl Fn(usize) -> usize) {
     let without = beginnings(clear, low_water, r#""none""#);
     let with = beginnings(clear, low_water, r#""all""#);
     assert!(without > 2, "{without}");
-    assert!(
-        with <= most(without),
-        "{low_water}% {clear}: {with} beginnings, {without} without redaction"
-    );
+    assert!(with <= most(without), "{low_water}% {clear}: {with} beginnings, {without} without redaction");
 }
 
 /// How many beginnings the contexts of a growing conversation have.
@@ -44,10 +39,7 @@ fn beginnings(clear: &str, low_water: u8, rules: &str) -> usize {
         let events = events.get(..question * 4).unwrap();
         let assembled = assembled_by(events, &policy, &rules).unwrap();
         assert!(assembled.report.sections.turns <= assembled.report.room);
-        assert_eq!(
-            assembled.report.redactions.total() > 0,
-            policy.redact == redact::Settings::default()
-        );
+        assert_eq!(assembled.report.redactions.total() > 0, policy.redact == redact::Settings::default());
         assembled.report.epoch.first
     });
     let mut firsts: Vec<_> = firsts.collect();
@@ -78,9 +70,6 @@ fn trace() -> Vec<RecordedEvent> {
             _ => {}
         }
     }
-    let own: Vec<u32> = events
-        .iter()
-        .map(|event| tokens::count_fact(&event.event.fact))
-        .collect();
+    let own: Vec<u32> = events.iter().map(|event| tokens::count_fact(&event.event.fact)).collect();
     weighed(events, |index| own.get(index).copied().unwrap())
 }

@@ -74,19 +74,10 @@ fn a_window_that_ends_too_early_asks_for_more() {
     assert!(needs_older("u a", 2, 1), "one message short");
     assert!(needs_older("u a", 1, 1), "whether anything older is there");
     assert!(!needs_older("u a u", 1, 2), "one message past the count");
-    assert!(
-        needs_older("u a c1 c2", 2, 2),
-        "the turn's message is before"
-    );
-    assert!(
-        needs_older("u a c1 r1", 2, 1),
-        "the result's call is before"
-    );
+    assert!(needs_older("u a c1 c2", 2, 2), "the turn's message is before");
+    assert!(needs_older("u a c1 r1", 2, 1), "the result's call is before");
     assert!(!needs_older("a c1 c2 r1 r2", 2, 4), "too large already");
-    assert!(
-        !needs_older("a c1 u r1 u", 2, 3),
-        "a result proves that older ones are left out"
-    );
+    assert!(!needs_older("a c1 u r1 u", 2, 3), "a result proves that older ones are left out");
 }
 
 #[test]
@@ -142,12 +133,7 @@ fn the_versions_of_a_unit_are_those_of_its_events() {
     let Selection::Selected(selected) = whole(&history("u a c1 c2 u r2"), 9) else {
         panic!("the whole history is enough");
     };
-    let versions: BTreeSet<u64> = selected
-        .units
-        .iter()
-        .flat_map(Unit::versions)
-        .map(|v| v.0)
-        .collect();
+    let versions: BTreeSet<u64> = selected.units.iter().flat_map(Unit::versions).map(|v| v.0).collect();
     assert_eq!(versions, BTreeSet::from([1, 2, 3, 4, 5, 6]));
     let pending: Vec<&str> = selected.units[1].pending().map(CallId::as_str).collect();
     assert_eq!(pending, ["1"]);
@@ -163,8 +149,7 @@ fn check_after(words: &str, after: u64, expected: &str) {
 #[track_caller]
 fn check_limit(words: &str, messages_max: usize, newest: usize, expected: &str) {
     let events = history(words);
-    let Selection::Selected(selected) = reaching(Reach::Limit, &events, messages_max, newest)
-    else {
+    let Selection::Selected(selected) = reaching(Reach::Limit, &events, messages_max, newest) else {
         panic!("a limit ends the selection");
     };
     assert_eq!(written(&selected), expected, "{newest} of {words}");

@@ -135,33 +135,17 @@ pub(crate) fn units_of(events: &[RecordedEvent]) -> Vec<Unit> {
             }
             Fact::ToolCalled(called) => {
                 if !joins {
-                    units.push(Unit {
-                        version,
-                        message: None,
-                        tokens: EventTokens::default(),
-                        calls: Vec::new(),
-                    });
+                    units.push(Unit { version, message: None, tokens: EventTokens::default(), calls: Vec::new() });
                     joins = true;
                 }
-                let call = Call {
-                    version,
-                    called: called.clone(),
-                    tokens: event.event.tokens,
-                    result: None,
-                };
+                let call = Call { version, called: called.clone(), tokens: event.event.tokens, result: None };
                 units.last_mut().unwrap().calls.push(call);
             }
             Fact::ToolReturned(returned) => {
                 joins = false;
                 let mut calls = units.iter_mut().flat_map(|unit| &mut unit.calls);
-                let waits = |call: &&mut Call| {
-                    call.result.is_none() && call.called.call_id == returned.call_id
-                };
-                let result = CallResult {
-                    version,
-                    returned: returned.clone(),
-                    tokens: event.event.tokens,
-                };
+                let waits = |call: &&mut Call| call.result.is_none() && call.called.call_id == returned.call_id;
+                let result = CallResult { version, returned: returned.clone(), tokens: event.event.tokens };
                 calls.find(waits).unwrap().result = Some(result);
             }
             _ => {}

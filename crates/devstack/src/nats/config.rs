@@ -48,12 +48,7 @@ impl NatsConfig {
     }
 }
 
-pub(super) fn render(
-    config: &NatsConfig,
-    folder: &Path,
-    ports_folder: &Path,
-    ports: Ports,
-) -> String {
+pub(super) fn render(config: &NatsConfig, folder: &Path, ports_folder: &Path, ports: Ports) -> String {
     let sync = match config.durability {
         Durability::Always => "sync_interval: always",
         Durability::ServerDefault => "",
@@ -86,21 +81,9 @@ mod tests {
     fn check(durability: Durability, line: &str, present: bool) {
         let mut config = NatsConfig::new("/data/nats");
         config.durability = durability;
-        let ports = Ports {
-            client: 4222,
-            monitor: 8222,
-        };
-        let text = render(
-            &config,
-            Path::new("/data/a \"b\""),
-            Path::new("/data/ports"),
-            ports,
-        );
-        assert_eq!(
-            text.lines().any(|found| found.trim() == line),
-            present,
-            "{line} in {text}"
-        );
+        let ports = Ports { client: 4222, monitor: 8222 };
+        let text = render(&config, Path::new("/data/a \"b\""), Path::new("/data/ports"), ports);
+        assert_eq!(text.lines().any(|found| found.trim() == line), present, "{line} in {text}");
     }
 
     #[test]

@@ -47,9 +47,6 @@ async fn get_health(monitor: u16) -> std::io::Result<String> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, monitor)).await?;
     stream.write_all(b"GET /healthz HTTP/1.0\r\n\r\n").await?;
     let mut page = String::new();
-    stream
-        .take(HEALTH_MAX_BYTES)
-        .read_to_string(&mut page)
-        .await?;
+    stream.take(HEALTH_MAX_BYTES).read_to_string(&mut page).await?;
     Ok(page)
 }

@@ -44,16 +44,9 @@ impl NatsServer {
     ) -> Result<Self, StackError> {
         let program = locate(&locate::NATS, progress).await?;
         let folder = ServerFolder::lock(&config.folder)?;
-        folder
-            .stop_leftover(ServerName::Nats, SIGNALS, progress)
-            .await;
+        folder.stop_leftover(ServerName::Nats, SIGNALS, progress).await;
         let signals = temporary.as_ref().map_or(SIGNALS, |_| TEMPORARY_SIGNALS);
-        let nats = Nats {
-            program,
-            config,
-            signals,
-            ports: Ports::default(),
-        };
+        let nats = Nats { program, config, signals, ports: Ports::default() };
         Self::start_server(nats, folder, temporary, progress).await
     }
 
@@ -83,10 +76,7 @@ impl Server for Nats {
     const NAME: ServerName = ServerName::Nats;
 
     fn choose_ports(&mut self) -> Result<(), StackError> {
-        self.ports = Ports {
-            client: port::choose(self.config.port)?,
-            monitor: port::choose(None)?,
-        };
+        self.ports = Ports { client: port::choose(self.config.port)?, monitor: port::choose(None)? };
         Ok(())
     }
 

@@ -28,11 +28,7 @@ impl PostgresConfig {
     /// A durable server in `folder`, on a free port.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self {
-            folder: folder.into(),
-            port: None,
-            profile: Profile::default(),
-        }
+        Self { folder: folder.into(), port: None, profile: Profile::default() }
     }
 }
 

@@ -82,19 +82,12 @@ async fn run(folder: &Path, launch: Launch) -> Result<(), StackError> {
             Some(true) => return Ok(()),
             Some(false) => break reason(folder),
             None if Instant::now() > deadline => {
-                break format!(
-                    "its data folder took longer than {} s",
-                    CREATION_LIMIT.as_secs()
-                );
+                break format!("its data folder took longer than {} s", CREATION_LIMIT.as_secs());
             }
             None => sleep(CREATION_POLL).await,
         }
     };
-    Err(StackError::DidNotStart {
-        server: ServerName::Postgres,
-        reason: failure,
-        log: log_path(folder),
-    })
+    Err(StackError::DidNotStart { server: ServerName::Postgres, reason: failure, log: log_path(folder) })
 }
 
 fn initdb_launch(program: PathBuf, data: &Path, profile: Profile) -> Launch {
@@ -102,11 +95,7 @@ fn initdb_launch(program: PathBuf, data: &Path, profile: Profile) -> Launch {
     // Only users of this machine can connect: there is no password.
     let fixed = ["--auth=trust", "--encoding=UTF8", "--no-instructions"];
     // The builtin provider has the same sort order on every system.
-    let locale = [
-        "--locale-provider=builtin",
-        "--builtin-locale=C.UTF-8",
-        "--locale=C",
-    ];
+    let locale = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"];
     arguments.extend(fixed.into_iter().chain(locale).map(Into::into));
     if profile == Profile::Test {
         arguments.push("--no-sync".into());
@@ -148,9 +137,7 @@ pub(super) fn replace_stale_pid(data: &Path) -> Result<(), StackError> {
     let file = data.join(LOCK_FILE);
     let text = fs::read_to_string(&file).unwrap_or_default();
     let lines = text.split_once('\n');
-    let Some((pid, rest)) =
-        lines.and_then(|(first, rest)| Some((process_table::parse(first)?, rest)))
-    else {
+    let Some((pid, rest)) = lines.and_then(|(first, rest)| Some((process_table::parse(first)?, rest))) else {
         return Ok(());
     };
     let marker = format!(" -D {}", data.display());
@@ -168,10 +155,6 @@ pub(super) fn accepts_connections(data: &Path, pid: u32) -> bool {
         return false;
     };
     let mut lines = text.lines();
-    lines
-        .next()
-        .is_some_and(|first| first.trim() == pid.to_string())
-        && lines
-            .nth(STATE_LINE - 1)
-            .is_some_and(|state| state.trim() == "ready")
+    lines.next().is_some_and(|first| first.trim() == pid.to_string())
+        && lines.nth(STATE_LINE - 1).is_some_and(|state| state.trim() == "ready")
 }

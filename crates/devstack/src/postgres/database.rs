@@ -27,19 +27,10 @@ pub(super) fn url(address: Address<'_>, name: &str) -> String {
     format!("postgres://{USER}@localhost:{port}/{name}?host={host}")
 }
 
-pub(super) async fn create(
-    createdb: &Path,
-    address: Address<'_>,
-    name: &str,
-) -> Result<(), StackError> {
-    let failed = |reason: &str| StackError::NoDatabase {
-        name: name.to_owned(),
-        reason: reason.to_owned(),
-    };
+pub(super) async fn create(createdb: &Path, address: Address<'_>, name: &str) -> Result<(), StackError> {
+    let failed = |reason: &str| StackError::NoDatabase { name: name.to_owned(), reason: reason.to_owned() };
     if !is_plain(name) {
-        return Err(failed(
-            "a name has 1 to 63 characters (a-z, 0-9, _) and starts with a letter",
-        ));
+        return Err(failed("a name has 1 to 63 characters (a-z, 0-9, _) and starts with a letter"));
     }
     let output = Command::new(createdb)
         .arg("-h")
@@ -80,9 +71,7 @@ pub(super) async fn log_snapshot(psql: &Path, address: Address<'_>) -> Result<()
 /// Whether a name needs no quotes in SQL and no escapes in a URL.
 fn is_plain(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    name.len() <= NAME_MAX_BYTES
-        && name.starts_with(|c: char| c.is_ascii_lowercase())
-        && name.chars().all(plain)
+    name.len() <= NAME_MAX_BYTES && name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(plain)
 }
 
 #[cfg(test)]

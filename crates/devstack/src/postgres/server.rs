@@ -48,11 +48,7 @@ impl PostgresServer {
     ///
     /// # Errors
     /// As [`PostgresServer::start`].
-    pub async fn start_standby(
-        &self,
-        config: PostgresConfig,
-        progress: Progress<'_>,
-    ) -> Result<Self, StackError> {
+    pub async fn start_standby(&self, config: PostgresConfig, progress: Progress<'_>) -> Result<Self, StackError> {
         self.start_standby_in(config, None, progress).await
     }
 
@@ -101,22 +97,13 @@ impl PostgresServer {
         let folder = ServerFolder::lock(&config.folder)?;
         let account = Account::for_postgres();
         account.check_reach(folder.path())?;
-        folder
-            .stop_leftover(ServerName::Postgres, SIGNALS, progress)
-            .await;
+        folder.stop_leftover(ServerName::Postgres, SIGNALS, progress).await;
         let programs = program.parent().unwrap_or(&program).to_owned();
         data_folder::make(folder.path(), &programs, content, progress).await?;
         let socket = environment::socket_folder()?;
         account.own(socket.path())?;
         let signals = temporary.as_ref().map_or(SIGNALS, |_| TEMPORARY_SIGNALS);
-        let postgres = Postgres {
-            programs,
-            socket,
-            profile: config.profile,
-            signals,
-            preferred: config.port,
-            port: 0,
-        };
+        let postgres = Postgres { programs, socket, profile: config.profile, signals, preferred: config.port, port: 0 };
         Self::start_server(postgres, folder, temporary, progress).await
     }
 
@@ -162,10 +149,7 @@ pub struct Postgres {
 
 impl Postgres {
     fn address(&self) -> Address<'_> {
-        Address {
-            socket_folder: self.socket.path(),
-            port: self.port,
-        }
+        Address { socket_folder: self.socket.path(), port: self.port }
     }
 }
 

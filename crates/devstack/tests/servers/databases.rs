@@ -21,17 +21,12 @@ async fn concurrent_databases_are_distinct() {
 async fn a_database_is_created_once_and_its_name_is_checked() {
     let server = devstack::test::postgres().await;
     for _ in 0..2 {
-        in_time(server.create_database("twice"))
-            .await
-            .expect("created or existing");
+        in_time(server.create_database("twice")).await.expect("created or existing");
     }
     let url = server.database_url("twice");
     assert_eq!(query(&server, &url, "show server_encoding"), "UTF8");
     assert_eq!(query(&server, &url, "show data_checksums"), "on");
-    let error = server
-        .create_database("bad name")
-        .await
-        .expect_err("rejected");
+    let error = server.create_database("bad name").await.expect_err("rejected");
     assert!(matches!(error, StackError::NoDatabase { .. }), "{error}");
 }
 
@@ -41,15 +36,9 @@ async fn the_url_without_host_is_for_tcp() {
     let url = server.database_url("postgres");
     let (tcp, socket) = url.split_once("?host=").expect("a socket");
     assert!(socket.starts_with("/tmp/"));
-    assert_eq!(
-        query(&server, &url, "select inet_server_addr() is null"),
-        "t"
-    );
+    assert_eq!(query(&server, &url, "select inet_server_addr() is null"), "t");
     let tcp = tcp.replace("localhost", "127.0.0.1");
-    assert_eq!(
-        query(&server, &tcp, "select inet_server_addr()"),
-        "127.0.0.1"
-    );
+    assert_eq!(query(&server, &tcp, "select inet_server_addr()"), "127.0.0.1");
     assert!(tcp.contains(&format!(":{}/", server.port())));
 }
 
@@ -84,8 +73,5 @@ async fn the_log_of_postgres_contains_no_data() {
         .expect("psql");
     assert!(!output.status.success());
     let log = crate::probe::log_of(server.folder());
-    assert!(
-        log.contains("duplicate key") && !log.contains("hush"),
-        "{log}"
-    );
+    assert!(log.contains("duplicate key") && !log.contains("hush"), "{log}");
 }

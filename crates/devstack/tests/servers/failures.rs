@@ -12,9 +12,7 @@ use crate::reruns::{FOLDER_VARIABLE, folder_given, rerun};
 #[tokio::test]
 async fn one_stack_uses_a_folder() {
     let home = folder();
-    let first = in_time(devstack::start(StackConfig::new(home.path()), &quiet))
-        .await
-        .expect("first");
+    let first = in_time(devstack::start(StackConfig::new(home.path()), &quiet)).await.expect("first");
     let second = devstack::start(StackConfig::new(home.path()), &quiet).await;
     let error = second.expect_err("in use");
     assert!(matches!(error, StackError::InUse { .. }), "{error}");
@@ -32,20 +30,13 @@ async fn starved_starts() {
     let postgres = PostgresServer::start(PostgresConfig::new(&data), &quiet).await;
     let dataset = devstack::dataset::chitchat(&quiet).await;
     let errors = [nats.err(), postgres.err(), dataset.err()];
-    let lines: Vec<String> = errors
-        .into_iter()
-        .flatten()
-        .map(|error| error.to_string())
-        .collect();
+    let lines: Vec<String> = errors.into_iter().flatten().map(|error| error.to_string()).collect();
     fs::write(folder.join("errors"), lines.join("\n")).expect("written");
 }
 
 /// Whether Postgres is installed outside of the `PATH`: then it is not missing.
 fn has_system_postgres() -> bool {
-    let versions = fs::read_dir("/usr/lib/postgresql")
-        .into_iter()
-        .flatten()
-        .flatten();
+    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut versions = versions.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     versions.any(|version| version >= 18)
 }
@@ -99,9 +90,7 @@ async fn a_folder_that_postgres_cannot_enter_is_named() {
     let home = folder();
     fs::set_permissions(home.path(), fs::Permissions::from_mode(0o700)).expect("mode");
     let config = PostgresConfig::new(home.path().join("data"));
-    let error = PostgresServer::start(config, &quiet)
-        .await
-        .expect_err("closed");
+    let error = PostgresServer::start(config, &quiet).await.expect_err("closed");
     let text = error.to_string();
     let barrier = format!("cannot enter {} (mode 0700)", home.path().display());
     assert!(text.contains(&barrier), "{text}");

@@ -3,19 +3,14 @@
 use std::fs;
 use std::sync::Mutex;
 
-use devstack::{
-    NatsConfig, NatsServer, PostgresServer, ServerChoice, Stack, StackConfig, Step, quiet,
-};
+use devstack::{NatsConfig, NatsServer, PostgresServer, ServerChoice, Stack, StackConfig, Step, quiet};
 
 use crate::probe::{ask, folder, in_time, query, runs};
 
 const STREAM: &str = r#"{"name":"T","subjects":["t.>"],"storage":"file"}"#;
 
 fn managed(stack: &Stack) -> (&NatsServer, &PostgresServer) {
-    (
-        stack.nats().expect("managed"),
-        stack.postgres().expect("managed"),
-    )
+    (stack.nats().expect("managed"), stack.postgres().expect("managed"))
 }
 
 #[tokio::test]
@@ -23,9 +18,7 @@ async fn both_servers_start_work_and_stop() {
     let home = folder();
     let steps = Mutex::new(Vec::new());
     let note = |step| steps.lock().expect("steps").push(step);
-    let stack = in_time(devstack::start(StackConfig::new(home.path()), &note))
-        .await
-        .expect("stack");
+    let stack = in_time(devstack::start(StackConfig::new(home.path()), &note)).await.expect("stack");
     let (nats, postgres) = managed(&stack);
 
     assert!(ask(nats, "$JS.API.STREAM.CREATE.T", STREAM).contains(r#""name":"T""#));
@@ -47,9 +40,7 @@ async fn a_second_start_has_the_data() {
     let home = folder();
     for round in 1..=2 {
         let config = StackConfig::new(home.path());
-        let stack = in_time(devstack::start(config, &quiet))
-            .await
-            .expect("stack");
+        let stack = in_time(devstack::start(config, &quiet)).await.expect("stack");
         let (nats, postgres) = managed(&stack);
         ask(nats, "$JS.API.STREAM.CREATE.T", STREAM);
         assert!(ask(nats, "t.a", "x").contains(&format!(r#""seq":{round}"#)));
@@ -86,18 +77,10 @@ async fn a_used_port_is_replaced() {
 #[tokio::test]
 async fn the_error_of_a_bad_configuration_names_the_line() {
     let home = folder();
-    let config = NatsConfig {
-        extra: "nonsense: {".to_owned(),
-        ..NatsConfig::new(home.path())
-    };
-    let error = in_time(NatsServer::start(config, &quiet))
-        .await
-        .expect_err("no start");
+    let config = NatsConfig { extra: "nonsense: {".to_owned(), ..NatsConfig::new(home.path()) };
+    let error = in_time(NatsServer::start(config, &quiet)).await.expect_err("no start");
     let text = error.to_string();
-    assert!(
-        text.contains("nats-server did not start") && text.contains("line 12"),
-        "{text}"
-    );
+    assert!(text.contains("nats-server did not start") && text.contains("line 12"), "{text}");
     assert!(home.path().join("server.log").exists());
 }
 
@@ -106,18 +89,11 @@ async fn a_paused_server_does_not_answer_and_can_be_resumed() {
     let mut server = devstack::test::nats().await;
     let state = |pid: u32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).expect("Linux");
-        stat.rsplit_once(')')
-            .expect("stat")
-            .1
-            .trim_start()
-            .chars()
-            .next()
+        stat.rsplit_once(')').expect("stat").1.trim_start().chars().next()
     };
     let pid = server.pid().expect("runs");
     server.pause();
-    crate::probe::await_that("paused", || {
-        !cfg!(target_os = "linux") || state(pid) == Some('T')
-    });
+    crate::probe::await_that("paused", || !cfg!(target_os = "linux") || state(pid) == Some('T'));
     server.resume();
     assert!(ask(&server, "$JS.API.INFO", "").contains("account_info_response"));
     server.pause();

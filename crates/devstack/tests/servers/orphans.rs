@@ -17,38 +17,20 @@ struct Report {
 
 impl Report {
     fn await_end(&self) {
-        await_that("the end of the servers", || {
-            !self.pids.iter().any(|pid| runs(*pid))
-        });
-        await_that("the removal of the folders", || {
-            self.folders.iter().all(|path| !path.exists())
-        });
+        await_that("the end of the servers", || !self.pids.iter().any(|pid| runs(*pid)));
+        await_that("the removal of the folders", || self.folders.iter().all(|path| !path.exists()));
     }
 }
 
 fn start_parent(role: &str, folder: &Path) -> (Child, Report) {
-    let parent = rerun(role)
-        .env(FOLDER_VARIABLE, folder)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("parent");
+    let parent =
+        rerun(role).env(FOLDER_VARIABLE, folder).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("parent");
     let report = folder.join("report");
     await_that("servers of the parent", || report.exists());
     let text = fs::read_to_string(report).expect("report");
-    let (pids, folders): (Vec<&str>, Vec<&str>) =
-        text.lines().partition(|line| line.parse::<u32>().is_ok());
-    let pids = pids
-        .iter()
-        .map(|line| line.parse().expect("a process id"))
-        .collect();
-    (
-        parent,
-        Report {
-            pids,
-            folders: folders.iter().map(PathBuf::from).collect(),
-        },
-    )
+    let (pids, folders): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.parse::<u32>().is_ok());
+    let pids = pids.iter().map(|line| line.parse().expect("a process id")).collect();
+    (parent, Report { pids, folders: folders.iter().map(PathBuf::from).collect() })
 }
 
 fn write_report(folder: &Path, lines: &[String]) {
@@ -71,10 +53,7 @@ async fn parent_of_a_stack() {
     let Some(folder) = folder_given() else { return };
     let config = StackConfig::new(folder.join("data"));
     let stack = devstack::start(config, &quiet).await.expect("stack");
-    let pids = [
-        stack.nats().and_then(NatsServer::pid),
-        stack.postgres().and_then(PostgresServer::pid),
-    ];
+    let pids = [stack.nats().and_then(NatsServer::pid), stack.postgres().and_then(PostgresServer::pid)];
     let mut lines: Vec<String> = pids.iter().flatten().map(u32::to_string).collect();
     lines.push(socket_folder(&stack.database_url()));
     write_report(&folder, &lines);
@@ -116,9 +95,7 @@ async fn a_start_right_after_a_kill_recovers() {
         let (mut parent, _) = start_parent("orphans::parent_of_a_stack", home.path());
         parent.kill().and_then(|()| parent.wait()).expect("killed");
         let config = StackConfig::new(home.path().join("data"));
-        let stack = in_time(devstack::start(config, &quiet))
-            .await
-            .expect("recovered");
+        let stack = in_time(devstack::start(config, &quiet)).await.expect("recovered");
         in_time(stack.stop()).await;
     }
 }
@@ -131,25 +108,18 @@ async fn the_next_start_stops_servers_without_watchdogs() {
     parent.kill().and_then(|()| parent.wait()).expect("killed");
     assert!(report.pids.iter().all(|pid| runs(*pid)));
     let config = StackConfig::new(home.path().join("data"));
-    let stack = in_time(devstack::start(config, &quiet))
-        .await
-        .expect("recovered");
+    let stack = in_time(devstack::start(config, &quiet)).await.expect("recovered");
     assert!(!report.pids.iter().any(|pid| runs(*pid)));
     in_time(stack.stop()).await;
-    report
-        .folders
-        .iter()
-        .for_each(|folder| fs::remove_dir_all(folder).expect("removed"));
+    report.folders.iter().for_each(|folder| fs::remove_dir_all(folder).expect("removed"));
 }
 
 fn watchdogs_of(parent: u32) -> Vec<u32> {
     let entries = fs::read_dir("/proc").expect("Linux").flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     pids.filter(|pid| {
-        let text =
-            |file: &str| fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
-        text("cmdline").contains("hansard-watchdog")
-            && text("status").contains(&format!("PPid:\t{parent}\n"))
+        let text = |file: &str| fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
+        text("cmdline").contains("hansard-watchdog") && text("status").contains(&format!("PPid:\t{parent}\n"))
     })
     .collect()
 }

@@ -39,10 +39,8 @@ pub(crate) fn folder() -> TempDir {
 
 pub(crate) fn runs(pid: u32) -> bool {
     let exists = shell(&format!("kill -0 {pid} 2>/dev/null"));
-    let collected = fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| {
-        stat.rsplit_once(')')
-            .is_some_and(|(_, rest)| rest.starts_with(" Z"))
-    });
+    let collected = fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| stat.rsplit_once(')').is_some_and(|(_, rest)| rest.starts_with(" Z")));
     exists && !collected
 }
 
@@ -51,28 +49,14 @@ pub(crate) fn kill_hard(pid: u32) {
 }
 
 fn shell(script: &str) -> bool {
-    Command::new("/bin/sh")
-        .args(["-c", script])
-        .status()
-        .expect("sh")
-        .success()
+    Command::new("/bin/sh").args(["-c", script]).status().expect("sh").success()
 }
 
 /// The output of `psql` for a query.
 pub(crate) fn query(server: &PostgresServer, url: &str, sql: &str) -> String {
-    let output = Command::new(server.tool("psql"))
-        .args(["-X", "-A", "-t", "-c", sql, url])
-        .output()
-        .expect("psql");
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8(output.stdout)
-        .expect("text")
-        .trim()
-        .to_owned()
+    let output = Command::new(server.tool("psql")).args(["-X", "-A", "-t", "-c", sql, url]).output().expect("psql");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text").trim().to_owned()
 }
 
 /// One request to NATS; returns the body of the reply.
@@ -81,18 +65,9 @@ pub(crate) fn ask(server: &NatsServer, subject: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("connection");
     stream.set_read_timeout(Some(LIMIT)).expect("bound");
     let hello = "CONNECT {\"verbose\":false}\r\nSUB answer 1\r\n";
-    write!(
-        stream,
-        "{hello}PUB {subject} answer {}\r\n{body}\r\n",
-        body.len()
-    )
-    .expect("sent");
-    let mut lines = BufReader::new(stream)
-        .lines()
-        .map(|line| line.expect("line"));
-    lines
-        .find(|line| line.starts_with("MSG "))
-        .expect("an answer");
+    write!(stream, "{hello}PUB {subject} answer {}\r\n{body}\r\n", body.len()).expect("sent");
+    let mut lines = BufReader::new(stream).lines().map(|line| line.expect("line"));
+    lines.find(|line| line.starts_with("MSG ")).expect("an answer");
     lines.next().expect("its body")
 }
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::process::Command;
 
 use devstack::{
-    NatsServer, PostgresConfig, PostgresServer, Profile, RESTARTS_MAX, ServerChoice, Stack,
-    StackConfig, StackError, Step, quiet,
+    NatsServer, PostgresConfig, PostgresServer, Profile, RESTARTS_MAX, ServerChoice, Stack, StackConfig, StackError,
+    Step, quiet,
 };
 
 use crate::probe::{ask, folder, in_time, kill_hard, query};
@@ -29,19 +29,14 @@ async fn nats_killed_keeps_port_and_data() {
 #[tokio::test]
 async fn postgres_killed_keeps_port_and_data() {
     let mut server = devstack::test::postgres().await;
-    in_time(server.create_database("kept"))
-        .await
-        .expect("database");
+    in_time(server.create_database("kept")).await.expect("database");
     let url = server.database_url("kept");
     query(&server, &url, "create table t (n int)");
     for count in 1..=3 {
         query(&server, &url, "insert into t values (1)");
         server.kill();
         in_time(server.restart()).await.expect("restart");
-        assert_eq!(
-            query(&server, &url, "select count(*) from t"),
-            count.to_string()
-        );
+        assert_eq!(query(&server, &url, "select count(*) from t"), count.to_string());
     }
     assert_eq!(server.database_url("kept"), url);
 }
@@ -65,18 +60,10 @@ async fn await_restarts(stack: &mut Stack, count: usize) -> Result<(), StackErro
 #[tokio::test]
 async fn servers_that_end_by_themselves_are_restarted() {
     let home = folder();
-    let config = StackConfig {
-        profile: Profile::Test,
-        ..StackConfig::new(home.path())
-    };
-    let mut stack = in_time(devstack::start(config, &quiet))
-        .await
-        .expect("stack");
+    let config = StackConfig { profile: Profile::Test, ..StackConfig::new(home.path()) };
+    let mut stack = in_time(devstack::start(config, &quiet)).await.expect("stack");
     let urls = (stack.nats_url(), stack.database_url());
-    let pids = [
-        stack.nats().and_then(NatsServer::pid),
-        stack.postgres().and_then(PostgresServer::pid),
-    ];
+    let pids = [stack.nats().and_then(NatsServer::pid), stack.postgres().and_then(PostgresServer::pid)];
     pids.into_iter().flatten().for_each(kill_hard);
     await_restarts(&mut stack, 2).await.expect("restarted");
     assert_eq!((stack.nats_url(), stack.database_url()), urls);
@@ -90,13 +77,8 @@ async fn servers_that_end_by_themselves_are_restarted() {
 async fn restarts_of_one_server_are_limited() {
     let home = folder();
     let postgres = ServerChoice::Url("postgres://elsewhere/db".to_owned());
-    let config = StackConfig {
-        postgres,
-        ..StackConfig::new(home.path())
-    };
-    let mut stack = in_time(devstack::start(config, &quiet))
-        .await
-        .expect("stack");
+    let config = StackConfig { postgres, ..StackConfig::new(home.path()) };
+    let mut stack = in_time(devstack::start(config, &quiet)).await.expect("stack");
     for restart in 0..=RESTARTS_MAX {
         kill_hard(stack.nats().and_then(NatsServer::pid).expect("runs"));
         let outcome = await_restarts(&mut stack, 1).await;
@@ -108,18 +90,10 @@ async fn restarts_of_one_server_are_limited() {
 #[tokio::test]
 async fn a_stale_lock_with_the_process_id_of_another_program_is_replaced() {
     let home = folder();
-    let config = PostgresConfig {
-        profile: Profile::Test,
-        ..PostgresConfig::new(home.path())
-    };
-    let mut server = in_time(PostgresServer::start(config, &quiet))
-        .await
-        .expect("start");
+    let config = PostgresConfig { profile: Profile::Test, ..PostgresConfig::new(home.path()) };
+    let mut server = in_time(PostgresServer::start(config, &quiet)).await.expect("start");
     server.kill();
-    let mut other = as_user_of_postgres("sleep")
-        .arg("60")
-        .spawn()
-        .expect("sleep");
+    let mut other = as_user_of_postgres("sleep").arg("60").spawn().expect("sleep");
     let lock = home.path().join("data/postmaster.pid");
     let text = fs::read_to_string(&lock).expect("a stale lock");
     let (_, rest) = text.split_once('\n').expect("lines");

@@ -7,9 +7,7 @@ use crate::probe::{await_that, in_time, query};
 #[tokio::test]
 async fn a_standby_follows_its_primary() {
     let primary = devstack::test::postgres().await;
-    in_time(primary.create_database("rows"))
-        .await
-        .expect("created");
+    in_time(primary.create_database("rows")).await.expect("created");
     let on_primary = |sql: &str| query(&primary, &primary.database_url("rows"), sql);
     on_primary("create table t as select 1 as n");
     let mut standby = in_time(devstack::test::standby(&primary)).await;

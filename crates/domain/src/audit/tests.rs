@@ -15,12 +15,7 @@ const BODY: &[u8] = b"body";
 /// Four intact commits of one event each, at the sequences 10, 20, 30 and 40. The last one is the tombstone.
 fn history() -> Vec<Commit> {
     let mut commits: Vec<Commit> = Vec::new();
-    for (n, fact) in (1..).zip([
-        created(),
-        said("a"),
-        said("b"),
-        Fact::Lifecycle(Lifecycle::ConversationErased),
-    ]) {
+    for (n, fact) in (1..).zip([created(), said("a"), said("b"), Fact::Lifecycle(Lifecycle::ConversationErased)]) {
         let events = vec![event(n, fact)];
         let previous = commits.last().map(|commit| &commit.head);
         let facts = CommitFacts {
@@ -80,11 +75,7 @@ fn said(text: &str) -> Fact {
 }
 
 /// Checks commit `index` of a history that `change` damages, after the commit `before`.
-fn check(
-    (before, index): (Option<usize>, usize),
-    change: impl FnOnce(&mut Commit),
-    expected: &[Fault],
-) {
+fn check((before, index): (Option<usize>, usize), change: impl FnOnce(&mut Commit), expected: &[Fault]) {
     let history = history();
     let mut commit = history[index].clone();
     change(&mut commit);
@@ -109,11 +100,7 @@ fn each_fault_has_its_name() {
     check((None, 1), |_| (), &[Fault::BeginningMissing]);
     let again = Fault::VersionRepeated(Version(2));
     check((Some(1), 1), |_| (), &[Fault::IdRepeated, again]);
-    check(
-        (Some(0), 1),
-        |commit| commit.events.clear(),
-        &[Fault::Empty],
-    );
+    check((Some(0), 1), |commit| commit.events.clear(), &[Fault::Empty]);
     let chain = |commit: &mut Commit| commit.head.chain = ChainHash([7; 32]);
     check((Some(0), 1), chain, &[Fault::Chain]);
     check((None, 0), chain, &[Fault::Chain]);

@@ -4,8 +4,7 @@
 use super::{Decision, Rejection, lifecycle_event};
 use crate::bounds::OPEN_CALLS_MAX;
 use crate::event::{
-    Annotation, Event, EventTokens, Fact, HistoryRewound, HistorySummarised, Lifecycle, ToolCalled,
-    ToolReturned,
+    Annotation, Event, EventTokens, Fact, HistoryRewound, HistorySummarised, Lifecycle, ToolCalled, ToolReturned,
 };
 use crate::head::{Head, OpenCall, RewindPlace, Status, SummaryPlace};
 use crate::id::{CommitId, EventId, RunId};
@@ -32,13 +31,7 @@ pub struct NewEvent {
 impl From<Fact> for NewEvent {
     /// An event with nothing but its fact.
     fn from(fact: Fact) -> Self {
-        Self {
-            id: None,
-            occurred_at: None,
-            metadata: None,
-            tokens: 0,
-            fact,
-        }
+        Self { id: None, occurred_at: None, metadata: None, tokens: 0, fact }
     }
 }
 
@@ -59,15 +52,8 @@ pub(super) fn decide(
 }
 
 /// The events after the first one of a new conversation, which has this version.
-pub(super) fn after_creation(
-    version: Version,
-    commit: CommitId,
-    events: &[NewEvent],
-) -> Result<Vec<Event>, Rejection> {
-    let progress = Progress {
-        version,
-        ..Progress::default()
-    };
+pub(super) fn after_creation(version: Version, commit: CommitId, events: &[NewEvent]) -> Result<Vec<Event>, Rejection> {
+    let progress = Progress { version, ..Progress::default() };
     progress.record_all(commit, 1, events)
 }
 
@@ -85,10 +71,7 @@ pub(super) fn followed_by(
 
 /// Adds a lifecycle fact after the other events of a commit.
 pub(super) fn push_last(recorded: &mut Vec<Event>, commit: CommitId, last: Lifecycle) {
-    recorded.push(Event {
-        id: EventId::derived(commit, recorded.len()),
-        ..lifecycle_event(commit, last)
-    });
+    recorded.push(Event { id: EventId::derived(commit, recorded.len()), ..lifecycle_event(commit, last) });
 }
 
 /// The state of the conversation before the next event of the command.
@@ -113,12 +96,7 @@ impl Progress {
     }
 
     /// The events as the record contains them; `preceding`: the number of events before them in the commit.
-    fn record_all(
-        mut self,
-        commit: CommitId,
-        preceding: usize,
-        events: &[NewEvent],
-    ) -> Result<Vec<Event>, Rejection> {
+    fn record_all(mut self, commit: CommitId, preceding: usize, events: &[NewEvent]) -> Result<Vec<Event>, Rejection> {
         let mut recorded = Vec::with_capacity(events.len());
         for (index, event) in events.iter().enumerate() {
             let id = event.id;
@@ -126,10 +104,7 @@ impl Progress {
                 id: id.unwrap_or_else(|| EventId::derived(commit, preceding + index)),
                 occurred_at: event.occurred_at,
                 metadata: event.metadata.clone(),
-                tokens: EventTokens {
-                    own: event.tokens,
-                    through: 0,
-                },
+                tokens: EventTokens { own: event.tokens, through: 0 },
                 fact: self.take(index, &event.fact)?,
             });
         }
@@ -141,12 +116,8 @@ impl Progress {
         let recorded = match fact {
             Fact::ToolCalled(call) => Fact::ToolCalled(self.open(index, call)?),
             Fact::ToolReturned(result) => Fact::ToolReturned(self.close(index, result)?),
-            Fact::Annotation(Annotation::HistorySummarised(summary)) => {
-                Fact::from(self.summarise(index, summary)?)
-            }
-            Fact::Annotation(Annotation::HistoryRewound(rewound)) => {
-                Fact::from(self.rewind(index, *rewound)?)
-            }
+            Fact::Annotation(Annotation::HistorySummarised(summary)) => Fact::from(self.summarise(index, summary)?),
+            Fact::Annotation(Annotation::HistoryRewound(rewound)) => Fact::from(self.rewind(index, *rewound)?),
             Fact::MessageAppended(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => fact.clone(),
         };
         self.version = self.version.next();
@@ -156,16 +127,10 @@ impl Progress {
     fn open(&mut self, index: usize, call: &ToolCalled) -> Result<ToolCalled, Rejection> {
         let is_open = |open: &OpenCall| open.call_id == call.call_id;
         if self.open_calls.iter().any(is_open) {
-            return Err(Rejection::CallAlreadyOpen {
-                index,
-                call_id: call.call_id.clone(),
-            });
+            return Err(Rejection::CallAlreadyOpen { index, call_id: call.call_id.clone() });
         }
         if self.open_calls.len() >= OPEN_CALLS_MAX {
-            return Err(Rejection::TooManyOpenCalls {
-                index,
-                open_max: OPEN_CALLS_MAX,
-            });
+            return Err(Rejection::TooManyOpenCalls { index, open_max: OPEN_CALLS_MAX });
         }
         self.open_calls.push(OpenCall {
             call_id: call.call_id.clone(),
@@ -183,69 +148,40 @@ impl Progress {
         };
         let call = self.open_calls.remove(position);
         match &result.tool_name {
-            Some(name) if *name != call.tool_name => {
-                Err(Rejection::ToolMismatch { index, call_id })
-            }
-            _ => Ok(ToolReturned {
-                tool_name: Some(call.tool_name),
-                ..result.clone()
-            }),
+            Some(name) if *name != call.tool_name => Err(Rejection::ToolMismatch { index, call_id }),
+            _ => Ok(ToolReturned { tool_name: Some(call.tool_name), ..result.clone() }),
         }
     }
 
-    fn summarise(
-        &mut self,
-        index: usize,
-        summary: &HistorySummarised,
-    ) -> Result<HistorySummarised, Rejection> {
+    fn summarise(&mut self, index: usize, summary: &HistorySummarised) -> Result<HistorySummarised, Rejection> {
         if summary.through > self.version {
-            return Err(Rejection::SummaryBeyondHistory {
-                index,
-                through: summary.through,
-                last: self.version,
-            });
+            return Err(Rejection::SummaryBeyondHistory { index, through: summary.through, last: self.version });
         }
-        let earlier = self.latest_summary.replace(SummaryPlace {
-            version: self.version.next(),
-            through: summary.through,
-        });
+        let earlier =
+            self.latest_summary.replace(SummaryPlace { version: self.version.next(), through: summary.through });
         // A summary that was requested before the rewind may cover versions that the rewind hides.
         if let Some(rewind) = self.latest_rewind
             && summary.through > rewind.to
             && summary.through < rewind.version
         {
-            return Err(Rejection::SummaryStale {
-                index,
-                reached: rewind.version,
-            });
+            return Err(Rejection::SummaryStale { index, reached: rewind.version });
         }
         // The first summary must cover at least version 1.
         let reached = earlier.map_or(Version::ZERO, |earlier| earlier.through);
         if summary.through <= reached {
             return Err(Rejection::SummaryStale { index, reached });
         }
-        Ok(HistorySummarised {
-            previous: earlier.map(|earlier| earlier.version),
-            ..summary.clone()
-        })
+        Ok(HistorySummarised { previous: earlier.map(|earlier| earlier.version), ..summary.clone() })
     }
 
-    fn rewind(
-        &mut self,
-        index: usize,
-        rewound: HistoryRewound,
-    ) -> Result<HistoryRewound, Rejection> {
+    fn rewind(&mut self, index: usize, rewound: HistoryRewound) -> Result<HistoryRewound, Rejection> {
         // The events of a run are recorded at its end, which would follow the rewind.
         if let Some(run) = self.active_run {
             return Err(Rejection::RunActive { run });
         }
         let HistoryRewound { to } = rewound;
         if to > self.version {
-            return Err(Rejection::RewindBeyondHistory {
-                index,
-                to,
-                last: self.version,
-            });
+            return Err(Rejection::RewindBeyondHistory { index, to, last: self.version });
         }
         self.open_calls.retain(|call| call.version <= to);
         if let Some(summary) = &mut self.latest_summary
@@ -253,10 +189,7 @@ impl Progress {
         {
             summary.through = Version::ZERO;
         }
-        self.latest_rewind = Some(RewindPlace {
-            version: self.version.next(),
-            to,
-        });
+        self.latest_rewind = Some(RewindPlace { version: self.version.next(), to });
         Ok(rewound)
     }
 }

@@ -11,22 +11,12 @@ use crate::run::RunPhase;
 /// # Errors
 /// [`Rejection::NotFound`], also for another agent's conversation; [`Rejection::Erased`]; [`Rejection::RunNotActive`];
 /// [`Rejection::RunStopping`] unless the last part is the run's end.
-pub fn check_parts(
-    head: Option<&Head>,
-    agent: &AgentId,
-    run: RunId,
-    parts: &[RunPart],
-) -> Result<(), Rejection> {
-    let head = head
-        .filter(|head| head.agent == *agent)
-        .ok_or(Rejection::NotFound)?;
+pub fn check_parts(head: Option<&Head>, agent: &AgentId, run: RunId, parts: &[RunPart]) -> Result<(), Rejection> {
+    let head = head.filter(|head| head.agent == *agent).ok_or(Rejection::NotFound)?;
     if head.status == Status::Erased {
         return Err(Rejection::Erased);
     }
-    let active = head
-        .active_run
-        .filter(|active| active.id == run)
-        .ok_or(Rejection::RunNotActive)?;
+    let active = head.active_run.filter(|active| active.id == run).ok_or(Rejection::RunNotActive)?;
     let end = parts.last().map(|part| &part.kind);
     match (active.phase, end) {
         (RunPhase::Running, _) | (RunPhase::Stopping, Some(RunPartKind::RunEnded(_))) => Ok(()),

@@ -9,8 +9,5 @@ pub(super) fn decide(head: &Head, commit: CommitId) -> Decision {
     if head.status == Status::Archived {
         return Decision::Unchanged;
     }
-    Decision::Commit(vec![lifecycle_event(
-        commit,
-        Lifecycle::ConversationArchived,
-    )])
+    Decision::Commit(vec![lifecycle_event(commit, Lifecycle::ConversationArchived)])
 }

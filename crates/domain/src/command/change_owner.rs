@@ -24,10 +24,7 @@ pub(super) fn decide(
     if previous.is_channel() || owner.is_channel() {
         return Err(Rejection::OwnerFixed);
     }
-    let changed = OwnerChanged {
-        owner: owner.clone(),
-        previous: previous.clone(),
-    };
+    let changed = OwnerChanged { owner: owner.clone(), previous: previous.clone() };
     let fact = Lifecycle::OwnerChanged(changed);
     Ok(Decision::Commit(vec![lifecycle_event(commit, fact)]))
 }

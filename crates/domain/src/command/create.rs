@@ -20,11 +20,7 @@ pub struct Create {
     pub run: Option<RunStarted>,
 }
 
-pub(super) fn decide(
-    head: Option<&Head>,
-    command: &Command,
-    create: &Create,
-) -> Result<Decision, Rejection> {
+pub(super) fn decide(head: Option<&Head>, command: &Command, create: &Create) -> Result<Decision, Rejection> {
     if let Some(head) = head {
         return Err(match head.status {
             Status::Erased => Rejection::Erased,
@@ -34,19 +30,13 @@ pub(super) fn decide(
     if let Expectation::Exact(expected) = command.expectation
         && expected != Version::ZERO
     {
-        return Err(Rejection::VersionConflict {
-            expected,
-            current: Version::ZERO,
-        });
+        return Err(Rejection::VersionConflict { expected, current: Version::ZERO });
     }
     let fork = create.created.forked_from.as_ref();
     let first = fork.map_or(Version::ZERO, |fork| fork.version).next();
     let mut recorded = vec![Event {
         occurred_at: create.occurred_at,
-        ..lifecycle_event(
-            command.commit,
-            Lifecycle::ConversationCreated(create.created.clone()),
-        )
+        ..lifecycle_event(command.commit, Lifecycle::ConversationCreated(create.created.clone()))
     }];
     let following = append_events::after_creation(first, command.commit, &create.events)?;
     recorded.extend(following);

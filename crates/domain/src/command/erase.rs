@@ -60,9 +60,7 @@ pub(super) fn decide(
 pub(super) fn decide_erased(action: &Action) -> Result<Decision, Rejection> {
     match action {
         Action::Erase { expected: None, .. } => Ok(Decision::Unchanged),
-        Action::Erase {
-            expected: Some(_), ..
-        }
+        Action::Erase { expected: Some(_), .. }
         | Action::Create(_)
         | Action::Append { .. }
         | Action::Update(_)

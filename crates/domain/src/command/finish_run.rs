@@ -15,11 +15,7 @@ pub struct FinishRun {
     pub events: Vec<NewEvent>,
 }
 
-pub(super) fn decide(
-    head: &Head,
-    commit: CommitId,
-    finish: &FinishRun,
-) -> Result<Decision, Rejection> {
+pub(super) fn decide(head: &Head, commit: CommitId, finish: &FinishRun) -> Result<Decision, Rejection> {
     if head.active_run.map(|active| active.id) != Some(finish.finished.run) {
         return Err(Rejection::RunNotActive);
     }

@@ -36,13 +36,7 @@ pub fn fork_source(
     }
     let depth = origin.map_or(0, |origin| origin.depth) + 1;
     if depth > FORK_DEPTH_MAX {
-        return Err(Rejection::ForkTooDeep {
-            depth_max: FORK_DEPTH_MAX,
-        });
+        return Err(Rejection::ForkTooDeep { depth_max: FORK_DEPTH_MAX });
     }
-    Ok(ForkSource::At(ForkPoint {
-        conversation: conversation.clone(),
-        version,
-        depth,
-    }))
+    Ok(ForkSource::At(ForkPoint { conversation: conversation.clone(), version, depth }))
 }

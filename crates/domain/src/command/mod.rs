@@ -124,9 +124,7 @@ pub enum Rejection {
     #[error("the conversation is erased: create a new one")]
     Erased,
     /// A result for a call that is not open: it does not exist, or it has a result.
-    #[error(
-        "events[{index}]: no open call has this id: the call does not exist, or it has a result"
-    )]
+    #[error("events[{index}]: no open call has this id: the call does not exist, or it has a result")]
     CallNotOpen {
         /// The index of the event in the command.
         index: usize,
@@ -173,17 +171,13 @@ pub enum Rejection {
     #[error("the agent has no such conversation, or it does not have that version")]
     ForkPointMissing,
     /// The fork would have too many ancestors.
-    #[error(
-        "the conversation has {depth_max} ancestors, which is the maximum: it cannot be forked"
-    )]
+    #[error("the conversation has {depth_max} ancestors, which is the maximum: it cannot be forked")]
     ForkTooDeep {
         /// The bound.
         depth_max: u32,
     },
     /// Too many open calls.
-    #[error(
-        "events[{index}]: {open_max} calls are open, which is the maximum: append results first"
-    )]
+    #[error("events[{index}]: {open_max} calls are open, which is the maximum: append results first")]
     TooManyOpenCalls {
         /// The index of the event in the command.
         index: usize,
@@ -191,9 +185,7 @@ pub enum Rejection {
         open_max: usize,
     },
     /// A summary of versions that do not exist.
-    #[error(
-        "events[{index}]: summarises through version {through}, but the event before it has version {last}"
-    )]
+    #[error("events[{index}]: summarises through version {through}, but the event before it has version {last}")]
     SummaryBeyondHistory {
         /// The index of the event in the command.
         index: usize,
@@ -247,34 +239,23 @@ fn decide_facts(head: Option<&Head>, command: &Command) -> Result<Decision, Reje
     if let Action::Create(create) = &command.action {
         return create::decide(head, command, create);
     }
-    let head = head
-        .filter(|head| head.agent == command.agent)
-        .ok_or(Rejection::NotFound)?;
+    let head = head.filter(|head| head.agent == command.agent).ok_or(Rejection::NotFound)?;
     if head.status == Status::Erased {
         return erase::decide_erased(&command.action);
     }
     if let Expectation::Exact(expected) = command.expectation
         && expected != head.version
     {
-        return Err(Rejection::VersionConflict {
-            expected,
-            current: head.version,
-        });
+        return Err(Rejection::VersionConflict { expected, current: head.version });
     }
     match &command.action {
         Action::Create(_) => Err(Rejection::AlreadyExists),
-        Action::Append { events, expected } => {
-            append_events::decide(head, command.commit, events, expected.as_ref())
-        }
+        Action::Append { events, expected } => append_events::decide(head, command.commit, events, expected.as_ref()),
         Action::Update(updated) => update::decide(head, command.commit, updated),
         Action::Archive => Ok(archive::decide(head, command.commit)),
         Action::Restore => Ok(restore::decide(head, command.commit)),
-        Action::Erase { expected, forks } => {
-            erase::decide(head, command.commit, expected.as_ref(), *forks)
-        }
-        Action::ChangeOwner { owner, expected } => {
-            change_owner::decide(head, command.commit, owner, expected.as_ref())
-        }
+        Action::Erase { expected, forks } => erase::decide(head, command.commit, expected.as_ref(), *forks),
+        Action::ChangeOwner { owner, expected } => change_owner::decide(head, command.commit, owner, expected.as_ref()),
         Action::StartRun(start) => start_run::decide(head, command.commit, start),
         Action::StopRun(run) => Ok(stop_run::decide(head, command.commit, *run)),
         Action::FinishRun(finish) => finish_run::decide(head, command.commit, finish),

@@ -9,8 +9,5 @@ pub(super) fn decide(head: &Head, commit: CommitId) -> Decision {
     if head.status == Status::Active {
         return Decision::Unchanged;
     }
-    Decision::Commit(vec![lifecycle_event(
-        commit,
-        Lifecycle::ConversationRestored,
-    )])
+    Decision::Commit(vec![lifecycle_event(commit, Lifecycle::ConversationRestored)])
 }

@@ -15,11 +15,7 @@ pub struct StartRun {
     pub events: Vec<NewEvent>,
 }
 
-pub(super) fn decide(
-    head: &Head,
-    commit: CommitId,
-    start: &StartRun,
-) -> Result<Decision, Rejection> {
+pub(super) fn decide(head: &Head, commit: CommitId, start: &StartRun) -> Result<Decision, Rejection> {
     if head.status == Status::Archived {
         return Err(Rejection::Archived);
     }

@@ -7,15 +7,9 @@ use crate::id::{CommitId, RunId};
 use crate::run::{ActiveRun, RunPhase};
 
 pub(super) fn decide(head: &Head, commit: CommitId, run: RunId) -> Decision {
-    let running = ActiveRun {
-        id: run,
-        phase: RunPhase::Running,
-    };
+    let running = ActiveRun { id: run, phase: RunPhase::Running };
     if head.active_run != Some(running) {
         return Decision::Unchanged;
     }
-    Decision::Commit(vec![lifecycle_event(
-        commit,
-        Lifecycle::RunStopRequested(run),
-    )])
+    Decision::Commit(vec![lifecycle_event(commit, Lifecycle::RunStopRequested(run))])
 }

@@ -57,9 +57,7 @@ impl Event {
     #[must_use]
     pub fn context_tokens(&self) -> u64 {
         match self.fact {
-            Fact::MessageAppended(_) | Fact::ToolCalled(_) | Fact::ToolReturned(_) => {
-                self.tokens.own.into()
-            }
+            Fact::MessageAppended(_) | Fact::ToolCalled(_) | Fact::ToolReturned(_) => self.tokens.own.into(),
             Fact::Annotation(_) | Fact::Lifecycle(_) => 0,
         }
     }

@@ -26,14 +26,6 @@ impl ToolCalled {
     /// A call with nothing but its id, its tool and its input.
     #[must_use]
     pub fn new(call_id: CallId, tool_name: ToolName, input: JsonText) -> Self {
-        Self {
-            call_id,
-            tool_name,
-            input,
-            model: None,
-            provider: None,
-            provider_response_id: None,
-            signature: None,
-        }
+        Self { call_id, tool_name, input, model: None, provider: None, provider_response_id: None, signature: None }
     }
 }

@@ -36,10 +36,7 @@ fn new_conversations_are_spread_evenly() {
         counts[usize::from(partition.0)] += 1;
     }
     let even = 880..1_120;
-    assert!(
-        counts.iter().all(|count| even.contains(count)),
-        "{counts:?}"
-    );
+    assert!(counts.iter().all(|count| even.contains(count)), "{counts:?}");
 }
 
 #[test]
@@ -51,11 +48,7 @@ fn conversations_are_created_by_the_stage() {
     });
     let moved = found.unwrap();
     let check = |partitions: &[u16], stage, partition, close, others: &[Partition]| {
-        let expected = Creation {
-            partition,
-            close,
-            others: others.to_vec(),
-        };
+        let expected = Creation { partition, close, others: others.to_vec() };
         assert_eq!(layout(partitions, stage).creation(&moved), expected);
     };
     check(&[1], Stage::Open, first, None, &[]);
@@ -74,10 +67,7 @@ fn the_bounds_of_a_growth() {
         let grown = layout.grown(partitions);
         assert_eq!(grown.as_ref().map(drop).map_err(|error| *error), expected);
         if let Ok(grown) = grown {
-            assert_eq!(
-                (grown.partitions(), grown.stage()),
-                (partitions, Stage::Announced)
-            );
+            assert_eq!((grown.partitions(), grown.stage()), (partitions, Stage::Announced));
         }
     };
     check(&Layout::new(8), 9, Ok(()));
@@ -96,10 +86,7 @@ fn stages_follow_each_other() {
     let announced = Layout::new(8).grown(24).unwrap();
     let closing = announced.advanced().unwrap();
     let open = closing.advanced().unwrap();
-    assert_eq!(
-        (closing.stage(), open.stage()),
-        (Stage::Closing, Stage::Open)
-    );
+    assert_eq!((closing.stage(), open.stage()), (Stage::Closing, Stage::Open));
     assert_eq!(open.advanced(), None);
     assert_eq!(open.generations(), [8, 24]);
     assert_eq!(Layout::from_parts(&[8, 24], Stage::Open), Some(open));
@@ -116,11 +103,7 @@ fn invalid_parts_are_no_layout() {
         (&[8, PARTITIONS_MAX + 1], Stage::Open),
         (&[1, 2, 3, 4, 5, 6, 7, 8, 9], Stage::Open),
     ] {
-        assert_eq!(
-            Layout::from_parts(partitions, stage),
-            None,
-            "{partitions:?}"
-        );
+        assert_eq!(Layout::from_parts(partitions, stage), None, "{partitions:?}");
     }
 }
 
@@ -163,9 +146,7 @@ fn a_year_of_growth() {
     const ACTIVE_YEARS: f64 = 30.0 / 365.0;
     const IN_STREAM_YEARS: f64 = ACTIVE_YEARS + 90.0 / 365.0;
     let growths = |time: f64| (0..8_u16).filter(move |n| f64::from(*n) <= time * DOUBLINGS);
-    let layouts: Vec<_> = (1..=GROWTHS.len())
-        .map(|count| layout(&GROWTHS[..count], Stage::Open))
-        .collect();
+    let layouts: Vec<_> = (1..=GROWTHS.len()).map(|count| layout(&GROWTHS[..count], Stage::Open)).collect();
     let key_of = |number: u32| key(usize::try_from(number).unwrap());
     let created: Vec<(f64, Partition)> = (0..SAMPLE)
         .map(|number| {
@@ -178,11 +159,7 @@ fn a_year_of_growth() {
     for twelfth in [3, 6, 9, 11_u32] {
         let now = f64::from(twelfth) / 12.0;
         let partitions = usize::from(GROWTHS[growths(now).count() - 1]);
-        for (what, age_max) in [
-            ("active", ACTIVE_YEARS),
-            ("in streams", IN_STREAM_YEARS),
-            ("stored", f64::MAX),
-        ] {
+        for (what, age_max) in [("active", ACTIVE_YEARS), ("in streams", IN_STREAM_YEARS), ("stored", f64::MAX)] {
             let is_counted = |time: f64| (0.0..age_max).contains(&(now - time));
             let counted = created.iter().filter(|(time, _)| is_counted(*time));
             let loads = loads_of(partitions, counted.map(|(_, partition)| *partition));
@@ -192,9 +169,7 @@ fn a_year_of_growth() {
     for (growth, layout) in (1_u32..).zip(&layouts[1..]) {
         let now = f64::from(growth) / DOUBLINGS;
         let moved = |age_max: f64| {
-            let aged = (0..)
-                .zip(&created)
-                .filter(|(_, (time, _))| (0.0..age_max).contains(&(now - time)));
+            let aged = (0..).zip(&created).filter(|(_, (time, _))| (0.0..age_max).contains(&(now - time)));
             let (mut all, mut moved) = (0_u32, 0_u32);
             for (number, (_, at)) in aged {
                 all += 1;
@@ -222,11 +197,5 @@ fn loads_of(partitions: usize, conversations: impl Iterator<Item = Partition>) -
     let sum = f64::from(loads.iter().sum::<u32>());
     let mean = sum / f64::from(u32::try_from(partitions).unwrap());
     let at = |percent: usize| f64::from(loads[(partitions - 1) * percent / 100]) / mean;
-    format!(
-        "p1 {:.2}, p50 {:.2}, p99 {:.2}, most {:.2} of the mean",
-        at(1),
-        at(50),
-        at(99),
-        at(100)
-    )
+    format!("p1 {:.2}, p50 {:.2}, p99 {:.2}, most {:.2} of the mean", at(1), at(50), at(99), at(100))
 }

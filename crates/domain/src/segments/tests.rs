@@ -22,13 +22,7 @@ fn event(version: u64, tokens: EventTokens, rewind_to: Option<u64>) -> RecordedE
         version: Version(version),
         commit: CommitId(Uuid::nil()),
         recorded_at: Timestamp(0),
-        event: Event {
-            id: EventId(Uuid::nil()),
-            occurred_at: None,
-            metadata: None,
-            tokens,
-            fact,
-        },
+        event: Event { id: EventId(Uuid::nil()), occurred_at: None, metadata: None, tokens, fact },
     }
 }
 
@@ -37,9 +31,8 @@ fn event(version: u64, tokens: EventTokens, rewind_to: Option<u64>) -> RecordedE
 fn lineage(conversations: &[(u64, Vec<(bool, u64)>)]) -> Vec<Recorded> {
     let mut lineage: Vec<Recorded> = Vec::new();
     for (inherits, steps) in conversations {
-        let parent_last = lineage.last().map_or(0, |parent| {
-            parent.inherits + u64::try_from(parent.events.len()).unwrap()
-        });
+        let parent_last =
+            lineage.last().map_or(0, |parent| parent.inherits + u64::try_from(parent.events.len()).unwrap());
         // A fork starts at or after the own events of its parent: its parent is the conversation that recorded the version.
         let parent_first = lineage.last().map_or(0, |parent| parent.inherits + 1);
         let inherits = if parent_last < parent_first {
@@ -97,11 +90,8 @@ fn replayed(held: &[(usize, RecordedEvent)]) -> Vec<(usize, RecordedEvent)> {
     for (ancestor, event) in held {
         if let Fact::Annotation(Annotation::HistoryRewound(rewound)) = &event.event.fact {
             // The history at that version, including events that were hidden later.
-            let at = history.iter().rev().find(|shown| {
-                shown
-                    .last()
-                    .is_some_and(|(_, last)| last.version == rewound.to)
-            });
+            let at =
+                history.iter().rev().find(|shown| shown.last().is_some_and(|(_, last)| last.version == rewound.to));
             shown = at.cloned().unwrap_or_default();
         }
         shown.push((*ancestor, event.clone()));

@@ -2,10 +2,7 @@ use super::*;
 
 fn policy(allow: &[&str], allow_http: &[&str]) -> Policy {
     let list = |entries: &[&str]| entries.iter().map(|entry| entry.parse().unwrap()).collect();
-    Policy {
-        allow: list(allow),
-        allow_http: list(allow_http),
-    }
+    Policy { allow: list(allow), allow_http: list(allow_http) }
 }
 
 fn check(policy: &Policy, url: &str, expected: Result<(), Refusal>) {
@@ -21,26 +18,15 @@ fn by_default_only_public_servers_over_tls() {
     check(&policy, "https://[2606:4700::1]/", Ok(()));
     check(&policy, "http://hooks.example/", Err(Refusal::Plaintext));
     check(&policy, "http://8.8.8.8/", Err(Refusal::Plaintext));
-    check(
-        &policy,
-        "http://nats:8222/connz",
-        Err(Refusal::InternalName),
-    );
-    check(
-        &policy,
-        "https://nats:8222/connz",
-        Err(Refusal::InternalName),
-    );
+    check(&policy, "http://nats:8222/connz", Err(Refusal::InternalName));
+    check(&policy, "https://nats:8222/connz", Err(Refusal::InternalName));
     check(&policy, "https://nats.:8222/", Err(Refusal::InternalName));
     check(&policy, "ftp://hooks.example/", Err(Refusal::Scheme));
     check(&policy, "file:///etc/passwd", Err(Refusal::Scheme));
     for malformed in ["", "hooks.example", "/x", "https://", "https://a b/"] {
         check(&policy, malformed, Err(Refusal::Malformed));
     }
-    for named in [
-        "https://ada@hooks.example/",
-        "https://ada:pw@hooks.example/",
-    ] {
+    for named in ["https://ada@hooks.example/", "https://ada:pw@hooks.example/"] {
         check(&policy, named, Err(Refusal::Malformed));
     }
 }
@@ -78,10 +64,8 @@ fn addresses_in_any_notation() {
 
 #[test]
 fn destinations_that_the_deployment_allows() {
-    let policy = policy(
-        &["10.0.0.0/8", "127.0.0.0/8", "hooks.internal", "tools"],
-        &["127.0.0.0/8", "tools", "plain.example"],
-    );
+    let policy =
+        policy(&["10.0.0.0/8", "127.0.0.0/8", "hooks.internal", "tools"], &["127.0.0.0/8", "tools", "plain.example"]);
     check(&policy, "https://10.1.2.3/", Ok(()));
     check(&policy, "http://10.1.2.3/", Err(Refusal::Plaintext));
     check(&policy, "https://172.16.0.1/", Err(Refusal::SpecialAddress));
@@ -90,11 +74,7 @@ fn destinations_that_the_deployment_allows() {
     check(&policy, "http://[::1]:8080/", Err(Refusal::SpecialAddress));
     check(&policy, "https://hooks.internal/", Ok(()));
     check(&policy, "http://tools:80/", Ok(()));
-    check(
-        &policy,
-        "http://nats:8222/connz",
-        Err(Refusal::InternalName),
-    );
+    check(&policy, "http://nats:8222/connz", Err(Refusal::InternalName));
     check(&policy, "http://plain.example/", Ok(()));
     // The name may resolve to an allowed address; check_address decides.
     check(&policy, "http://other.example/", Ok(()));
@@ -111,24 +91,9 @@ fn addresses_that_names_resolve_to() {
     check(https, "a.example", "8.8.8.8", Ok(()));
     check(http, "a.example", "8.8.8.8", Err(Refusal::Plaintext));
     check(https, "a.example", "10.0.0.1", Ok(()));
-    check(
-        https,
-        "a.example",
-        "127.0.0.1",
-        Err(Refusal::SpecialAddress),
-    );
-    check(
-        https,
-        "a.example",
-        "::ffff:127.0.0.1",
-        Err(Refusal::SpecialAddress),
-    );
+    check(https, "a.example", "127.0.0.1", Err(Refusal::SpecialAddress));
+    check(https, "a.example", "::ffff:127.0.0.1", Err(Refusal::SpecialAddress));
     check(https, "hooks.internal", "127.0.0.1", Ok(()));
     check(http, "hooks.internal", "192.168.0.1", Ok(()));
-    check(
-        http,
-        "a.hooks.internal",
-        "192.168.0.1",
-        Err(Refusal::SpecialAddress),
-    );
+    check(http, "a.hooks.internal", "192.168.0.1", Err(Refusal::SpecialAddress));
 }

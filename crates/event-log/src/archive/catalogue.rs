@@ -76,20 +76,14 @@ impl Record {
         let info = topology::info(self.connection(), ARCHIVE_STREAM, self.deadline()).await?;
         let state = info.map(|info| info.state);
         let state = state.filter(|state| state.messages > 0);
-        Ok(state.map(|state| CatalogueRevision {
-            last: state.bounds().last,
-            entries: state.messages,
-        }))
+        Ok(state.map(|state| CatalogueRevision { last: state.bounds().last, entries: state.messages }))
     }
 
     /// The catalogue's entries of one partition or of all, by segment. Empty without a catalogue.
     ///
     /// # Errors
     /// [`CatalogueError::Unavailable`] or [`CatalogueError::Corrupt`].
-    pub async fn archive_entries(
-        &self,
-        partition: Option<Partition>,
-    ) -> Result<Vec<CataloguedEntry>, CatalogueError> {
+    pub async fn archive_entries(&self, partition: Option<Partition>) -> Result<Vec<CataloguedEntry>, CatalogueError> {
         if !self.has_archive().await? {
             return Ok(Vec::new());
         }
@@ -101,17 +95,13 @@ impl Record {
             // An entry that was replaced during the read appears twice; the later one is used.
             entries.insert(entry.segment, CataloguedEntry { entry, revision });
         }
-        let is_of_partition = |one: &CataloguedEntry| {
-            partition.is_none_or(|partition| one.entry.partition == partition.0)
-        };
+        let is_of_partition =
+            |one: &CataloguedEntry| partition.is_none_or(|partition| one.entry.partition == partition.0);
         Ok(entries.into_values().filter(is_of_partition).collect())
     }
 
     /// The catalogue's messages, by direct reads, which every role may do.
-    async fn read_catalogue(
-        &self,
-        deadline: Instant,
-    ) -> Result<Vec<(Sequence, Bytes)>, Unavailable> {
+    async fn read_catalogue(&self, deadline: Instant) -> Result<Vec<(Sequence, Bytes)>, Unavailable> {
         let mut read: Vec<(Sequence, Bytes)> = Vec::new();
         let last = |read: &[(Sequence, Bytes)]| {
             let last = read.last();
@@ -149,18 +139,12 @@ impl Record {
         entry: &ArchiveEntry,
         revision: Option<Sequence>,
     ) -> Result<CataloguedEntry, CatalogueError> {
-        let payload = serde_json::to_vec(entry)
-            .map_err(|_| Unavailable::new("an archive entry cannot be encoded"))?;
+        let payload = serde_json::to_vec(entry).map_err(|_| Unavailable::new("an archive entry cannot be encoded"))?;
         let (subject, rejected) = (subject(entry), "the catalogue rejected a change");
         let put = self.put(ARCHIVE_STREAM, subject, revision, payload.into(), rejected);
         match put.await? {
-            Put::Stored(revision) => Ok(CataloguedEntry {
-                entry: entry.clone(),
-                revision,
-            }),
-            Put::Superseded(_) => Err(CatalogueError::Superseded {
-                segment: entry.segment,
-            }),
+            Put::Stored(revision) => Ok(CataloguedEntry { entry: entry.clone(), revision }),
+            Put::Superseded(_) => Err(CatalogueError::Superseded { segment: entry.segment }),
         }
     }
 
@@ -168,10 +152,7 @@ impl Record {
     ///
     /// # Errors
     /// [`CatalogueError::Unavailable`].
-    pub async fn remove_archive_entry(
-        &self,
-        entry: &CataloguedEntry,
-    ) -> Result<(), CatalogueError> {
+    pub async fn remove_archive_entry(&self, entry: &CataloguedEntry) -> Result<(), CatalogueError> {
         if self.is_archive_entry_current(entry).await? {
             self.erase_message(ARCHIVE_STREAM, entry.revision).await?;
         }
@@ -182,10 +163,7 @@ impl Record {
     ///
     /// # Errors
     /// [`CatalogueError::Unavailable`].
-    pub async fn is_archive_entry_current(
-        &self,
-        entry: &CataloguedEntry,
-    ) -> Result<bool, CatalogueError> {
+    pub async fn is_archive_entry_current(&self, entry: &CataloguedEntry) -> Result<bool, CatalogueError> {
         let subject = subject(&entry.entry);
         let last = MessageQuery::LastOfSubject(&subject);
         let last = self.get_from_leader(ARCHIVE_STREAM, &last).await?;

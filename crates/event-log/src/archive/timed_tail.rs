@@ -42,10 +42,7 @@ impl Record {
             stored_at: message.stored_at,
             message: stored(route.partition, message),
         });
-        Ok(TimedTail {
-            commits,
-            resume_after,
-        })
+        Ok(TimedTail { commits, resume_after })
     }
 
     /// Removes the commits of a conversation at these sequences, which are sealed in an archive, and no others. Returns how
@@ -70,10 +67,7 @@ impl Record {
     ///
     /// # Errors
     /// [`Unavailable`].
-    pub async fn first_sequence(
-        &self,
-        key: &ConversationKey,
-    ) -> Result<Option<Sequence>, Unavailable> {
+    pub async fn first_sequence(&self, key: &ConversationKey) -> Result<Option<Sequence>, Unavailable> {
         let route = self.route(key).await?;
         let first = NextOfSubject::after(&route.subject, Sequence(0));
         let first = self.get_from_leader(&route.stream, &first).await?;

@@ -84,13 +84,8 @@ impl Growth {
             conversation: ConversationId::parse(format!("c{number}")).unwrap(),
         });
         let moved = keys.into_iter();
-        let key = moved
-            .take(100)
-            .find(|key| layout.candidates(key) == [OLD, NEW]);
-        Self {
-            rule,
-            key: key.unwrap(),
-        }
+        let key = moved.take(100).find(|key| layout.candidates(key) == [OLD, NEW]);
+        Self { rule, key: key.unwrap() }
     }
 
     fn creation(&self, stage: Stage) -> Creation {
@@ -161,16 +156,8 @@ impl Model for Growth {
     type Action = Action;
 
     fn init_states(&self) -> Vec<State> {
-        let writer = Writer {
-            knows: Stage::Announced,
-            step: Step::Start,
-        };
-        vec![State {
-            stage: Stage::Announced,
-            old: Subject::Empty,
-            new: Subject::Empty,
-            writers: [writer; WRITERS],
-        }]
+        let writer = Writer { knows: Stage::Announced, step: Step::Start };
+        vec![State { stage: Stage::Announced, old: Subject::Empty, new: Subject::Empty, writers: [writer; WRITERS] }]
     }
 
     fn actions(&self, state: &State, actions: &mut Vec<Action>) {
@@ -216,12 +203,8 @@ impl Model for Growth {
             Property::always("a conversation is in one partition", |_, state: &State| {
                 state.old != Subject::Used || state.new != Subject::Used
             }),
-            Property::sometimes("it is created in the old one", |_, state: &State| {
-                state.old == Subject::Used
-            }),
-            Property::sometimes("it is created in the new one", |_, state: &State| {
-                state.new == Subject::Used
-            }),
+            Property::sometimes("it is created in the old one", |_, state: &State| state.old == Subject::Used),
+            Property::sometimes("it is created in the new one", |_, state: &State| state.new == Subject::Used),
         ]
     }
 }
@@ -230,19 +213,12 @@ impl Model for Growth {
 fn a_conversation_is_created_in_one_partition() {
     let checker = Growth::new(Rule::Current).checker().spawn_bfs().join();
     checker.assert_properties();
-    assert!(
-        checker.unique_state_count() > 500,
-        "{}",
-        checker.unique_state_count()
-    );
+    assert!(checker.unique_state_count() > 500, "{}", checker.unique_state_count());
 }
 
 #[test]
 fn without_the_closing_stage_it_could_be_created_in_two() {
-    let checker = Growth::new(Rule::WithoutClosing)
-        .checker()
-        .spawn_bfs()
-        .join();
+    let checker = Growth::new(Rule::WithoutClosing).checker().spawn_bfs().join();
     let found = checker.discovery("a conversation is in one partition");
     assert!(found.is_some(), "no violation");
 }

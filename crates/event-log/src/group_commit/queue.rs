@@ -55,19 +55,12 @@ pub(super) enum Next<T> {
 
 impl<T: Grouped> Queue<T> {
     pub(super) const fn new(bounds: Bounds) -> Self {
-        Self {
-            bounds,
-            singles: 0,
-            is_batching: false,
-            waiting: VecDeque::new(),
-            next_ticket: 0,
-        }
+        Self { bounds, singles: 0, is_batching: false, waiting: VecDeque::new(), next_ticket: 0 }
     }
 
     /// Whether a new commit is published alone at once; then call [`Queue::single_ended`] afterwards.
     pub(super) fn try_single(&mut self) -> bool {
-        let is_single =
-            !self.is_batching && self.waiting.is_empty() && self.singles < self.bounds.singles_max;
+        let is_single = !self.is_batching && self.waiting.is_empty() && self.singles < self.bounds.singles_max;
         self.singles += usize::from(is_single);
         is_single
     }
@@ -81,10 +74,7 @@ impl<T: Grouped> Queue<T> {
 
     /// Removes a commit that has waited too long; `None`: it is being published.
     pub(super) fn leave(&mut self, ticket: Ticket) -> Option<T> {
-        let at = self
-            .waiting
-            .iter()
-            .position(|(other, _)| *other == ticket)?;
+        let at = self.waiting.iter().position(|(other, _)| *other == ticket)?;
         self.waiting.remove(at).map(|(_, commit)| commit)
     }
 
@@ -161,19 +151,12 @@ mod tests {
     }
 
     fn commit(subject: &str) -> Commit {
-        Commit {
-            subject: subject.to_owned(),
-            bytes: 1,
-            is_abandoned: false,
-        }
+        Commit { subject: subject.to_owned(), bytes: 1, is_abandoned: false }
     }
 
     /// A queue with as many singles in flight as there may be.
     fn busy() -> Queue<Commit> {
-        let mut queue = Queue::new(Bounds {
-            singles_max: SINGLES_MAX,
-            batch_commits_min: BATCH_MIN,
-        });
+        let mut queue = Queue::new(Bounds { singles_max: SINGLES_MAX, batch_commits_min: BATCH_MIN });
         for _ in 0..SINGLES_MAX {
             assert!(queue.try_single());
         }
@@ -224,11 +207,7 @@ mod tests {
 
     #[test]
     fn a_batch_is_bounded_in_commits_and_bytes() {
-        let of = |count: usize| {
-            (0..count)
-                .map(|n| commit(&n.to_string()))
-                .collect::<Vec<_>>()
-        };
+        let of = |count: usize| (0..count).map(|n| commit(&n.to_string())).collect::<Vec<_>>();
         let taken = |arrived: Vec<Commit>| {
             let mut queue = busy();
             for commit in arrived {
@@ -242,10 +221,7 @@ mod tests {
         assert_eq!(taken(of(BATCH_COMMITS_MAX)), BATCH_COMMITS_MAX);
         assert_eq!(taken(of(BATCH_COMMITS_MAX + 1)), BATCH_COMMITS_MAX);
         let large = |bytes| {
-            let large = Commit {
-                bytes,
-                ..commit("large")
-            };
+            let large = Commit { bytes, ..commit("large") };
             [of(BATCH_MIN), vec![large]].concat()
         };
         assert_eq!(taken(large(BATCH_BYTES_MAX - BATCH_MIN)), BATCH_MIN + 1);
@@ -254,10 +230,7 @@ mod tests {
 
     #[test]
     fn abandoned_commits_are_not_published() {
-        let abandoned = |subject| Commit {
-            is_abandoned: true,
-            ..commit(subject)
-        };
+        let abandoned = |subject| Commit { is_abandoned: true, ..commit(subject) };
         let arrived = vec![abandoned("a"), commit("b"), abandoned("c"), commit("d")];
         check(arrived, &Next::Alone(vec!["b"]));
     }

@@ -40,14 +40,8 @@ impl Record {
     ///
     /// # Errors
     /// [`Unavailable`].
-    pub async fn live_parts(
-        &self,
-        key: &ConversationKey,
-        run: RunId,
-    ) -> Result<LiveParts, Unavailable> {
+    pub async fn live_parts(&self, key: &ConversationKey, run: RunId) -> Result<LiveParts, Unavailable> {
         let subject = topology::parts_subject_in_any_partition(key, run);
-        Ok(LiveParts {
-            messages: self.subscribe(&subject).await?,
-        })
+        Ok(LiveParts { messages: self.subscribe(&subject).await? })
     }
 }

@@ -45,12 +45,7 @@ impl StoredParts {
     }
 
     fn from_message(partition: Partition, message: RawMessage) -> Self {
-        Self {
-            partition,
-            sequence: message.sequence,
-            stored_at: message.stored_at,
-            bytes: message.payload,
-        }
+        Self { partition, sequence: message.sequence, stored_at: message.stored_at, bytes: message.payload }
     }
 }
 

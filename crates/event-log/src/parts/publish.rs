@@ -79,17 +79,11 @@ impl Record {
             publishes += u32::from(!answer.is_ok_and(Ack::is_in_flight));
             attempt = attempt.saturating_add(1);
         }
-        Err(Unavailable::new(
-            "the stream rejects every publish of parts",
-        ))
+        Err(Unavailable::new("the stream rejects every publish of parts"))
     }
 
     /// The run's last batch; retried until the leader answers, because a starting server does not answer for a while.
-    async fn last_in_time(
-        &self,
-        route: &Route,
-        deadline: Instant,
-    ) -> Result<Option<StoredParts>, Unavailable> {
+    async fn last_in_time(&self, route: &Route, deadline: Instant) -> Result<Option<StoredParts>, Unavailable> {
         let (connection, partition) = (self.connection(), route.partition);
         let query = MessageQuery::LastOfSubject(&route.subject);
         for attempt in 0..READS_MAX {
@@ -104,19 +98,15 @@ impl Record {
 }
 
 /// Derives the outcome of a publish from the run's last batch; `None`: the named batch is still the last, so publish again.
-fn outcome_by(
-    last: Option<StoredParts>,
-    previous: Sequence,
-    batch: &Bytes,
-) -> Option<PartsOutcome> {
+fn outcome_by(last: Option<StoredParts>, previous: Sequence, batch: &Bytes) -> Option<PartsOutcome> {
     let last_sequence = last.as_ref().map_or(Sequence(0), |last| last.sequence);
     if last_sequence == previous {
         return None;
     }
     Some(match last {
-        Some(last) if last.sequence > previous && last.bytes == *batch => PartsOutcome::Published {
-            sequence: last.sequence,
-        },
+        Some(last) if last.sequence > previous && last.bytes == *batch => {
+            PartsOutcome::Published { sequence: last.sequence }
+        }
         last => PartsOutcome::Superseded { last },
     })
 }
@@ -143,11 +133,7 @@ mod tests {
             assert_eq!(outcome, expected);
         };
         let superseded = |last: Option<StoredParts>| Some(PartsOutcome::Superseded { last });
-        let published = |sequence| {
-            Some(PartsOutcome::Published {
-                sequence: Sequence(sequence),
-            })
-        };
+        let published = |sequence| Some(PartsOutcome::Published { sequence: Sequence(sequence) });
         check(None, 0, None);
         check(None, 5, superseded(None));
         check(Some(stored(5, "before")), 5, None);

@@ -18,10 +18,7 @@ pub struct PartsBounds {
 impl Default for PartsBounds {
     /// 500 batches or 4 MiB.
     fn default() -> Self {
-        Self {
-            batches_max: 500,
-            bytes_max: 4 * 1024 * 1024,
-        }
+        Self { batches_max: 500, bytes_max: 4 * 1024 * 1024 }
     }
 }
 
@@ -53,28 +50,18 @@ impl Record {
         bounds: PartsBounds,
     ) -> Result<PartsPage, Unavailable> {
         let route = self.parts_route(key, run).await?;
-        let bounds = TailBounds {
-            commits_max: bounds.batches_max,
-            bytes_max: bounds.bytes_max,
-        };
+        let bounds = TailBounds { commits_max: bounds.batches_max, bytes_max: bounds.bytes_max };
         let batch = self.read_batch(&route, after, bounds).await?;
         let stored = |message| StoredParts::from_message(route.partition, message);
         let (batches, resume_after) = batch.into_page(stored);
-        Ok(PartsPage {
-            batches,
-            resume_after,
-        })
+        Ok(PartsPage { batches, resume_after })
     }
 
     /// A run's last batch from the stream's leader, which has every acknowledged batch; `None`: no batch, or all have expired.
     ///
     /// # Errors
     /// [`Unavailable`].
-    pub async fn last_parts(
-        &self,
-        key: &ConversationKey,
-        run: RunId,
-    ) -> Result<Option<StoredParts>, Unavailable> {
+    pub async fn last_parts(&self, key: &ConversationKey, run: RunId) -> Result<Option<StoredParts>, Unavailable> {
         let route = self.parts_route(key, run).await?;
         let last = MessageQuery::LastOfSubject(&route.subject);
         let message = self.get_from_leader(&route.stream, &last).await?;

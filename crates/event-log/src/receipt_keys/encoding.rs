@@ -92,18 +92,12 @@ impl ReceiptKey {
 
 impl ReceiptKeys {
     pub(super) fn generate(at: Timestamp) -> Result<Self, Unavailable> {
-        Ok(Self {
-            mark_secret: rand::random(),
-            keys: vec![ReceiptKey::from_seed(rand::random(), at)?],
-        })
+        Ok(Self { mark_secret: rand::random(), keys: vec![ReceiptKey::from_seed(rand::random(), at)?] })
     }
 
     /// Converts the single seed of earlier versions.
     pub(super) fn from_legacy(seed: Seed, at: Timestamp) -> Result<Self, Unavailable> {
-        Ok(Self {
-            mark_secret: seed,
-            keys: vec![ReceiptKey::from_seed(seed, at)?],
-        })
+        Ok(Self { mark_secret: seed, keys: vec![ReceiptKey::from_seed(seed, at)?] })
     }
 
     pub(super) fn rotated(&self, at: Timestamp) -> Result<Self, Unavailable> {
@@ -113,10 +107,7 @@ impl ReceiptKeys {
             ..key.clone()
         });
         let new = ReceiptKey::from_seed(rand::random(), at)?;
-        Ok(Self {
-            mark_secret: self.mark_secret,
-            keys: rotated.chain([new]).collect(),
-        })
+        Ok(Self { mark_secret: self.mark_secret, keys: rotated.chain([new]).collect() })
     }
 
     pub(super) fn from_bytes(bytes: &[u8], master: &MasterKeys) -> Result<Self, Unavailable> {
@@ -132,11 +123,7 @@ impl ReceiptKeys {
     pub(super) fn to_bytes(&self, master: &MasterKeys) -> Result<Bytes, Unavailable> {
         let keys = self.keys.iter().map(|key| key.to_proto(master));
         let (mark_secret, sealed_mark_secret) = master.to_stored(ENTRY, &self.mark_secret)?;
-        let entry = proto::ReceiptKeys {
-            mark_secret,
-            keys: keys.collect::<Result<_, _>>()?,
-            sealed_mark_secret,
-        };
+        let entry = proto::ReceiptKeys { mark_secret, keys: keys.collect::<Result<_, _>>()?, sealed_mark_secret };
         Ok(entry.encode_to_vec().into())
     }
 
@@ -178,12 +165,7 @@ fn seed_name(id: &str) -> String {
     format!("{ENTRY}/{id}")
 }
 
-fn opened(
-    master: &MasterKeys,
-    name: &str,
-    clear: &Bytes,
-    sealed: &Bytes,
-) -> Result<Seed, Unavailable> {
+fn opened(master: &MasterKeys, name: &str, clear: &Bytes, sealed: &Bytes) -> Result<Seed, Unavailable> {
     let seed = master.open_stored(name, clear, sealed)?;
     seed.as_ref().try_into().map_err(|_| UNREADABLE)
 }
@@ -196,10 +178,7 @@ mod tests {
     fn encoding_round_trip() {
         let first = ReceiptKeys::generate(Timestamp(1)).unwrap();
         let second = first.rotated(Timestamp(2)).unwrap();
-        let sealing = MasterKeys {
-            current: Some(crate::seal::MasterKey::generate()),
-            previous: None,
-        };
+        let sealing = MasterKeys { current: Some(crate::seal::MasterKey::generate()), previous: None };
         for master in [MasterKeys::default(), sealing] {
             for keys in [&first, &second] {
                 let bytes = keys.to_bytes(&master).unwrap();

@@ -6,9 +6,7 @@ use domain::Sequence;
 use super::{ENTRY, RECEIPT_SEED_BYTES, ReceiptKeys};
 use crate::get::{MessageQuery, RawMessage};
 use crate::publish::Publication;
-use crate::topology::{
-    self, REGISTRY_PREFIX, REGISTRY_STREAM, RESTRICTED_PREFIX, RESTRICTED_STREAM,
-};
+use crate::topology::{self, REGISTRY_PREFIX, REGISTRY_STREAM, RESTRICTED_PREFIX, RESTRICTED_STREAM};
 use crate::{Record, Unavailable};
 
 /// The key of the single seed of earlier versions in the registry's bucket.
@@ -49,10 +47,8 @@ impl Record {
     ) -> Result<(), Unavailable> {
         let bytes = keys.to_bytes(&self.config().master_keys)?;
         let deadline = self.deadline();
-        topology::ensure_restricted(self.connection(), self.identity(), self.config(), deadline)
-            .await?;
-        self.put_entry(format!("{RESTRICTED_PREFIX}{ENTRY}"), bytes, expected)
-            .await;
+        topology::ensure_restricted(self.connection(), self.identity(), self.config(), deadline).await?;
+        self.put_entry(format!("{RESTRICTED_PREFIX}{ENTRY}"), bytes, expected).await;
         Ok(())
     }
 
@@ -73,10 +69,7 @@ impl Record {
     }
 
     /// Replaces the seed by an empty entry: the bucket keeps one message per key.
-    pub(super) async fn clear_legacy_receipt_seed(
-        &self,
-        revision: Sequence,
-    ) -> Result<(), Unavailable> {
+    pub(super) async fn clear_legacy_receipt_seed(&self, revision: Sequence) -> Result<(), Unavailable> {
         let subject = format!("{REGISTRY_PREFIX}{LEGACY_ENTRY}");
         self.put_entry(subject, Bytes::new(), Some(revision)).await;
         match self.legacy_receipt_seed().await? {
@@ -87,12 +80,7 @@ impl Record {
 
     /// Ignores the outcome: the caller reads the stored entry afterwards.
     async fn put_entry(&self, subject: String, payload: Bytes, expected: Option<Sequence>) {
-        let publication = Publication {
-            subject,
-            expected,
-            payload,
-            ..Publication::default()
-        };
+        let publication = Publication { subject, expected, payload, ..Publication::default() };
         let deadline = Self::ack_deadline(self.deadline());
         let _ = self.connection().publish(publication, deadline).await;
     }

@@ -121,11 +121,9 @@ impl Registry {
     /// for access decisions.
     #[must_use]
     pub fn known_token_id(&self, headers: &HeaderMap) -> Option<Arc<str>> {
-        let bearer =
-            wire::bearer::from_headers(headers).filter(|bearer| is_service_token(bearer))?;
+        let bearer = wire::bearer::from_headers(headers).filter(|bearer| is_service_token(bearer))?;
         let digest = digest(bearer);
-        self.shared()
-            .read(|entries| Some(Arc::clone(&entries.principals.get(&digest)?.token_id)))
+        self.shared().read(|entries| Some(Arc::clone(&entries.principals.get(&digest)?.token_id)))
     }
 
     /// Authorizes a caller to act for an agent.
@@ -145,14 +143,8 @@ impl Registry {
             return Err(AccessError::UnknownAgent);
         }
         let tenant = self.tenant_of(agent).await;
-        let tenant = tenant
-            .filter(|tenant| principal.sees(tenant))
-            .ok_or(AccessError::UnknownAgent)?;
-        Ok(AgentAccess {
-            tenant: TenantAccess::grant(tenant),
-            agent: agent.clone(),
-            actor: principal.actor.clone(),
-        })
+        let tenant = tenant.filter(|tenant| principal.sees(tenant)).ok_or(AccessError::UnknownAgent)?;
+        Ok(AgentAccess { tenant: TenantAccess::grant(tenant), agent: agent.clone(), actor: principal.actor.clone() })
     }
 
     /// The agent with this id, if the caller may act for it. No scope is needed.
@@ -185,18 +177,13 @@ impl Registry {
     }
 
     pub(super) async fn has_tenant(&self, tenant: &TenantId) -> bool {
-        let found = self.shared().find(
-            || tenant_key(tenant),
-            |entries| entries.tenants.contains_key(tenant).then_some(()),
-        );
+        let found =
+            self.shared().find(|| tenant_key(tenant), |entries| entries.tenants.contains_key(tenant).then_some(()));
         found.await.is_some()
     }
 
     pub(super) async fn tenant_of(&self, agent: &AgentId) -> Option<TenantId> {
-        let found = self.shared().find(
-            || agent_key(agent),
-            |entries| Some(entries.agents.get(agent)?.value.0.clone()),
-        );
+        let found = self.shared().find(|| agent_key(agent), |entries| Some(entries.agents.get(agent)?.value.0.clone()));
         found.await
     }
 }

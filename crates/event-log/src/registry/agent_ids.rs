@@ -40,11 +40,7 @@ mod tests {
         check("acme", "support", Ok("support-822b33ad87c1"));
         check("globex", "support", Ok("support-5bc1a08d28e4"));
         check("acme", "support-822b33ad87c1", Ok("support-822b33ad87c1"));
-        check(
-            "globex",
-            "support-822b33ad87c1",
-            Ok("support-822b33ad87c1-5bc1a08d28e4"),
-        );
+        check("globex", "support-822b33ad87c1", Ok("support-822b33ad87c1-5bc1a08d28e4"));
         let longest = "x".repeat(51);
         check("acme", &longest, Ok(&format!("{longest}-822b33ad87c1")));
         check("acme", &"x".repeat(52), Err(ViolationReason::TooLong));

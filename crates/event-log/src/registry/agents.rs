@@ -39,11 +39,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`RegistryError::NotFound`] or [`RegistryError::Unavailable`].
-    pub async fn set_agent_settings(
-        &self,
-        agent: &AgentId,
-        settings: CheckedSettings,
-    ) -> Result<Agent, RegistryError> {
+    pub async fn set_agent_settings(&self, agent: &AgentId, settings: CheckedSettings) -> Result<Agent, RegistryError> {
         let change = |agent: &mut Agent| {
             agent.settings = Some(settings.0.clone());
             Ok(())
@@ -76,10 +72,7 @@ impl Registry {
     ) -> Result<Agent, E> {
         let find = |entries: &Entries| {
             let Entry { revision, value } = entries.agents.get(agent)?.clone();
-            Some(Entry {
-                revision,
-                value: value.1,
-            })
+            Some(Entry { revision, value: value.1 })
         };
         let key = |_: &Agent| agent_key(agent);
         self.shared().update("agent", find, key, change).await
@@ -113,7 +106,6 @@ impl Registry {
     }
 
     pub(super) fn agent_entry(&self, agent: &AgentId) -> Option<Entry<(TenantId, Agent)>> {
-        self.shared()
-            .read(|entries| entries.agents.get(agent).cloned())
+        self.shared().read(|entries| entries.agents.get(agent).cloned())
     }
 }

@@ -51,10 +51,7 @@ impl Registry {
     ) -> Result<(ApiKey, Secret), RegistryError> {
         let what = "valid API key";
         let valid = self.api_key(id).filter(|key| !has_ended(key, at));
-        let new = ApiKey {
-            expires_at: None,
-            ..valid.ok_or(RegistryError::NotFound { what })?
-        };
+        let new = ApiKey { expires_at: None, ..valid.ok_or(RegistryError::NotFound { what })? };
         let created = self.make_api_key(new, at).await?;
         let overlap = i64::try_from(overlap.as_nanos()).unwrap_or(i64::MAX);
         let end = Timestamp(at.0.saturating_add(overlap));
@@ -71,13 +68,8 @@ impl Registry {
     ///
     /// # Errors
     /// [`RegistryError::NotFound`] or [`RegistryError::Unavailable`].
-    pub async fn set_api_key_origins(
-        &self,
-        id: &str,
-        origins: AllowedOrigins,
-    ) -> Result<ApiKey, RegistryError> {
-        self.change_api_key(id, |key| key.allowed_origins.clone_from(&origins.0))
-            .await
+    pub async fn set_api_key_origins(&self, id: &str, origins: AllowedOrigins) -> Result<ApiKey, RegistryError> {
+        self.change_api_key(id, |key| key.allowed_origins.clone_from(&origins.0)).await
     }
 
     /// Revokes a key; a revoked key keeps its time.
@@ -91,11 +83,7 @@ impl Registry {
         self.change_api_key(id, revoke).await
     }
 
-    async fn make_api_key(
-        &self,
-        new: ApiKey,
-        at: Timestamp,
-    ) -> Result<(ApiKey, Secret), RegistryError> {
+    async fn make_api_key(&self, new: ApiKey, at: Timestamp) -> Result<(ApiKey, Secret), RegistryError> {
         let secret = Secret::generate(API_KEY_PREFIX);
         let digest = digest(secret.reveal());
         let created = ApiKey {
@@ -109,11 +97,7 @@ impl Registry {
         Ok((without_digest(created), secret))
     }
 
-    async fn change_api_key(
-        &self,
-        id: &str,
-        change: impl Fn(&mut ApiKey),
-    ) -> Result<ApiKey, RegistryError> {
+    async fn change_api_key(&self, id: &str, change: impl Fn(&mut ApiKey)) -> Result<ApiKey, RegistryError> {
         let find = |entries: &Entries| entries.api_keys.get(id).cloned();
         let key = |key: &ApiKey| api_key_key(&key.key_sha256);
         let change = |key: &mut ApiKey| {
@@ -130,9 +114,7 @@ impl Registry {
         self.shared().read(|entries| {
             let all = entries.api_keys.values();
             let of_agent = all.filter(|entry| entry.value.agent_id == agent.as_str());
-            of_agent
-                .map(|entry| without_digest(entry.value.clone()))
-                .collect()
+            of_agent.map(|entry| without_digest(entry.value.clone())).collect()
         })
     }
 

@@ -29,9 +29,7 @@ impl Shared {
     ) -> Result<PutOutcome, Unavailable> {
         let value = Bytes::from(value.encode_to_vec());
         let (subject, rejected) = (subject(key), "the bucket rejected a change");
-        let put = self
-            .record
-            .put(REGISTRY_STREAM, subject, expected, value.clone(), rejected);
+        let put = self.record.put(REGISTRY_STREAM, subject, expected, value.clone(), rejected);
         match put.await? {
             Put::Stored(revision) => {
                 self.apply(key, revision, &value);

@@ -7,10 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use domain::{Actor, TenantAccess, TenantId, Timestamp};
-use identity::{
-    DASHBOARD_RANDOM_BYTES, DashboardKey, DashboardUse, NewPerson, Role, VerifiedPerson,
-    dashboard_tenant,
-};
+use identity::{DASHBOARD_RANDOM_BYTES, DashboardKey, DashboardUse, NewPerson, Role, VerifiedPerson, dashboard_tenant};
 use wire::proto::operate::v1::{DashboardView, Tenant};
 
 use super::{KeyPurpose, Principal, Registry, RegistryError, Scope, Scopes};
@@ -69,11 +66,7 @@ impl Registry {
     /// The token of a new session of the same person in another tenant; `None`: the tenant does not exist, or the person may not
     /// see it.
     #[must_use]
-    pub fn switch_dashboard_tenant(
-        &self,
-        person: &VerifiedPerson,
-        tenant: &TenantId,
-    ) -> Option<String> {
+    pub fn switch_dashboard_tenant(&self, person: &VerifiedPerson, tenant: &TenantId) -> Option<String> {
         let random: [u8; DASHBOARD_RANDOM_BYTES] = rand::random();
         let person = person.in_tenant(tenant, random)?;
         let key = self.dashboard_key(tenant)?;
@@ -82,20 +75,12 @@ impl Registry {
 
     /// The person of a valid token; `None`: it is invalid, has expired or was revoked. Answers from memory.
     #[must_use]
-    pub fn verify_dashboard_token(
-        &self,
-        token_use: DashboardUse,
-        token: &str,
-        at: Timestamp,
-    ) -> Option<PersonAccess> {
+    pub fn verify_dashboard_token(&self, token_use: DashboardUse, token: &str, at: Timestamp) -> Option<PersonAccess> {
         let tenant = dashboard_tenant(token).ok()?;
         let key = self.dashboard_key(&tenant)?;
         let revoked = self.token_rules(&tenant).revoked;
         let person = key.verify(token, token_use, &tenant, revoked, at).ok()?;
-        Some(PersonAccess {
-            tenant: TenantAccess::grant(tenant),
-            person,
-        })
+        Some(PersonAccess { tenant: TenantAccess::grant(tenant), person })
     }
 
     /// The saved views of a tenant, by name.

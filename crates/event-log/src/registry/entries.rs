@@ -6,8 +6,7 @@ use std::sync::Arc;
 use domain::{AgentId, Sequence, SigningKeyId, TenantId};
 use prost::Message;
 use wire::proto::operate::v1::{
-    Agent, ApiKey, ContextPolicy, RevokedTokens, ServiceToken, SigningKey, Tenant, TenantSecret,
-    WebhookSecrets,
+    Agent, ApiKey, ContextPolicy, RevokedTokens, ServiceToken, SigningKey, Tenant, TenantSecret, WebhookSecrets,
 };
 
 use super::error::Corrupt;
@@ -46,12 +45,7 @@ pub(super) struct Entries {
 
 impl Entries {
     /// Applies an entry, unless memory has a later revision.
-    pub(super) fn apply(
-        &mut self,
-        key: &str,
-        revision: Sequence,
-        value: &[u8],
-    ) -> Result<(), Corrupt> {
+    pub(super) fn apply(&mut self, key: &str, revision: Sequence, value: &[u8]) -> Result<(), Corrupt> {
         match key.split_once('.').ok_or(Corrupt)? {
             ("tenant", _) => {
                 let tenant: Tenant = decode(value)?;
@@ -90,12 +84,7 @@ impl Entries {
         Ok(())
     }
 
-    fn apply_tenant_secret(
-        &mut self,
-        key: &str,
-        revision: Sequence,
-        mut secret: TenantSecret,
-    ) -> Result<(), Corrupt> {
+    fn apply_tenant_secret(&mut self, key: &str, revision: Sequence, mut secret: TenantSecret) -> Result<(), Corrupt> {
         let tenant = TenantId::parse(secret.tenant_id.as_str())?;
         if self.seals.open(key, &mut secret) {
             if secret.root.len() != TENANT_KEY_BYTES {
@@ -106,21 +95,12 @@ impl Entries {
         Ok(())
     }
 
-    fn apply_revoked_tokens(
-        &mut self,
-        revision: Sequence,
-        revoked: RevokedTokens,
-    ) -> Result<(), Corrupt> {
+    fn apply_revoked_tokens(&mut self, revision: Sequence, revoked: RevokedTokens) -> Result<(), Corrupt> {
         let tenant = TenantId::parse(revoked.tenant_id.as_str())?;
         let tokens = revoked.tokens.iter();
         let digests = tokens.map(|token| to_digest(&token.token_id_sha256));
         let digests = Arc::new(digests.collect::<Result<_, _>>()?);
-        put(
-            &mut self.revoked_tokens,
-            tenant,
-            revision,
-            (revoked, digests),
-        );
+        put(&mut self.revoked_tokens, tenant, revision, (revoked, digests));
         Ok(())
     }
 
@@ -134,12 +114,7 @@ impl Entries {
         Ok(())
     }
 
-    fn apply_signing_key(
-        &mut self,
-        entry: &str,
-        revision: Sequence,
-        mut key: SigningKey,
-    ) -> Result<(), Corrupt> {
+    fn apply_signing_key(&mut self, entry: &str, revision: Sequence, mut key: SigningKey) -> Result<(), Corrupt> {
         let tenant = TenantId::parse(key.tenant_id.as_str())?;
         let id = SigningKeyId::parse(key.signing_key_id.as_str())?;
         if self.seals.open(entry, &mut key) {
@@ -149,11 +124,7 @@ impl Entries {
         Ok(())
     }
 
-    fn apply_service_token(
-        &mut self,
-        revision: Sequence,
-        token: ServiceToken,
-    ) -> Result<(), Corrupt> {
+    fn apply_service_token(&mut self, revision: Sequence, token: ServiceToken) -> Result<(), Corrupt> {
         let digest = to_digest(&token.token_sha256)?;
         let principal = Principal::from_entry(&token)?;
         let id = token.service_token_id.clone();
@@ -198,11 +169,7 @@ mod tests {
     use super::*;
 
     fn tenant(name: &str) -> Vec<u8> {
-        let tenant = Tenant {
-            tenant_id: "acme".to_owned(),
-            display_name: name.to_owned(),
-            ..Tenant::default()
-        };
+        let tenant = Tenant { tenant_id: "acme".to_owned(), display_name: name.to_owned(), ..Tenant::default() };
         tenant.encode_to_vec()
     }
 
@@ -222,20 +189,13 @@ mod tests {
     fn corrupt_entries_are_rejected() {
         let mut entries = Entries::default();
         let mut check = |key: &str, value: &[u8]| {
-            assert_eq!(
-                entries.apply(key, Sequence(1), value),
-                Err(Corrupt),
-                "{key}"
-            );
+            assert_eq!(entries.apply(key, Sequence(1), value), Err(Corrupt), "{key}");
         };
         check("tenant.acme", &[]);
         check("tenant.acme", b"\xff\xff");
         check("secret.acme", &TenantSecret::default().encode_to_vec());
         check("revoked.acme", &RevokedTokens::default().encode_to_vec());
-        check(
-            "webhook.acme.bot",
-            &WebhookSecrets::default().encode_to_vec(),
-        );
+        check("webhook.acme.bot", &WebhookSecrets::default().encode_to_vec());
         check("agent.bot", &tenant("an agent without a tenant")[..4]);
         check("apikey.00", &ApiKey::default().encode_to_vec());
         check("signing.acme.a", &SigningKey::default().encode_to_vec());

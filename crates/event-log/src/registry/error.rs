@@ -86,10 +86,9 @@ pub fn unauthenticated() -> Problem {
 #[must_use]
 pub fn access_problem(error: &AccessError, field: &str) -> Problem {
     match error {
-        AccessError::MissingScope(scope) => Problem::new(
-            Reason::MissingScope,
-            format!("the token lacks the scope `{scope}`: use one that has it"),
-        ),
+        AccessError::MissingScope(scope) => {
+            Problem::new(Reason::MissingScope, format!("the token lacks the scope `{scope}`: use one that has it"))
+        }
         AccessError::BoundToAgents => Problem::new(
             Reason::MissingScope,
             "the token is bound to agents and cannot read a whole tenant: name one of its agents",

@@ -62,10 +62,7 @@ impl Registry {
             let is_known = entries.api_keys.contains_key(&id);
             is_known.then(|| entries.frontend_keys.get(&digest).cloned())
         });
-        found
-            .await
-            .flatten()
-            .filter(|frontend| frontend.is_valid(now))
+        found.await.flatten().filter(|frontend| frontend.is_valid(now))
     }
 
     /// The distinct web origins of the valid keys of a tenant's agents.
@@ -73,11 +70,8 @@ impl Registry {
     pub fn tenant_origins(&self, tenant: &TenantId, now: Timestamp) -> Vec<String> {
         let origins: BTreeSet<String> = self.shared().read(|entries| {
             let keys = entries.frontend_keys.values();
-            let valid =
-                keys.filter(|key| key.access.tenant.tenant() == tenant && key.is_valid(now));
-            valid
-                .flat_map(|key| key.allowed_origins.iter().cloned())
-                .collect()
+            let valid = keys.filter(|key| key.access.tenant.tenant() == tenant && key.is_valid(now));
+            valid.flat_map(|key| key.allowed_origins.iter().cloned()).collect()
         });
         origins.into_iter().collect()
     }

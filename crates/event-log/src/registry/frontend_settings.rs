@@ -30,29 +30,17 @@ fn check_attachments(attachments: &AttachmentSettings) -> Result<(), Violation> 
     check_each("media_types", types, |media_type| {
         let known = AttachmentType::ALL.map(AttachmentType::media_type);
         let rule = || format!("must be one of {}", known.join(", "));
-        AttachmentType::parse(media_type)
-            .map(|_| ())
-            .ok_or_else(rule)
+        AttachmentType::parse(media_type).map(|_| ()).ok_or_else(rule)
     })?;
-    check_max(
-        "file_bytes_max",
-        attachments.file_bytes_max,
-        ATTACHMENT_BYTES_MAX,
-    )?;
+    check_max("file_bytes_max", attachments.file_bytes_max, ATTACHMENT_BYTES_MAX)?;
     check_max("files_max", attachments.files_max, ATTACHMENTS_MAX)
 }
 
 fn check_context(context: &ClientContextSettings) -> Result<(), Violation> {
-    check_each(
-        "fields",
-        &context.fields,
-        |field| match ClientContextField::try_from(*field) {
-            Ok(ClientContextField::Unspecified) | Err(_) => {
-                Err("is not a field of the context".to_owned())
-            }
-            Ok(_) => Ok(()),
-        },
-    )
+    check_each("fields", &context.fields, |field| match ClientContextField::try_from(*field) {
+        Ok(ClientContextField::Unspecified) | Err(_) => Err("is not a field of the context".to_owned()),
+        Ok(_) => Ok(()),
+    })
 }
 
 /// Checks each entry. Each may appear once, which bounds their number.

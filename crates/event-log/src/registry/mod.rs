@@ -56,16 +56,13 @@ pub use search::AgentSearch;
 pub use secret::{Digest, Secret};
 pub use service_tokens::{NewServiceToken, TOKEN_AGENTS_MAX};
 pub use settings::{
-    CONVERSATIONS_PER_OWNER_MAX, CheckedSettings, IDLE_SECONDS_MAX, MODEL_BYTES_MAX,
-    OTHER_MODELS_MAX, SETTINGS_BYTES_MAX, STEPS_MAX, SUMMARY_TOKENS_MIN, TEMPERATURE_MAX,
-    TITLE_CHARS_MAX, TOOL_DESCRIPTION_BYTES_MAX, TOOL_SCHEMA_BYTES_MAX, TOOL_TIMEOUT_MS_MAX,
-    TOOLS_MAX,
+    CONVERSATIONS_PER_OWNER_MAX, CheckedSettings, IDLE_SECONDS_MAX, MODEL_BYTES_MAX, OTHER_MODELS_MAX,
+    SETTINGS_BYTES_MAX, STEPS_MAX, SUMMARY_TOKENS_MIN, TEMPERATURE_MAX, TITLE_CHARS_MAX, TOOL_DESCRIPTION_BYTES_MAX,
+    TOOL_SCHEMA_BYTES_MAX, TOOL_TIMEOUT_MS_MAX, TOOLS_MAX,
 };
 pub use signing_keys::{NewSigningKey, SIGNING_KEYS_MAX, SigningMaterial};
 pub use tenant_secrets::{KeyPurpose, TENANT_KEY_BYTES, TenantKey};
-pub use token_rules::{
-    CheckedTokenRules, LIFETIME_SECONDS_MAX, REVOKED_TOKENS_MAX, TOKEN_RULE_BYTES_MAX,
-};
+pub use token_rules::{CheckedTokenRules, LIFETIME_SECONDS_MAX, REVOKED_TOKENS_MAX, TOKEN_RULE_BYTES_MAX};
 pub use urls::{URL_BYTES_MAX, check_url};
 pub use webhook_secrets::{WEBHOOK_SECRETS_MAX, WebhookKey};
 
@@ -150,11 +147,7 @@ impl Shared {
     }
 
     /// A value of an entry in memory; an unknown entry is looked up in the bucket, if the rate limit allows it.
-    async fn find<T>(
-        &self,
-        key: impl FnOnce() -> String,
-        known: impl Fn(&Entries) -> Option<T>,
-    ) -> Option<T> {
+    async fn find<T>(&self, key: impl FnOnce() -> String, known: impl Fn(&Entries) -> Option<T>) -> Option<T> {
         let value = self.read(&known);
         if value.is_some() || !self.lookup_limiter.try_acquire() {
             return value;

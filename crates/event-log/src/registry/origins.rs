@@ -27,10 +27,7 @@ impl AllowedOrigins {
         if origins.len() > ALLOWED_ORIGINS_MAX {
             return Err(Violation::new(
                 ViolationReason::OutOfRange,
-                format!(
-                    "has {} entries, but must have at most {ALLOWED_ORIGINS_MAX}",
-                    origins.len()
-                ),
+                format!("has {} entries, but must have at most {ALLOWED_ORIGINS_MAX}", origins.len()),
             ));
         }
         for (index, origin) in origins.iter().enumerate() {
@@ -64,9 +61,7 @@ fn is_origin(text: &str) -> bool {
     let (Some(scheme), Some(authority)) = (url.scheme_str(), url.authority()) else {
         return false;
     };
-    let is_default = DEFAULT_PORTS
-        .iter()
-        .any(|(name, port)| *name == scheme && authority.port_u16() == Some(*port));
+    let is_default = DEFAULT_PORTS.iter().any(|(name, port)| *name == scheme && authority.port_u16() == Some(*port));
     // Equal to its canonical text: no path, query, user or capital letters.
     let canonical = format!("{scheme}://{authority}");
     text == canonical
@@ -127,10 +122,7 @@ mod tests {
     fn lists_and_lengths_at_their_bounds() {
         let list = |entries: usize| AllowedOrigins::parse(vec!["*".to_owned(); entries]);
         assert!(list(0).is_ok() && list(ALLOWED_ORIGINS_MAX).is_ok());
-        assert_eq!(
-            list(ALLOWED_ORIGINS_MAX + 1).unwrap_err().reason,
-            ViolationReason::OutOfRange
-        );
+        assert_eq!(list(ALLOWED_ORIGINS_MAX + 1).unwrap_err().reason, ViolationReason::OutOfRange);
         let long = |bytes: usize| format!("https://{}", "a".repeat(bytes - 8));
         check(&long(ORIGIN_BYTES_MAX), true);
         check(&long(ORIGIN_BYTES_MAX + 1), false);

@@ -16,14 +16,8 @@ pub const SCHEMA_NODES_MAX: u64 = 10_000;
 /// The base of references; nothing is read from it.
 const LOCATION: &str = "https://hansard.invalid/answer";
 /// Keywords that change what references refer to.
-const REJECTED_KEYWORDS: [&str; 6] = [
-    "$id",
-    "$anchor",
-    "$dynamicRef",
-    "$dynamicAnchor",
-    "$recursiveRef",
-    "$recursiveAnchor",
-];
+const REJECTED_KEYWORDS: [&str; 6] =
+    ["$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor"];
 
 /// A JSON Schema of answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,10 +35,7 @@ impl OutputSchema {
         }
         let text = JsonText::parse_metadata(text, OUTPUT_SCHEMA_BYTES_MAX)?;
         let schema: Value = serde_json::from_str(text.as_str()).map_err(|_| not_a_schema())?;
-        let mut walk = Walk {
-            root: &schema,
-            weights: HashMap::new(),
-        };
+        let mut walk = Walk { root: &schema, weights: HashMap::new() };
         let nodes = walk.weight(&schema)?;
         if nodes > SCHEMA_NODES_MAX {
             let rule = format!(
@@ -68,9 +59,7 @@ impl OutputSchema {
         let schema = serde_json::from_str(self.0.as_str()).ok();
         let compiled = schema.and_then(compile);
         let value: Option<Value> = serde_json::from_str(text).ok();
-        compiled
-            .zip(value)
-            .is_some_and(|((schemas, index), value)| schemas.validate(&value, index).is_ok())
+        compiled.zip(value).is_some_and(|((schemas, index), value)| schemas.validate(&value, index).is_ok())
     }
 }
 
@@ -105,9 +94,7 @@ impl<'a> Walk<'a> {
                     let weight = match (name.as_str(), member) {
                         ("$ref", Value::String(reference)) => self.referred(reference)?,
                         _ if REJECTED_KEYWORDS.contains(&name.as_str()) => {
-                            return Err(malformed(
-                                "contains $id, an anchor or a dynamic reference: use $ref with #/…",
-                            ));
+                            return Err(malformed("contains $id, an anchor or a dynamic reference: use $ref with #/…"));
                         }
                         _ => self.weight(member)?,
                     };
@@ -125,13 +112,9 @@ impl<'a> Walk<'a> {
             Some(None) => return Err(recursive()),
             None => {}
         }
-        let pointer = reference
-            .strip_prefix('#')
-            .filter(|pointer| !pointer.contains('%'));
+        let pointer = reference.strip_prefix('#').filter(|pointer| !pointer.contains('%'));
         let target = pointer.and_then(|pointer| self.root.pointer(pointer));
-        let target = target.ok_or_else(|| {
-            malformed("has a $ref to what it does not contain: use #/ and a path")
-        })?;
+        let target = target.ok_or_else(|| malformed("has a $ref to what it does not contain: use #/ and a path"))?;
         if std::ptr::eq(target, self.root) {
             return Err(recursive());
         }
@@ -162,10 +145,7 @@ mod tests {
         "additionalProperties": false, "$defs": {"n": {"type": "integer", "minimum": 0}}}"##;
 
     fn of(schema: &str) -> Result<Option<OutputSchema>, Violation> {
-        OutputSchema::of(&AgentSettings {
-            output_schema_json: schema.to_owned(),
-            ..AgentSettings::default()
-        })
+        OutputSchema::of(&AgentSettings { output_schema_json: schema.to_owned(), ..AgentSettings::default() })
     }
 
     #[test]
@@ -228,13 +208,7 @@ mod tests {
             format!(r##""{level}": {{"allOf": [{{"$ref": "#/$defs/{next}"}}, {{"$ref": "#/$defs/{next}"}}]}}"##)
         });
         let doubled: Vec<String> = doubled.chain([r#""60": {}"#.to_owned()]).collect();
-        let doubled = format!(
-            r##"{{"$ref": "#/$defs/0", "$defs": {{{}}}}}"##,
-            doubled.join(",")
-        );
-        assert_eq!(
-            of(&doubled).unwrap_err().reason,
-            ViolationReason::OutOfRange
-        );
+        let doubled = format!(r##"{{"$ref": "#/$defs/0", "$defs": {{{}}}}}"##, doubled.join(","));
+        assert_eq!(of(&doubled).unwrap_err().reason, ViolationReason::OutOfRange);
     }
 }

@@ -19,9 +19,7 @@ impl Registry {
         policy_json: &str,
         at: Timestamp,
     ) -> Result<ContextPolicy, RegistryError> {
-        let entry = self
-            .agent_entry(agent)
-            .ok_or(RegistryError::NotFound { what: "agent" })?;
+        let entry = self.agent_entry(agent).ok_or(RegistryError::NotFound { what: "agent" })?;
         let policy = self.keep_policy(&entry.value.0, digest, policy_json, at);
         let policy = policy.await?;
         let change = |agent: &mut Agent| {
@@ -33,11 +31,7 @@ impl Registry {
     }
 
     /// The policy of a tenant with this digest; looks up an unknown one in the bucket.
-    pub async fn context_policy(
-        &self,
-        tenant: &TenantId,
-        digest: &Digest,
-    ) -> Option<ContextPolicy> {
+    pub async fn context_policy(&self, tenant: &TenantId, digest: &Digest) -> Option<ContextPolicy> {
         let id = (tenant.clone(), *digest);
         let known = |entries: &Entries| policy(entries, &id);
         let key = || policy_key(tenant, digest);

@@ -122,18 +122,10 @@ pub fn quotas_to_proto(set: &QuotaSet) -> proto::Quotas {
 
 /// Copies the quota at a path such as `owner.runs` from `given` to `current`; `None`: the path names no quota.
 #[must_use]
-pub fn copy_quota(
-    current: &mut proto::Quotas,
-    given: Option<&proto::Quotas>,
-    path: &str,
-) -> Option<()> {
+pub fn copy_quota(current: &mut proto::Quotas, given: Option<&proto::Quotas>, path: &str) -> Option<()> {
     let (scope, quota) = path.split_once('.')?;
-    let scope = Scope::ALL
-        .into_iter()
-        .find(|known| known.as_str() == scope)?;
-    let quota = Quota::ALL
-        .into_iter()
-        .find(|known| known.as_str() == quota)?;
+    let scope = Scope::ALL.into_iter().find(|known| known.as_str() == scope)?;
+    let quota = Quota::ALL.into_iter().find(|known| known.as_str() == quota)?;
     let value = given.and_then(|given| quota_set(given).of(scope).get(quota));
     let mut set = quota_set(current);
     set.of_mut(scope).set(quota, value);
@@ -161,10 +153,7 @@ mod tests {
     #[test]
     fn paths_name_quotas() {
         let given = proto::Quotas {
-            owner: Some(proto::QuotaLimits {
-                runs: Some(3),
-                ..proto::QuotaLimits::default()
-            }),
+            owner: Some(proto::QuotaLimits { runs: Some(3), ..proto::QuotaLimits::default() }),
             ..proto::Quotas::default()
         };
         let check = |path: &str, expected: Option<Option<u64>>| {
@@ -175,14 +164,7 @@ mod tests {
         };
         check("owner.runs", Some(Some(3)));
         check("tenant.runs", Some(None));
-        for path in [
-            "",
-            "owner",
-            "owner.",
-            "owner.jobs",
-            "user.runs",
-            "owner.runs.x",
-        ] {
+        for path in ["", "owner", "owner.", "owner.jobs", "user.runs", "owner.runs.x"] {
             check(path, None);
         }
         let mut current = given;

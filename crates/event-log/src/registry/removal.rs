@@ -17,9 +17,7 @@ use crate::get::RawMessage;
 use crate::topology::{REGISTRY_PREFIX, REGISTRY_STREAM};
 
 /// The kinds of a tenant's entries, in the order of their removal.
-const KINDS: [&str; 9] = [
-    "token", "apikey", "signing", "webhook", "revoked", "agent", "policy", "tenant", "secret",
-];
+const KINDS: [&str; 9] = ["token", "apikey", "signing", "webhook", "revoked", "agent", "policy", "tenant", "secret"];
 
 impl Registry {
     /// The number of entries of each kind of a tenant, from the bucket's leader. Kinds: `token`, `apikey`, `signing`,
@@ -27,10 +25,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`Unavailable`].
-    pub async fn count_tenant_entries(
-        &self,
-        tenant: &TenantId,
-    ) -> Result<BTreeMap<String, u64>, Unavailable> {
+    pub async fn count_tenant_entries(&self, tenant: &TenantId) -> Result<BTreeMap<String, u64>, Unavailable> {
         let mut counts = BTreeMap::new();
         for (kind, key) in self.keys().await? {
             if self.revision_of_tenant(kind, &key, tenant).await?.is_some() {
@@ -55,10 +50,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`Unavailable`]: call again until it succeeds.
-    pub async fn remove_tenant(
-        &self,
-        tenant: &TenantId,
-    ) -> Result<BTreeMap<String, u64>, Unavailable> {
+    pub async fn remove_tenant(&self, tenant: &TenantId) -> Result<BTreeMap<String, u64>, Unavailable> {
         let mut counts = BTreeMap::new();
         for (kind, key) in self.keys().await? {
             if let Some(revision) = self.revision_of_tenant(kind, &key, tenant).await? {
@@ -77,8 +69,7 @@ impl Registry {
             let filter = format!("{REGISTRY_PREFIX}{kind}.>");
             let subjects = record.subjects(REGISTRY_STREAM, &filter).await?;
             let names = subjects.into_keys();
-            let names =
-                names.filter_map(|subject| Some(subject.strip_prefix(REGISTRY_PREFIX)?.to_owned()));
+            let names = names.filter_map(|subject| Some(subject.strip_prefix(REGISTRY_PREFIX)?.to_owned()));
             keys.extend(names.map(|key| (kind, key)));
         }
         Ok(keys)
@@ -92,17 +83,12 @@ impl Registry {
         tenant: &TenantId,
     ) -> Result<Option<Sequence>, Unavailable> {
         // The keys of these kinds contain the tenant, so entries of other tenants need not be read.
-        let key_has_tenant = matches!(
-            kind,
-            "signing" | "webhook" | "revoked" | "secret" | "policy" | "tenant"
-        );
+        let key_has_tenant = matches!(kind, "signing" | "webhook" | "revoked" | "secret" | "policy" | "tenant");
         if key_has_tenant && key.split('.').nth(1) != Some(tenant.as_str()) {
             return Ok(None);
         }
         let entry = self.shared().read_leader(key).await?;
-        let entry = entry.filter(|entry| {
-            key_has_tenant || tenant_of(kind, entry).as_deref() == Some(tenant.as_str())
-        });
+        let entry = entry.filter(|entry| key_has_tenant || tenant_of(kind, entry).as_deref() == Some(tenant.as_str()));
         Ok(entry.map(|entry| entry.sequence))
     }
 
@@ -110,10 +96,7 @@ impl Registry {
         let shared = self.shared();
         let marker = marker_key(key);
         for _ in 0..CHANGES_MAX {
-            let before = shared
-                .read_leader(&marker)
-                .await?
-                .map(|marker| marker.sequence);
+            let before = shared.read_leader(&marker).await?.map(|marker| marker.sequence);
             if shared.put(&marker, &(), before).await? == PutOutcome::Stored {
                 let erased = shared.record.erase_message(REGISTRY_STREAM, revision);
                 return erased.await.map(drop);
@@ -131,9 +114,7 @@ fn marker_key(key: &str) -> String {
 fn tenant_of(kind: &str, entry: &RawMessage) -> Option<String> {
     let bytes = entry.payload.clone();
     match kind {
-        "token" => ServiceToken::decode(bytes)
-            .ok()
-            .map(|token| token.tenant_id),
+        "token" => ServiceToken::decode(bytes).ok().map(|token| token.tenant_id),
         "apikey" => ApiKey::decode(bytes).ok().map(|key| key.tenant_id),
         "agent" => Agent::decode(bytes).ok().map(|agent| agent.tenant_id),
         _ => None,

@@ -21,8 +21,7 @@ impl Registry {
     /// The number of secrets in plaintext.
     #[must_use]
     pub fn count_plaintext_secrets(&self) -> usize {
-        self.shared()
-            .read(|entries| entries.seals.plaintext_count())
+        self.shared().read(|entries| entries.seals.plaintext_count())
     }
 
     /// Encrypts every secret with the current master key unless it is already; returns how many were changed. Call it again after an
@@ -64,11 +63,7 @@ impl Shared {
         Err(CONTENDED)
     }
 
-    async fn put_again<M: SecretEntry>(
-        &self,
-        entry: &str,
-        stored: RawMessage,
-    ) -> Result<PutOutcome, Unavailable> {
+    async fn put_again<M: SecretEntry>(&self, entry: &str, stored: RawMessage) -> Result<PutOutcome, Unavailable> {
         let unreadable = |_| Unavailable::new("an entry of the registry cannot be decoded");
         let decoded = M::decode(stored.payload).map_err(unreadable)?;
         let expected = Some(stored.sequence);

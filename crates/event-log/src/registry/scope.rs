@@ -24,9 +24,7 @@ impl Scope {
     /// The scope of a message; `None`: it names no scope.
     #[must_use]
     pub fn from_proto(scope: proto::Scope) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|known| known.to_proto() == scope)
+        Self::ALL.into_iter().find(|known| known.to_proto() == scope)
     }
 
     fn bit(self) -> u32 {

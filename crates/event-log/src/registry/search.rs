@@ -24,11 +24,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`RegistryError::NotFound`] or [`RegistryError::Unavailable`].
-    pub async fn set_tenant_search(
-        &self,
-        tenant: &TenantId,
-        disabled: bool,
-    ) -> Result<Tenant, RegistryError> {
+    pub async fn set_tenant_search(&self, tenant: &TenantId, disabled: bool) -> Result<Tenant, RegistryError> {
         let change = |tenant: &mut Tenant| {
             tenant.search_disabled = disabled;
             Ok(())
@@ -43,9 +39,7 @@ impl Registry {
             let agents = entries.agents.iter();
             let agents = agents.map(|(id, entry)| (id, &entry.value.0, &entry.value.1));
             let agents = agents.filter(|(_, of, _)| tenant.is_none_or(|tenant| *of == tenant));
-            agents
-                .map(|(id, tenant, agent)| agent_search(entries, id, tenant, agent))
-                .collect()
+            agents.map(|(id, tenant, agent)| agent_search(entries, id, tenant, agent)).collect()
         })
     }
 }
@@ -69,10 +63,7 @@ pub(super) fn check_search(settings: &SearchSettings) -> Result<(), Violation> {
     if settings.language.is_empty() || Language::parse(&settings.language).is_some() {
         return Ok(());
     }
-    let codes: Vec<&str> = Language::ALL
-        .iter()
-        .map(|language| language.code())
-        .collect();
+    let codes: Vec<&str> = Language::ALL.iter().map(|language| language.code()).collect();
     let rule = format!("must be empty or one of the languages {}", codes.join(", "));
     Err(Violation::new(ViolationReason::Malformed, rule).within("language"))
 }

@@ -56,17 +56,12 @@ impl Registry {
             agent_ids: new.agents.iter().map(AgentId::to_string).collect(),
         };
         let key = service_token_key(&digest);
-        self.shared()
-            .create(&key, &created, "service token")
-            .await?;
+        self.shared().create(&key, &created, "service token").await?;
         Ok((without_digest(created), secret))
     }
 
     /// The tenant of a new token: all of its agents belong to it.
-    async fn tenant_of_agents(
-        &self,
-        new: &NewServiceToken,
-    ) -> Result<Option<TenantId>, RegistryError> {
+    async fn tenant_of_agents(&self, new: &NewServiceToken) -> Result<Option<TenantId>, RegistryError> {
         if new.agents.len() > TOKEN_AGENTS_MAX {
             let (what, max) = ("agents of a token", TOKEN_AGENTS_MAX);
             return Err(RegistryError::TooMany { what, max });
@@ -84,11 +79,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`RegistryError::NotFound`] or [`RegistryError::Unavailable`].
-    pub async fn revoke_service_token(
-        &self,
-        id: &str,
-        at: Timestamp,
-    ) -> Result<ServiceToken, RegistryError> {
+    pub async fn revoke_service_token(&self, id: &str, at: Timestamp) -> Result<ServiceToken, RegistryError> {
         let find = |entries: &Entries| entries.service_tokens.get(id).cloned();
         let key = |token: &ServiceToken| service_token_key(&token.token_sha256);
         let revoke = |token: &mut ServiceToken| {
@@ -104,8 +95,7 @@ impl Registry {
     pub fn list_service_tokens(&self) -> Vec<ServiceToken> {
         self.shared().read(|entries| {
             let all = entries.service_tokens.values();
-            all.map(|entry| without_digest(entry.value.clone()))
-                .collect()
+            all.map(|entry| without_digest(entry.value.clone())).collect()
         })
     }
 

@@ -8,8 +8,8 @@ use domain::{JsonText, ModelServerId, ToolName, Violation, ViolationReason};
 use prost::Message;
 use wire::proto::event::v1::Role;
 use wire::proto::operate::v1::{
-    AgentSettings, Approvers, IdentityMode, ModelSettings, ProviderLogDetail, ProviderLogSettings,
-    RetentionSettings, SummarySettings, TitleSettings, ToolSettings,
+    AgentSettings, Approvers, IdentityMode, ModelSettings, ProviderLogDetail, ProviderLogSettings, RetentionSettings,
+    SummarySettings, TitleSettings, ToolSettings,
 };
 
 use super::bounds::check_max;
@@ -97,10 +97,7 @@ fn within<T>(name: &str, checked: Result<T, Violation>) -> Result<T, Violation> 
 /// Each role may appear once, which bounds their number.
 fn check_roles(settings: &AgentSettings) -> Result<(), Violation> {
     for (index, role) in settings.allowed_roles.iter().enumerate() {
-        let is_grantable = matches!(
-            Role::try_from(*role),
-            Ok(Role::Assistant | Role::System | Role::Developer)
-        );
+        let is_grantable = matches!(Role::try_from(*role), Ok(Role::Assistant | Role::System | Role::Developer));
         if !is_grantable {
             let rule = "must be assistant, system or developer: user is always allowed";
             return Err(malformed(rule).at(index));
@@ -129,16 +126,11 @@ fn check_model(model: &ModelSettings) -> Result<(), Violation> {
 fn check_other_models(settings: &AgentSettings) -> Result<(), Violation> {
     let models = &settings.other_models;
     if models.len() > OTHER_MODELS_MAX {
-        let rule = format!(
-            "has {} entries, but must have at most {OTHER_MODELS_MAX}",
-            models.len()
-        );
+        let rule = format!("has {} entries, but must have at most {OTHER_MODELS_MAX}", models.len());
         return Err(out_of_range(rule));
     }
     if !models.is_empty() && settings.model.is_none() {
-        return Err(malformed(
-            "needs a model, whose server has them: set the model",
-        ));
+        return Err(malformed("needs a model, whose server has them: set the model"));
     }
     let mut names = HashSet::new();
     for (index, model) in models.iter().enumerate() {
@@ -158,10 +150,7 @@ fn check_other_models(settings: &AgentSettings) -> Result<(), Violation> {
 
 fn check_tools(tools: &[ToolSettings]) -> Result<(), Violation> {
     if tools.len() > TOOLS_MAX {
-        let rule = format!(
-            "has {} entries, but must have at most {TOOLS_MAX}",
-            tools.len()
-        );
+        let rule = format!("has {} entries, but must have at most {TOOLS_MAX}", tools.len());
         return Err(out_of_range(rule));
     }
     let mut names = HashSet::new();
@@ -177,10 +166,7 @@ fn check_tools(tools: &[ToolSettings]) -> Result<(), Violation> {
 
 fn check_tool(tool: &ToolSettings) -> Result<(), Violation> {
     within("tool_name", ToolName::parse(tool.tool_name.as_str()))?;
-    within(
-        "description",
-        check_text(&tool.description, TOOL_DESCRIPTION_BYTES_MAX),
-    )?;
+    within("description", check_text(&tool.description, TOOL_DESCRIPTION_BYTES_MAX))?;
     let schema = JsonText::parse_metadata(tool.input_schema_json.as_str(), TOOL_SCHEMA_BYTES_MAX);
     within("input_schema_json", schema)?;
     if !tool.webhook_url.is_empty() {
@@ -191,16 +177,8 @@ fn check_tool(tool: &ToolSettings) -> Result<(), Violation> {
 
 fn check_retention(retention: &RetentionSettings) -> Result<(), Violation> {
     let conversations = retention.conversations_per_owner_max;
-    check_max(
-        "conversations_per_owner_max",
-        conversations,
-        CONVERSATIONS_PER_OWNER_MAX,
-    )?;
-    check_max(
-        "idle_seconds_max",
-        retention.idle_seconds_max,
-        IDLE_SECONDS_MAX,
-    )
+    check_max("conversations_per_owner_max", conversations, CONVERSATIONS_PER_OWNER_MAX)?;
+    check_max("idle_seconds_max", retention.idle_seconds_max, IDLE_SECONDS_MAX)
 }
 
 fn check_summaries(summaries: &SummarySettings) -> Result<(), Violation> {
@@ -211,11 +189,7 @@ fn check_summaries(summaries: &SummarySettings) -> Result<(), Violation> {
         let rule = format!("is {given}, but must be at least {SUMMARY_TOKENS_MIN}");
         return Err(out_of_range(rule).within("tokens_min"));
     }
-    check_max(
-        "tokens_kept",
-        summaries.tokens_kept,
-        summaries.tokens_min - 1,
-    )
+    check_max("tokens_kept", summaries.tokens_kept, summaries.tokens_min - 1)
 }
 
 fn check_titles(titles: &TitleSettings) -> Result<(), Violation> {

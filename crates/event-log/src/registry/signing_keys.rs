@@ -93,10 +93,7 @@ impl Registry {
             return Err(RegistryError::NotFound { what: "tenant" });
         }
         if self.signing_keys(&new.tenant, new.key_use, at).len() >= SIGNING_KEYS_MAX {
-            return Err(RegistryError::TooMany {
-                what: "signing keys for this use",
-                max: SIGNING_KEYS_MAX,
-            });
+            return Err(RegistryError::TooMany { what: "signing keys for this use", max: SIGNING_KEYS_MAX });
         }
         let (kind, secret) = new.material.map_or_else(generated, |given| (given.0, None));
         let created = SigningKey {
@@ -135,10 +132,7 @@ impl Registry {
             if !is_valid(&value, now) {
                 return Ok(without_secret(&value));
             }
-            let ended = SigningKey {
-                retired_at: Some(time::to_proto(from)),
-                ..SigningKey::clone(&value)
-            };
+            let ended = SigningKey { retired_at: Some(time::to_proto(from)), ..SigningKey::clone(&value) };
             let answer = without_secret(&ended);
             let put = self.shared().put_with_secrets(&key, ended, Some(revision));
             if put.await? == PutOutcome::Stored {
@@ -153,20 +147,13 @@ impl Registry {
     pub fn list_signing_keys(&self, tenant: &TenantId) -> Vec<SigningKey> {
         self.shared().read(|entries| {
             let of_tenant = entries.signing_keys.get(tenant).into_iter().flatten();
-            of_tenant
-                .map(|(_, entry)| without_secret(&entry.value))
-                .collect()
+            of_tenant.map(|(_, entry)| without_secret(&entry.value)).collect()
         })
     }
 
     /// The valid keys of a tenant for one use, by id, WITH their secrets: for verification, never for replies.
     #[must_use]
-    pub fn signing_keys(
-        &self,
-        tenant: &TenantId,
-        key_use: SigningKeyUse,
-        now: Timestamp,
-    ) -> Vec<Arc<SigningKey>> {
+    pub fn signing_keys(&self, tenant: &TenantId, key_use: SigningKeyUse, now: Timestamp) -> Vec<Arc<SigningKey>> {
         self.shared().read(|entries| {
             let of_tenant = entries.signing_keys.get(tenant).into_iter().flatten();
             let of_tenant = of_tenant.map(|(_, entry)| &entry.value);
@@ -175,13 +162,8 @@ impl Registry {
         })
     }
 
-    fn signing_key_entry(
-        &self,
-        tenant: &TenantId,
-        id: &SigningKeyId,
-    ) -> Option<Entry<Arc<SigningKey>>> {
-        self.shared()
-            .read(|entries| entries.signing_keys.get(tenant)?.get(id).cloned())
+    fn signing_key_entry(&self, tenant: &TenantId, id: &SigningKeyId) -> Option<Entry<Arc<SigningKey>>> {
+        self.shared().read(|entries| entries.signing_keys.get(tenant)?.get(id).cloned())
     }
 }
 
@@ -203,9 +185,5 @@ fn without_secret(key: &SigningKey) -> SigningKey {
         Some(Kind::Hs256Secret(_)) => Some(Kind::Hs256Secret(Bytes::new())),
         kind => kind.clone(),
     };
-    SigningKey {
-        kind,
-        sealed_secret: Bytes::new(),
-        ..key.clone()
-    }
+    SigningKey { kind, sealed_secret: Bytes::new(), ..key.clone() }
 }

@@ -94,11 +94,7 @@ impl Registry {
     }
 
     /// Creates a tenant's root secret, unless it has one.
-    pub(super) async fn make_tenant_secret(
-        &self,
-        tenant: &TenantId,
-        at: Timestamp,
-    ) -> Result<(), Unavailable> {
+    pub(super) async fn make_tenant_secret(&self, tenant: &TenantId, at: Timestamp) -> Result<(), Unavailable> {
         let root: [u8; TENANT_KEY_BYTES] = rand::random();
         let created = TenantSecret {
             tenant_id: tenant.as_str().to_owned(),
@@ -127,20 +123,10 @@ mod tests {
 
     #[test]
     fn derived_keys_never_change() {
-        let key =
-            |purpose| hex::encode(TenantKey::derive(&[7; TENANT_KEY_BYTES], purpose).as_bytes());
-        assert_eq!(
-            key(KeyPurpose::Session),
-            "5553505973ca44477e00363c0047421a3a752295a7cf64c4f84fe8da6e85f508"
-        );
-        assert_eq!(
-            key(KeyPurpose::Channel),
-            "0020beca51cf6676e5d658bd4b115f51202db1378098fd8425d9028647208be3"
-        );
-        assert_eq!(
-            key(KeyPurpose::Dashboard),
-            "e271705a1e3daea562dfc7a357deb0f752916149d76a8b22167478af68845a61"
-        );
+        let key = |purpose| hex::encode(TenantKey::derive(&[7; TENANT_KEY_BYTES], purpose).as_bytes());
+        assert_eq!(key(KeyPurpose::Session), "5553505973ca44477e00363c0047421a3a752295a7cf64c4f84fe8da6e85f508");
+        assert_eq!(key(KeyPurpose::Channel), "0020beca51cf6676e5d658bd4b115f51202db1378098fd8425d9028647208be3");
+        assert_eq!(key(KeyPurpose::Dashboard), "e271705a1e3daea562dfc7a357deb0f752916149d76a8b22167478af68845a61");
     }
 
     #[test]

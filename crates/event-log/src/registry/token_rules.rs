@@ -127,10 +127,7 @@ impl Registry {
             if was_revoked && known_until >= Some(kept_until) {
                 return Ok(false);
             }
-            let revoked = RevokedTokens {
-                tenant_id: tenant.as_str().to_owned(),
-                tokens: with(current, &created, at)?,
-            };
+            let revoked = RevokedTokens { tenant_id: tenant.as_str().to_owned(), tokens: with(current, &created, at)? };
             if shared.put(&key, &revoked, revision).await? == PutOutcome::Stored {
                 return Ok(!was_revoked);
             }
@@ -155,29 +152,19 @@ fn kept_until(lifetime_max: Duration, at: Timestamp) -> Timestamp {
 
 /// Until when a token is revoked; `None`: it is not.
 fn revoked_until(current: &[RevokedToken], digest: &[u8]) -> Option<Timestamp> {
-    let mut same = current
-        .iter()
-        .filter(|token| token.token_id_sha256 == digest);
+    let mut same = current.iter().filter(|token| token.token_id_sha256 == digest);
     same.next()?.expires_at.map(time::from_proto)?.ok()
 }
 
 /// The unexpired revoked tokens and the new one.
-fn with(
-    current: Vec<RevokedToken>,
-    created: &RevokedToken,
-    at: Timestamp,
-) -> Result<Vec<RevokedToken>, RegistryError> {
+fn with(current: Vec<RevokedToken>, created: &RevokedToken, at: Timestamp) -> Result<Vec<RevokedToken>, RegistryError> {
     let is_kept = |token: &RevokedToken| {
         let end = token.expires_at.map(time::from_proto);
-        token.token_id_sha256 != created.token_id_sha256
-            && !matches!(end, Some(Ok(end)) if end <= at)
+        token.token_id_sha256 != created.token_id_sha256 && !matches!(end, Some(Ok(end)) if end <= at)
     };
     let mut tokens: Vec<RevokedToken> = current.into_iter().filter(is_kept).collect();
     if tokens.len() >= REVOKED_TOKENS_MAX {
-        return Err(RegistryError::TooMany {
-            what: "unexpired revoked tokens",
-            max: REVOKED_TOKENS_MAX,
-        });
+        return Err(RegistryError::TooMany { what: "unexpired revoked tokens", max: REVOKED_TOKENS_MAX });
     }
     tokens.push(created.clone());
     Ok(tokens)
@@ -216,16 +203,9 @@ mod tests {
     #[test]
     fn rules_at_their_bounds_and_one_past() {
         let check = |bytes: usize, lifetime_seconds_max: u32, wrong: Option<&str>| {
-            let rules = proto::TokenRules {
-                audience: "a".repeat(bytes),
-                issuer: String::new(),
-                lifetime_seconds_max,
-            };
+            let rules = proto::TokenRules { audience: "a".repeat(bytes), issuer: String::new(), lifetime_seconds_max };
             let wrong_field = CheckedTokenRules::parse(rules).err();
-            assert_eq!(
-                wrong_field.as_ref().map(|wrong| wrong.field.as_str()),
-                wrong
-            );
+            assert_eq!(wrong_field.as_ref().map(|wrong| wrong.field.as_str()), wrong);
         };
         check(TOKEN_RULE_BYTES_MAX, LIFETIME_SECONDS_MAX, None);
         check(TOKEN_RULE_BYTES_MAX + 1, 0, Some("audience"));

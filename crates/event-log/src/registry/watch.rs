@@ -39,11 +39,7 @@ pub(super) async fn load(shared: &Shared) -> Result<Feed, Unavailable> {
 
 /// Whether memory has every entry up to `last`, which the leader returned before the read. A consumer's pending count is that of its
 /// replica, which may lag; the leader decides.
-async fn is_end(
-    shared: &Shared,
-    read: &ConsumedMessage,
-    last: Sequence,
-) -> Result<bool, Unavailable> {
+async fn is_end(shared: &Shared, read: &ConsumedMessage, last: Sequence) -> Result<bool, Unavailable> {
     if read.sequence >= last {
         return Ok(true);
     }

@@ -113,10 +113,7 @@ fn rotated(
     let ending = ending.map(|secret| {
         let ends_sooner = !is_valid(&secret, end);
         let ends_at = secret.ends_at.filter(|_| ends_sooner);
-        WebhookSecret {
-            ends_at: ends_at.or_else(|| Some(time::to_proto(end))),
-            ..secret
-        }
+        WebhookSecret { ends_at: ends_at.or_else(|| Some(time::to_proto(end))), ..secret }
     });
     let secrets = std::iter::once(created.clone()).chain(ending);
     let valid = secrets.filter(|secret| is_valid(secret, at));
@@ -134,12 +131,7 @@ mod tests {
     use super::*;
 
     fn secret(name: u8) -> WebhookSecret {
-        WebhookSecret {
-            sealed_key: Bytes::new(),
-            key: vec![name].into(),
-            created_at: None,
-            ends_at: None,
-        }
+        WebhookSecret { sealed_key: Bytes::new(), key: vec![name].into(), created_at: None, ends_at: None }
     }
 
     /// The names of the secrets that are valid at `at` seconds.
@@ -149,12 +141,7 @@ mod tests {
         valid.map(|secret| secret.key[0]).collect()
     }
 
-    fn rotate(
-        current: &[WebhookSecret],
-        name: u8,
-        overlap_seconds: u64,
-        at: i64,
-    ) -> Vec<WebhookSecret> {
+    fn rotate(current: &[WebhookSecret], name: u8, overlap_seconds: u64, at: i64) -> Vec<WebhookSecret> {
         let overlap = Duration::from_secs(overlap_seconds);
         let at = Timestamp(at * 1_000_000_000);
         rotated(current.to_vec(), &secret(name), overlap, at)

@@ -5,10 +5,7 @@ const SECRET: &[u8] = b"what nobody may read at rest";
 
 fn keys(current: Option<u8>, previous: Option<u8>) -> MasterKeys {
     let key = |byte| MasterKey([byte; MASTER_KEY_BYTES]);
-    MasterKeys {
-        current: current.map(key),
-        previous: previous.map(key),
-    }
+    MasterKeys { current: current.map(key), previous: previous.map(key) }
 }
 
 fn sealed() -> Bytes {
@@ -66,10 +63,7 @@ fn nonces_differ() {
 #[test]
 fn keys_round_trip_and_are_not_printed() {
     let key = MasterKey::generate();
-    assert_eq!(
-        MasterKey::parse(&format!(" {}\n", key.reveal())),
-        Some(key.clone())
-    );
+    assert_eq!(MasterKey::parse(&format!(" {}\n", key.reveal())), Some(key.clone()));
     assert!(!format!("{key:?}").contains(&key.reveal()));
     assert_ne!(key, MasterKey::generate());
     for none in ["", "00", &"0".repeat(63), &"0".repeat(66), &"g".repeat(64)] {

@@ -50,22 +50,13 @@ pub(super) async fn allow(connection: &Connection, streams: Vec<Config>, deadlin
     }
 }
 
-async fn update(
-    connection: &Connection,
-    stream: Config,
-    deadline: Instant,
-) -> Result<(), Unavailable> {
+async fn update(connection: &Connection, stream: Config, deadline: Instant) -> Result<(), Unavailable> {
     let request = format!("STREAM.UPDATE.{}", stream.name);
-    let stream = Config {
-        allow_atomic_publish: true,
-        ..stream
-    };
+    let stream = Config { allow_atomic_publish: true, ..stream };
     let deadline = deadline.min(Instant::now() + CHANGE_TIMEOUT);
     let answer: Answer = connection.api(&request, &stream, deadline).await?;
     match answer.error {
         None => Ok(()),
-        Some(_) => Err(Unavailable::new(
-            "the server rejected the change of a stream",
-        )),
+        Some(_) => Err(Unavailable::new("the server rejected the change of a stream")),
     }
 }

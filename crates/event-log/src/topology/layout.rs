@@ -37,11 +37,7 @@ pub(crate) struct StoredLayout {
 
 impl StoredLayout {
     /// Reads the entry from the leader.
-    pub(crate) async fn read(
-        connection: &Connection,
-        partitions: u16,
-        deadline: Instant,
-    ) -> Result<Self, Unavailable> {
+    pub(crate) async fn read(connection: &Connection, partitions: u16, deadline: Instant) -> Result<Self, Unavailable> {
         let info = info(connection, LAYOUT_STREAM, deadline).await?;
         if info.is_some() {
             let last = MessageQuery::LastOfSubject(LAYOUT_SUBJECT);
@@ -50,10 +46,7 @@ impl StoredLayout {
                 return Self::of(&message);
             }
         }
-        Ok(Self {
-            layout: Arc::new(Layout::new(partitions)),
-            revision: Sequence(0),
-        })
+        Ok(Self { layout: Arc::new(Layout::new(partitions)), revision: Sequence(0) })
     }
 
     /// Decodes the entry.
@@ -110,18 +103,9 @@ mod tests {
                 assert_eq!(encode(&layout).unwrap(), text.as_bytes());
             }
         };
-        check(
-            r#"{"partitions":[8,24],"stage":"announced"}"#,
-            Some((&[8, 24], Stage::Announced)),
-        );
-        check(
-            r#"{"partitions":[8,24],"stage":"closing"}"#,
-            Some((&[8, 24], Stage::Closing)),
-        );
-        check(
-            r#"{"partitions":[1,2,3],"stage":"open"}"#,
-            Some((&[1, 2, 3], Stage::Open)),
-        );
+        check(r#"{"partitions":[8,24],"stage":"announced"}"#, Some((&[8, 24], Stage::Announced)));
+        check(r#"{"partitions":[8,24],"stage":"closing"}"#, Some((&[8, 24], Stage::Closing)));
+        check(r#"{"partitions":[1,2,3],"stage":"open"}"#, Some((&[1, 2, 3], Stage::Open)));
         check(r#"{"partitions":[8,8],"stage":"open"}"#, None);
         check(r#"{"partitions":[8],"stage":"later"}"#, None);
         check("{}", None);

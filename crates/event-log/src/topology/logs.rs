@@ -50,11 +50,7 @@ pub(crate) fn metered_tenant_of(subject: &str) -> Option<TenantId> {
 }
 
 /// Creates the stream if the server has room for it.
-pub(super) async fn create(
-    connection: &Connection,
-    config: Config,
-    deadline: Instant,
-) -> Result<(), RecordError> {
+pub(super) async fn create(connection: &Connection, config: Config, deadline: Instant) -> Result<(), RecordError> {
     match ensure(connection, config, deadline).await {
         Err(RecordError::Refused { what, reason }) => {
             tracing::warn!(

@@ -3,16 +3,14 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use async_nats::jetstream::stream::{
-    Config, DiscardPolicy, Placement, Republish, RetentionPolicy, StorageType,
-};
+use async_nats::jetstream::stream::{Config, DiscardPolicy, Placement, Republish, RetentionPolicy, StorageType};
 use domain::Partition;
 use domain::bounds::LOG_DAYS_MAX;
 
 use super::{
-    ARCHIVE_PREFIX, ARCHIVE_STREAM, FORM, Identity, KEY_FORM, KEY_PARTITIONS, KEY_RECORD,
-    LAYOUT_STREAM, LAYOUT_SUBJECT, REGISTRY_PREFIX, REGISTRY_STREAM, RESTRICTED_PREFIX,
-    RESTRICTED_STREAM, erasures, live_subject, logs, parts_stream_name, stream_name,
+    ARCHIVE_PREFIX, ARCHIVE_STREAM, FORM, Identity, KEY_FORM, KEY_PARTITIONS, KEY_RECORD, LAYOUT_STREAM,
+    LAYOUT_SUBJECT, REGISTRY_PREFIX, REGISTRY_STREAM, RESTRICTED_PREFIX, RESTRICTED_STREAM, erasures, live_subject,
+    logs, parts_stream_name, stream_name,
 };
 use crate::{DUPLICATE_WINDOW, RecordConfig};
 
@@ -127,10 +125,7 @@ fn entries(subjects: String, identity: Identity, config: &RecordConfig) -> Confi
 }
 
 fn placement(tags: &[String]) -> Option<Placement> {
-    (!tags.is_empty()).then(|| Placement {
-        cluster: None,
-        tags: tags.to_vec(),
-    })
+    (!tags.is_empty()).then(|| Placement { cluster: None, tags: tags.to_vec() })
 }
 
 /// Common settings: on disk, without limits that drop acknowledged messages. At the account's own limit, new messages are

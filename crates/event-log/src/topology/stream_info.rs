@@ -53,9 +53,6 @@ pub(crate) struct StreamState {
 
 impl StreamState {
     pub(crate) fn bounds(&self) -> PartitionBounds {
-        PartitionBounds {
-            first: Sequence(self.first_seq.max(1)),
-            last: Sequence(self.last_seq),
-        }
+        PartitionBounds { first: Sequence(self.first_seq.max(1)), last: Sequence(self.last_seq) }
     }
 }

@@ -32,9 +32,7 @@ async fn retries_store_a_commit_once() {
     // Retry all: the head lists the latest; the others are more than eight commits back.
     for (append, sequence) in &retries {
         let outcome = record.append(&writer.key, append.clone()).await.unwrap();
-        let expected = AppendOutcome::Committed {
-            sequence: *sequence,
-        };
+        let expected = AppendOutcome::Committed { sequence: *sequence };
         assert_eq!(outcome, expected);
     }
     // A retry that expects the last commit: the stream's duplicate window has the id.
@@ -42,9 +40,7 @@ async fn retries_store_a_commit_once() {
     let mut retry = retries[1].0.clone();
     retry.expected = Some(last);
     let outcome = record.append(&writer.key, retry).await.unwrap();
-    let expected = AppendOutcome::Committed {
-        sequence: retries[1].1,
-    };
+    let expected = AppendOutcome::Committed { sequence: retries[1].1 };
     assert_eq!(outcome, expected);
     assert_eq!(all_messages(&server.url()).await.len(), 13);
 }
@@ -62,20 +58,12 @@ async fn another_commit_with_the_same_id_is_a_duplicate() {
     // The head lists it; later it is too far back, and only the stream's duplicate window has it.
     for later in 0..10 {
         let outcome = record.append(&writer.key, ours.append.clone()).await;
-        assert_eq!(
-            outcome,
-            Ok(AppendOutcome::Duplicate { sequence }),
-            "{later}"
-        );
+        assert_eq!(outcome, Ok(AppendOutcome::Duplicate { sequence }), "{later}");
         let last = writer.append(&record, &later.to_string()).await;
         let mut retry = ours.append.clone();
         retry.expected = Some(last);
         let outcome = record.append(&writer.key, retry).await;
-        assert_eq!(
-            outcome,
-            Ok(AppendOutcome::Duplicate { sequence }),
-            "{later}"
-        );
+        assert_eq!(outcome, Ok(AppendOutcome::Duplicate { sequence }), "{later}");
     }
     assert_eq!(all_messages(&server.url()).await.len(), 12);
 }
@@ -110,18 +98,12 @@ async fn one_of_several_racing_writers_wins() {
     let record = record_of_one(&server).await;
     let mut writer = Writer::of("c");
     for round in 0..20 {
-        let sealed_commits: Vec<_> = (0..16)
-            .map(|n| writer.seal(&format!("{round}/{n}")))
-            .collect();
+        let sealed_commits: Vec<_> = (0..16).map(|n| writer.seal(&format!("{round}/{n}"))).collect();
         let racing = sealed_commits.iter().map(|sealed| {
             let (record, key, append) = (record.clone(), writer.key.clone(), sealed.append.clone());
             tokio::spawn(async move { record.append(&key, append).await.unwrap() })
         });
-        let outcomes: Vec<_> = join_all(racing)
-            .await
-            .into_iter()
-            .map(Result::unwrap)
-            .collect();
+        let outcomes: Vec<_> = join_all(racing).await.into_iter().map(Result::unwrap).collect();
         let mut won = Vec::new();
         for (sealed, outcome) in sealed_commits.into_iter().zip(outcomes) {
             match outcome {
@@ -157,24 +139,14 @@ async fn one_id_in_two_conversations_is_two_commits() {
     assert_eq!(other.advance(sealed, outcome).0, 2);
     // A retry gets the same outcome, by the head or by the stream's duplicate window.
     let again = record.append(&other.key, append.clone()).await.unwrap();
-    assert_eq!(
-        again,
-        AppendOutcome::Committed {
-            sequence: domain::Sequence(2)
-        }
-    );
+    assert_eq!(again, AppendOutcome::Committed { sequence: domain::Sequence(2) });
     for number in 0..9 {
         other.append(&record, &number.to_string()).await;
     }
     let mut retry = append;
     retry.expected = other.head.clone().map(|(_, at)| at);
     let again = record.append(&other.key, retry).await.unwrap();
-    assert_eq!(
-        again,
-        AppendOutcome::Committed {
-            sequence: domain::Sequence(2)
-        }
-    );
+    assert_eq!(again, AppendOutcome::Committed { sequence: domain::Sequence(2) });
     assert_eq!(all_messages(&server.url()).await.len(), 11);
 }
 
@@ -192,21 +164,14 @@ async fn the_largest_commit_is_stored_and_read() {
     sealed.append.trace.put("tracestate", &"s".repeat(512));
     let outcome = record.append(&writer.key, sealed.append.clone()).await;
     let at = writer.advance(sealed.clone(), outcome);
-    for read in [
-        record.last(&writer.key).await,
-        record.last_from_leader(&writer.key).await,
-    ] {
+    for read in [record.last(&writer.key).await, record.last_from_leader(&writer.key).await] {
         let read = read.unwrap().unwrap();
         assert_eq!(read.position.sequence, at);
         assert_eq!(read.message, sealed.append.message);
         assert_eq!(read.trace, sealed.append.trace);
         assert!(read.open().is_err_and(|error| error.sequence == at));
     }
-    let tail = record.tail(
-        &writer.key,
-        domain::Sequence(1),
-        event_log::TailBounds::default(),
-    );
+    let tail = record.tail(&writer.key, domain::Sequence(1), event_log::TailBounds::default());
     let tail = tail.await.unwrap();
     assert_eq!(tail.commits.len(), 1);
     assert_eq!(tail.commits[0].message, sealed.append.message);

@@ -38,13 +38,7 @@ async fn a_restored_record_has_every_message() {
     let before = all_messages(&server.url()).await;
     assert_eq!(
         record.stream_names(),
-        [
-            "HANSARD_0",
-            "HANSARD_PARTS_0",
-            "KV_HANSARD_restricted",
-            "HANSARD_ARCHIVE",
-            "KV_HANSARD_registry"
-        ]
+        ["HANSARD_0", "HANSARD_PARTS_0", "KV_HANSARD_restricted", "HANSARD_ARCHIVE", "KV_HANSARD_registry"]
     );
 
     let new = devstack::test::nats().await;
@@ -53,10 +47,7 @@ async fn a_restored_record_has_every_message() {
         let (description, pieces) = archive(&record, &name).await;
         if name == "HANSARD_0" {
             assert!(pieces.len() > 2, "{}", pieces.len());
-            assert_eq!(
-                (description.messages(), description.last_sequence()),
-                (61, 63)
-            );
+            assert_eq!((description.messages(), description.last_sequence()), (61, 63));
             // The snapshot excludes later commits.
             writer.append(&record, "late").await;
         }
@@ -73,10 +64,7 @@ async fn a_restored_record_has_every_message() {
     // Appends continue where they were.
     let outcome = again.tail(&writer.key, Sequence(59), TailBounds::default());
     let tail = outcome.await.unwrap();
-    writer.head = tail
-        .commits
-        .last()
-        .map(|last| (last.open_head().unwrap(), last.position.sequence));
+    writer.head = tail.commits.last().map(|last| (last.open_head().unwrap(), last.position.sequence));
     assert_eq!(writer.append(&again, "on").await, Sequence(64));
     let bounds = again.bounds_of(Partition(0)).await.unwrap();
     assert_eq!((bounds.first, bounds.last), (Sequence(1), Sequence(64)));
@@ -85,10 +73,7 @@ async fn a_restored_record_has_every_message() {
 
 async fn check_occupied(server: &NatsServer) {
     let occupied = restoration_on(server).await.map(drop);
-    assert!(
-        matches!(occupied, Err(RestoreError::Occupied { .. })),
-        "{occupied:?}"
-    );
+    assert!(matches!(occupied, Err(RestoreError::Occupied { .. })), "{occupied:?}");
 }
 
 #[tokio::test]
@@ -105,10 +90,7 @@ async fn a_damaged_snapshot_is_rejected() {
     let restoration = restoration_on(&new).await.unwrap();
     let pieces = stream::iter(pieces.into_iter().map(Ok));
     let refused = restoration.stream("HANSARD_0", &description, pieces).await;
-    assert!(
-        matches!(refused, Err(RestoreError::Refused { .. })),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(RestoreError::Refused { .. })), "{refused:?}");
     assert!(record.snapshot("HANSARD_9").await.is_err());
 }
 
@@ -135,10 +117,7 @@ async fn an_interrupted_restore_is_continued() {
         }
         let another = Restore::prepare("another".to_owned(), config_of_one(&new)).await;
         let refused = another.map(drop);
-        assert!(
-            matches!(&refused, Err(RestoreError::OtherBackup { backup }) if backup == "a backup"),
-            "{refused:?}"
-        );
+        assert!(matches!(&refused, Err(RestoreError::OtherBackup { backup }) if backup == "a backup"), "{refused:?}");
     }
     assert_eq!(all_messages(&new.url()).await, before);
     check_not_opened(&new).await;
@@ -150,15 +129,9 @@ async fn an_interrupted_restore_is_continued() {
 
 /// Until a restore has ended, no process creates or opens the record.
 async fn check_not_opened(server: &NatsServer) {
-    for outcome in [
-        Record::create(config_of_one(server)).await,
-        Record::open(config_of_one(server)).await,
-    ] {
+    for outcome in [Record::create(config_of_one(server)).await, Record::open(config_of_one(server)).await] {
         let error = outcome.unwrap_err().to_string();
-        assert!(
-            error.contains("an unfinished restore of a backup"),
-            "{error}"
-        );
+        assert!(error.contains("an unfinished restore of a backup"), "{error}");
     }
 }
 
@@ -177,19 +150,13 @@ async fn a_restored_record_keeps_its_layout() {
     }
     let names = record.stream_names();
     // The catalogue and the registry are copied last.
-    assert_eq!(
-        names[7..],
-        ["HANSARD_LAYOUT", "HANSARD_ARCHIVE", "KV_HANSARD_registry"]
-    );
+    assert_eq!(names[7..], ["HANSARD_LAYOUT", "HANSARD_ARCHIVE", "KV_HANSARD_registry"]);
     let new = devstack::test::nats().await;
     let restoration = restoration_on(&new).await.unwrap();
     for name in names {
         let (description, pieces) = archive(&record, &name).await;
         let pieces = stream::iter(pieces.into_iter().map(Ok));
-        restoration
-            .stream(&name, &description, pieces)
-            .await
-            .unwrap();
+        restoration.stream(&name, &description, pieces).await.unwrap();
     }
     let again = Record::open(config_of_one(&new)).await.unwrap();
     assert_eq!(again.layout(), record.layout());

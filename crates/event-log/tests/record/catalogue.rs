@@ -3,9 +3,7 @@
 use std::slice::from_ref;
 
 use domain::{Partition, Sequence};
-use event_log::{
-    ArchiveEntry, ArchivedSegment, CatalogueError, CataloguedEntry, Record, Removal, TailBounds,
-};
+use event_log::{ArchiveEntry, ArchivedSegment, CatalogueError, CataloguedEntry, Record, Removal, TailBounds};
 use uuid::Uuid;
 
 use crate::support::{Writer, record_of_one};
@@ -54,16 +52,11 @@ async fn changes_are_conditional_and_readers_see_the_last() {
     let (one, other) = (entry(0), entry(7));
     let written = record.put_archive_entry(&one, None).await.unwrap();
     let beside = record.put_archive_entry(&other, None).await.unwrap();
-    assert_eq!(
-        entries(&record, None).await,
-        [written.clone(), beside.clone()]
-    );
+    assert_eq!(entries(&record, None).await, [written.clone(), beside.clone()]);
     assert_eq!(entries(&record, Some(7)).await, [beside]);
     for revision in [None, Some(Sequence(written.revision.0 + 1))] {
         let refused = record.put_archive_entry(&sealed(&one), revision).await;
-        assert!(
-            matches!(refused, Err(CatalogueError::Superseded { segment }) if segment == one.segment)
-        );
+        assert!(matches!(refused, Err(CatalogueError::Superseded { segment }) if segment == one.segment));
     }
     let one = sealed(&one);
     let changed = record.put_archive_entry(&one, Some(written.revision));
@@ -76,10 +69,7 @@ async fn changes_are_conditional_and_readers_see_the_last() {
     assert_eq!(entries(&record, Some(0)).await, []);
     // A change with a removed revision is rejected.
     let late = record.put_archive_entry(&one, Some(changed.revision)).await;
-    assert!(
-        matches!(late, Err(CatalogueError::Superseded { .. })),
-        "{late:?}"
-    );
+    assert!(matches!(late, Err(CatalogueError::Superseded { .. })), "{late:?}");
 }
 
 #[tokio::test]
@@ -112,13 +102,7 @@ async fn trimming_removes_exactly_the_given_commits() {
     assert_eq!(record.first_sequence(&a.key).await, Ok(Some(Sequence(5))));
     a.append(&record, "four").await;
     let left = record.tail(&a.key, Sequence(0), TailBounds::default());
-    let left: Vec<u64> = left
-        .await
-        .unwrap()
-        .commits
-        .iter()
-        .map(|one| one.position.sequence.0)
-        .collect();
+    let left: Vec<u64> = left.await.unwrap().commits.iter().map(|one| one.position.sequence.0).collect();
     assert_eq!(left, [5, 7]);
     assert_eq!(record.commits_of(&b.key).await, Ok(3));
 }

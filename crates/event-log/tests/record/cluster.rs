@@ -23,12 +23,7 @@ impl Cluster {
     /// The configuration of a record in the cluster.
     pub(crate) fn config(servers: &[NatsServer], partitions: u16) -> RecordConfig {
         let urls: Vec<_> = servers.iter().map(NatsServer::url).collect();
-        RecordConfig {
-            partitions,
-            replicas: 3,
-            request_timeout_ms: 10_000,
-            ..config(&urls.join(","))
-        }
+        RecordConfig { partitions, replicas: 3, request_timeout_ms: 10_000, ..config(&urls.join(",")) }
     }
 }
 
@@ -47,10 +42,7 @@ pub(crate) async fn cluster_of(partitions: u16) -> Cluster {
 
 /// Creates a record when the servers have formed a cluster.
 async fn created(config: impl Fn() -> RecordConfig) -> Record {
-    until("the cluster", || async {
-        Box::pin(Record::create(config())).await.is_ok()
-    })
-    .await;
+    until("the cluster", || async { Box::pin(Record::create(config())).await.is_ok() }).await;
     Record::open(config()).await.unwrap()
 }
 
@@ -69,10 +61,7 @@ async fn three_servers() -> [NatsServer; 3] {
     // Reserved, so that they stay free while their servers are down.
     let first_port = devstack::port::reserve(3).unwrap();
     let ports: Vec<_> = (first_port..first_port + 3).collect();
-    let routes: Vec<_> = ports
-        .iter()
-        .map(|port| format!("\"nats://127.0.0.1:{port}\""))
-        .collect();
+    let routes: Vec<_> = ports.iter().map(|port| format!("\"nats://127.0.0.1:{port}\"")).collect();
     let start = |index: usize| {
         let extra = format!(
             "server_tags: [\"rack:{index}\"]\ncluster {{ name: test, listen: \"127.0.0.1:{}\", routes: [{}] }}",
@@ -90,10 +79,7 @@ async fn three_servers() -> [NatsServer; 3] {
 
 #[tokio::test]
 async fn three_replicas_store_every_commit_once_despite_kills() {
-    let Cluster {
-        mut servers,
-        record,
-    } = Box::pin(cluster()).await;
+    let Cluster { mut servers, record } = Box::pin(cluster()).await;
     let mut writer = Writer::of("c");
     let mut retries = Vec::new();
     for number in 0..120 {
@@ -117,9 +103,7 @@ async fn three_replicas_store_every_commit_once_despite_kills() {
         }
     }
     let whole = || async {
-        let tail = record
-            .tail(&writer.key, Sequence(0), TailBounds::default())
-            .await;
+        let tail = record.tail(&writer.key, Sequence(0), TailBounds::default()).await;
         tail.is_ok_and(|tail| tail.commits.len() == 120)
     };
     until("every commit, once", whole).await;
@@ -127,10 +111,7 @@ async fn three_replicas_store_every_commit_once_despite_kills() {
 
 #[tokio::test]
 async fn one_id_in_two_conversations_is_two_commits() {
-    let Cluster {
-        servers: _servers,
-        record,
-    } = Box::pin(cluster()).await;
+    let Cluster { servers: _servers, record } = Box::pin(cluster()).await;
     let id = domain::CommitId(Uuid::now_v7());
     let mut appends = Vec::new();
     for conversation in ["one", "other", "third"] {
@@ -155,13 +136,8 @@ async fn batches_on_three_replicas_are_stored_once_despite_kills() {
     /// More than are published alone, and enough others for a batch.
     const CONVERSATIONS: usize = 300;
     const ROUNDS: usize = 12;
-    let Cluster {
-        mut servers,
-        record,
-    } = Box::pin(cluster()).await;
-    let mut writers: Vec<_> = (0..CONVERSATIONS)
-        .map(|n| Writer::of(&format!("c{n}")))
-        .collect();
+    let Cluster { mut servers, record } = Box::pin(cluster()).await;
+    let mut writers: Vec<_> = (0..CONVERSATIONS).map(|n| Writer::of(&format!("c{n}"))).collect();
     for round in 0..ROUNDS {
         let text = round.to_string();
         let appending = writers.iter_mut();
@@ -197,10 +173,7 @@ const STAGED: usize = 40;
 /// The leader is killed between the messages of a batch and its last one: nothing of the batch is stored.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_whose_leader_is_killed_before_its_end_is_not_stored() {
-    let Cluster {
-        mut servers,
-        record,
-    } = Box::pin(cluster()).await;
+    let Cluster { mut servers, record } = Box::pin(cluster()).await;
     let staged = Mutex::new(None);
     // An election or an unknown subject ends an attempt; the next has an id of its own.
     until("a staged batch", || async {
@@ -267,9 +240,7 @@ async fn send(
         headers.insert("Nats-Batch-Commit", "1");
     }
     let subject = format!("hansard.0.acme.c{}", number - 1);
-    client
-        .request_with_headers(subject, headers, "x".into())
-        .await
+    client.request_with_headers(subject, headers, "x".into()).await
 }
 
 /// The folder of Raft logs inside a server's folder.
@@ -297,9 +268,7 @@ async fn erased_commits_are_in_no_file_of_any_replica() {
     // It is idempotent and removes nothing else. The fault tests of a cluster show that it repairs a replica.
     let mut progress = 0;
     let streams = record.erased_streams();
-    let again = record
-        .erase_again(&streams[0], |done| progress = done)
-        .await;
+    let again = record.erase_again(&streams[0], |done| progress = done).await;
     assert_eq!((again, progress), (Ok(20), 20));
     let tail = record.tail(&writer.key, Sequence(0), TailBounds::default());
     assert_eq!(tail.await.unwrap().commits.len(), 1);
@@ -307,10 +276,7 @@ async fn erased_commits_are_in_no_file_of_any_replica() {
 
 #[tokio::test]
 async fn erasures_of_parts_logs_and_secrets_are_repeated() {
-    let Cluster {
-        servers: _servers,
-        record,
-    } = Box::pin(cluster()).await;
+    let Cluster { servers: _servers, record } = Box::pin(cluster()).await;
     let erased = Writer::of("c");
     let kept = Writer::of("kept");
     for key in [&kept.key, &erased.key, &kept.key] {
@@ -352,14 +318,8 @@ async fn erasures_of_parts_logs_and_secrets_are_repeated() {
 /// Each process that creates a missing stream gives it the replicas of partition 0: a command does not know those of the record.
 #[tokio::test]
 async fn missing_streams_get_the_replicas_of_partition_0() {
-    let Cluster {
-        servers,
-        record: original,
-    } = Box::pin(cluster_of(2)).await;
-    let config = || RecordConfig {
-        replicas: 1,
-        ..Cluster::config(&servers, 2)
-    };
+    let Cluster { servers, record: original } = Box::pin(cluster_of(2)).await;
+    let config = || RecordConfig { replicas: 1, ..Cluster::config(&servers, 2) };
     let check = async |names: &[&str]| {
         for name in names {
             let replicas = stream_config(&servers[0], name).await.num_replicas;
@@ -374,13 +334,7 @@ async fn missing_streams_get_the_replicas_of_partition_0() {
     record.ensure_erasures().await.unwrap();
     record.ensure_archive().await.unwrap();
     check(&lists).await;
-    let others = [
-        "HANSARD_1",
-        "HANSARD_PARTS_1",
-        "KV_HANSARD_registry",
-        "KV_HANSARD_restricted",
-        "HANSARD_LOGS",
-    ];
+    let others = ["HANSARD_1", "HANSARD_PARTS_1", "KV_HANSARD_registry", "KV_HANSARD_restricted", "HANSARD_LOGS"];
     for name in lists.iter().chain(&others) {
         delete_stream(&servers[0], name).await;
     }
@@ -392,11 +346,8 @@ async fn missing_streams_get_the_replicas_of_partition_0() {
 #[tokio::test]
 async fn partitions_are_placed_by_tags() {
     let servers = three_servers().await;
-    let config = || RecordConfig {
-        replicas: 1,
-        placement_tags: vec!["rack:1".to_owned()],
-        ..Cluster::config(&servers, 2)
-    };
+    let config =
+        || RecordConfig { replicas: 1, placement_tags: vec!["rack:1".to_owned()], ..Cluster::config(&servers, 2) };
     let record = created(config).await;
     let tag = |rack: &str| vec![format!("rack:{rack}")];
     record.announce_partitions(4, &tag("2")).await.unwrap();
@@ -411,20 +362,12 @@ async fn partitions_are_placed_by_tags() {
     record.advance_layout().await.unwrap();
     record.advance_layout().await.unwrap();
     delete_stream(&servers[0], "HANSARD_ERASURES").await;
-    let without_tags = RecordConfig {
-        placement_tags: Vec::new(),
-        ..config()
-    };
+    let without_tags = RecordConfig { placement_tags: Vec::new(), ..config() };
     let other = Record::open(without_tags).await.unwrap();
     other.ensure_erasures().await.unwrap();
-    let placed = stream_config(&servers[0], "HANSARD_ERASURES")
-        .await
-        .placement;
+    let placed = stream_config(&servers[0], "HANSARD_ERASURES").await.placement;
     assert_eq!(placed.map(|placed| placed.tags), Some(tag("1")));
     let nowhere = record.announce_partitions(6, &tag("9")).await;
-    assert!(
-        matches!(nowhere, Err(GrowthError::Record(_))),
-        "{nowhere:?}"
-    );
+    assert!(matches!(nowhere, Err(GrowthError::Record(_))), "{nowhere:?}");
     assert_eq!(record.read_layout().await.unwrap().partitions(), 5);
 }

@@ -13,10 +13,7 @@ use crate::support::{Writer, until};
 /// A partition is led by each server in turn, and accepts commits in between.
 #[tokio::test]
 async fn leaders_are_moved() {
-    let Cluster {
-        servers: _servers,
-        record,
-    } = Box::pin(cluster()).await;
+    let Cluster { servers: _servers, record } = Box::pin(cluster()).await;
     let mut writer = Writer::of("c");
     let status = async || record.partition_status(Partition(0)).await.unwrap();
     assert_eq!(status().await.replicas.servers, ["n0", "n1", "n2"]);
@@ -40,10 +37,7 @@ async fn reads_from_the_leader_and_appends_survive_elections() {
     const ELECTIONS: usize = 12;
     /// Less than the timeout of a call, 10 s, also on a busy machine, where several elections follow each other.
     const LONGEST: Duration = Duration::from_secs(8);
-    let Cluster {
-        servers: _servers,
-        record,
-    } = Box::pin(cluster()).await;
+    let Cluster { servers: _servers, record } = Box::pin(cluster()).await;
     let mut writer = Writer::of("c");
     writer.append_until_known(&record, "x").await;
     let reading = async |_: usize| {

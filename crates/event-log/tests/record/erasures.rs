@@ -51,9 +51,7 @@ async fn erased_commits_and_parts_are_in_no_file() {
     }
     let run = RunId(Uuid::now_v7());
     let part = Bytes::from(format!("{SECRET} in a part"));
-    let published = record
-        .publish_parts(&erased.key, run, Sequence(0), part)
-        .await;
+    let published = record.publish_parts(&erased.key, run, Sequence(0), part).await;
     published.unwrap();
     assert!(files_with(server.folder(), SECRET) >= 2);
     erased.append(&record, "a tombstone").await;
@@ -71,18 +69,11 @@ async fn erased_commits_and_parts_are_in_no_file() {
         assert_eq!(files_with(server.folder(), text), expected, "{text}");
         assert_eq!(after_restart(&mut server, text).await, expected, "{text}");
     }
-    let listed = record
-        .conversations(Partition(0), Some(&tenant("acme")))
-        .await;
+    let listed = record.conversations(Partition(0), Some(&tenant("acme"))).await;
     let listed = listed.unwrap();
-    let counts: Vec<_> = listed
-        .iter()
-        .map(|listed| (listed.key.conversation.as_str(), listed.commits))
-        .collect();
+    let counts: Vec<_> = listed.iter().map(|listed| (listed.key.conversation.as_str(), listed.commits)).collect();
     assert_eq!(counts, [("erased", 1), ("kept", 40)]);
-    let others = record
-        .conversations(Partition(0), Some(&tenant("other")))
-        .await;
+    let others = record.conversations(Partition(0), Some(&tenant("other"))).await;
     assert_eq!(others, Ok(Vec::new()));
     assert_eq!(record.conversations(Partition(0), None).await, Ok(listed));
 }
@@ -108,17 +99,10 @@ async fn deleted_messages_stay_in_a_block_until_more_than_half_of_it_is_deleted(
     }
     let fourth = [Sequence(7)];
     assert_eq!(record.trim(&key, &fourth, Removal::Delete).await, Ok(1));
-    until("a compacted block", || async {
-        files_with(server.folder(), &text(1)) == 0
-    })
-    .await;
+    until("a compacted block", || async { files_with(server.folder(), &text(1)) == 0 }).await;
     for n in 1..=8 {
         let is_left = ![1, 3, 5, 7].contains(&n);
-        assert_eq!(
-            files_with(server.folder(), &text(n)),
-            usize::from(is_left),
-            "{n}"
-        );
+        assert_eq!(files_with(server.folder(), &text(n)), usize::from(is_left), "{n}");
     }
 }
 
@@ -171,16 +155,8 @@ async fn a_removed_tenant_has_no_entries_and_no_access() {
     assert!(second.authenticate(bound.reveal()).await.is_some());
     assert_eq!(files_with(server.folder(), &secret), 1);
 
-    let expected = [
-        ("agent", 1),
-        ("secret", 1),
-        ("signing", 1),
-        ("tenant", 1),
-        ("token", 1),
-    ];
-    let expected = expected
-        .map(|(kind, count)| (kind.to_owned(), count))
-        .into();
+    let expected = [("agent", 1), ("secret", 1), ("signing", 1), ("tenant", 1), ("token", 1)];
+    let expected = expected.map(|(kind, count)| (kind.to_owned(), count)).into();
     let acme = tenant("acme");
     assert_eq!(first.count_tenant_entries(&acme).await, Ok(expected));
     assert_eq!(first.has_or_had_tenant(&acme).await, Ok(true));
@@ -189,20 +165,12 @@ async fn a_removed_tenant_has_no_entries_and_no_access() {
     assert_eq!(removed.values().sum::<u64>(), 5);
     assert_eq!(files_with(server.folder(), &secret), 0);
     for registry in [&first, &second] {
-        until("the end of the tenant", || async {
-            registry.tenant(&acme).is_none()
-        })
-        .await;
+        until("the end of the tenant", || async { registry.tenant(&acme).is_none() }).await;
         assert_eq!(registry.authenticate(bound.reveal()).await, None);
         assert_eq!(registry.list_agents(&acme), []);
         assert_eq!(registry.list_signing_keys(&acme), []);
         let others = registry.authenticate(free.reveal()).await.unwrap();
-        assert!(
-            registry
-                .authorize(&others, Scope::Append, &agent("bot"))
-                .await
-                .is_err()
-        );
+        assert!(registry.authorize(&others, Scope::Append, &agent("bot")).await.is_err());
         assert!(registry.tenant(&tenant("other")).is_some());
     }
     let key = |registry: &Registry| registry.tenant_key(&acme, KeyPurpose::Session);
@@ -216,10 +184,7 @@ async fn a_removed_tenant_has_no_entries_and_no_access() {
 /// A tenant that is created again after its removal exists, also for later processes.
 async fn check_created_again(registry: &Registry, server: &NatsServer) {
     let later = Timestamp(NOW.0 + 1);
-    registry
-        .create_tenant(&tenant("acme"), "again", later)
-        .await
-        .unwrap();
+    registry.create_tenant(&tenant("acme"), "again", later).await.unwrap();
     let record = Record::open(config_of_one(server)).await.unwrap();
     let third = Registry::open(&record).await.unwrap();
     assert_eq!(third.tenant(&tenant("acme")).unwrap().display_name, "again");
@@ -235,10 +200,7 @@ async fn pending_erasures_are_listed_until_they_end() {
     let (a, b) = (Writer::of("a").key, Writer::of("b").key);
     assert_eq!(record.pending_erasure(&a).await, Ok(None));
     assert_eq!(record.count_pending_erasures().await, Ok(0));
-    for (key, behind, now) in [
-        (&a, Sequence(7), Timestamp(1)),
-        (&b, Sequence(3), Timestamp(2)),
-    ] {
+    for (key, behind, now) in [(&a, Sequence(7), Timestamp(1)), (&b, Sequence(3), Timestamp(2))] {
         record.begin_erasure(key, behind, one, now).await.unwrap();
     }
     // Requested again by another process, with an earlier commit: the later commit and the earlier time stay.
@@ -250,10 +212,7 @@ async fn pending_erasures_are_listed_until_they_end() {
     let begun = begun.await.unwrap().unwrap();
     let entry = record.pending_erasure(&a).await.unwrap().unwrap();
     assert_eq!(begun.revision, entry.revision);
-    assert_eq!(
-        (entry.behind, entry.begun_at, entry.holder),
-        (Sequence(7), Timestamp(1), other)
-    );
+    assert_eq!((entry.behind, entry.begun_at, entry.holder), (Sequence(7), Timestamp(1), other));
     let listed = async |after, most| {
         let listed = record.pending_erasures(after, most).await.unwrap();
         let listed = listed.into_iter().map(|entry| entry.key);
@@ -265,10 +224,7 @@ async fn pending_erasures_are_listed_until_they_end() {
 
     let held = record.renew_erasure(&entry, one).await.unwrap().unwrap();
     assert_eq!(record.renew_erasure(&entry, other).await, Ok(None));
-    assert_eq!(
-        record.pending_erasure(&a).await.unwrap().unwrap().holder,
-        one
-    );
+    assert_eq!(record.pending_erasure(&a).await.unwrap().unwrap().holder, one);
     // An entry that was written again since stays.
     record.end_erasure(&entry).await.unwrap();
     assert_eq!(record.count_pending_erasures().await, Ok(2));
@@ -291,15 +247,9 @@ async fn a_partition_is_exhausted_without_further_messages() {
     }
     record.erase_before_last(&gone.key).await.unwrap();
     // The messages 1 and 4 remain.
-    for (after, last, expected) in [
-        (0, 0, true),
-        (0, 1, false),
-        (1, 3, true),
-        (1, 4, false),
-        (3, 4, false),
-        (4, 4, true),
-        (4, 9, true),
-    ] {
+    for (after, last, expected) in
+        [(0, 0, true), (0, 1, false), (1, 3, true), (1, 4, false), (3, 4, false), (4, 4, true), (4, 9, true)]
+    {
         let exhausted = record.is_exhausted(Partition(0), Sequence(after), Sequence(last));
         assert_eq!(exhausted.await, Ok(expected), "{after} {last}");
     }

@@ -18,10 +18,7 @@ async fn read_to(
     into: &mut Vec<FollowedMessage>,
 ) -> usize {
     let mut losses = 0;
-    while into
-        .last()
-        .is_none_or(|message| message.message.position.sequence.0 < last)
-    {
+    while into.last().is_none_or(|message| message.message.position.sequence.0 < last) {
         match soon("a message", follow.next()).await {
             Some(Ok(message)) => into.push(message),
             Some(Err(_)) => losses += 1,
@@ -33,10 +30,7 @@ async fn read_to(
 
 /// The followed messages are exactly the stored ones, in order.
 async fn check_equal(url: &str, read: &[FollowedMessage]) {
-    let read: Vec<_> = read
-        .iter()
-        .map(|m| (m.message.position.sequence.0, m.message.message.clone()))
-        .collect();
+    let read: Vec<_> = read.iter().map(|m| (m.message.position.sequence.0, m.message.message.clone())).collect();
     assert_eq!(read, all_messages(url).await);
 }
 

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use domain::{SigningKeyId, Timestamp};
 use event_log::registry::{
-    AllowedOrigins, CheckedSettings, NewSigningKey, OVERLAP_MAX, Registry, RegistryError,
-    SIGNING_KEYS_MAX, Secret,
+    AllowedOrigins, CheckedSettings, NewSigningKey, OVERLAP_MAX, Registry, RegistryError, SIGNING_KEYS_MAX, Secret,
 };
 use wire::proto::operate::v1::signing_key::Kind;
 use wire::proto::operate::v1::{AgentSettings, IdentityMode, SigningKeyUse};
@@ -55,17 +54,11 @@ async fn a_key_is_valid_in_every_process_until_it_is_revoked() {
         let actual = first.authenticate_api_key(unknown, NOW).await;
         assert_eq!(actual, None, "{unknown}");
     }
-    let changed = second
-        .set_api_key_origins(&id, origins(&["*"]))
-        .await
-        .unwrap();
+    let changed = second.set_api_key_origins(&id, origins(&["*"])).await.unwrap();
     assert_eq!(changed.allowed_origins, ["*"]);
     first.revoke_api_key(&id, NOW).await.unwrap();
     assert!(!is_valid(&first, &secret, NOW).await);
-    until("the revocation", || async {
-        !is_valid(&second, &secret, NOW).await
-    })
-    .await;
+    until("the revocation", || async { !is_valid(&second, &secret, NOW).await }).await;
 }
 
 #[tokio::test]
@@ -87,9 +80,7 @@ async fn a_rotated_key_is_valid_for_its_overlap() {
     let rotated = first.rotate_api_key(&id, Duration::ZERO, after(2));
     rotated.await.unwrap();
     assert!(!is_valid(&first, &old, after(2)).await);
-    let gone = Err(RegistryError::NotFound {
-        what: "valid API key",
-    });
+    let gone = Err(RegistryError::NotFound { what: "valid API key" });
     let ended = first.rotate_api_key(&id, minute, after(2)).await;
     assert_eq!(ended.map(drop), gone);
     let revoked = &made.api_key_id;
@@ -100,12 +91,7 @@ async fn a_rotated_key_is_valid_for_its_overlap() {
 }
 
 fn signing(owner: &str, id: &str, key_use: SigningKeyUse) -> NewSigningKey {
-    NewSigningKey {
-        tenant: tenant(owner),
-        id: SigningKeyId::parse(id).unwrap(),
-        key_use,
-        material: None,
-    }
+    NewSigningKey { tenant: tenant(owner), id: SigningKeyId::parse(id).unwrap(), key_use, material: None }
 }
 
 /// The ids of the valid keys.
@@ -125,21 +111,14 @@ async fn signing_keys_belong_to_a_tenant_and_a_use() {
     assert!(secret.reveal().starts_with("hk_"));
     assert_eq!(shown.kind, Some(Kind::Hs256Secret(bytes::Bytes::new())));
     let kept = first.signing_keys(&tenant("acme"), User, NOW);
-    assert_eq!(
-        kept[0].kind,
-        Some(Kind::Hs256Secret(secret.reveal().to_owned().into()))
-    );
+    assert_eq!(kept[0].kind, Some(Kind::Hs256Secret(secret.reveal().to_owned().into())));
     assert!(!format!("{kept:?}").contains(secret.reveal()));
-    let taken = second
-        .add_signing_key(signing("acme", "a", Admin), NOW)
-        .await;
+    let taken = second.add_signing_key(signing("acme", "a", Admin), NOW).await;
     let actual = taken.map(drop);
     assert_eq!(actual, Err(RegistryError::AlreadyExists { what: KIND }));
     let added = second.add_signing_key(signing("other", "a", Admin), NOW);
     added.await.unwrap();
-    let orphan = first
-        .add_signing_key(signing("missing", "a", User), NOW)
-        .await;
+    let orphan = first.add_signing_key(signing("missing", "a", User), NOW).await;
     let actual = orphan.map(drop);
     assert_eq!(actual, Err(RegistryError::NotFound { what: "tenant" }));
     until("both keys", || async {
@@ -159,28 +138,17 @@ async fn signing_keys_retire_at_their_time() {
     first.add_signing_key(new, NOW).await.unwrap();
     let id = SigningKeyId::parse("a").unwrap();
     let retire = async |from: Timestamp, now: Timestamp| {
-        first
-            .retire_signing_key(&tenant("acme"), &id, from, now)
-            .await
-            .unwrap()
-            .retired_at
-            .unwrap()
-            .seconds
+        first.retire_signing_key(&tenant("acme"), &id, from, now).await.unwrap().retired_at.unwrap().seconds
     };
     let seconds = |time: Timestamp| time.seconds();
     assert_eq!(retire(after(60), NOW).await, seconds(after(60)));
-    assert_eq!(
-        valid(&first, "acme", User, Timestamp(after(60).0 - 1)),
-        ["a"]
-    );
+    assert_eq!(valid(&first, "acme", User, Timestamp(after(60).0 - 1)), ["a"]);
     assert!(valid(&first, "acme", User, after(60)).is_empty());
     assert_eq!(retire(after(10), after(5)).await, seconds(after(10)));
     let actual = retire(after(99), after(10)).await;
     assert_eq!(actual, seconds(after(10)), "it has ended");
     assert_eq!(first.list_signing_keys(&tenant("acme")).len(), 1);
-    let missing = first
-        .retire_signing_key(&tenant("missing"), &id, NOW, NOW)
-        .await;
+    let missing = first.retire_signing_key(&tenant("missing"), &id, NOW, NOW).await;
     assert_eq!(missing, Err(RegistryError::NotFound { what: KIND }));
 }
 
@@ -194,20 +162,11 @@ async fn the_valid_keys_of_a_use_are_limited() {
     }
     let more = || signing("acme", "more", SigningKeyUse::User);
     let refused = registry.add_signing_key(more(), NOW).await;
-    assert!(matches!(
-        refused,
-        Err(RegistryError::TooMany {
-            max: SIGNING_KEYS_MAX,
-            ..
-        })
-    ));
+    assert!(matches!(refused, Err(RegistryError::TooMany { max: SIGNING_KEYS_MAX, .. })));
     let other_use = signing("acme", "admin", SigningKeyUse::Admin);
     registry.add_signing_key(other_use, NOW).await.unwrap();
     let first = SigningKeyId::parse("0").unwrap();
-    registry
-        .retire_signing_key(&tenant("acme"), &first, NOW, NOW)
-        .await
-        .unwrap();
+    registry.retire_signing_key(&tenant("acme"), &first, NOW, NOW).await.unwrap();
     registry.add_signing_key(more(), NOW).await.unwrap();
 }
 
@@ -215,20 +174,11 @@ async fn the_valid_keys_of_a_use_are_limited() {
 async fn settings_and_policy_are_stored_together() {
     let server = devstack::test::nats().await;
     let (first, second) = two(&server).await;
-    let signed = AgentSettings {
-        identity_mode: IdentityMode::Signed.into(),
-        ..AgentSettings::default()
-    };
+    let signed = AgentSettings { identity_mode: IdentityMode::Signed.into(), ..AgentSettings::default() };
     let checked = || CheckedSettings::parse(signed.clone()).unwrap();
-    let set = first
-        .set_agent_settings(&agent("bot"), checked())
-        .await
-        .unwrap();
+    let set = first.set_agent_settings(&agent("bot"), checked()).await.unwrap();
     assert_eq!(set.settings, Some(signed.clone()));
-    first
-        .set_context_policy(&agent("bot"), &[7; 32], "{}", NOW)
-        .await
-        .unwrap();
+    first.set_context_policy(&agent("bot"), &[7; 32], "{}", NOW).await.unwrap();
     until("the agent", || async {
         let seen = second.agent(&agent("bot")).unwrap();
         seen.settings == Some(signed.clone()) && seen.context_policy_digest.as_ref() == [7; 32]

@@ -15,9 +15,7 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use crate::proxy::Proxy;
-use crate::support::{
-    SealedCommit, Writer, all_commits, all_messages, config_of_one, jetstream, record_of_one, soon,
-};
+use crate::support::{SealedCommit, Writer, all_commits, all_messages, config_of_one, jetstream, record_of_one, soon};
 
 /// Concurrent appends, enough for batches.
 const APPENDS: usize = 300;
@@ -30,9 +28,7 @@ const BATCH_ID: &str = "Nats-Batch-Id";
 type Outcome = Result<AppendOutcome, Unavailable>;
 
 fn writers(name: &str, count: usize) -> Vec<Writer> {
-    (0..count)
-        .map(|n| Writer::of(&format!("{name}-{n}")))
-        .collect()
+    (0..count).map(|n| Writer::of(&format!("{name}-{n}"))).collect()
 }
 
 /// Appends the next commit of every conversation at the same time.
@@ -48,18 +44,12 @@ async fn append_all(record: &Record, writers: &[Writer]) -> Vec<(SealedCommit, O
 /// Checks that every commit was appended, and advances the writers.
 fn advance_all(writers: &mut [Writer], outcomes: Vec<(SealedCommit, Outcome)>) -> Vec<Sequence> {
     let outcomes = writers.iter_mut().zip(outcomes);
-    outcomes
-        .map(|(writer, (sealed, outcome))| writer.advance(sealed, outcome))
-        .collect()
+    outcomes.map(|(writer, (sealed, outcome))| writer.advance(sealed, outcome)).collect()
 }
 
 /// The sequences of the messages of each batch, from the leader.
 pub(crate) async fn batches(server: &NatsServer) -> BTreeMap<String, Vec<u64>> {
-    let stream = jetstream(server)
-        .await
-        .get_stream("HANSARD_0")
-        .await
-        .unwrap();
+    let stream = jetstream(server).await.get_stream("HANSARD_0").await.unwrap();
     let mut batches = BTreeMap::<String, Vec<u64>>::new();
     for sequence in 1..=stream.cached_info().state.last_sequence {
         let message = stream.get_raw_message(sequence).await.unwrap();
@@ -138,10 +128,7 @@ async fn a_failed_check_does_not_fail_the_others() {
         );
         advance_all(others, outcomes);
         for (_, outcome) in raced_outcomes {
-            assert!(
-                matches!(outcome, Ok(AppendOutcome::Superseded { last: Some(_) })),
-                "{outcome:?}"
-            );
+            assert!(matches!(outcome, Ok(AppendOutcome::Superseded { last: Some(_) })), "{outcome:?}");
         }
         let missing = Ok(AppendOutcome::Superseded { last: None });
         assert_eq!(unknown[0].1, missing);
@@ -169,8 +156,7 @@ async fn duplicate_ids_do_not_fail_the_others() {
         (sealed, outcome)
     });
     let retrying = first.iter().zip(&stored).take(10);
-    let retrying =
-        retrying.map(|(writer, sealed)| record.append(&writer.key, sealed.append.clone()));
+    let retrying = retrying.map(|(writer, sealed)| record.append(&writer.key, sealed.append.clone()));
     let (outcomes, retries) = tokio::join!(join_all(appending), join_all(retrying));
     advance_all(&mut second, outcomes);
     for (retry, at) in retries.into_iter().zip(at) {
@@ -245,10 +231,7 @@ async fn callers_that_leave_do_not_stop_the_others() {
 #[tokio::test(flavor = "multi_thread")]
 async fn batches_of_two_writers_interleave() {
     let server = devstack::test::nats().await;
-    let records = [
-        record_of_one(&server).await,
-        Record::open(config_of_one(&server)).await.unwrap(),
-    ];
+    let records = [record_of_one(&server).await, Record::open(config_of_one(&server)).await.unwrap()];
     let mut all = [writers("one", APPENDS), writers("two", APPENDS)];
     for _ in 0..3 {
         let appending = records.iter().zip(&all);
@@ -303,10 +286,7 @@ async fn existing_streams_are_changed_at_start() {
     assert!(record.accepts_batches());
     let context = jetstream(&server).await;
     let created = stream_config(&context).await;
-    let without = Config {
-        allow_atomic_publish: false,
-        ..created.clone()
-    };
+    let without = Config { allow_atomic_publish: false, ..created.clone() };
     context.update_stream(without).await.unwrap();
     let record = Record::open(config_of_one(&server)).await.unwrap();
     assert!(!record.accepts_batches());
@@ -366,11 +346,7 @@ async fn batches_are_stored_once_despite_kills() {
 }
 
 /// Appends to one conversation, and retries each commit until its outcome is known.
-async fn append_until_closed(
-    record: Record,
-    mut writer: Writer,
-    appended: mpsc::Sender<()>,
-) -> Vec<(u64, CommitId)> {
+async fn append_until_closed(record: Record, mut writer: Writer, appended: mpsc::Sender<()>) -> Vec<(u64, CommitId)> {
     let mut commits = Vec::new();
     loop {
         let (append, at) = writer.append_until_known(&record, "x").await;

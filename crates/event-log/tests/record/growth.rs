@@ -16,10 +16,7 @@ const BEFORE: u16 = 2;
 const AFTER: u16 = 6;
 
 fn config_of(server: &NatsServer) -> RecordConfig {
-    RecordConfig {
-        partitions: BEFORE,
-        ..config(&server.url())
-    }
+    RecordConfig { partitions: BEFORE, ..config(&server.url()) }
 }
 
 async fn record(server: &NatsServer) -> Record {
@@ -83,18 +80,12 @@ async fn conversations_stay_and_new_ones_use_the_new_partitions() {
     let record = record(&server).await;
     let other = Record::open(config_of(&server)).await.unwrap();
     let mut all = Vec::new();
-    for stage in [
-        None,
-        Some(Stage::Announced),
-        Some(Stage::Closing),
-        Some(Stage::Open),
-    ] {
+    for stage in [None, Some(Stage::Announced), Some(Stage::Closing), Some(Stage::Open)] {
         if let Some(stage) = stage {
             grow(&record, stage).await;
             knows(&other, stage).await;
         }
-        let created =
-            (0..EACH).map(|n| Writer::of(&format!("{stage:?}-{n}").replace(['(', ')'], "")));
+        let created = (0..EACH).map(|n| Writer::of(&format!("{stage:?}-{n}").replace(['(', ')'], "")));
         let mut created: Vec<_> = created.collect();
         for (number, writer) in created.iter_mut().enumerate() {
             let by = if number % 2 == 0 { &record } else { &other };
@@ -109,10 +100,7 @@ async fn conversations_stay_and_new_ones_use_the_new_partitions() {
             for by in [&record, &other, &fresh] {
                 writer.append(by, "more").await;
                 let last = by.last_from_leader(&writer.key).await.unwrap().unwrap();
-                assert_eq!(
-                    last.position.partition,
-                    by.partition_of(&writer.key).await.unwrap()
-                );
+                assert_eq!(last.position.partition, by.partition_of(&writer.key).await.unwrap());
                 assert_eq!(last.open_head().unwrap(), writer.head.clone().unwrap().0);
             }
         }
@@ -138,10 +126,7 @@ async fn check_places(server: &NatsServer, record: &Record, all: &[Writer]) {
         let partition = layout.creation(&writer.key).partition;
         let count = u64::try_from(1 + 3 * (4 - at / EACH)).unwrap();
         assert_eq!(stored[&writer.key], [(partition.0, count)]);
-        assert_eq!(
-            commits(record, writer).await,
-            usize::try_from(count).unwrap()
-        );
+        assert_eq!(commits(record, writer).await, usize::try_from(count).unwrap());
     }
     for partition in (0..AFTER).map(Partition) {
         let listed = record.conversations(partition, None).await.unwrap();
@@ -218,10 +203,7 @@ async fn a_retry_in_a_later_stage_is_the_same_commit() {
         }
     }
     let stored = stored(&server).await;
-    assert!(
-        stored.values().all(|at| at[..] == [(at[0].0, 1)]),
-        "{stored:?}"
-    );
+    assert!(stored.values().all(|at| at[..] == [(at[0].0, 1)]), "{stored:?}");
 }
 
 /// Live subscriptions and the parts of runs follow a conversation into a new partition.
@@ -231,19 +213,13 @@ async fn live_readers_and_parts_find_a_new_partition() {
     let record = record(&server).await;
     let mut writers: Vec<_> = (0..20).map(|n| Writer::of(&format!("c{n}"))).collect();
     let live = writers.iter().map(|writer| record.live(&writer.key));
-    let mut live: Vec<_> = join_all(live)
-        .await
-        .into_iter()
-        .map(Result::unwrap)
-        .collect();
+    let mut live: Vec<_> = join_all(live).await.into_iter().map(Result::unwrap).collect();
     grow(&record, Stage::Closing).await;
     for (writer, live) in writers.iter_mut().zip(&mut live) {
         let sequence = writer.append(&record, "created").await;
         let run = RunId(Uuid::now_v7());
         let part = Bytes::from_static(b"a part");
-        let published = record
-            .publish_parts(&writer.key, run, Sequence(0), part)
-            .await;
+        let published = record.publish_parts(&writer.key, run, Sequence(0), part).await;
         published.unwrap();
         let last = record.last_parts(&writer.key, run).await.unwrap().unwrap();
         let partition = record.partition_of(&writer.key).await.unwrap();
@@ -254,10 +230,7 @@ async fn live_readers_and_parts_find_a_new_partition() {
                 LiveItem::Gap => {}
             }
         };
-        assert_eq!(
-            (item.position.partition, item.position.sequence),
-            (partition, sequence)
-        );
+        assert_eq!((item.position.partition, item.position.sequence), (partition, sequence));
         assert_eq!(record.erase_parts(&writer.key).await, Ok(1));
     }
 }
@@ -268,10 +241,7 @@ async fn an_invalid_growth_changes_nothing() {
     let record = record(&server).await;
     let streams = || async {
         let names = jetstream(&server).await;
-        futures::TryStreamExt::try_collect::<Vec<_>>(names.stream_names())
-            .await
-            .unwrap()
-            .len()
+        futures::TryStreamExt::try_collect::<Vec<_>>(names.stream_names()).await.unwrap().len()
     };
     let before = streams().await;
     for partitions in [0, 1] {
@@ -284,10 +254,7 @@ async fn an_invalid_growth_changes_nothing() {
     }
     let given = domain::PARTITIONS_MAX + 1;
     let grown = record.announce_partitions(given, &[]).await;
-    assert!(
-        matches!(grown, Err(GrowthError::Layout(LayoutError::TooMany { .. }))),
-        "{grown:?}"
-    );
+    assert!(matches!(grown, Err(GrowthError::Layout(LayoutError::TooMany { .. }))), "{grown:?}");
     assert_eq!(streams().await, before);
     // The present number: nothing to do.
     record.announce_partitions(BEFORE, &[]).await.unwrap();
@@ -297,21 +264,10 @@ async fn an_invalid_growth_changes_nothing() {
     record.announce_partitions(AFTER, &[]).await.unwrap();
     record.announce_partitions(AFTER, &[]).await.unwrap();
     let grown = record.announce_partitions(AFTER + 1, &[]).await;
-    assert!(
-        matches!(
-            grown,
-            Err(GrowthError::Layout(LayoutError::Growing {
-                partitions: AFTER
-            }))
-        ),
-        "{grown:?}"
-    );
+    assert!(matches!(grown, Err(GrowthError::Layout(LayoutError::Growing { partitions: AFTER }))), "{grown:?}");
     // The number at the creation and the present one can be configured.
     for (partitions, is_valid) in [(BEFORE, true), (AFTER, true), (AFTER - 1, false)] {
-        let config = RecordConfig {
-            partitions,
-            ..config_of(&server)
-        };
+        let config = RecordConfig { partitions, ..config_of(&server) };
         let opened = Record::open(config.clone()).await;
         assert_eq!(opened.is_ok(), is_valid, "{partitions}");
         assert_eq!(Record::create(config).await.is_ok(), is_valid);

@@ -21,10 +21,7 @@ const MAX_PENDING: &str = "max_pending: 48MB\n";
 async fn more_large_reads_than_a_connection_holds_are_answered() {
     let small = |config: &mut NatsConfig| MAX_PENDING.clone_into(&mut config.extra);
     let server = devstack::test::nats_with(small).await;
-    let config = RecordConfig {
-        request_timeout_ms: 60_000,
-        ..config_of_one(&server)
-    };
+    let config = RecordConfig { request_timeout_ms: 60_000, ..config_of_one(&server) };
     let record = Record::create(config).await.unwrap();
     let stream = jetstream(&server).await;
     let commit = Bytes::from(vec![b'x'; COMMIT_BYTES]);

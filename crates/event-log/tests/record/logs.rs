@@ -34,9 +34,7 @@ fn usage(id: LogId, owner: Option<&OwnerDigest>) -> MeteredCall {
 }
 
 fn conversation_of(subject: &LoggedSubject) -> ConversationKey {
-    let LoggedSubject::Conversation(key) = subject else {
-        panic!("{subject:?}")
-    };
+    let LoggedSubject::Conversation(key) = subject else { panic!("{subject:?}") };
     key.clone()
 }
 

@@ -30,14 +30,9 @@ fn report(what: &str, mut times: Vec<Duration>) {
 #[ignore = "a measurement"]
 async fn lookups() {
     let server = devstack::test::nats().await;
-    let opened = || RecordConfig {
-        partitions: 8,
-        ..config(&server.url())
-    };
+    let opened = || RecordConfig { partitions: 8, ..config(&server.url()) };
     let record = Record::create(opened()).await.unwrap();
-    let mut writers: Vec<_> = (0..CONVERSATIONS)
-        .map(|n| Writer::of(&format!("c{n}")))
-        .collect();
+    let mut writers: Vec<_> = (0..CONVERSATIONS).map(|n| Writer::of(&format!("c{n}"))).collect();
     for writer in &mut writers {
         writer.append(&record, "x").await;
     }

@@ -44,10 +44,7 @@ async fn gaps_are_counted_and_skipped() {
     other.append(&record, "last").await;
     record.erase_before_last(&erased.key).await.unwrap();
     let status = record.partition_status(ONLY).await.unwrap();
-    let bounds = PartitionBounds {
-        first: Sequence(1),
-        last: Sequence(6),
-    };
+    let bounds = PartitionBounds { first: Sequence(1), last: Sequence(6) };
     assert_eq!(status.bounds, bounds);
     assert_eq!((status.messages, status.holes()), (3, 3));
     assert!(status.size_bytes > 0);

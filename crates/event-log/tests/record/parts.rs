@@ -2,10 +2,7 @@
 
 use bytes::Bytes;
 use domain::{RunId, Sequence, Timestamp};
-use event_log::{
-    LiveParts, LivePartsItem, PartsBounds, PartsOutcome, Record, RecordConfig, RecordError,
-    StoredParts,
-};
+use event_log::{LiveParts, LivePartsItem, PartsBounds, PartsOutcome, Record, RecordConfig, RecordError, StoredParts};
 use uuid::Uuid;
 
 use crate::proxy::Proxy;
@@ -55,12 +52,9 @@ async fn batches_follow_the_named_batch() {
     assert_eq!((last.sequence, &last.bytes), (b, &batch("b")));
     assert!(last.stored_at > Timestamp(1_700_000_000_000_000_000));
     let superseded = PartsOutcome::Superseded { last: Some(last) };
-    for (case, previous) in [
-        ("as if first", NONE),
-        ("after a", a),
-        ("after another run's", other),
-        ("after a missing batch", Sequence(99)),
-    ] {
+    for (case, previous) in
+        [("as if first", NONE), ("after a", a), ("after another run's", other), ("after a missing batch", Sequence(99))]
+    {
         let outcome = publish(&record, one, previous, "c").await;
         assert_eq!(outcome, superseded, "{case}");
     }
@@ -90,14 +84,8 @@ async fn pages_end_at_their_bounds_and_continue() {
     for text in &texts {
         sequence = published(&record, run, sequence, text).await;
     }
-    let batches = |batches_max| PartsBounds {
-        batches_max,
-        ..PartsBounds::default()
-    };
-    let bytes = |bytes_max| PartsBounds {
-        bytes_max,
-        ..PartsBounds::default()
-    };
+    let batches = |batches_max| PartsBounds { batches_max, ..PartsBounds::default() };
+    let bytes = |bytes_max| PartsBounds { bytes_max, ..PartsBounds::default() };
     for (bounds, most) in [
         (PartsBounds::default(), 7),
         (batches(0), 1),
@@ -177,18 +165,11 @@ async fn an_erasure_removes_exactly_the_runs_of_its_conversation() {
 #[tokio::test]
 async fn parts_expire() {
     let server = devstack::test::nats().await;
-    let aging = RecordConfig {
-        partitions: 1,
-        parts_ttl_seconds: 1,
-        ..config(&server.url())
-    };
+    let aging = RecordConfig { partitions: 1, parts_ttl_seconds: 1, ..config(&server.url()) };
     let record = Record::create(aging).await.unwrap();
     let (key, run) = (Writer::of("c").key, run());
     let first = published(&record, run, NONE, "1").await;
-    until("the first part's age", || async {
-        record.parts_at(&key, run, first).await.unwrap().is_none()
-    })
-    .await;
+    until("the first part's age", || async { record.parts_at(&key, run, first).await.unwrap().is_none() }).await;
     assert!(texts_after(&record, run, NONE).await.is_empty());
     let outcome = publish(&record, run, first, "2").await;
     assert_eq!(outcome, PartsOutcome::Superseded { last: None });
@@ -234,8 +215,5 @@ async fn a_record_of_an_earlier_version_without_parts() {
     other.metadata.insert("hansard_record".to_owned(), record);
     context.update_stream(other).await.unwrap();
     let refused = Record::create(config(&server.url())).await.unwrap_err();
-    assert!(
-        matches!(&refused, RecordError::Foreign { stream, .. } if stream == "HANSARD_PARTS_2"),
-        "{refused:?}"
-    );
+    assert!(matches!(&refused, RecordError::Foreign { stream, .. } if stream == "HANSARD_PARTS_2"), "{refused:?}");
 }

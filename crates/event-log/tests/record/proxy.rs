@@ -25,11 +25,7 @@ impl Drops {
 
     /// Whether this is the reply; only the first one is.
     fn take(&self, reply: &[u8]) -> bool {
-        let contains = |text: &&str| {
-            reply
-                .windows(text.len())
-                .any(|part| part == text.as_bytes())
-        };
+        let contains = |text: &&str| reply.windows(text.len()).any(|part| part == text.as_bytes());
         let is_dropped = self.text().as_ref().is_some_and(contains);
         if is_dropped {
             self.set(None);
@@ -64,20 +60,12 @@ impl Proxy {
                 }
             }
         });
-        Self {
-            url,
-            drops,
-            holds,
-            task: task.abort_handle(),
-        }
+        Self { url, drops, holds, task: task.abort_handle() }
     }
 
     /// A record of one partition through the proxy.
     pub(crate) async fn record(&self) -> Record {
-        let config = RecordConfig {
-            partitions: 1,
-            ..config(&self.url)
-        };
+        let config = RecordConfig { partitions: 1, ..config(&self.url) };
         Record::open(config).await.unwrap()
     }
 
@@ -112,11 +100,7 @@ impl Drop for Proxy {
 }
 
 /// Ends after a dropped reply, or when either side closes.
-async fn relay(
-    client: TcpStream,
-    server: TcpStream,
-    (drops, mut held): (Drops, watch::Receiver<bool>),
-) {
+async fn relay(client: TcpStream, server: TcpStream, (drops, mut held): (Drops, watch::Receiver<bool>)) {
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
     let up = async { copy(&mut from_client, &mut to_server).await.map(drop) };

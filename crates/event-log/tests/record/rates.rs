@@ -47,18 +47,15 @@ async fn raw(record: &Record, url: &str, tag: &str) -> f64 {
         let message = writer.seal("x").append.message;
         (context.clone(), subject, message, 0_u64)
     });
-    rate(
-        states.collect(),
-        |(context, subject, message, last)| async move {
-            let mut headers = HeaderMap::new();
-            headers.insert("Nats-Msg-Id", uuid::Uuid::now_v7().to_string().as_str());
-            let expected = last.to_string();
-            headers.insert("Nats-Expected-Last-Subject-Sequence", expected.as_str());
-            let publish = context.publish_with_headers(subject.clone(), headers, message.clone());
-            let last = publish.await.unwrap().await.unwrap().sequence;
-            (context, subject, message, last)
-        },
-    )
+    rate(states.collect(), |(context, subject, message, last)| async move {
+        let mut headers = HeaderMap::new();
+        headers.insert("Nats-Msg-Id", uuid::Uuid::now_v7().to_string().as_str());
+        let expected = last.to_string();
+        headers.insert("Nats-Expected-Last-Subject-Sequence", expected.as_str());
+        let publish = context.publish_with_headers(subject.clone(), headers, message.clone());
+        let last = publish.await.unwrap().await.unwrap().sequence;
+        (context, subject, message, last)
+    })
     .await
 }
 
@@ -68,23 +65,20 @@ async fn appends(record: &Record, tag: &str) -> f64 {
         let message = writer.seal("x").append.message;
         (record.clone(), writer, message, None)
     });
-    rate(
-        states.collect(),
-        |(record, writer, message, expected)| async move {
-            let append = event_log::Append {
-                commit: domain::CommitId(uuid::Uuid::now_v7()),
-                message: message.clone(),
-                expected,
-                hibernated_in: None,
-                trace: event_log::TraceHeaders::default(),
-            };
-            let outcome = record.append(&writer.key, append).await.unwrap();
-            let AppendOutcome::Committed { sequence } = outcome else {
-                panic!("{outcome:?}");
-            };
-            (record, writer, message, Some(sequence))
-        },
-    )
+    rate(states.collect(), |(record, writer, message, expected)| async move {
+        let append = event_log::Append {
+            commit: domain::CommitId(uuid::Uuid::now_v7()),
+            message: message.clone(),
+            expected,
+            hibernated_in: None,
+            trace: event_log::TraceHeaders::default(),
+        };
+        let outcome = record.append(&writer.key, append).await.unwrap();
+        let AppendOutcome::Committed { sequence } = outcome else {
+            panic!("{outcome:?}");
+        };
+        (record, writer, message, Some(sequence))
+    })
     .await
 }
 

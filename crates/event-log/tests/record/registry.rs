@@ -5,9 +5,7 @@ use std::collections::BTreeSet;
 use devstack::NatsServer;
 use domain::{Label, Timestamp};
 use event_log::Record;
-use event_log::registry::{
-    AccessError, NewServiceToken, Principal, Registry, RegistryError, Scope, Scopes, Secret,
-};
+use event_log::registry::{AccessError, NewServiceToken, Principal, Registry, RegistryError, Scope, Scopes, Secret};
 
 use crate::support::{agent, config_of_one, record_of_one, tenant, until};
 
@@ -18,14 +16,8 @@ const LATER: Timestamp = Timestamp(1_790_000_001_000_000_000);
 async fn filled(record: &Record) -> Registry {
     let registry = Registry::open(record).await.unwrap();
     for (owner, bot) in [("acme", "bot"), ("other", "their-bot")] {
-        registry
-            .create_tenant(&tenant(owner), "A tenant", NOW)
-            .await
-            .unwrap();
-        registry
-            .create_agent(&tenant(owner), &agent(bot), "A bot", NOW)
-            .await
-            .unwrap();
+        registry.create_tenant(&tenant(owner), "A tenant", NOW).await.unwrap();
+        registry.create_agent(&tenant(owner), &agent(bot), "A bot", NOW).await.unwrap();
     }
     registry
 }
@@ -39,10 +31,7 @@ pub(crate) fn token(name: &str, scopes: &[Scope], bound_to: Option<&str>) -> New
     }
 }
 
-pub(crate) async fn principal(
-    registry: &Registry,
-    new: NewServiceToken,
-) -> (Principal, Secret, String) {
+pub(crate) async fn principal(registry: &Registry, new: NewServiceToken) -> (Principal, Secret, String) {
     let (token, secret) = registry.create_service_token(new, NOW).await.unwrap();
     assert!(token.token_sha256.is_empty());
     let principal = registry.authenticate(secret.reveal()).await.unwrap();
@@ -68,16 +57,7 @@ async fn only_valid_tokens_authenticate() {
     // Another process looks it up at once.
     assert_eq!(second.authenticate(secret.reveal()).await, Some(caller));
     let longer = format!("{}x", secret.reveal());
-    for bearer in [
-        "",
-        "hs_",
-        "hs_unknown",
-        "hsk_",
-        "hsk_unknown",
-        "hp_unknown",
-        &secret.reveal()[3..],
-        &longer,
-    ] {
+    for bearer in ["", "hs_", "hs_unknown", "hsk_", "hsk_unknown", "hp_unknown", &secret.reveal()[3..], &longer] {
         assert_eq!(first.authenticate(bearer).await, None, "{bearer}");
     }
 }
@@ -113,14 +93,8 @@ async fn only_tokens_without_a_tenant_may_sweep() {
     let (append, read) = ([Scope::Append], [Scope::Read, Scope::Operate]);
     let cases = [
         (token("free", &append, None), Ok(())),
-        (
-            token("bound", &append, Some("acme")),
-            Err(AccessError::UnknownTenant),
-        ),
-        (
-            token("reader", &read, None),
-            Err(AccessError::MissingScope(Scope::Append)),
-        ),
+        (token("bound", &append, Some("acme")), Err(AccessError::UnknownTenant)),
+        (token("reader", &read, None), Err(AccessError::MissingScope(Scope::Append))),
     ];
     for (token, expected) in cases {
         let (caller, ..) = principal(&registry, token).await;
@@ -139,9 +113,7 @@ async fn missing_and_foreign_entries_get_the_same_error() {
     let (bound, ..) = principal(&registry, token("bound", &scopes, Some("acme"))).await;
     let check = async |caller: &Principal, scope, id: &str, expected: Result<&str, AccessError>| {
         let access = registry.authorize(caller, scope, &agent(id)).await;
-        let tenant = access
-            .as_ref()
-            .map(|access| access.tenant.tenant().as_str());
+        let tenant = access.as_ref().map(|access| access.tenant.tenant().as_str());
         assert_eq!(tenant.map_err(|error| *error), expected, "{id}");
     };
     check(&free, Scope::Append, "bot", Ok("acme")).await;
@@ -153,9 +125,7 @@ async fn missing_and_foreign_entries_get_the_same_error() {
     check(&bound, Scope::Append, "missing", unknown).await;
     let lacking = Err(AccessError::MissingScope(Scope::Operate));
     check(&bound, Scope::Operate, "their-bot", lacking).await;
-    assert!(
-        bound.sees(&tenant("acme")) && !bound.sees(&tenant("other")) && free.sees(&tenant("x"))
-    );
+    assert!(bound.sees(&tenant("acme")) && !bound.sees(&tenant("other")) && free.sees(&tenant("x")));
 }
 
 #[tokio::test]
@@ -164,10 +134,7 @@ async fn a_token_of_agents_acts_for_no_other() {
     let record = record_of_one(&server).await;
     let registry = filled(&record).await;
     let (acme, name) = (tenant("acme"), "A second bot");
-    registry
-        .create_agent(&acme, &agent("second"), name, NOW)
-        .await
-        .unwrap();
+    registry.create_agent(&acme, &agent("second"), name, NOW).await.unwrap();
     let of = |agents: &[&str], bound_to| NewServiceToken {
         agents: agents.iter().map(|id| agent(id)).collect(),
         ..token("key", &[Scope::Append, Scope::Read], bound_to)
@@ -195,11 +162,7 @@ async fn a_token_of_agents_acts_for_no_other() {
     }
     assert_eq!(one.require_whole_tenant(), Err(AccessError::BoundToAgents));
     let what = RegistryError::NotFound { what: "agent" };
-    for (agents, bound_to) in [
-        (&["missing"][..], None),
-        (&["bot", "their-bot"], None),
-        (&["bot"], Some("other")),
-    ] {
+    for (agents, bound_to) in [(&["missing"][..], None), (&["bot", "their-bot"], None), (&["bot"], Some("other"))] {
         let refused = registry.create_service_token(of(agents, bound_to), NOW);
         assert_eq!(refused.await.err(), Some(what.clone()), "{agents:?}");
     }
@@ -212,36 +175,19 @@ async fn it_answers_from_memory_while_the_server_is_down() {
     let mut server = devstack::test::nats().await;
     let (first, second) = two(&server).await;
     let (caller, secret, id) = principal(&first, token("t", &[Scope::Read], None)).await;
-    until("the token", || async {
-        second.service_token(&id).is_some()
-    })
-    .await;
+    until("the token", || async { second.service_token(&id).is_some() }).await;
     assert!(first.is_fresh() && second.is_fresh());
     server.kill();
     until("the loss", || async { !second.is_fresh() }).await;
     let actual = second.authenticate(secret.reveal()).await;
     assert_eq!(actual, Some(caller.clone()));
-    assert!(
-        second
-            .authorize(&caller, Scope::Read, &agent("bot"))
-            .await
-            .is_ok()
-    );
+    assert!(second.authorize(&caller, Scope::Read, &agent("bot")).await.is_ok());
     let change = first.create_tenant(&tenant("late"), "", NOW).await;
-    assert!(
-        matches!(change, Err(RegistryError::Unavailable(_))),
-        "{change:?}"
-    );
+    assert!(matches!(change, Err(RegistryError::Unavailable(_))), "{change:?}");
     server.restart().await.unwrap();
     until("the server", || async { second.is_fresh() }).await;
-    until("the change", || async {
-        first.revoke_service_token(&id, NOW).await.is_ok()
-    })
-    .await;
-    until("the revocation", || async {
-        second.authenticate(secret.reveal()).await.is_none()
-    })
-    .await;
+    until("the change", || async { first.revoke_service_token(&id, NOW).await.is_ok() }).await;
+    until("the revocation", || async { second.authenticate(secret.reveal()).await.is_none() }).await;
 }
 
 #[tokio::test]
@@ -257,11 +203,8 @@ async fn lookups_of_unknown_ids_are_limited() {
     }
     client.flush().await.unwrap();
     let mut count = 0;
-    while let Ok(Some(_)) = tokio::time::timeout(
-        std::time::Duration::from_millis(100),
-        futures::StreamExt::next(&mut lookups),
-    )
-    .await
+    while let Ok(Some(_)) =
+        tokio::time::timeout(std::time::Duration::from_millis(100), futures::StreamExt::next(&mut lookups)).await
     {
         count += 1;
     }

@@ -28,10 +28,7 @@ async fn filled(record: &Record) -> Vec<FollowedMessage> {
     all
 }
 
-async fn replay(
-    record: &Record,
-    messages: &[FollowedMessage],
-) -> Result<Option<String>, Unavailable> {
+async fn replay(record: &Record, messages: &[FollowedMessage]) -> Result<Option<String>, Unavailable> {
     let prefix = ReplayPrefix::parse("team.copy").unwrap();
     let mut replay = record.replay(prefix).await?;
     for message in messages {

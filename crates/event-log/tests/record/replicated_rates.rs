@@ -46,10 +46,7 @@ async fn replicated_rates() {
     let context = jetstream(&servers[0]).await;
     for partition in 0..PARTITIONS {
         let stream = context.get_stream(format!("HANSARD_{partition}")).await;
-        let without = Config {
-            allow_atomic_publish: false,
-            ..stream.unwrap().cached_info().config.clone()
-        };
+        let without = Config { allow_atomic_publish: false, ..stream.unwrap().cached_info().config.clone() };
         context.update_stream(without).await.unwrap();
     }
     let config = || Cluster::config(&servers, PARTITIONS);

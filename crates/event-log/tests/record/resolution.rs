@@ -49,11 +49,7 @@ async fn a_lost_reply_is_resolved_after_later_commits() {
         }
         proxy.drop_reply();
         let outcome = record.append(&writer.key, sealed.append).await;
-        assert_eq!(
-            outcome,
-            Ok(AppendOutcome::Committed { sequence: at }),
-            "{later}"
-        );
+        assert_eq!(outcome, Ok(AppendOutcome::Committed { sequence: at }), "{later}");
     }
 }
 
@@ -69,15 +65,8 @@ async fn every_commit_is_stored_once_despite_kills() {
     let mut server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let load = Arc::<Load>::default();
-    let appending: Vec<_> = (0..8)
-        .map(|n| {
-            tokio::spawn(append_until(
-                record.clone(),
-                format!("c{n}"),
-                Arc::clone(&load),
-            ))
-        })
-        .collect();
+    let appending: Vec<_> =
+        (0..8).map(|n| tokio::spawn(append_until(record.clone(), format!("c{n}"), Arc::clone(&load)))).collect();
     for kill in 1..=4 {
         let enough = || async { load.committed.load(Ordering::SeqCst) >= kill * 200 };
         until("commits", enough).await;
@@ -99,11 +88,7 @@ async fn every_commit_is_stored_once_despite_kills() {
 }
 
 /// Appends to one conversation; retries each commit until its outcome is known.
-async fn append_until(
-    record: Record,
-    conversation: String,
-    load: Arc<Load>,
-) -> Vec<(u64, CommitId)> {
+async fn append_until(record: Record, conversation: String, load: Arc<Load>) -> Vec<(u64, CommitId)> {
     let mut writer = Writer::of(&conversation);
     let mut committed = Vec::new();
     while !load.stops.load(Ordering::SeqCst) {
@@ -120,11 +105,7 @@ const CALLS: usize = 2_500;
 #[tokio::test]
 async fn calls_time_out_without_a_server_and_succeed_later() {
     let mut server = devstack::test::nats().await;
-    let config = RecordConfig {
-        partitions: 1,
-        request_timeout_ms: 600,
-        ..config(&server.url())
-    };
+    let config = RecordConfig { partitions: 1, request_timeout_ms: 600, ..config(&server.url()) };
     let record = Record::create(config).await.unwrap();
     let mut writer = Writer::of("c");
     writer.append(&record, "first").await;
@@ -158,10 +139,7 @@ async fn calls_time_out_without_a_server_and_succeed_later() {
         writer.append_sealed_until_known(&record, sealed).await;
     }
     // Direct reads wait behind those that the calls left.
-    until("direct reads", || async {
-        record.commits_of(&writer.key).await == Ok(3)
-    })
-    .await;
+    until("direct reads", || async { record.commits_of(&writer.key).await == Ok(3) }).await;
 }
 
 /// The limit of a check with a timeout of 1 s, on a busy machine. It is below `request_timeout_ms`.

@@ -11,17 +11,11 @@ use crate::registry::{NOW, two};
 use crate::support::{config_of_one, jetstream, tenant};
 
 fn keys(current: &MasterKey, previous: Option<&MasterKey>) -> MasterKeys {
-    MasterKeys {
-        current: Some(current.clone()),
-        previous: previous.cloned(),
-    }
+    MasterKeys { current: Some(current.clone()), previous: previous.cloned() }
 }
 
 async fn opened(server: &NatsServer, master_keys: MasterKeys) -> (Record, Registry) {
-    let config = RecordConfig {
-        master_keys,
-        ..config_of_one(server)
-    };
+    let config = RecordConfig { master_keys, ..config_of_one(server) };
     let record = Record::open(config).await.unwrap();
     let registry = Registry::open(&record).await.unwrap();
     (record, registry)
@@ -101,10 +95,9 @@ async fn without_its_key_no_secret_is_decrypted_or_replaced() {
     let acme = tenant("acme");
     let session = registry.tenant_key(&acme, KeyPurpose::Session);
     let wrong = MasterKey::generate();
-    for (given, expected) in [
-        (MasterKeys::default(), SealError::NoKey),
-        (keys(&wrong, None), SealError::WrongKey(key.id())),
-    ] {
+    for (given, expected) in
+        [(MasterKeys::default(), SealError::NoKey), (keys(&wrong, None), SealError::WrongKey(key.id()))]
+    {
         let (record, registry) = opened(&server, given).await;
         assert_eq!(registry.check_secrets(), Err(expected));
         assert_eq!(registry.tenant_key(&acme, KeyPurpose::Session), None);

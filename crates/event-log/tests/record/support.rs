@@ -6,8 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use devstack::NatsServer;
 use domain::{
-    Actor, AgentId, ClientContext, CommitId, ConversationId, ConversationKey, Event, EventId,
-    EventTokens, Fact, Head, Label, Owner, RequestDigest, Sequence, SessionId, TenantId, Timestamp,
+    Actor, AgentId, ClientContext, CommitId, ConversationId, ConversationKey, Event, EventId, EventTokens, Fact, Head,
+    Label, Owner, RequestDigest, Sequence, SessionId, TenantId, Timestamp,
     event::{ConversationCreated, SystemNoted},
 };
 use event_log::{Append, AppendOutcome, Record, RecordConfig, TraceHeaders, Unavailable};
@@ -18,10 +18,7 @@ use wire::commit::{Draft, seal};
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 pub(crate) fn config(url: &str) -> RecordConfig {
-    RecordConfig {
-        request_timeout_ms: 3_000,
-        ..RecordConfig::new(url)
-    }
+    RecordConfig { request_timeout_ms: 3_000, ..RecordConfig::new(url) }
 }
 
 /// A record of one partition, so that all conversations share a stream.
@@ -30,10 +27,7 @@ pub(crate) async fn record_of_one(server: &NatsServer) -> Record {
 }
 
 pub(crate) fn config_of_one(server: &NatsServer) -> RecordConfig {
-    RecordConfig {
-        partitions: 1,
-        ..config(&server.url())
-    }
+    RecordConfig { partitions: 1, ..config(&server.url()) }
 }
 
 pub(crate) async fn jetstream(server: &NatsServer) -> async_nats::jetstream::Context {
@@ -65,10 +59,7 @@ pub(crate) struct SealedCommit {
 impl Writer {
     pub(crate) fn of(conversation: &str) -> Self {
         Self {
-            key: ConversationKey {
-                tenant: tenant("acme"),
-                conversation: ConversationId::parse(conversation).unwrap(),
-            },
+            key: ConversationKey { tenant: tenant("acme"), conversation: ConversationId::parse(conversation).unwrap() },
             head: None,
         }
     }
@@ -111,10 +102,7 @@ impl Writer {
 
     fn fact(&self, text: &str) -> Fact {
         if self.head.is_some() {
-            return Fact::from(SystemNoted {
-                topic: None,
-                text: text.to_owned(),
-            });
+            return Fact::from(SystemNoted { topic: None, text: text.to_owned() });
         }
         Fact::from(ConversationCreated {
             agent: agent("bot"),
@@ -135,11 +123,7 @@ impl Writer {
     }
 
     /// Appends the next commit, and retries it until its outcome is known.
-    pub(crate) async fn append_until_known(
-        &mut self,
-        record: &Record,
-        text: &str,
-    ) -> (Append, Sequence) {
+    pub(crate) async fn append_until_known(&mut self, record: &Record, text: &str) -> (Append, Sequence) {
         let sealed = self.seal(text);
         let append = sealed.append.clone();
         let at = self.append_sealed_until_known(record, sealed).await;
@@ -147,11 +131,7 @@ impl Writer {
     }
 
     /// Appends a sealed commit, and retries it until its outcome is known.
-    pub(crate) async fn append_sealed_until_known(
-        &mut self,
-        record: &Record,
-        sealed: SealedCommit,
-    ) -> Sequence {
+    pub(crate) async fn append_sealed_until_known(&mut self, record: &Record, sealed: SealedCommit) -> Sequence {
         let outcome = loop {
             let outcome = record.append(&self.key, sealed.append.clone()).await;
             if outcome.is_ok() {
@@ -161,11 +141,7 @@ impl Writer {
         self.advance(sealed, outcome)
     }
 
-    pub(crate) fn advance(
-        &mut self,
-        sealed: SealedCommit,
-        outcome: Result<AppendOutcome, Unavailable>,
-    ) -> Sequence {
+    pub(crate) fn advance(&mut self, sealed: SealedCommit, outcome: Result<AppendOutcome, Unavailable>) -> Sequence {
         match outcome {
             Ok(AppendOutcome::Committed { sequence } | AppendOutcome::Duplicate { sequence }) => {
                 self.head = Some((sealed.head, sequence));
@@ -204,9 +180,7 @@ pub(crate) async fn until<F: Future<Output = bool>>(what: &str, mut holds: impl 
 /// The sequence and id of every commit of a record's only partition.
 pub(crate) async fn all_commits(url: &str) -> Vec<(u64, CommitId)> {
     let messages = all_messages(url).await.into_iter();
-    messages
-        .map(|(sequence, message)| (sequence, wire::commit::open(message).unwrap().commit.id))
-        .collect()
+    messages.map(|(sequence, message)| (sequence, wire::commit::open(message).unwrap().commit.id)).collect()
 }
 
 /// Every message of a record's only partition, read from its stream.

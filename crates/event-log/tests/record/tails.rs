@@ -17,13 +17,7 @@ async fn interleaved(record: &Record) -> [Writer; 3] {
     writers
 }
 
-async fn check(
-    record: &Record,
-    writer: &Writer,
-    after: u64,
-    bounds: TailBounds,
-    tail: (&[u64], bool),
-) {
+async fn check(record: &Record, writer: &Writer, after: u64, bounds: TailBounds, tail: (&[u64], bool)) {
     let read = record.tail(&writer.key, Sequence(after), bounds).await;
     let read = read.unwrap();
     let sequences: Vec<u64> = read.commits.iter().map(|c| c.position.sequence.0).collect();
@@ -38,10 +32,7 @@ async fn tails_are_complete_ordered_and_bounded() {
     let record = record_of_one(&server).await;
     let [_, writer, _] = interleaved(&record).await;
     let all: Vec<u64> = (0..30).map(|n| 3 * n + 2).collect();
-    let of = |commits_max, bytes_max| TailBounds {
-        commits_max,
-        bytes_max,
-    };
+    let of = |commits_max, bytes_max| TailBounds { commits_max, bytes_max };
     let large = usize::MAX >> 8;
     check(&record, &writer, 0, TailBounds::default(), (&all, false)).await;
     check(&record, &writer, 0, of(30, large), (&all, false)).await;
@@ -69,10 +60,7 @@ async fn small_bounds_read_all_commits() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let [_, _, writer] = interleaved(&record).await;
-    let bounds = TailBounds {
-        commits_max: 7,
-        bytes_max: 3_000,
-    };
+    let bounds = TailBounds { commits_max: 7, bytes_max: 3_000 };
     let (mut after, mut versions) = (Sequence(0), Vec::new());
     loop {
         let tail = record.tail(&writer.key, after, bounds).await.unwrap();
@@ -104,9 +92,7 @@ async fn commits_are_found_by_id_and_by_position() {
     let now = i64::try_from(time::OffsetDateTime::now_utc().unix_timestamp_nanos()).unwrap();
     let minute = 60_000_000_000;
     let find = async |writer: &Writer, id: CommitId, since: i64| {
-        let found = record
-            .find_commit(&writer.key, id, Timestamp(since), Sequence(0))
-            .await;
+        let found = record.find_commit(&writer.key, id, Timestamp(since), Sequence(0)).await;
         found.unwrap().map(|message| message.position.sequence.0)
     };
     for index in [0, 1, 999, 1_000, 1_099] {
@@ -121,17 +107,12 @@ async fn commits_are_found_by_id_and_by_position() {
     let unknown = CommitId(Uuid::now_v7());
     let lagging = async |since| {
         let end = Sequence(1_101);
-        record
-            .find_commit(&writer.key, unknown, Timestamp(since), end)
-            .await
+        record.find_commit(&writer.key, unknown, Timestamp(since), end).await
     };
     assert_eq!(lagging(now - minute).await, Ok(None));
     assert!(lagging(now + 6 * minute).await.is_err());
 
-    let at = |sequence| Position {
-        partition: domain::Partition(0),
-        sequence: Sequence(sequence),
-    };
+    let at = |sequence| Position { partition: domain::Partition(0), sequence: Sequence(sequence) };
     let message = record.message_at(at(7)).await.unwrap().unwrap();
     assert_eq!(message.open().unwrap().opened.commit.id, ids[6]);
     assert_eq!(record.message_at(at(1_101)).await, Ok(None));

@@ -22,10 +22,7 @@ async fn every_process_derives_the_same_keys() {
             keys.push(key);
         }
     }
-    assert_eq!(
-        first.tenant_key(&tenant("missing"), KeyPurpose::Session),
-        None
-    );
+    assert_eq!(first.tenant_key(&tenant("missing"), KeyPurpose::Session), None);
     // A second attempt to create the tenant changes nothing.
     let taken = second.create_tenant(&tenant("acme"), "", NOW).await;
     assert!(taken.is_err());
@@ -37,32 +34,20 @@ async fn every_process_derives_the_same_keys() {
 async fn a_tenant_of_an_earlier_version_gets_one_secret() {
     let server = devstack::test::nats().await;
     let (first, second) = two(&server).await;
-    let old = Tenant {
-        tenant_id: "old".to_owned(),
-        ..Tenant::default()
-    };
+    let old = Tenant { tenant_id: "old".to_owned(), ..Tenant::default() };
     let client = async_nats::connect(server.url()).await.unwrap();
     let entry = old.encode_to_vec().into();
     let subject = "$KV.HANSARD_registry.tenant.old";
     client.publish(subject, entry).await.unwrap();
     for registry in [&first, &second] {
-        until("the tenant", || async {
-            registry.tenant(&tenant("old")).is_some()
-        })
-        .await;
+        until("the tenant", || async { registry.tenant(&tenant("old")).is_some() }).await;
     }
     let key = |registry: &Registry| registry.tenant_key(&tenant("old"), KeyPurpose::Channel);
     assert_eq!(key(&first), None);
     let before = first.tenant_key(&tenant("acme"), KeyPurpose::Channel);
-    let (one, other) = tokio::join!(
-        first.make_missing_tenant_secrets(NOW),
-        second.make_missing_tenant_secrets(NOW),
-    );
+    let (one, other) = tokio::join!(first.make_missing_tenant_secrets(NOW), second.make_missing_tenant_secrets(NOW),);
     assert_eq!((one, other), (Ok(()), Ok(())));
     assert!(key(&first).is_some());
     assert_eq!(key(&first), key(&second));
-    assert_eq!(
-        first.tenant_key(&tenant("acme"), KeyPurpose::Channel),
-        before
-    );
+    assert_eq!(first.tenant_key(&tenant("acme"), KeyPurpose::Channel), before);
 }

@@ -23,10 +23,7 @@ async fn several_processes_may_create_it_at_once() {
     let server = devstack::test::nats().await;
     let creating = (0..6).map(|_| Record::create(config(&server.url())));
     let records = join_all(creating).await;
-    let ids: Vec<_> = records
-        .iter()
-        .map(|record| record.as_ref().unwrap().id())
-        .collect();
+    let ids: Vec<_> = records.iter().map(|record| record.as_ref().unwrap().id()).collect();
     assert!(ids.iter().all(|id| *id == ids[0]), "{ids:?}");
     let opened = Record::open(config(&server.url())).await.unwrap();
     assert_eq!((opened.id(), opened.partitions()), (ids[0], 8));
@@ -41,8 +38,7 @@ async fn another_number_of_partitions_is_rejected() {
         let other = || with(&server, |config| config.partitions = partitions);
         for refused in [Record::open(other()).await, Record::create(other()).await] {
             let error = refused.unwrap_err();
-            let expected =
-                format!("the record has 8 partitions, {partitions} are configured: configure 8");
+            let expected = format!("the record has 8 partitions, {partitions} are configured: configure 8");
             assert_eq!(error.to_string(), expected);
         }
     }
@@ -55,10 +51,7 @@ async fn missing_streams_are_named_and_created() {
     let server = devstack::test::nats().await;
     let check = async |missing: &str| {
         let error = Record::open(config(&server.url())).await.unwrap_err();
-        assert!(
-            matches!(&error, RecordError::Missing { stream } if stream == missing),
-            "{error:?}"
-        );
+        assert!(matches!(&error, RecordError::Missing { stream } if stream == missing), "{error:?}");
     };
     check("HANSARD_0").await;
     let made = Record::create(config(&server.url())).await.unwrap();
@@ -81,15 +74,9 @@ async fn foreign_streams_are_rejected() {
         ..stream::Config::default()
     };
     let check = async |foreign: &str| {
-        for refused in [
-            Record::open(config(&server.url())).await,
-            Record::create(config(&server.url())).await,
-        ] {
+        for refused in [Record::open(config(&server.url())).await, Record::create(config(&server.url())).await] {
             let error = refused.unwrap_err();
-            assert!(
-                matches!(&error, RecordError::Foreign { stream, .. } if stream == foreign),
-                "{error:?}"
-            );
+            assert!(matches!(&error, RecordError::Foreign { stream, .. } if stream == foreign), "{error:?}");
         }
     };
     context.create_stream(foreign("HANSARD_0")).await.unwrap();
@@ -110,9 +97,7 @@ async fn a_server_that_loses_data_is_rejected_by_default() {
         (devstack::Durability::Always, Durability::Durable),
         (
             devstack::Durability::ServerDefault,
-            Durability::NotDurable {
-                why: "it acknowledges before it syncs (sync_interval is not always)".to_owned(),
-            },
+            Durability::NotDurable { why: "it acknowledges before it syncs (sync_interval is not always)".to_owned() },
         ),
     ] {
         let server = devstack::test::nats_with(|config| config.durability = durability).await;
@@ -121,10 +106,7 @@ async fn a_server_that_loses_data_is_rejected_by_default() {
                 config.monitor_url = Some(server.monitor_url());
             })
         };
-        let accepting = || RecordConfig {
-            accept_data_loss: true,
-            ..monitored()
-        };
+        let accepting = || RecordConfig { accept_data_loss: true, ..monitored() };
         match (&seen, Record::create(monitored()).await) {
             (Durability::Durable, Ok(_)) => {}
             (_, Err(RecordError::NotDurable { why })) => assert!(why.contains("sync_interval")),
@@ -134,11 +116,7 @@ async fn a_server_that_loses_data_is_rejected_by_default() {
         assert_eq!(record.durability().await.unwrap(), seen);
         Record::open(monitored()).await.unwrap();
         // Unknown without the page.
-        for monitor_url in [
-            None,
-            Some("http://127.0.0.1:1".to_owned()),
-            Some(server.url().replace("nats", "http")),
-        ] {
+        for monitor_url in [None, Some("http://127.0.0.1:1".to_owned()), Some(server.url().replace("nats", "http"))] {
             let record = Record::create(with(&server, |config| config.monitor_url = monitor_url));
             let seen = record.await.unwrap().durability().await.unwrap();
             assert_eq!(seen, Durability::Unknown);
@@ -189,9 +167,7 @@ async fn corrupt_messages_are_named() {
     assert_eq!(actual, "message 1 of stream HANSARD_0 is corrupt");
     assert_eq!(message.open_head().unwrap_err(), error);
     // An append is superseded by it, so that a rebase reports it.
-    let outcome = record
-        .append(&Writer::of("c").key, Writer::of("c").seal("x").append)
-        .await;
+    let outcome = record.append(&Writer::of("c").key, Writer::of("c").seal("x").append).await;
     assert!(
         matches!(&outcome, Ok(event_log::AppendOutcome::Superseded { last: Some(last) }) if *last == message),
         "{outcome:?}"

@@ -78,33 +78,18 @@ pub(super) enum Kind<'a> {
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Thought<'a> {
-    Thinking {
-        thinking: &'a str,
-        signature: &'a str,
-    },
-    RedactedThinking {
-        data: &'a str,
-    },
+    Thinking { thinking: &'a str, signature: &'a str },
+    RedactedThinking { data: &'a str },
 }
 
 /// The source of an image or a document.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Source<'a> {
-    Base64 {
-        media_type: &'static str,
-        data: &'a str,
-    },
-    Text {
-        media_type: &'static str,
-        data: String,
-    },
-    Url {
-        url: &'a str,
-    },
-    File {
-        file_id: &'a str,
-    },
+    Base64 { media_type: &'static str, data: &'a str },
+    Text { media_type: &'static str, data: String },
+    Url { url: &'a str },
+    File { file_id: &'a str },
 }
 
 /// A call's input: an object (A3).
@@ -132,10 +117,7 @@ pub(super) enum CacheControl {
 
 impl<'a> Block<'a> {
     pub(super) fn text(text: impl Into<Cow<'a, str>>) -> Self {
-        Self::from(Kind::Text {
-            text: text.into(),
-            citations: None,
-        })
+        Self::from(Kind::Text { text: text.into(), citations: None })
     }
 
     pub(super) fn is_thought(&self) -> bool {
@@ -145,9 +127,6 @@ impl<'a> Block<'a> {
 
 impl<'a> From<Kind<'a>> for Block<'a> {
     fn from(kind: Kind<'a>) -> Self {
-        Self::Content(Content {
-            kind,
-            cache_control: None,
-        })
+        Self::Content(Content { kind, cache_control: None })
     }
 }

@@ -14,12 +14,7 @@ use super::{items, media};
 pub const INSTRUCTIONS_FRAME: &str = "[Instructions] ";
 
 /// Renders parts as blocks, in order. `version` is the version of losses.
-pub(super) fn blocks<'a>(
-    parts: &'a [Part],
-    target: Target,
-    version: Version,
-    notes: &mut Notes,
-) -> Vec<Block<'a>> {
+pub(super) fn blocks<'a>(parts: &'a [Part], target: Target, version: Version, notes: &mut Notes) -> Vec<Block<'a>> {
     let mut written = Vec::with_capacity(parts.len());
     let mut previous = None;
     for part in parts {
@@ -33,16 +28,8 @@ pub(super) fn blocks<'a>(
     written
 }
 
-fn block<'a>(
-    part: &'a Part,
-    target: Target,
-    version: Version,
-    notes: &mut Notes,
-) -> Option<Block<'a>> {
-    if let Part::Image {
-        detail: Some(_), ..
-    } = part
-    {
+fn block<'a>(part: &'a Part, target: Target, version: Version, notes: &mut Notes) -> Option<Block<'a>> {
+    if let Part::Image { detail: Some(_), .. } = part {
         notes.omit(version, LostContent::ImageDetail);
     }
     let native = native(part, target);
@@ -64,14 +51,10 @@ fn block<'a>(
 fn native(part: &Part, target: Target) -> Option<Block<'_>> {
     match part {
         Part::Text(text) | Part::Refusal(text) => text_block(text, target),
-        Part::Image {
-            source, media_type, ..
-        } => image_block(source, media_type.as_ref(), target),
-        Part::File {
-            source,
-            media_type,
-            filename,
-        } => file_block(source, media_type.as_ref(), filename.as_ref(), target),
+        Part::Image { source, media_type, .. } => image_block(source, media_type.as_ref(), target),
+        Part::File { source, media_type, filename } => {
+            file_block(source, media_type.as_ref(), filename.as_ref(), target)
+        }
         Part::Thinking { text, signature } => thinking_block(text, signature.as_deref(), target),
         Part::RedactedThinking(data) => redacted_block(data, target),
         Part::ProviderItem { provider, item } => items::block(provider, item, target),
@@ -82,16 +65,12 @@ fn native(part: &Part, target: Target) -> Option<Block<'_>> {
 fn changed(part: &Part) -> Option<(LostContent, Replacement)> {
     match part {
         Part::Refusal(_) => Some((LostContent::Refusal, Replacement::Text)),
-        Part::Image {
-            source,
-            media_type: Some(_),
-            ..
-        } if !media::is_data(source) => Some((LostContent::Image, Replacement::OtherForm)),
-        Part::File {
-            source: MediaSource::FileId(_),
-            media_type: Some(_),
-            ..
-        } => Some((LostContent::File, Replacement::OtherForm)),
+        Part::Image { source, media_type: Some(_), .. } if !media::is_data(source) => {
+            Some((LostContent::Image, Replacement::OtherForm))
+        }
+        Part::File { source: MediaSource::FileId(_), media_type: Some(_), .. } => {
+            Some((LostContent::File, Replacement::OtherForm))
+        }
         Part::Text(_)
         | Part::Image { .. }
         | Part::File { .. }
@@ -111,11 +90,7 @@ fn text_block(text: &str, target: Target) -> Option<Block<'_>> {
     Some(Block::text(text))
 }
 
-fn image_block<'a>(
-    source: &'a MediaSource,
-    media_type: Option<&Label>,
-    target: Target,
-) -> Option<Block<'a>> {
+fn image_block<'a>(source: &'a MediaSource, media_type: Option<&Label>, target: Target) -> Option<Block<'a>> {
     let source = media::image(source, media_type).filter(|_| target.accepts_media())?;
     Some(Block::from(Kind::Image { source }))
 }
@@ -132,16 +107,9 @@ fn file_block<'a>(
 }
 
 /// A thought is rendered only with its signature (A5).
-fn thinking_block<'a>(
-    thinking: &'a str,
-    signature: Option<&'a str>,
-    target: Target,
-) -> Option<Block<'a>> {
+fn thinking_block<'a>(thinking: &'a str, signature: Option<&'a str>, target: Target) -> Option<Block<'a>> {
     let signature = signature.filter(|signature| !signature.is_empty())?;
-    let thought = Thought::Thinking {
-        thinking,
-        signature,
-    };
+    let thought = Thought::Thinking { thinking, signature };
     (target == Target::ThinkingAssistant).then_some(Block::Thought(thought))
 }
 

@@ -69,11 +69,7 @@ fn assistants(content: MessageContent, facts: &mut Vec<Fact>) -> Result<(), Pars
         return Ok(());
     }
     let thinks = |part| matches!(part, &Part::Thinking { .. } | &Part::RedactedThinking(_));
-    let provider = if content.parts.iter().any(thinks) {
-        Some(provider()?)
-    } else {
-        None
-    };
+    let provider = if content.parts.iter().any(thinks) { Some(provider()?) } else { None };
     facts.push(Fact::MessageAppended(MessageAppended {
         provider: provider.clone(),
         ..MessageAppended::new(Role::Assistant, content.parts)

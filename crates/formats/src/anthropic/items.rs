@@ -51,16 +51,9 @@ pub(super) fn citations(part: &Part) -> Option<&JsonText> {
 }
 
 /// Adds citations to the text block before them. Returns whether there is such a block.
-pub(super) fn cite<'a>(
-    previous: Option<&Part>,
-    written: Option<&mut Block<'a>>,
-    item: &'a JsonText,
-) -> bool {
+pub(super) fn cite<'a>(previous: Option<&Part>, written: Option<&mut Block<'a>>, item: &'a JsonText) -> bool {
     let follows_text = matches!(previous, Some(Part::Text(text)) if !text.trim().is_empty());
-    let Some(Block::Content(Content {
-        kind: Kind::Text { citations, .. },
-        ..
-    })) = written.filter(|_| follows_text)
+    let Some(Block::Content(Content { kind: Kind::Text { citations, .. }, .. })) = written.filter(|_| follows_text)
     else {
         return false;
     };

@@ -32,10 +32,7 @@ pub(super) fn push<'a>(messages: &mut Vec<Message<'a>>, role: Speaker, content: 
 
 /// Appends a user message if the list is empty or ends with the assistant.
 pub(super) fn close(messages: &mut Vec<Message<'_>>) {
-    if messages
-        .last()
-        .is_none_or(|last| last.role == Speaker::Assistant)
-    {
+    if messages.last().is_none_or(|last| last.role == Speaker::Assistant) {
         messages.push(user(CONTINUE));
     }
 }
@@ -47,8 +44,5 @@ fn hides_thoughts(before: &[Block<'_>], turn: &[Block<'_>]) -> bool {
 }
 
 fn user(text: &str) -> Message<'_> {
-    Message {
-        role: Speaker::User,
-        content: vec![Block::text(text)],
-    }
+    Message { role: Speaker::User, content: vec![Block::text(text)] }
 }

@@ -26,43 +26,28 @@ pub(super) fn image<'a>(source: &'a MediaSource, media_type: Option<&Label>) -> 
         return web_address(url);
     };
     let given = data.media_type(media_type);
-    let media_type = IMAGE_TYPES
-        .into_iter()
-        .find(|taken| taken.eq_ignore_ascii_case(given))?;
-    data.base64()
-        .map(|data| Source::Base64 { media_type, data })
+    let media_type = IMAGE_TYPES.into_iter().find(|taken| taken.eq_ignore_ascii_case(given))?;
+    data.base64().map(|data| Source::Base64 { media_type, data })
 }
 
 /// The source of a file, if Anthropic accepts it: PDF, or text as data.
-pub(super) fn document<'a>(
-    source: &'a MediaSource,
-    media_type: Option<&Label>,
-) -> Option<Source<'a>> {
+pub(super) fn document<'a>(source: &'a MediaSource, media_type: Option<&Label>) -> Option<Source<'a>> {
     let url = match source {
         MediaSource::FileId(file_id) => return kept_file(file_id),
         MediaSource::Url(url) => url,
     };
     let Some(data) = DataUrl::parse(url) else {
-        let is_pdf = media_type.map_or_else(
-            || ends_in_pdf(url),
-            |given| given.as_str().eq_ignore_ascii_case(PDF),
-        );
+        let is_pdf = media_type.map_or_else(|| ends_in_pdf(url), |given| given.as_str().eq_ignore_ascii_case(PDF));
         return web_address(url).filter(|_| is_pdf);
     };
     let given = data.media_type(media_type);
     if given.eq_ignore_ascii_case(PDF) {
-        return data.base64().map(|data| Source::Base64 {
-            media_type: PDF,
-            data,
-        });
+        return data.base64().map(|data| Source::Base64 { media_type: PDF, data });
     }
     if !given.to_ascii_lowercase().starts_with("text/") {
         return None;
     }
-    data.text().map(|data| Source::Text {
-        media_type: PLAIN_TEXT,
-        data,
-    })
+    data.text().map(|data| Source::Text { media_type: PLAIN_TEXT, data })
 }
 
 /// Whether the source is a `data:` URL. Other sources do not contain a media type.
@@ -112,11 +97,7 @@ impl<'a> DataUrl<'a> {
         let mut words = header.split(';');
         let media_type = words.next().unwrap_or_default();
         let is_base64 = words.any(|word| word.eq_ignore_ascii_case("base64"));
-        Some(Self {
-            media_type,
-            is_base64,
-            data,
-        })
+        Some(Self { media_type, is_base64, data })
     }
 
     /// The media type of the URL, or `given` if it has none.
@@ -147,10 +128,7 @@ impl<'a> DataUrl<'a> {
 mod tests {
     use super::*;
 
-    const PNG: Source<'_> = Source::Base64 {
-        media_type: "image/png",
-        data: "iVBORw==",
-    };
+    const PNG: Source<'_> = Source::Base64 { media_type: "image/png", data: "iVBORw==" };
 
     #[test]
     fn pictures() {
@@ -174,25 +152,15 @@ mod tests {
     fn check_image(url: &str, media_type: Option<&str>, expected: Option<&Source<'_>>) {
         let media_type = media_type.map(|text| Label::parse(text).unwrap());
         let source = MediaSource::Url(url.to_owned());
-        assert_eq!(
-            image(&source, media_type.as_ref()).as_ref(),
-            expected,
-            "{url}"
-        );
+        assert_eq!(image(&source, media_type.as_ref()).as_ref(), expected, "{url}");
     }
 
     #[test]
     fn documents() {
         let pdf = "data:application/pdf;base64,JVBERg==";
-        let expected = Source::Base64 {
-            media_type: PDF,
-            data: "JVBERg==",
-        };
+        let expected = Source::Base64 { media_type: PDF, data: "JVBERg==" };
         check_document(pdf, None, Some(&expected));
-        let text = Source::Text {
-            media_type: PLAIN_TEXT,
-            data: "a é".to_owned(),
-        };
+        let text = Source::Text { media_type: PLAIN_TEXT, data: "a é".to_owned() };
         check_document(&text_url("a é"), None, Some(&text));
         check_document(&text_url(" "), None, None);
         check_document("data:text/csv;base64,/w==", None, None);
@@ -208,11 +176,7 @@ mod tests {
     fn check_document(url: &str, media_type: Option<&str>, expected: Option<&Source<'_>>) {
         let media_type = media_type.map(|text| Label::parse(text).unwrap());
         let source = MediaSource::Url(url.to_owned());
-        assert_eq!(
-            document(&source, media_type.as_ref()).as_ref(),
-            expected,
-            "{url}"
-        );
+        assert_eq!(document(&source, media_type.as_ref()).as_ref(), expected, "{url}");
     }
 
     #[test]

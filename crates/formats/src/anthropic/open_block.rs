@@ -81,8 +81,7 @@ impl OpenBlock {
 
     /// Adds an addition. Returns its delta.
     pub(super) fn add(&mut self, addition: Addition<'_>) -> Option<Delta> {
-        self.signature
-            .push_str(&addition.signature.unwrap_or_default());
+        self.signature.push_str(&addition.signature.unwrap_or_default());
         self.content.push_str(&addition.content.unwrap_or_default());
         let citation = addition.citation.map(|citation| citation.get().to_owned());
         self.citations.extend(citation);
@@ -97,16 +96,12 @@ impl OpenBlock {
         let fragment = addition.partial_json?;
         self.input.push_str(&fragment);
         let index = self.call?;
-        shown(Some(fragment), |fragment| Delta::CallInput {
-            index,
-            fragment,
-        })
+        shown(Some(fragment), |fragment| Delta::CallInput { index, fragment })
     }
 
     /// The complete block, as in a whole reply.
     pub(super) fn close(self) -> Result<Box<RawValue>, ParseError> {
-        let mut block = Object::parse(&self.start)
-            .ok_or_else(|| malformed("a content_block is not an object"))?;
+        let mut block = Object::parse(&self.start).ok_or_else(|| malformed("a content_block is not an object"))?;
         add_text(&mut block, "text", &self.text)?;
         add_text(&mut block, "thinking", &self.thinking)?;
         add_text(&mut block, "signature", &self.signature)?;
@@ -140,10 +135,7 @@ fn add_citations(block: &mut Object<'_>, added: &[String]) -> Result<(), ParseEr
     let mut list: Vec<&str> = start.iter().map(|citation| citation.get()).collect();
     list.extend(added.iter().map(String::as_str));
     let list = RawValue::from_string(format!("[{}]", list.join(",")));
-    block.set(
-        "citations",
-        list.map_err(|_| malformed("a citation is not JSON"))?,
-    );
+    block.set("citations", list.map_err(|_| malformed("a citation is not JSON"))?);
     Ok(())
 }
 

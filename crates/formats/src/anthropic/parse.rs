@@ -26,10 +26,7 @@ pub(super) fn content(raw: &RawValue, path: &str) -> Result<MessageContent, Pars
     if raw.get().starts_with('"') {
         let text: String = read(raw.get(), path)?;
         let parts = Vec::from_iter((!text.is_empty()).then_some(Part::Text(text)));
-        return Ok(MessageContent {
-            parts,
-            ..MessageContent::default()
-        });
+        return Ok(MessageContent { parts, ..MessageContent::default() });
     }
     let list: Vec<&RawValue> = read(raw.get(), path)?;
     blocks(&list, path)
@@ -105,12 +102,8 @@ fn block(raw: &RawValue, path: &str, content: &mut MessageContent) -> Result<(),
         }
         "tool_use" => content.calls.push(tool_called(text, path)?),
         "tool_result" => content.results.push(tool_returned(text, path)?),
-        "image" => content
-            .parts
-            .push(image(text).map_or_else(|| item(text, path), Ok)?),
-        "document" => content
-            .parts
-            .push(document(text).map_or_else(|| item(text, path), Ok)?),
+        "image" => content.parts.push(image(text).map_or_else(|| item(text, path), Ok)?),
+        "document" => content.parts.push(document(text).map_or_else(|| item(text, path), Ok)?),
         _ => content.parts.push(item(text, path)?),
     }
     Ok(())
@@ -132,13 +125,9 @@ fn cited_text(raw: &str, path: &str, parts: &mut Vec<Part>) -> Result<(), ParseE
 fn tool_called(raw: &str, path: &str) -> Result<ToolCalled, ParseError> {
     let call: ToolUse<'_> = read(raw, path)?;
     let call_id = values::call_id(&format!("{path}.id"), &call.id)?;
-    let tool_name = ToolName::parse(call.name)
-        .map_err(|violation| ParseError::unusable(format!("{path}.name"), violation))?;
-    Ok(ToolCalled::new(
-        call_id,
-        tool_name,
-        json(call.input.get(), &format!("{path}.input"))?,
-    ))
+    let tool_name =
+        ToolName::parse(call.name).map_err(|violation| ParseError::unusable(format!("{path}.name"), violation))?;
+    Ok(ToolCalled::new(call_id, tool_name, json(call.input.get(), &format!("{path}.input"))?))
 }
 
 fn tool_returned(raw: &str, path: &str) -> Result<ToolReturned, ParseError> {
@@ -148,14 +137,11 @@ fn tool_returned(raw: &str, path: &str) -> Result<ToolReturned, ParseError> {
         _ => ToolOutcome::Succeeded,
     };
     let says = result.content.filter(|content| {
-        let is_stand_in =
-            serde_json::from_str(content.get()).is_ok_and(|text: &str| text == FAILED);
+        let is_stand_in = serde_json::from_str(content.get()).is_ok_and(|text: &str| text == FAILED);
         outcome == ToolOutcome::Succeeded || !is_stand_in
     });
-    let output = says.map_or_else(
-        || Ok(ToolOutput::Parts(Vec::new())),
-        |content| output(content, &format!("{path}.content")),
-    )?;
+    let output =
+        says.map_or_else(|| Ok(ToolOutput::Parts(Vec::new())), |content| output(content, &format!("{path}.content")))?;
     Ok(ToolReturned {
         call_id: values::call_id(&format!("{path}.tool_use_id"), &result.tool_use_id)?,
         tool_name: None,
@@ -176,10 +162,7 @@ fn output(raw: &RawValue, path: &str) -> Result<ToolOutput, ParseError> {
 }
 
 fn item(text: &str, path: &str) -> Result<Part, ParseError> {
-    Ok(Part::ProviderItem {
-        provider: provider()?,
-        item: json(text, path)?,
-    })
+    Ok(Part::ProviderItem { provider: provider()?, item: json(text, path)? })
 }
 
 fn json(text: &str, path: &str) -> Result<JsonText, ParseError> {
@@ -215,11 +198,7 @@ enum Source {
 fn image(raw: &str) -> Option<Part> {
     let media = plain_media(raw)?;
     let (source, media_type) = source(media.source)?;
-    Some(Part::Image {
-        source,
-        media_type,
-        detail: None,
-    })
+    Some(Part::Image { source, media_type, detail: None })
 }
 
 fn document(raw: &str) -> Option<Part> {
@@ -231,11 +210,7 @@ fn document(raw: &str) -> Option<Part> {
         // Anthropic accepts only PDF by URL.
         media_type = Label::parse(PDF).ok();
     }
-    Some(Part::File {
-        source,
-        media_type,
-        filename,
-    })
+    Some(Part::File { source, media_type, filename })
 }
 
 fn plain_media(raw: &str) -> Option<Media> {

@@ -12,11 +12,8 @@ use super::blocks::{Block, Body, CacheControl, Message, Speaker};
 use super::target::Target;
 use super::{content, list, turn};
 
-const LAYOUT: Layout = Layout {
-    list: "messages",
-    parts: Some("content"),
-    fields: &[("system", Section::Instructions)],
-};
+const LAYOUT: Layout =
+    Layout { list: "messages", parts: Some("content"), fields: &[("system", Section::Instructions)] };
 
 /// Renders `{"system": […], "messages": […]}`, without `system` if there are no instructions.
 ///
@@ -25,11 +22,7 @@ const LAYOUT: Layout = Layout {
 #[must_use]
 pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
     let mut notes = Notes::default();
-    let leading = transcript
-        .turns
-        .iter()
-        .take_while(|turn| instructs(turn))
-        .count();
+    let leading = transcript.turns.iter().take_while(|turn| instructs(turn)).count();
     let mut system = system(transcript, leading, &mut notes);
     let mut messages = Vec::new();
     if let Some(opening) = &transcript.opening {
@@ -70,12 +63,7 @@ fn system<'a>(transcript: &'a Transcript, leading: usize, notes: &mut Notes) -> 
     system
 }
 
-fn push_turn<'a>(
-    messages: &mut Vec<Message<'a>>,
-    turn: &'a Turn,
-    options: &RenderOptions,
-    notes: &mut Notes,
-) {
+fn push_turn<'a>(messages: &mut Vec<Message<'a>>, turn: &'a Turn, options: &RenderOptions, notes: &mut Notes) {
     notes.omit_author(turn);
     let target = match turn.role {
         Role::User => Target::User,

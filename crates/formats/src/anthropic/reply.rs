@@ -28,15 +28,8 @@ pub fn parse_reply(body: &[u8]) -> Result<Reply, ParseError> {
     if let Some(failure) = whole.error {
         return Err(failure.into());
     }
-    let content = whole
-        .content
-        .ok_or_else(|| malformed("the reply has no content"))?;
-    let head = Head {
-        id: whole.id,
-        model: whole.model,
-        stop_reason: whole.stop_reason,
-        usage: whole.usage,
-    };
+    let content = whole.content.ok_or_else(|| malformed("the reply has no content"))?;
+    let head = Head { id: whole.id, model: whole.model, stop_reason: whole.stop_reason, usage: whole.usage };
     facts(&head, &content)
 }
 

@@ -78,11 +78,7 @@ impl ReplyStream {
         let Some(head) = self.head.filter(|_| self.ended) else {
             return Err(ParseError::Incomplete);
         };
-        let blocks: Vec<Box<RawValue>> = self
-            .blocks
-            .into_iter()
-            .map(OpenBlock::close)
-            .collect::<Result<_, _>>()?;
+        let blocks: Vec<Box<RawValue>> = self.blocks.into_iter().map(OpenBlock::close).collect::<Result<_, _>>()?;
         let blocks: Vec<&RawValue> = blocks.iter().map(AsRef::as_ref).collect();
         facts(&head, &blocks)
     }
@@ -102,10 +98,7 @@ impl ReplyStream {
     fn add_to_block(&mut self, event: &StreamEvent<'_>) -> Result<Vec<Delta>, ParseError> {
         let addition: Addition<'_> = read(given(event.delta)?, "delta")?;
         let index = event.index.unwrap_or(usize::MAX);
-        let block = self
-            .blocks
-            .get_mut(index)
-            .ok_or_else(|| malformed("content_block_delta has an unknown index"))?;
+        let block = self.blocks.get_mut(index).ok_or_else(|| malformed("content_block_delta has an unknown index"))?;
         Ok(Vec::from_iter(block.add(addition)))
     }
 

@@ -25,11 +25,7 @@ pub(super) fn assistant<'a>(
     options: &RenderOptions,
     notes: &mut Notes,
 ) -> (Vec<Block<'a>>, Vec<Block<'a>>) {
-    let target = if has_own_thoughts(turn, options) {
-        Target::ThinkingAssistant
-    } else {
-        Target::Assistant
-    };
+    let target = if has_own_thoughts(turn, options) { Target::ThinkingAssistant } else { Target::Assistant };
     let blocks = content::blocks(&turn.parts, target, turn.version, notes);
     let mut blocks = thoughts_first(blocks, turn.version, notes);
     if turn.calls.is_empty() {
@@ -53,11 +49,7 @@ fn has_own_thoughts(turn: &Turn, options: &RenderOptions) -> bool {
 }
 
 /// Moves thoughts to the front of a turn that does not start with one (A5). Other turns keep their order.
-fn thoughts_first<'a>(
-    blocks: Vec<Block<'a>>,
-    version: Version,
-    notes: &mut Notes,
-) -> Vec<Block<'a>> {
+fn thoughts_first<'a>(blocks: Vec<Block<'a>>, version: Version, notes: &mut Notes) -> Vec<Block<'a>> {
     let begins_with_thought = blocks.first().is_none_or(Block::is_thought);
     if begins_with_thought || !blocks.iter().any(Block::is_thought) {
         return blocks;
@@ -95,27 +87,16 @@ fn tool_use<'a>(call: &'a AnsweredCall, id: String, notes: &mut Notes) -> Block<
 /// The result of a failed call contains only texts, at least one (A9).
 fn tool_result<'a>(call: &'a AnsweredCall, tool_use_id: String, notes: &mut Notes) -> Block<'a> {
     let is_error = call.answer.outcome == ToolOutcome::Failed;
-    let (target, nothing) = if is_error {
-        (Target::FailedToolResult, Some(Output::Text(FAILED)))
-    } else {
-        (Target::ToolResult, None)
-    };
+    let (target, nothing) =
+        if is_error { (Target::FailedToolResult, Some(Output::Text(FAILED))) } else { (Target::ToolResult, None) };
     let content = match &call.answer.output {
         ToolOutput::Json(document) => Some(Output::Text(document.as_str())),
         ToolOutput::Parts(parts) => {
             let blocks = content::blocks(parts, target, call.version, notes);
-            if blocks.is_empty() {
-                nothing
-            } else {
-                Some(Output::Blocks(blocks))
-            }
+            if blocks.is_empty() { nothing } else { Some(Output::Blocks(blocks)) }
         }
     };
-    Block::from(Kind::ToolResult {
-        tool_use_id,
-        content,
-        is_error,
-    })
+    Block::from(Kind::ToolResult { tool_use_id, content, is_error })
 }
 
 /// The document without surrounding white space. A text that is not JSON becomes a JSON string.

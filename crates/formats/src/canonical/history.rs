@@ -19,11 +19,7 @@ pub fn parse_history(body: &[u8]) -> Result<Vec<Fact>, ParseError> {
     let opening = transcript.opening.map(user);
     let closing = transcript.closing.map(user);
     let turns = transcript.turns.into_iter().flat_map(facts);
-    Ok(instructions
-        .chain(opening)
-        .chain(turns)
-        .chain(closing)
-        .collect())
+    Ok(instructions.chain(opening).chain(turns).chain(closing).collect())
 }
 
 fn text_message(role: Role, text: String) -> Fact {
@@ -32,11 +28,8 @@ fn text_message(role: Role, text: String) -> Fact {
 
 fn facts(turn: Turn) -> Vec<Fact> {
     let is_calls_alone = turn.parts.is_empty() && !turn.calls.is_empty();
-    let message = MessageAppended {
-        author: turn.author,
-        provider: turn.provider,
-        ..MessageAppended::new(turn.role, turn.parts)
-    };
+    let message =
+        MessageAppended { author: turn.author, provider: turn.provider, ..MessageAppended::new(turn.role, turn.parts) };
     let message = (!is_calls_alone).then_some(Fact::MessageAppended(message));
     let calls = turn.calls.into_iter().map(call_and_result);
     let (calls, results): (Vec<Fact>, Vec<Fact>) = calls.unzip();

@@ -124,11 +124,7 @@ pub(super) struct CallResult<'a> {
     pub(super) version: Option<u64>,
     #[serde(with = "Outcome")]
     pub(super) outcome: ToolOutcome,
-    #[serde(
-        default,
-        deserialize_with = "present",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub(super) output: Option<Box<RawValue>>,
     #[serde(default, borrow, skip_serializing_if = "Option::is_none")]
     pub(super) parts: Option<Vec<Part<'a>>>,

@@ -46,22 +46,13 @@ fn unit_messages(unit: Unit) -> impl Iterator<Item = Message> {
     let role = unit.role();
     let calls = unit.calls.into_iter().map(call_and_result);
     let (calls, results): (Vec<_>, Vec<_>) = calls.unzip();
-    let turn = Message {
-        version: unit.version,
-        kind: MessageKind::Turn(Turn {
-            role,
-            message: unit.message,
-            calls,
-        }),
-    };
+    let turn = Message { version: unit.version, kind: MessageKind::Turn(Turn { role, message: unit.message, calls }) };
     std::iter::once(turn).chain(results.into_iter().flatten())
 }
 
 fn call_and_result(call: Call) -> (ToolCalled, Option<Message>) {
-    let result = call.result.map(|result| Message {
-        version: result.version,
-        kind: MessageKind::ToolResult(result.returned),
-    });
+    let result =
+        call.result.map(|result| Message { version: result.version, kind: MessageKind::ToolResult(result.returned) });
     (call.called, result)
 }
 
@@ -75,42 +66,25 @@ mod tests {
 
     #[test]
     fn results_follow_their_turn_in_the_order_of_the_calls() {
-        check(
-            vec![call("a", 2, Some(9)), call("b", 3, Some(5))],
-            "1[a b] 9:a 5:b",
-        );
+        check(vec![call("a", 2, Some(9)), call("b", 3, Some(5))], "1[a b] 9:a 5:b");
     }
 
     #[test]
     fn a_pending_call_is_in_its_turn() {
-        check(
-            vec![call("a", 2, None), call("b", 3, Some(5))],
-            "1[a b] 5:b",
-        );
+        check(vec![call("a", 2, None), call("b", 3, Some(5))], "1[a b] 5:b");
         check(vec![], "1[]");
     }
 
     fn check(calls: Vec<Call>, expected: &str) {
-        let unit = Unit {
-            version: Version(1),
-            message: None,
-            tokens: EventTokens::default(),
-            calls,
-        };
-        let written: Vec<String> = messages(vec![unit])
-            .map(|message| written(&message))
-            .collect();
+        let unit = Unit { version: Version(1), message: None, tokens: EventTokens::default(), calls };
+        let written: Vec<String> = messages(vec![unit]).map(|message| written(&message)).collect();
         assert_eq!(written.join(" "), expected);
     }
 
     fn written(message: &Message) -> String {
         match &message.kind {
             MessageKind::Turn(turn) => {
-                let calls: Vec<&str> = turn
-                    .calls
-                    .iter()
-                    .map(|call| call.call_id.as_str())
-                    .collect();
+                let calls: Vec<&str> = turn.calls.iter().map(|call| call.call_id.as_str()).collect();
                 format!("{}[{}]", message.version, calls.join(" "))
             }
             MessageKind::ToolResult(result) => format!("{}:{}", message.version, result.call_id),
@@ -139,11 +113,6 @@ mod tests {
             provider_response_id: None,
             signature: None,
         };
-        Call {
-            version: Version(version),
-            called,
-            tokens: EventTokens::default(),
-            result,
-        }
+        Call { version: Version(version), called, tokens: EventTokens::default(), result }
     }
 }

@@ -14,26 +14,15 @@ use crate::reply::ParseError;
 /// # Errors
 /// [`ParseError::Malformed`] or [`ParseError::Unusable`].
 pub fn parse(body: &[u8]) -> Result<Transcript, ParseError> {
-    let context: json::Context<'_> =
-        serde_json::from_slice(body).map_err(|error| ParseError::Malformed {
-            format: "canonical",
-            reason: format!(
-                "{:?} at line {} column {}",
-                error.classify(),
-                error.line(),
-                error.column()
-            ),
-        })?;
+    let context: json::Context<'_> = serde_json::from_slice(body).map_err(|error| ParseError::Malformed {
+        format: "canonical",
+        reason: format!("{:?} at line {} column {}", error.classify(), error.line(), error.column()),
+    })?;
     let turns = context.turns.into_iter().enumerate();
-    let turns = turns.map(|(index, read)| {
-        turn(read).map_err(|violation| unusable(violation.at(index).within("turns")))
-    });
+    let turns =
+        turns.map(|(index, read)| turn(read).map_err(|violation| unusable(violation.at(index).within("turns"))));
     Ok(Transcript {
-        instructions: context
-            .instructions
-            .into_iter()
-            .map(Cow::into_owned)
-            .collect(),
+        instructions: context.instructions.into_iter().map(Cow::into_owned).collect(),
         opening: context.opening.map(Cow::into_owned),
         turns: turns.collect::<Result<_, _>>()?,
         closing: context.closing.map(Cow::into_owned),
@@ -41,10 +30,7 @@ pub fn parse(body: &[u8]) -> Result<Transcript, ParseError> {
 }
 
 fn unusable(violation: Violation) -> ParseError {
-    ParseError::Unusable {
-        field: violation.field,
-        reason: violation.description,
-    }
+    ParseError::Unusable { field: violation.field, reason: violation.description }
 }
 
 fn turn(turn: json::Turn<'_>) -> Result<Turn, Violation> {
@@ -62,19 +48,14 @@ fn turn(turn: json::Turn<'_>) -> Result<Turn, Violation> {
 fn call(call: json::Call<'_>) -> Result<AnsweredCall, Violation> {
     let called = ToolCalled {
         call_id: CallId::parse(call.id).map_err(|violation| violation.within("call_id"))?,
-        tool_name: ToolName::parse(call.tool_name)
-            .map_err(|violation| violation.within("tool_name"))?,
+        tool_name: ToolName::parse(call.tool_name).map_err(|violation| violation.within("tool_name"))?,
         input: json_text(call.input.get(), "input")?,
         model: None,
         provider: label(call.provider, "provider")?,
         provider_response_id: None,
         signature: call.signature.map(Cow::into_owned),
     };
-    Ok(AnsweredCall {
-        version: Version(call.version),
-        called,
-        answer: answer(call.result)?,
-    })
+    Ok(AnsweredCall { version: Version(call.version), called, answer: answer(call.result)? })
 }
 
 fn answer(result: json::CallResult<'_>) -> Result<Answer, Violation> {
@@ -102,34 +83,22 @@ fn parts(parts: Vec<json::Part<'_>>) -> Result<Vec<Part>, Violation> {
 fn part(part: json::Part<'_>) -> Result<Part, Violation> {
     Ok(match part {
         json::Part::Text { text } => Part::Text(text.into_owned()),
-        json::Part::Image {
-            source,
-            media_type,
-            detail,
-        } => Part::Image {
+        json::Part::Image { source, media_type, detail } => Part::Image {
             source: media_source(source),
             media_type: label(media_type, "media_type")?,
             detail: label(detail, "detail")?,
         },
-        json::Part::File {
-            source,
-            media_type,
-            filename,
-        } => Part::File {
+        json::Part::File { source, media_type, filename } => Part::File {
             source: media_source(source),
             media_type: label(media_type, "media_type")?,
             filename: label(filename, "filename")?,
         },
-        json::Part::Thinking { text, signature } => Part::Thinking {
-            text: text.into_owned(),
-            signature: signature.map(Cow::into_owned),
-        },
+        json::Part::Thinking { text, signature } => {
+            Part::Thinking { text: text.into_owned(), signature: signature.map(Cow::into_owned) }
+        }
         json::Part::RedactedThinking { data } => Part::RedactedThinking(data.into_owned()),
         json::Part::Refusal { text } => Part::Refusal(text.into_owned()),
-        json::Part::ProviderItem {
-            provider,
-            item_json,
-        } => Part::ProviderItem {
+        json::Part::ProviderItem { provider, item_json } => Part::ProviderItem {
             provider: Label::parse(provider).map_err(|violation| violation.within("provider"))?,
             item: json_text(&item_json, "item_json")?,
         },

@@ -14,11 +14,7 @@ use crate::rendered::{Notes, Rendered};
 const LAYOUT: Layout = Layout {
     list: "turns",
     parts: None,
-    fields: &[
-        ("instructions", Section::Instructions),
-        ("opening", Section::Opening),
-        ("closing", Section::Closing),
-    ],
+    fields: &[("instructions", Section::Instructions), ("opening", Section::Opening), ("closing", Section::Closing)],
 };
 
 /// Renders a context without losses and with the recorded names.
@@ -72,46 +68,30 @@ fn result(answer: &Answer) -> json::CallResult<'_> {
         ToolOutput::Json(output) => (Some(verbatim(output)), None),
         ToolOutput::Parts(parts) => (None, Some(parts.iter().map(part).collect())),
     };
-    json::CallResult {
-        origin,
-        version,
-        outcome: answer.outcome,
-        output,
-        parts,
-    }
+    json::CallResult { origin, version, outcome: answer.outcome, output, parts }
 }
 
 fn part(part: &Part) -> json::Part<'_> {
     match part {
         Part::Text(text) => json::Part::Text { text: text.into() },
-        Part::Image {
-            source,
-            media_type,
-            detail,
-        } => json::Part::Image {
+        Part::Image { source, media_type, detail } => json::Part::Image {
             source: media_source(source),
             media_type: media_type.as_ref().map(|label| label.as_str().into()),
             detail: detail.as_ref().map(|label| label.as_str().into()),
         },
-        Part::File {
-            source,
-            media_type,
-            filename,
-        } => json::Part::File {
+        Part::File { source, media_type, filename } => json::Part::File {
             source: media_source(source),
             media_type: media_type.as_ref().map(|label| label.as_str().into()),
             filename: filename.as_ref().map(|label| label.as_str().into()),
         },
-        Part::Thinking { text, signature } => json::Part::Thinking {
-            text: text.into(),
-            signature: signature.as_deref().map(Cow::from),
-        },
+        Part::Thinking { text, signature } => {
+            json::Part::Thinking { text: text.into(), signature: signature.as_deref().map(Cow::from) }
+        }
         Part::RedactedThinking(data) => json::Part::RedactedThinking { data: data.into() },
         Part::Refusal(text) => json::Part::Refusal { text: text.into() },
-        Part::ProviderItem { provider, item } => json::Part::ProviderItem {
-            provider: provider.as_str().into(),
-            item_json: item.as_str().into(),
-        },
+        Part::ProviderItem { provider, item } => {
+            json::Part::ProviderItem { provider: provider.as_str().into(), item_json: item.as_str().into() }
+        }
     }
 }
 

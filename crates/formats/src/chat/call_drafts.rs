@@ -37,12 +37,7 @@ pub(crate) struct IncomingCall<'a> {
 impl IncomingCall<'_> {
     /// The call as a piece of a reply.
     pub(crate) fn piece(&self) -> CallPiece<'_> {
-        CallPiece {
-            number: self.number,
-            id: self.id,
-            name: self.name,
-            input: &self.input,
-        }
+        CallPiece { number: self.number, id: self.id, name: self.name, input: &self.input }
     }
 }
 
@@ -107,12 +102,7 @@ impl CallDrafts {
     }
 
     /// Starts or continues a call. The delta of its start follows when the tool is known.
-    pub(crate) fn add(
-        &mut self,
-        piece: CallPiece<'_>,
-        seed: &str,
-        deltas: &mut Vec<Delta>,
-    ) -> Result<(), ParseError> {
+    pub(crate) fn add(&mut self, piece: CallPiece<'_>, seed: &str, deltas: &mut Vec<Delta>) -> Result<(), ParseError> {
         let index = self.find_or_insert(piece)?;
         let Some(call) = self.0.get_mut(index) else {
             return Ok(());
@@ -147,9 +137,10 @@ impl CallDrafts {
     /// The index of the piece's call. Some servers number every call 0, or do not number calls: an id that differs from that
     /// of the call with this number starts another call.
     fn find_or_insert(&mut self, piece: CallPiece<'_>) -> Result<usize, ParseError> {
-        let known = self.0.iter().rposition(|call| {
-            piece.number.is_none() || call.number.is_none() || call.number == piece.number
-        });
+        let known = self
+            .0
+            .iter()
+            .rposition(|call| piece.number.is_none() || call.number.is_none() || call.number == piece.number);
         if let Some(index) = known
             && let Some(call) = self.0.get(index)
             && call.may_have(piece.id)
@@ -162,10 +153,7 @@ impl CallDrafts {
                 reason: format!("has more than {CALLS_MAX} calls"),
             });
         }
-        self.0.push(CallDraft {
-            number: piece.number,
-            ..CallDraft::default()
-        });
+        self.0.push(CallDraft { number: piece.number, ..CallDraft::default() });
         Ok(self.0.len() - 1)
     }
 
@@ -184,18 +172,8 @@ impl CallDrafts {
 mod tests {
     use super::*;
 
-    fn piece<'a>(
-        number: Option<usize>,
-        id: &'a str,
-        name: &'a str,
-        input: &'a str,
-    ) -> CallPiece<'a> {
-        CallPiece {
-            number,
-            id,
-            name,
-            input,
-        }
+    fn piece<'a>(number: Option<usize>, id: &'a str, name: &'a str, input: &'a str) -> CallPiece<'a> {
+        CallPiece { number, id, name, input }
     }
 
     #[test]
@@ -209,11 +187,7 @@ mod tests {
         check(&numbered, "a f {}; b g [1]");
         let all_zero = [piece(Some(0), "a", "f", "1"), piece(Some(0), "b", "f", "2")];
         check(&all_zero, "a f 1; b f 2");
-        let unnumbered = [
-            piece(None, "a", "f", "["),
-            piece(None, "", "", "1]"),
-            piece(None, "b", "f", "2"),
-        ];
+        let unnumbered = [piece(None, "a", "f", "["), piece(None, "", "", "1]"), piece(None, "b", "f", "2")];
         check(&unnumbered, "a f [1]; b f 2");
         check(
             &[piece(Some(0), "", "", "1"), piece(Some(1), "", "g", "2")],
@@ -234,22 +208,11 @@ mod tests {
     #[test]
     fn the_start_of_a_call_is_reported_when_its_tool_is_known() {
         let (mut calls, mut deltas) = (CallDrafts::default(), Vec::new());
-        for piece in [
-            piece(Some(0), "a", "", "{"),
-            piece(Some(0), "", "f", ""),
-            piece(Some(0), "", "", "}"),
-        ] {
+        for piece in [piece(Some(0), "a", "", "{"), piece(Some(0), "", "f", ""), piece(Some(0), "", "", "}")] {
             calls.add(piece, "", &mut deltas).unwrap();
         }
-        let input = |fragment: &str| Delta::CallInput {
-            index: 0,
-            fragment: fragment.to_owned(),
-        };
-        let began = Delta::CallBegan {
-            index: 0,
-            call_id: "a".to_owned(),
-            tool_name: "f".to_owned(),
-        };
+        let input = |fragment: &str| Delta::CallInput { index: 0, fragment: fragment.to_owned() };
+        let began = Delta::CallBegan { index: 0, call_id: "a".to_owned(), tool_name: "f".to_owned() };
         assert_eq!(deltas, [began, input("{"), input("}")]);
     }
 

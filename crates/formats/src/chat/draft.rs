@@ -33,11 +33,7 @@ pub(crate) struct Draft {
 
 impl Draft {
     /// Appends to the text.
-    pub(crate) fn add_text(
-        &mut self,
-        more: &str,
-        deltas: &mut Vec<Delta>,
-    ) -> Result<(), ParseError> {
+    pub(crate) fn add_text(&mut self, more: &str, deltas: &mut Vec<Delta>) -> Result<(), ParseError> {
         self.grow(more.len())?;
         self.text.push_str(more);
         deltas.extend(some(more).map(Delta::Text));
@@ -45,11 +41,7 @@ impl Draft {
     }
 
     /// Appends to the thought.
-    pub(crate) fn add_thinking(
-        &mut self,
-        more: &str,
-        deltas: &mut Vec<Delta>,
-    ) -> Result<(), ParseError> {
+    pub(crate) fn add_thinking(&mut self, more: &str, deltas: &mut Vec<Delta>) -> Result<(), ParseError> {
         self.grow(more.len())?;
         self.thinking.push_str(more);
         deltas.extend(some(more).map(Delta::Thinking));
@@ -57,11 +49,7 @@ impl Draft {
     }
 
     /// Appends to the refusal.
-    pub(crate) fn add_refusal(
-        &mut self,
-        more: &str,
-        deltas: &mut Vec<Delta>,
-    ) -> Result<(), ParseError> {
+    pub(crate) fn add_refusal(&mut self, more: &str, deltas: &mut Vec<Delta>) -> Result<(), ParseError> {
         self.grow(more.len())?;
         self.refusal.push_str(more);
         deltas.extend(some(more).map(Delta::Refusal));
@@ -75,10 +63,9 @@ impl Draft {
             Part::Image { source, .. } | Part::File { source, .. } => match source {
                 MediaSource::Url(text) | MediaSource::FileId(text) => text.len(),
             },
-            Part::Text(text)
-            | Part::Refusal(text)
-            | Part::RedactedThinking(text)
-            | Part::Thinking { text, .. } => text.len(),
+            Part::Text(text) | Part::Refusal(text) | Part::RedactedThinking(text) | Part::Thinking { text, .. } => {
+                text.len()
+            }
         };
         self.grow(content.saturating_add(size_of::<Part>()))?;
         self.others.push(part);
@@ -91,11 +78,7 @@ impl Draft {
     }
 
     /// Starts or continues a call.
-    pub(crate) fn add_call(
-        &mut self,
-        piece: CallPiece<'_>,
-        deltas: &mut Vec<Delta>,
-    ) -> Result<(), ParseError> {
+    pub(crate) fn add_call(&mut self, piece: CallPiece<'_>, deltas: &mut Vec<Delta>) -> Result<(), ParseError> {
         self.grow(piece.id.len() + piece.name.len() + piece.input.len())?;
         self.calls.add(piece, &self.seed, deltas)
     }
@@ -115,10 +98,7 @@ impl Draft {
     pub(crate) fn reply(self, provider: &str) -> Result<Reply, ParseError> {
         let provider = values::label("provider", Some(provider))?;
         let mut parts = Vec::new();
-        parts.extend(some(&self.thinking).map(|text| Part::Thinking {
-            text,
-            signature: None,
-        }));
+        parts.extend(some(&self.thinking).map(|text| Part::Thinking { text, signature: None }));
         parts.extend(some(&self.text).map(Part::Text));
         parts.extend(some(&self.refusal).map(Part::Refusal));
         parts.extend(self.others);

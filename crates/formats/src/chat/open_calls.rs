@@ -60,8 +60,7 @@ impl OpenCalls {
     ) -> Result<(CallId, Option<ToolName>), ParseError> {
         let mut open = self.open.iter();
         let index = if id.is_empty() {
-            open.position(|(_, tool)| tool.as_str() == name)
-                .unwrap_or_default()
+            open.position(|(_, tool)| tool.as_str() == name).unwrap_or_default()
         } else {
             let Some(index) = open.position(|(open, _)| open.as_str() == id) else {
                 return Ok((values::call_id(field, id)?, None));

@@ -132,10 +132,7 @@ impl<'a> OutJson<'a> {
 impl<'a> OutPart<'a> {
     /// A part without a signature.
     pub(super) fn unsigned(data: OutData<'a>) -> Self {
-        Self::Made(MadePart {
-            data,
-            thought_signature: None,
-        })
+        Self::Made(MadePart { data, thought_signature: None })
     }
 
     /// A text; `None` if it is empty (G2).

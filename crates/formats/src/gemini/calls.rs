@@ -18,9 +18,7 @@ pub(super) fn written_calls<'a>(turn: &'a Turn, notes: &mut Notes) -> Vec<OutPar
     let written = calls.map(|(index, call)| {
         let skip = (index == 0).then_some(SKIP_SIGNATURE);
         OutPart::Made(MadePart {
-            data: OutData::Call {
-                function_call: written_call(call, notes),
-            },
+            data: OutData::Call { function_call: written_call(call, notes) },
             thought_signature: own_signature(call, notes).or(skip),
         })
     });
@@ -28,16 +26,9 @@ pub(super) fn written_calls<'a>(turn: &'a Turn, notes: &mut Notes) -> Vec<OutPar
 }
 
 /// The results of the rendered calls.
-pub(super) fn written_answers<'a>(
-    turn: &'a Turn,
-    written: &[OutPart<'_>],
-    notes: &mut Notes,
-) -> Vec<OutPart<'a>> {
+pub(super) fn written_answers<'a>(turn: &'a Turn, written: &[OutPart<'_>], notes: &mut Notes) -> Vec<OutPart<'a>> {
     let calls = written.iter().filter_map(|part| match part {
-        OutPart::Made(MadePart {
-            data: OutData::Call { function_call },
-            ..
-        }) => Some(function_call),
+        OutPart::Made(MadePart { data: OutData::Call { function_call }, .. }) => Some(function_call),
         OutPart::Made(_) | OutPart::Verbatim(_) => None,
     });
     let answered = turn.calls.iter().zip(calls);
@@ -46,9 +37,7 @@ pub(super) fn written_answers<'a>(
         name: written.name.clone(),
         response: response(call, notes),
     });
-    answers
-        .map(|function_response| OutPart::unsigned(OutData::Answer { function_response }))
-        .collect()
+    answers.map(|function_response| OutPart::unsigned(OutData::Answer { function_response })).collect()
 }
 
 fn written_call<'a>(call: &'a AnsweredCall, notes: &mut Notes) -> OutCall<'a> {
@@ -87,9 +76,7 @@ fn response<'a>(call: &'a AnsweredCall, notes: &mut Notes) -> OutResponse<'a> {
         ToolOutput::Json(json) => OutJson::from_json(json),
         ToolOutput::Parts(parts) => {
             let texts = parts.iter();
-            let texts: Vec<_> = texts
-                .filter_map(|part| part_text(part, call.version, notes))
-                .collect();
+            let texts: Vec<_> = texts.filter_map(|part| part_text(part, call.version, notes)).collect();
             OutJson::Text(Cow::Owned(texts.join("\n")))
         }
     };

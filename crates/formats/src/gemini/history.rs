@@ -82,16 +82,10 @@ fn instructions(instruction: &ReadContent<'_>) -> Result<Vec<Fact>, ParseError> 
 
 fn read_content(content: &ReadContent<'_>, index: usize) -> Result<Vec<ParsedPart>, ParseError> {
     let parts = content.parts.iter().enumerate();
-    parts
-        .map(|(at, raw)| read_part(raw, &format!("contents[{index}].parts[{at}]")))
-        .collect()
+    parts.map(|(at, raw)| read_part(raw, &format!("contents[{index}].parts[{at}]"))).collect()
 }
 
-fn model_facts(
-    parts: Vec<ParsedPart>,
-    content: usize,
-    open: &mut Vec<OpenCall>,
-) -> Result<Vec<Fact>, ParseError> {
+fn model_facts(parts: Vec<ParsedPart>, content: usize, open: &mut Vec<OpenCall>) -> Result<Vec<Fact>, ParseError> {
     open.clear();
     let (mut content_parts, mut calls) = (Vec::new(), Vec::new());
     for (at, part) in parts.into_iter().enumerate() {
@@ -99,33 +93,18 @@ fn model_facts(
             ParsedPart::Content(parts) => content_parts.extend(parts),
             ParsedPart::Call(call) => calls.push((at, call)),
             ParsedPart::Result(_) => {
-                return Err(invalid(format!(
-                    "contents[{content}].parts[{at}] has a result in a model content"
-                )));
+                return Err(invalid(format!("contents[{content}].parts[{at}] has a result in a model content")));
             }
         }
     }
     let skipped = |call: &ParsedCall| matches!(call.signature, CallSignature::Skipped);
     let own = !calls.iter().any(|(_, call)| skipped(call));
-    let thinks = content_parts
-        .iter()
-        .any(|part| matches!(part, Part::Thinking { .. }));
+    let thinks = content_parts.iter().any(|part| matches!(part, Part::Thinking { .. }));
     let provider = Label::parse(PROVIDER).ok();
-    let mut facts = vec![message(
-        Role::Assistant,
-        content_parts,
-        provider.clone().filter(|_| own || thinks),
-    )];
+    let mut facts = vec![message(Role::Assistant, content_parts, provider.clone().filter(|_| own || thinks))];
     for (at, call) in calls {
-        let called = called(
-            call,
-            provider.clone().filter(|_| own),
-            PartPath { content, part: at },
-        )?;
-        open.push(OpenCall {
-            id: called.call_id.clone(),
-            name: called.tool_name.clone(),
-        });
+        let called = called(call, provider.clone().filter(|_| own), PartPath { content, part: at })?;
+        open.push(OpenCall { id: called.call_id.clone(), name: called.tool_name.clone() });
         facts.push(Fact::ToolCalled(called));
     }
     Ok(facts)
@@ -151,11 +130,7 @@ impl fmt::Display for PartPath {
     }
 }
 
-fn called(
-    call: ParsedCall,
-    provider: Option<Label>,
-    path: PartPath,
-) -> Result<ToolCalled, ParseError> {
+fn called(call: ParsedCall, provider: Option<Label>, path: PartPath) -> Result<ToolCalled, ParseError> {
     let id = call.id.unwrap_or_else(|| path.call_id());
     let signature = call.signature.own();
     let signed_by = signature.as_ref().and_then(|_| Label::parse(PROVIDER).ok());
@@ -171,11 +146,7 @@ fn call_id(id: &str, path: PartPath, kind: &str) -> Result<CallId, ParseError> {
     values::call_id(&field, id)
 }
 
-fn user_facts(
-    parts: Vec<ParsedPart>,
-    content: usize,
-    open: &mut Vec<OpenCall>,
-) -> Result<Vec<Fact>, ParseError> {
+fn user_facts(parts: Vec<ParsedPart>, content: usize, open: &mut Vec<OpenCall>) -> Result<Vec<Fact>, ParseError> {
     let (mut content_parts, mut facts) = (Vec::new(), Vec::new());
     for (at, part) in parts.into_iter().enumerate() {
         match part {
@@ -184,9 +155,7 @@ fn user_facts(
                 facts.push(returned(answer, PartPath { content, part: at }, open)?);
             }
             ParsedPart::Call(_) => {
-                return Err(invalid(format!(
-                    "contents[{content}].parts[{at}] has a call in a user content"
-                )));
+                return Err(invalid(format!("contents[{content}].parts[{at}] has a call in a user content")));
             }
         }
     }
@@ -196,11 +165,7 @@ fn user_facts(
     Ok(facts)
 }
 
-fn returned(
-    answer: ParsedResult,
-    path: PartPath,
-    open: &mut Vec<OpenCall>,
-) -> Result<Fact, ParseError> {
+fn returned(answer: ParsedResult, path: PartPath, open: &mut Vec<OpenCall>) -> Result<Fact, ParseError> {
     let given = answer.id.map(|id| call_id(&id, path, "functionResponse"));
     let given = given.transpose()?;
     let answers = |call: &OpenCall| match &given {
@@ -208,9 +173,7 @@ fn returned(
         None => call.name == answer.name,
     };
     let answered = open.iter().position(answers).map(|at| open.remove(at).id);
-    let call_id = given
-        .or(answered)
-        .ok_or_else(|| invalid(format!("{path} has no call")))?;
+    let call_id = given.or(answered).ok_or_else(|| invalid(format!("{path} has no call")))?;
     Ok(Fact::ToolReturned(ToolReturned {
         call_id,
         tool_name: Some(answer.name),
@@ -220,10 +183,7 @@ fn returned(
 }
 
 fn message(role: Role, parts: Vec<Part>, provider: Option<Label>) -> Fact {
-    Fact::MessageAppended(MessageAppended {
-        provider,
-        ..MessageAppended::new(role, parts)
-    })
+    Fact::MessageAppended(MessageAppended { provider, ..MessageAppended::new(role, parts) })
 }
 
 #[cfg(test)]

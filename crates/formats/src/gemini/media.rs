@@ -19,10 +19,7 @@ const BASE64_MARK: &str = ";base64";
 const IMAGE_MARK: &str = "image/";
 
 /// Renders media; `None` if the provider cannot fetch it, or if its media type is unknown.
-pub(super) fn written<'a>(
-    source: &'a MediaSource,
-    media_type: Option<&'a Label>,
-) -> Option<OutData<'a>> {
+pub(super) fn written<'a>(source: &'a MediaSource, media_type: Option<&'a Label>) -> Option<OutData<'a>> {
     let media_type = media_type.map(Label::as_str);
     match source {
         MediaSource::Url(url) => match after_data_mark(url) {
@@ -49,19 +46,12 @@ fn inline<'a>(data_url: &'a str, media_type: Option<&'a str>) -> Option<OutData<
     let mime_type = if is_named { named } else { media_type? };
     let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/-_=".contains(&byte);
     let sound = !data.is_empty() && data.bytes().all(is_base64);
-    sound.then_some(OutData::Inline {
-        inline_data: Blob { mime_type, data },
-    })
+    sound.then_some(OutData::Inline { inline_data: Blob { mime_type, data } })
 }
 
 fn by_url<'a>(file_uri: Cow<'a, str>, media_type: Option<&'a str>) -> Option<OutData<'a>> {
     let mime_type = media_type?;
-    (!file_uri.is_empty()).then_some(OutData::File {
-        file_data: FileRef {
-            mime_type,
-            file_uri,
-        },
-    })
+    (!file_uri.is_empty()).then_some(OutData::File { file_data: FileRef { mime_type, file_uri } })
 }
 
 /// Parsed inline content.
@@ -110,17 +100,9 @@ fn medium(source: MediaSource, mime: Option<String>, field: &str) -> Result<Part
         .map_err(|violation| ParseError::unusable(format!("{field}.mimeType"), violation))?;
     let pictures = |label: &Label| label.as_str().starts_with(IMAGE_MARK);
     Ok(if media_type.as_ref().is_some_and(pictures) {
-        Part::Image {
-            source,
-            media_type,
-            detail: None,
-        }
+        Part::Image { source, media_type, detail: None }
     } else {
-        Part::File {
-            source,
-            media_type,
-            filename: None,
-        }
+        Part::File { source, media_type, filename: None }
     })
 }
 
@@ -133,23 +115,11 @@ mod tests {
         let png = "data:image/png;base64,iVBO+/-_Rw0=";
         check(&url(png), None, "image/png iVBO+/-_Rw0=");
         check(&url("DATA:image/png;base64,AA"), None, "image/png AA");
-        check(
-            &url("data:audio/pcm;rate=8000;base64,AA"),
-            None,
-            "audio/pcm;rate=8000 AA",
-        );
+        check(&url("data:audio/pcm;rate=8000;base64,AA"), None, "audio/pcm;rate=8000 AA");
         check(&url("data:;base64,AA"), Some("image/gif"), "image/gif AA");
-        check(
-            &url("data:;charset=utf-8;base64,AA"),
-            Some("text/csv"),
-            "text/csv AA",
-        );
+        check(&url("data:;charset=utf-8;base64,AA"), Some("text/csv"), "text/csv AA");
         let there = "https://example.org/a.png";
-        check(
-            &url(there),
-            Some("image/png"),
-            "image/png @https://example.org/a.png",
-        );
+        check(&url(there), Some("image/png"), "image/png @https://example.org/a.png");
         let id = MediaSource::FileId("files/abc".to_owned());
         let address = format!("application/pdf @{FILES_ADDRESS}files/abc");
         check(&id, Some("application/pdf"), &address);

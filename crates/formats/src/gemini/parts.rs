@@ -30,11 +30,7 @@ impl<'a> From<Option<OutPart<'a>>> for Written<'a> {
 }
 
 /// The parts of a turn.
-pub(super) fn turn_parts<'a>(
-    turn: &'a Turn,
-    thoughts: Thoughts,
-    notes: &mut Notes,
-) -> Vec<OutPart<'a>> {
+pub(super) fn turn_parts<'a>(turn: &'a Turn, thoughts: Thoughts, notes: &mut Notes) -> Vec<OutPart<'a>> {
     notes.omit_author(turn);
     let mut parts = Vec::new();
     let mut follows_part = false;
@@ -60,17 +56,11 @@ pub(super) fn turn_parts<'a>(
 pub(super) fn instruction_parts<'a>(turn: &'a Turn, notes: &mut Notes) -> Vec<OutPart<'a>> {
     notes.omit_author(turn);
     let texts = turn.parts.iter();
-    texts
-        .filter_map(|part| OutPart::text(part_text(part, turn.version, notes)?))
-        .collect()
+    texts.filter_map(|part| OutPart::text(part_text(part, turn.version, notes)?)).collect()
 }
 
 /// The text of a part, or its placeholder; `None` for a part without text. Records losses.
-pub(super) fn part_text<'a>(
-    part: &'a Part,
-    version: domain::Version,
-    notes: &mut Notes,
-) -> Option<Cow<'a, str>> {
+pub(super) fn part_text<'a>(part: &'a Part, version: domain::Version, notes: &mut Notes) -> Option<Cow<'a, str>> {
     let (lost, text) = match part {
         Part::Text(text) => return Some(Cow::Borrowed(text)),
         Part::File { media_type, .. } => {
@@ -98,28 +88,16 @@ pub(super) fn framed(part: OutPart<'_>) -> OutPart<'_> {
     OutPart::Made(made)
 }
 
-fn written_part<'a>(
-    turn: &'a Turn,
-    part: &'a Part,
-    thoughts: Thoughts,
-    notes: &mut Notes,
-) -> Written<'a> {
+fn written_part<'a>(turn: &'a Turn, part: &'a Part, thoughts: Thoughts, notes: &mut Notes) -> Written<'a> {
     let written = match part {
-        Part::Image {
-            source, media_type, ..
+        Part::Image { source, media_type, .. } | Part::File { source, media_type, .. } => {
+            written(source, media_type.as_ref())
+                .map(|data| Written::Part(OutPart::unsigned(data)))
+                .inspect(|_| lose_description(turn, part, notes))
         }
-        | Part::File {
-            source, media_type, ..
-        } => written(source, media_type.as_ref())
-            .map(|data| Written::Part(OutPart::unsigned(data)))
-            .inspect(|_| lose_description(turn, part, notes)),
-        Part::Thinking { text, signature } if own_thoughts(turn, thoughts) => {
-            thought(text, signature.as_deref())
-        }
+        Part::Thinking { text, signature } if own_thoughts(turn, thoughts) => thought(text, signature.as_deref()),
         Part::ProviderItem { provider, item } => own_item(provider, item).map(Written::Part),
-        Part::Text(_) | Part::Refusal(_) | Part::Thinking { .. } | Part::RedactedThinking(_) => {
-            None
-        }
+        Part::Text(_) | Part::Refusal(_) | Part::Thinking { .. } | Part::RedactedThinking(_) => None,
     };
     written.unwrap_or_else(|| {
         let text = part_text(part, turn.version, notes);
@@ -129,16 +107,10 @@ fn written_part<'a>(
 
 /// Records the loss of the detail level of an image and of the name of a file.
 fn lose_description(turn: &Turn, part: &Part, notes: &mut Notes) {
-    if let Part::Image {
-        detail: Some(_), ..
-    } = part
-    {
+    if let Part::Image { detail: Some(_), .. } = part {
         notes.omit(turn.version, LostContent::ImageDetail);
     }
-    if let Part::File {
-        filename: Some(_), ..
-    } = part
-    {
+    if let Part::File { filename: Some(_), .. } = part {
         notes.change_form(turn.version, LostContent::File);
     }
 }
@@ -160,10 +132,7 @@ fn thought<'a>(text: &'a str, signature: Option<&'a str>) -> Option<Written<'a>>
         return signature.map(Written::Signature);
     }
     Some(Written::Part(OutPart::Made(MadePart {
-        data: OutData::Thought {
-            text,
-            thought: true,
-        },
+        data: OutData::Thought { text, thought: true },
         thought_signature: signature,
     })))
 }
@@ -183,9 +152,7 @@ fn own_item<'a>(provider: &Label, item: &'a JsonText) -> Option<OutPart<'a>> {
     let item: &RawValue = serde_json::from_str(item.as_str()).ok()?;
     let fields = parse_fields(item).ok()?;
     let mut calls = fields.keys().filter(|name| name.starts_with(FUNCTION_MARK));
-    let mut data = fields
-        .iter()
-        .filter(|(name, _)| ITEM_DATA.contains(&name.as_str()));
+    let mut data = fields.iter().filter(|(name, _)| ITEM_DATA.contains(&name.as_str()));
     let one = data.next().filter(|(_, value)| value.get() != EMPTY);
     let lone = one.is_some() && data.next().is_none() && calls.next().is_none();
     lone.then_some(OutPart::Verbatim(item))

@@ -127,24 +127,14 @@ pub(super) fn read_part(raw: &RawValue, field: &str) -> Result<ParsedPart, Parse
 }
 
 /// The fields of an object.
-pub(super) fn parse_fields(
-    object: &RawValue,
-) -> Result<BTreeMap<String, &RawValue>, serde_json::Error> {
+pub(super) fn parse_fields(object: &RawValue) -> Result<BTreeMap<String, &RawValue>, serde_json::Error> {
     serde_json::from_str(object.get())
 }
 
 fn known(part: WirePart<'_>, raw: &RawValue, field: &str) -> Result<ParsedPart, ParseError> {
-    let signature = part
-        .thought_signature
-        .filter(|signature| !signature.is_empty());
+    let signature = part.thought_signature.filter(|signature| !signature.is_empty());
     let thought = part.thought.unwrap_or_default();
-    let data = (
-        part.text,
-        part.inline_data,
-        part.file_data,
-        part.function_call,
-        part.function_response,
-    );
+    let data = (part.text, part.inline_data, part.file_data, part.function_call, part.function_response);
     match data {
         (None, None, None, Some(call), None) => read_call(call, signature, field),
         (None, None, None, None, Some(answer)) => read_answer(answer, field),
@@ -158,14 +148,12 @@ fn known(part: WirePart<'_>, raw: &RawValue, field: &str) -> Result<ParsedPart, 
             let text = text.filter(|text| !text.is_empty());
             Ok(with_signature(text.map(Part::Text), signature))
         }
-        (None, Some(blob), None, None, None) if !thought => Ok(with_signature(
-            Some(blob.part(&format!("{field}.inlineData"))?),
-            signature,
-        )),
-        (None, None, Some(file), None, None) if !thought => Ok(with_signature(
-            Some(file.part(&format!("{field}.fileData"))?),
-            signature,
-        )),
+        (None, Some(blob), None, None, None) if !thought => {
+            Ok(with_signature(Some(blob.part(&format!("{field}.inlineData"))?), signature))
+        }
+        (None, None, Some(file), None, None) if !thought => {
+            Ok(with_signature(Some(file.part(&format!("{field}.fileData"))?), signature))
+        }
         (_, _, _, None, None) => item(raw, field),
         _ => Err(invalid(format!("{field} has several data fields"))),
     }
@@ -174,29 +162,17 @@ fn known(part: WirePart<'_>, raw: &RawValue, field: &str) -> Result<ParsedPart, 
 /// A signature becomes an empty thought after the part that it signs. The skip value is ignored.
 fn with_signature(part: Option<Part>, signature: Option<String>) -> ParsedPart {
     let signature = signature.filter(|signature| signature != SKIP_SIGNATURE);
-    let signing = signature.map(|signature| Part::Thinking {
-        text: String::new(),
-        signature: Some(signature),
-    });
+    let signing = signature.map(|signature| Part::Thinking { text: String::new(), signature: Some(signature) });
     ParsedPart::Content(part.into_iter().chain(signing).collect())
 }
 
 fn item(raw: &RawValue, field: &str) -> Result<ParsedPart, ParseError> {
-    let item =
-        JsonText::parse(raw.get()).map_err(|violation| ParseError::unusable(field, violation))?;
-    let provider =
-        Label::parse(PROVIDER).map_err(|violation| ParseError::unusable(field, violation))?;
-    Ok(ParsedPart::Content(vec![Part::ProviderItem {
-        provider,
-        item,
-    }]))
+    let item = JsonText::parse(raw.get()).map_err(|violation| ParseError::unusable(field, violation))?;
+    let provider = Label::parse(PROVIDER).map_err(|violation| ParseError::unusable(field, violation))?;
+    Ok(ParsedPart::Content(vec![Part::ProviderItem { provider, item }]))
 }
 
-fn read_call(
-    call: WireCall<'_>,
-    signature: Option<String>,
-    field: &str,
-) -> Result<ParsedPart, ParseError> {
+fn read_call(call: WireCall<'_>, signature: Option<String>, field: &str) -> Result<ParsedPart, ParseError> {
     let field = format!("{field}.functionCall");
     if call.partial_args.is_some() || call.will_continue {
         return Err(ParseError::Unusable {
@@ -208,8 +184,7 @@ fn read_call(
     Ok(ParsedPart::Call(ParsedCall {
         id: call.id.filter(|id| !id.is_empty()),
         name: name(call.name, &field)?,
-        input: JsonText::parse(args)
-            .map_err(|violation| ParseError::unusable(format!("{field}.args"), violation))?,
+        input: JsonText::parse(args).map_err(|violation| ParseError::unusable(format!("{field}.args"), violation))?,
         signature: match signature {
             Some(signature) if signature == SKIP_SIGNATURE => CallSignature::Skipped,
             Some(signature) => CallSignature::Own(signature),
@@ -219,8 +194,7 @@ fn read_call(
 }
 
 fn name(name: String, field: &str) -> Result<ToolName, ParseError> {
-    ToolName::parse(name)
-        .map_err(|violation| ParseError::unusable(format!("{field}.name"), violation))
+    ToolName::parse(name).map_err(|violation| ParseError::unusable(format!("{field}.name"), violation))
 }
 
 fn read_answer(answer: WireAnswer<'_>, field: &str) -> Result<ParsedPart, ParseError> {
@@ -232,9 +206,7 @@ fn read_answer(answer: WireAnswer<'_>, field: &str) -> Result<ParsedPart, ParseE
             (Some(blob), None) => blob.part(&field)?,
             (None, Some(file)) => file.part(&field)?,
             _ => {
-                return Err(invalid(format!(
-                    "{field} is neither inline data nor a file"
-                )));
+                return Err(invalid(format!("{field} is neither inline data nor a file")));
             }
         };
         output = with_medium(output, part);
@@ -248,13 +220,9 @@ fn read_answer(answer: WireAnswer<'_>, field: &str) -> Result<ParsedPart, ParseE
 }
 
 /// The value of `output` or `error` if it is the only field; otherwise the whole response is the output (G4).
-fn response(
-    response: Option<&RawValue>,
-    field: &str,
-) -> Result<(ToolOutput, ToolOutcome), ParseError> {
+fn response(response: Option<&RawValue>, field: &str) -> Result<(ToolOutput, ToolOutcome), ParseError> {
     let whole = response.map_or("{}", RawValue::get);
-    let fields: BTreeMap<String, &RawValue> =
-        serde_json::from_str(whole).map_err(|error| malformed(&error))?;
+    let fields: BTreeMap<String, &RawValue> = serde_json::from_str(whole).map_err(|error| malformed(&error))?;
     let mut fields = fields.iter();
     let (json, outcome) = match (fields.next(), fields.next()) {
         (Some((name, output)), None) if name == "output" => (output.get(), ToolOutcome::Succeeded),

@@ -12,11 +12,8 @@ use crate::outline::{Layout, Section};
 use crate::rendered::Notes;
 use crate::{RenderOptions, Rendered, Thoughts};
 
-const LAYOUT: Layout = Layout {
-    list: "contents",
-    parts: Some("parts"),
-    fields: &[("systemInstruction", Section::Instructions)],
-};
+const LAYOUT: Layout =
+    Layout { list: "contents", parts: Some("parts"), fields: &[("systemInstruction", Section::Instructions)] };
 
 /// Renders the context as `systemInstruction`, which is omitted without instructions, and `contents`.
 ///
@@ -41,9 +38,7 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
     contents.push_text(transcript.closing.as_deref());
     contents.end_section(Section::Closing, &mut notes);
     let body = Body {
-        system_instruction: (!instructions.is_empty()).then_some(Instruction {
-            parts: instructions,
-        }),
+        system_instruction: (!instructions.is_empty()).then_some(Instruction { parts: instructions }),
         contents: contents.ended(),
     };
     notes.sort_losses();
@@ -60,12 +55,7 @@ fn instructs(turn: &Turn) -> bool {
     matches!(turn.role, Role::System | Role::Developer)
 }
 
-fn write_turn<'a>(
-    turn: &'a Turn,
-    thoughts: Thoughts,
-    contents: &mut Contents<'a>,
-    notes: &mut Notes,
-) {
+fn write_turn<'a>(turn: &'a Turn, thoughts: Thoughts, contents: &mut Contents<'a>, notes: &mut Notes) {
     let mut parts = turn_parts(turn, thoughts, notes);
     if instructs(turn) && !parts.is_empty() {
         notes.change_form(turn.version, LostContent::InstructionsPlace);

@@ -79,9 +79,7 @@ impl ReplyDraft {
                 ..call
             })
         });
-        Reply {
-            facts: std::iter::once(message).chain(calls).collect(),
-        }
+        Reply { facts: std::iter::once(message).chain(calls).collect() }
     }
 
     /// Adds a part, or appends it to the last one. A signature ends the part that it signs.
@@ -90,16 +88,7 @@ impl ReplyDraft {
         self.growing = true;
         match (last, part) {
             (Some(Part::Text(text)), Part::Text(more)) => text.push_str(&more),
-            (
-                Some(Part::Thinking {
-                    text,
-                    signature: open @ None,
-                }),
-                Part::Thinking {
-                    text: more,
-                    signature,
-                },
-            ) => {
+            (Some(Part::Thinking { text, signature: open @ None }), Part::Thinking { text: more, signature }) => {
                 text.push_str(&more);
                 *open = signature;
             }
@@ -123,10 +112,7 @@ impl ReplyDraft {
                 call_id: called.call_id.as_str().to_owned(),
                 tool_name: called.tool_name.as_str().to_owned(),
             },
-            Delta::CallInput {
-                index,
-                fragment: called.input.as_str().to_owned(),
-            },
+            Delta::CallInput { index, fragment: called.input.as_str().to_owned() },
         ];
         self.calls.push(called);
         Ok(deltas)

@@ -8,10 +8,7 @@ use crate::ParseError;
 
 /// A `GenerateContentResponse`, or a piece of one.
 #[derive(Debug, Deserialize)]
-#[expect(
-    clippy::struct_field_names,
-    reason = "`response_id` is the provider's name"
-)]
+#[expect(clippy::struct_field_names, reason = "`response_id` is the provider's name")]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Response<'a> {
     #[serde(borrow, default)]
@@ -48,10 +45,7 @@ struct PromptFeedback {
 
 /// Token counts of all pieces up to this one.
 #[derive(Debug, Default, Deserialize)]
-#[expect(
-    clippy::struct_field_names,
-    reason = "the names are the provider's own"
-)]
+#[expect(clippy::struct_field_names, reason = "the names are the provider's own")]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct UsageMetadata {
     prompt_token_count: u64,
@@ -85,9 +79,7 @@ impl Response<'_> {
         match blocked {
             Some(error_type) if self.candidates.is_empty() => Err(ParseError::Failed {
                 error_type,
-                message: feedback
-                    .and_then(|feedback| feedback.block_reason_message.clone())
-                    .unwrap_or_default(),
+                message: feedback.and_then(|feedback| feedback.block_reason_message.clone()).unwrap_or_default(),
             }),
             _ => Ok(()),
         }

@@ -42,11 +42,7 @@ impl ReplyStream {
     /// # Errors
     /// [`ParseError::Incomplete`] without a finish reason.
     pub fn finish(self) -> Result<Reply, ParseError> {
-        if self.draft.finish_reason.is_some() {
-            Ok(self.draft.reply())
-        } else {
-            Err(ParseError::Incomplete)
-        }
+        if self.draft.finish_reason.is_some() { Ok(self.draft.reply()) } else { Err(ParseError::Incomplete) }
     }
 }
 

@@ -25,10 +25,7 @@ pub(super) fn joined<'a>(texts: Vec<Cow<'a, str>>) -> Option<Cow<'a, str>> {
 
 /// The texts of instructions.
 pub(super) fn texts<'a>(turn: &'a Turn, notes: &mut Notes) -> Vec<Cow<'a, str>> {
-    turn.parts
-        .iter()
-        .filter_map(|part| texts::text(part, turn.version, notes))
-        .collect()
+    turn.parts.iter().filter_map(|part| texts::text(part, turn.version, notes)).collect()
 }
 
 /// The texts and images of a user. The server puts images before the text, so an image after a text loses its position.
@@ -39,10 +36,7 @@ pub(super) fn user<'a>(turn: &'a Turn, notes: &mut Notes) -> (Vec<Cow<'a, str>>,
             texts.extend(texts::text(part, turn.version, notes));
             continue;
         };
-        if let Part::Image {
-            detail: Some(_), ..
-        } = part
-        {
+        if let Part::Image { detail: Some(_), .. } = part {
             notes.omit(turn.version, LostContent::ImageDetail);
         }
         if !texts.is_empty() {
@@ -55,10 +49,7 @@ pub(super) fn user<'a>(turn: &'a Turn, notes: &mut Notes) -> (Vec<Cow<'a, str>>,
 
 fn image(part: &Part) -> Option<&str> {
     match part {
-        Part::Image {
-            source: MediaSource::Url(url),
-            ..
-        } => picture::base64_in(url),
+        Part::Image { source: MediaSource::Url(url), .. } => picture::base64_in(url),
         Part::Text(_)
         | Part::Image { .. }
         | Part::File { .. }

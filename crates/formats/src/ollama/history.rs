@@ -66,8 +66,7 @@ impl Call<'_> {
 /// # Errors
 /// [`ParseError::Malformed`] or [`ParseError::Unusable`].
 pub fn parse_history(body: &[u8]) -> Result<Vec<Fact>, ParseError> {
-    let request: Request<'_> =
-        serde_json::from_slice(body).map_err(|error| values::malformed(FORMAT, &error))?;
+    let request: Request<'_> = serde_json::from_slice(body).map_err(|error| values::malformed(FORMAT, &error))?;
     let (mut facts, mut calls) = (Vec::new(), OpenCalls::default());
     for (index, message) in request.messages.iter().enumerate() {
         let field = format!("messages[{index}]");
@@ -93,10 +92,7 @@ pub fn parse_history(body: &[u8]) -> Result<Vec<Fact>, ParseError> {
 fn message_fact(role: Role, message: &IncomingMessage<'_>) -> Result<Fact, ParseError> {
     let text = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
     let mut parts = Vec::new();
-    parts.extend(text(&message.thinking).map(|text| Part::Thinking {
-        text,
-        signature: None,
-    }));
+    parts.extend(text(&message.thinking).map(|text| Part::Thinking { text, signature: None }));
     parts.extend(message.images.iter().flatten().map(|base64| image(base64)));
     parts.extend(text(&message.content).map(Part::Text));
     let provider = (role == Role::Assistant).then_some(PROVIDER);
@@ -109,18 +105,10 @@ fn message_fact(role: Role, message: &IncomingMessage<'_>) -> Result<Fact, Parse
 /// An image from its base64.
 pub(super) fn image(base64: &str) -> Part {
     let (media_type, url) = picture::data_url(base64);
-    Part::Image {
-        source: MediaSource::Url(url),
-        media_type: Label::parse(media_type).ok(),
-        detail: None,
-    }
+    Part::Image { source: MediaSource::Url(url), media_type: Label::parse(media_type).ok(), detail: None }
 }
 
-fn returned(
-    calls: &mut OpenCalls,
-    field: &str,
-    message: &IncomingMessage<'_>,
-) -> Result<Fact, ParseError> {
+fn returned(calls: &mut OpenCalls, field: &str, message: &IncomingMessage<'_>) -> Result<Fact, ParseError> {
     let id = message.tool_call_id.as_deref().unwrap_or_default();
     let name = message.tool_name.as_deref().unwrap_or_default();
     let (call_id, tool_name) = calls.answer(&format!("{field}.tool_call_id"), id, name)?;

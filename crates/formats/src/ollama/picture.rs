@@ -3,12 +3,8 @@
 use crate::values::is_base64;
 
 /// The first characters of the base64 of images, and their media types.
-const MAGIC: [(&str, &str); 4] = [
-    ("iVBORw0KGgo", "image/png"),
-    ("/9j/", "image/jpeg"),
-    ("R0lGOD", "image/gif"),
-    ("UklGR", "image/webp"),
-];
+const MAGIC: [(&str, &str); 4] =
+    [("iVBORw0KGgo", "image/png"), ("/9j/", "image/jpeg"), ("R0lGOD", "image/gif"), ("UklGR", "image/webp")];
 /// The media type of other images.
 const UNKNOWN_MEDIA_TYPE: &str = "application/octet-stream";
 
@@ -31,8 +27,7 @@ mod tests {
 
     #[test]
     fn only_inline_base64_is_accepted() {
-        let check =
-            |url: &str, expected: Option<&str>| assert_eq!(base64_in(url), expected, "{url}");
+        let check = |url: &str, expected: Option<&str>| assert_eq!(base64_in(url), expected, "{url}");
         check("data:image/png;base64,iVBORw==", Some("iVBORw=="));
         check("data:;base64,AAAA", Some("AAAA"));
         check("data:image/png;base64,AAA", None);

@@ -18,11 +18,7 @@ use crate::rendered::{Notes, Rendered};
 pub const INSTRUCTIONS: &str = "You are a helpful assistant.";
 /// The separator of instructions.
 const INSTRUCTIONS_SEPARATOR: &str = "\n\n";
-const LAYOUT: Layout = Layout {
-    list: "messages",
-    parts: None,
-    fields: &[],
-};
+const LAYOUT: Layout = Layout { list: "messages", parts: None, fields: &[] };
 
 /// Renders `truncate`, `options.num_ctx` if it is known, and `messages`.
 ///
@@ -35,9 +31,7 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
     } else {
         Cow::Owned(transcript.instructions.join(INSTRUCTIONS_SEPARATOR))
     };
-    let mut messages = vec![Message::System {
-        content: instructions,
-    }];
+    let mut messages = vec![Message::System { content: instructions }];
     notes.end_section(Section::Instructions, messages.len(), 0);
     messages.extend(transcript.opening.as_deref().map(user));
     notes.end_section(Section::Opening, messages.len(), 0);
@@ -48,30 +42,17 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
     messages.extend(transcript.closing.as_deref().map(user));
     notes.end_section(Section::Closing, messages.len(), 0);
     notes.sort_losses();
-    let body = Body {
-        truncate: false,
-        options: options
-            .context_tokens_max
-            .map(|num_ctx| ModelOptions { num_ctx }),
-        messages,
-    };
+    let body =
+        Body { truncate: false, options: options.context_tokens_max.map(|num_ctx| ModelOptions { num_ctx }), messages };
     notes.rendered(&body, &LAYOUT)
 }
 
 fn user(text: &str) -> Message<'_> {
-    Message::User {
-        content: Cow::Borrowed(text),
-        images: Vec::new(),
-    }
+    Message::User { content: Cow::Borrowed(text), images: Vec::new() }
 }
 
 /// Adds the messages of a turn. A turn without renderable content has none.
-fn push_turn<'a>(
-    messages: &mut Vec<Message<'a>>,
-    turn: &'a Turn,
-    options: &RenderOptions,
-    notes: &mut Notes,
-) {
+fn push_turn<'a>(messages: &mut Vec<Message<'a>>, turn: &'a Turn, options: &RenderOptions, notes: &mut Notes) {
     let before = messages.len();
     match turn.role {
         Role::System | Role::Developer => {
@@ -94,12 +75,7 @@ fn push_turn<'a>(
 }
 
 /// Adds an assistant turn with all its calls, directly followed by their results (L3, as O3).
-fn push_unit<'a>(
-    messages: &mut Vec<Message<'a>>,
-    turn: &'a Turn,
-    options: &RenderOptions,
-    notes: &mut Notes,
-) {
+fn push_unit<'a>(messages: &mut Vec<Message<'a>>, turn: &'a Turn, options: &RenderOptions, notes: &mut Notes) {
     let (texts, thinking) = content::assistant(turn, options.thoughts, notes);
     let (content, thinking) = (joined(texts), joined(thinking));
     if content.is_none() && thinking.is_none() && turn.calls.is_empty() {
@@ -116,31 +92,18 @@ fn push_unit<'a>(
         });
         tool_calls.push(tool_call(call, id, name, notes));
     }
-    messages.push(Message::Assistant {
-        thinking,
-        content: content.unwrap_or_default(),
-        tool_calls,
-    });
+    messages.push(Message::Assistant { thinking, content: content.unwrap_or_default(), tool_calls });
     messages.append(&mut results);
 }
 
-fn tool_call<'a>(
-    call: &'a AnsweredCall,
-    id: String,
-    name: String,
-    notes: &mut Notes,
-) -> ToolCall<'a> {
+fn tool_call<'a>(call: &'a AnsweredCall, id: String, name: String, notes: &mut Notes) -> ToolCall<'a> {
     notes.omit_signature(call);
-    let input: &RawValue =
-        serde_json::from_str(call.called.input.as_str()).unwrap_or(RawValue::NULL);
+    let input: &RawValue = serde_json::from_str(call.called.input.as_str()).unwrap_or(RawValue::NULL);
     let arguments = if input.get().starts_with('{') {
         Arguments::Object(input)
     } else {
         notes.change_form(call.version, LostContent::InputForm);
         Arguments::Wrapped { input }
     };
-    ToolCall {
-        id,
-        function: Function { name, arguments },
-    }
+    ToolCall { id, function: Function { name, arguments } }
 }

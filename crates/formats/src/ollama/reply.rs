@@ -78,8 +78,7 @@ impl ReplyStream {
 
 /// Adds a line to the draft. Returns whether the reply is complete.
 fn absorb(draft: &mut Draft, line: &[u8], deltas: &mut Vec<Delta>) -> Result<bool, ParseError> {
-    let line: Line<'_> =
-        serde_json::from_slice(line).map_err(|error| values::malformed(FORMAT, &error))?;
+    let line: Line<'_> = serde_json::from_slice(line).map_err(|error| values::malformed(FORMAT, &error))?;
     if let Some(error) = line.error {
         let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
         return Err(values::failure(&error));
@@ -106,11 +105,7 @@ fn absorb(draft: &mut Draft, line: &[u8], deltas: &mut Vec<Delta>) -> Result<boo
     Ok(line.done.unwrap_or_default())
 }
 
-fn absorb_message(
-    draft: &mut Draft,
-    message: &IncomingMessage<'_>,
-    deltas: &mut Vec<Delta>,
-) -> Result<(), ParseError> {
+fn absorb_message(draft: &mut Draft, message: &IncomingMessage<'_>, deltas: &mut Vec<Delta>) -> Result<(), ParseError> {
     draft.add_thinking(message.thinking.as_deref().unwrap_or_default(), deltas)?;
     draft.add_text(message.content.as_deref().unwrap_or_default(), deltas)?;
     for base64 in message.images.iter().flatten() {

@@ -27,29 +27,20 @@ const FILE_NAME: &str = "file";
 
 /// The parts of a user, in order.
 pub(super) fn user_parts<'a>(turn: &'a Turn, notes: &mut Notes) -> Vec<ContentPart<'a>> {
-    turn.parts
-        .iter()
-        .filter_map(|part| user_part(part, turn.version, notes))
-        .collect()
+    turn.parts.iter().filter_map(|part| user_part(part, turn.version, notes)).collect()
 }
 
 fn user_part<'a>(part: &'a Part, version: Version, notes: &mut Notes) -> Option<ContentPart<'a>> {
     let native = match part {
-        Part::Image {
-            source: MediaSource::Url(url),
-            media_type,
-            detail,
-        } if IMAGE_SCHEMES.iter().any(|scheme| url.starts_with(scheme)) => {
+        Part::Image { source: MediaSource::Url(url), media_type, detail }
+            if IMAGE_SCHEMES.iter().any(|scheme| url.starts_with(scheme)) =>
+        {
             if media_type.is_some() && !url.starts_with(DATA) {
                 notes.change_form(version, LostContent::Image);
             }
             Some(image(url, detail.as_ref(), version, notes))
         }
-        Part::File {
-            source,
-            media_type,
-            filename,
-        } => {
+        Part::File { source, media_type, filename } => {
             let file = file(source, filename.as_ref());
             let labelled = media_type.is_some() || filename.is_some();
             if file.is_some() && labelled && matches!(source, MediaSource::FileId(_)) {
@@ -57,9 +48,7 @@ fn user_part<'a>(part: &'a Part, version: Version, notes: &mut Notes) -> Option<
             }
             file
         }
-        Part::ProviderItem { provider, item } if provider.as_str() == PROVIDER => {
-            user_item(item.as_str())
-        }
+        Part::ProviderItem { provider, item } if provider.as_str() == PROVIDER => user_item(item.as_str()),
         Part::Text(_)
         | Part::Image { .. }
         | Part::Thinking { .. }
@@ -70,30 +59,22 @@ fn user_part<'a>(part: &'a Part, version: Version, notes: &mut Notes) -> Option<
     native.or_else(|| texts::text(part, version, notes).map(|text| ContentPart::Text { text }))
 }
 
-fn image<'a>(
-    url: &'a str,
-    detail: Option<&'a Label>,
-    version: Version,
-    notes: &mut Notes,
-) -> ContentPart<'a> {
+fn image<'a>(url: &'a str, detail: Option<&'a Label>, version: Version, notes: &mut Notes) -> ContentPart<'a> {
     let detail = detail.map(Label::as_str);
     let known = detail.filter(|detail| DETAILS.contains(detail));
     if known != detail {
         notes.omit(version, LostContent::ImageDetail);
     }
-    ContentPart::ImageUrl {
-        image_url: ImageUrl { url, detail: known },
-    }
+    ContentPart::ImageUrl { image_url: ImageUrl { url, detail: known } }
 }
 
 /// The provider accepts files that it stores, and inline files, but no other URLs.
 fn file<'a>(source: &'a MediaSource, filename: Option<&'a Label>) -> Option<ContentPart<'a>> {
     let file = match source {
         MediaSource::FileId(file_id) if !file_id.is_empty() => File::Kept { file_id },
-        MediaSource::Url(url) if url.starts_with(DATA) => File::Inline {
-            filename: filename.map_or(FILE_NAME, Label::as_str),
-            file_data: url,
-        },
+        MediaSource::Url(url) if url.starts_with(DATA) => {
+            File::Inline { filename: filename.map_or(FILE_NAME, Label::as_str), file_data: url }
+        }
         MediaSource::FileId(_) | MediaSource::Url(_) => return None,
     };
     Some(ContentPart::File { file })
@@ -116,18 +97,12 @@ fn user_item(item: &str) -> Option<ContentPart<'_>> {
 
 /// The parts of instructions, as texts (O4).
 pub(super) fn text_parts<'a>(turn: &'a Turn, notes: &mut Notes) -> Vec<ContentPart<'a>> {
-    let texts = turn
-        .parts
-        .iter()
-        .filter_map(|part| texts::text(part, turn.version, notes));
+    let texts = turn.parts.iter().filter_map(|part| texts::text(part, turn.version, notes));
     texts.map(|text| ContentPart::Text { text }).collect()
 }
 
 /// The content of an assistant, and its refusal. A refusal without other content is the content (O2).
-pub(super) fn assistant<'a>(
-    turn: &'a Turn,
-    notes: &mut Notes,
-) -> (Option<Content<'a>>, Option<String>) {
+pub(super) fn assistant<'a>(turn: &'a Turn, notes: &mut Notes) -> (Option<Content<'a>>, Option<String>) {
     let (mut parts, mut refusals) = (Vec::new(), Vec::new());
     for part in &turn.parts {
         if let Part::Refusal(refusal) = part {

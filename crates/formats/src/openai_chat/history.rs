@@ -25,8 +25,7 @@ struct Request<'a> {
 /// # Errors
 /// [`ParseError::Malformed`] or [`ParseError::Unusable`].
 pub fn parse_history(body: &[u8]) -> Result<Vec<Fact>, ParseError> {
-    let request: Request<'_> =
-        serde_json::from_slice(body).map_err(|error| values::malformed(FORMAT, &error))?;
+    let request: Request<'_> = serde_json::from_slice(body).map_err(|error| values::malformed(FORMAT, &error))?;
     let (mut facts, mut calls) = (Vec::new(), OpenCalls::default());
     for (index, message) in request.messages.iter().enumerate() {
         let field = format!("messages[{index}]");
@@ -53,18 +52,11 @@ pub fn parse_history(body: &[u8]) -> Result<Vec<Fact>, ParseError> {
     Ok(facts)
 }
 
-fn message_fact(
-    field: &str,
-    role: Role,
-    message: &IncomingMessage<'_>,
-) -> Result<Fact, ParseError> {
+fn message_fact(field: &str, role: Role, message: &IncomingMessage<'_>) -> Result<Fact, ParseError> {
     let is_assistant = role == Role::Assistant;
     let mut parts = Vec::new();
     if is_assistant {
-        parts.extend(message.thought().map(|text| Part::Thinking {
-            text,
-            signature: None,
-        }));
+        parts.extend(message.thought().map(|text| Part::Thinking { text, signature: None }));
     }
     parts.append(&mut incoming::parts(message.content)?);
     let refusal = message.refusal.iter().filter(|text| !text.is_empty());
@@ -80,25 +72,14 @@ fn message_fact(
     }))
 }
 
-fn returned(
-    calls: &mut OpenCalls,
-    field: &str,
-    message: &IncomingMessage<'_>,
-) -> Result<Fact, ParseError> {
+fn returned(calls: &mut OpenCalls, field: &str, message: &IncomingMessage<'_>) -> Result<Fact, ParseError> {
     let id = message.tool_call_id.as_deref().unwrap_or_default();
     let name = message.name.as_deref().unwrap_or_default();
     let (call_id, tool_name) = calls.answer(&format!("{field}.tool_call_id"), id, name)?;
     let parts = incoming::parts(message.content)?;
     let output = match (message.content, parts.as_slice()) {
-        (Some(content), [Part::Text(text)]) if content.get().starts_with('"') => {
-            values::output(text)
-        }
+        (Some(content), [Part::Text(text)]) if content.get().starts_with('"') => values::output(text),
         _ => ToolOutput::Parts(parts),
     };
-    Ok(Fact::ToolReturned(ToolReturned {
-        call_id,
-        tool_name,
-        output,
-        outcome: ToolOutcome::Succeeded,
-    }))
+    Ok(Fact::ToolReturned(ToolReturned { call_id, tool_name, output, outcome: ToolOutcome::Succeeded }))
 }

@@ -70,11 +70,7 @@ impl Call<'_> {
             (None, Some(function)) => function.content(),
             (None, None) => IncomingCall::default(),
         };
-        IncomingCall {
-            number: self.index,
-            id: self.id.as_deref().unwrap_or_default(),
-            ..call
-        }
+        IncomingCall { number: self.index, id: self.id.as_deref().unwrap_or_default(), ..call }
     }
 }
 
@@ -92,10 +88,7 @@ impl IncomingMessage<'_> {
     /// The thought, if it is a text.
     pub(super) fn thought(&self) -> Option<String> {
         let texts = [self.reasoning_content, self.reasoning];
-        let mut texts = texts
-            .into_iter()
-            .flatten()
-            .filter_map(|raw| serde_json::from_str::<String>(raw.get()).ok());
+        let mut texts = texts.into_iter().flatten().filter_map(|raw| serde_json::from_str::<String>(raw.get()).ok());
         texts.find(|text| !text.is_empty())
     }
 
@@ -177,14 +170,7 @@ fn non_empty(text: String, part: fn(String) -> Part) -> Option<Part> {
 }
 
 fn image(raw: &RawValue) -> Result<Part, ParseError> {
-    let image = if raw.get().starts_with('"') {
-        RawImage {
-            url: read(raw)?,
-            detail: None,
-        }
-    } else {
-        read(raw)?
-    };
+    let image = if raw.get().starts_with('"') { RawImage { url: read(raw)?, detail: None } } else { read(raw)? };
     Ok(Part::Image {
         media_type: media_type(&image.url),
         detail: values::label("content.image_url.detail", image.detail.as_deref())?,
@@ -197,16 +183,10 @@ fn file(file: RawFile) -> Result<Option<Part>, ParseError> {
     let filename = values::label("content.file.filename", file.filename.as_deref())?;
     let (media_type, source) = match (file.file_id, file.file_data) {
         (Some(id), _) => (None, MediaSource::FileId(id)),
-        (None, Some(data)) if data.starts_with("data:") => {
-            (media_type(&data), MediaSource::Url(data))
-        }
+        (None, Some(data)) if data.starts_with("data:") => (media_type(&data), MediaSource::Url(data)),
         (None, _) => return Ok(None),
     };
-    Ok(Some(Part::File {
-        source,
-        media_type,
-        filename,
-    }))
+    Ok(Some(Part::File { source, media_type, filename }))
 }
 
 /// The text between `data:` and the first `;` or `,`.

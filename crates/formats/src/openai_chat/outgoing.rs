@@ -80,13 +80,8 @@ pub(super) struct ImageUrl<'a> {
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum File<'a> {
-    Kept {
-        file_id: &'a str,
-    },
-    Inline {
-        filename: &'a str,
-        file_data: &'a str,
-    },
+    Kept { file_id: &'a str },
+    Inline { filename: &'a str, file_data: &'a str },
 }
 
 #[derive(Debug, Serialize)]

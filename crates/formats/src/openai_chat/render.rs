@@ -16,11 +16,7 @@ use crate::rendered::{Notes, Rendered};
 pub const NOTHING_SAID: &str = "(Nothing has been said yet.)";
 /// The separator of instructions.
 const INSTRUCTIONS_SEPARATOR: &str = "\n\n";
-const LAYOUT: Layout = Layout {
-    list: "messages",
-    parts: None,
-    fields: &[],
-};
+const LAYOUT: Layout = Layout { list: "messages", parts: None, fields: &[] };
 
 /// Renders `prompt_cache_key` and `messages`.
 ///
@@ -52,10 +48,7 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
         messages.push(user(NOTHING_SAID));
     }
     notes.sort_losses();
-    let body = Body {
-        prompt_cache_key: options.prompt_cache_key(),
-        messages,
-    };
+    let body = Body { prompt_cache_key: options.prompt_cache_key(), messages };
     notes.rendered(&body, &LAYOUT)
 }
 
@@ -64,10 +57,7 @@ fn user(text: &str) -> Message<'_> {
 }
 
 fn text_only(text: Cow<'_, str>) -> TextMessage<'_> {
-    TextMessage {
-        name: None,
-        content: Content::Text(text),
-    }
+    TextMessage { name: None, content: Content::Text(text) }
 }
 
 fn instructions_message(message: TextMessage<'_>, role: InstructionsRole) -> Message<'_> {
@@ -78,25 +68,13 @@ fn instructions_message(message: TextMessage<'_>, role: InstructionsRole) -> Mes
 }
 
 /// The message of a user, or of instructions; `None` without renderable content.
-fn text_message<'a>(
-    turn: &'a Turn,
-    role: InstructionsRole,
-    notes: &mut Notes,
-) -> Option<Message<'a>> {
+fn text_message<'a>(turn: &'a Turn, role: InstructionsRole, notes: &mut Notes) -> Option<Message<'a>> {
     let is_user = turn.role == Role::User;
-    let parts = if is_user {
-        content::user_parts(turn, notes)
-    } else {
-        content::text_parts(turn, notes)
-    };
+    let parts = if is_user { content::user_parts(turn, notes) } else { content::text_parts(turn, notes) };
     let content = content::from_parts(parts)?;
     let name = content::name(turn, notes);
     let message = TextMessage { name, content };
-    Some(if is_user {
-        Message::User(message)
-    } else {
-        instructions_message(message, role)
-    })
+    Some(if is_user { Message::User(message) } else { instructions_message(message, role) })
 }
 
 /// Adds an assistant turn with all its calls, directly followed by their results (O3). An empty turn is omitted (O2).
@@ -112,12 +90,7 @@ fn push_unit<'a>(messages: &mut Vec<Message<'a>>, turn: &'a Turn, notes: &mut No
         results.push(result(call, id.clone(), notes));
         tool_calls.push(tool_call(call, id, notes));
     }
-    messages.push(Message::Assistant {
-        name,
-        content,
-        refusal,
-        tool_calls,
-    });
+    messages.push(Message::Assistant { name, content, refusal, tool_calls });
     messages.append(&mut results);
 }
 
@@ -135,8 +108,5 @@ fn tool_call<'a>(call: &'a AnsweredCall, id: String, notes: &mut Notes) -> ToolC
 fn result<'a>(call: &'a AnsweredCall, tool_call_id: String, notes: &mut Notes) -> Message<'a> {
     let texts = texts::answer_texts(call, notes).into_iter();
     let parts = texts.map(|text| ContentPart::Text { text }).collect();
-    Message::Tool {
-        tool_call_id,
-        content: content::from_parts(parts).unwrap_or(Content::Text(Cow::Borrowed(""))),
-    }
+    Message::Tool { tool_call_id, content: content::from_parts(parts).unwrap_or(Content::Text(Cow::Borrowed(""))) }
 }

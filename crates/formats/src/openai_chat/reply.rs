@@ -64,9 +64,7 @@ impl Counts {
             input_tokens: self.prompt_tokens.unwrap_or_default(),
             output_tokens: self.completion_tokens.unwrap_or_default(),
             cached_tokens: prompt.and_then(|p| p.cached_tokens).unwrap_or_default(),
-            reasoning_tokens: completion
-                .and_then(|c| c.reasoning_tokens)
-                .unwrap_or_default(),
+            reasoning_tokens: completion.and_then(|c| c.reasoning_tokens).unwrap_or_default(),
         }
     }
 }
@@ -82,9 +80,7 @@ pub fn parse_reply(body: &[u8]) -> Result<Reply, ParseError> {
     if choices.is_empty() {
         return Err(ParseError::malformed(FORMAT, "choices is missing or empty"));
     }
-    let calls = choices
-        .iter_mut()
-        .filter_map(|choice| choice.message.as_mut()?.tool_calls.as_mut());
+    let calls = choices.iter_mut().filter_map(|choice| choice.message.as_mut()?.tool_calls.as_mut());
     for (index, call) in calls.flat_map(|calls| calls.iter_mut().enumerate()) {
         call.index = Some(index);
     }
@@ -134,8 +130,7 @@ impl ReplyStream {
 
 /// Parses a piece. An error in it is an error.
 fn read(text: &[u8]) -> Result<Piece<'_>, ParseError> {
-    let piece: Piece<'_> =
-        serde_json::from_slice(text).map_err(|error| values::malformed(FORMAT, &error))?;
+    let piece: Piece<'_> = serde_json::from_slice(text).map_err(|error| values::malformed(FORMAT, &error))?;
     if let Some(error) = piece.error {
         let error: Value = serde_json::from_str(error.get()).unwrap_or_default();
         return Err(values::failure(&error));
@@ -148,11 +143,7 @@ fn read(text: &[u8]) -> Result<Piece<'_>, ParseError> {
 }
 
 /// Adds a piece to the draft. Returns whether the model stopped.
-fn absorb(
-    draft: &mut Draft,
-    piece: &Piece<'_>,
-    deltas: &mut Vec<Delta>,
-) -> Result<bool, ParseError> {
+fn absorb(draft: &mut Draft, piece: &Piece<'_>, deltas: &mut Vec<Delta>) -> Result<bool, ParseError> {
     if draft.response_id.is_none() {
         draft.response_id = values::label("id", piece.id.as_deref())?;
         draft.seed = piece.id.clone().unwrap_or_default();
@@ -179,11 +170,7 @@ fn absorb(
     Ok(stopped)
 }
 
-fn absorb_message(
-    draft: &mut Draft,
-    message: &IncomingMessage<'_>,
-    deltas: &mut Vec<Delta>,
-) -> Result<(), ParseError> {
+fn absorb_message(draft: &mut Draft, message: &IncomingMessage<'_>, deltas: &mut Vec<Delta>) -> Result<(), ParseError> {
     if let Some(thought) = message.thought() {
         draft.add_thinking(&thought, deltas)?;
     }

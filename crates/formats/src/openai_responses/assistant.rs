@@ -33,10 +33,7 @@ struct OpenTurn<'a> {
 /// Renders the turn. Calls and their outputs are at its end, or each output directly follows its call if the options say so
 /// (R1, R2). Each call follows its reasoning (R3). Reasoning at the end of a turn without calls waits for the next turn.
 pub(super) fn assistant<'a>(draft: &mut Draft<'a>, turn: &'a Turn) {
-    let mut open = OpenTurn {
-        version: turn.version,
-        ..OpenTurn::default()
-    };
+    let mut open = OpenTurn { version: turn.version, ..OpenTurn::default() };
     for part in &turn.parts {
         match own_part(part).map(classify) {
             Some(own) => item(draft, &mut open, own),
@@ -45,9 +42,7 @@ pub(super) fn assistant<'a>(draft: &mut Draft<'a>, turn: &'a Turn) {
     }
     close(draft, &mut open);
     if open.reordered && !turn.calls.is_empty() {
-        draft
-            .notes
-            .change_form(turn.version, LostContent::PartOrder);
+        draft.notes.change_form(turn.version, LostContent::PartOrder);
     }
     if open.marked.is_empty() && !turn.calls.is_empty() {
         open.marked.insert(0, draft.take_reasoning());
@@ -135,11 +130,7 @@ fn calls<'a>(draft: &mut Draft<'a>, turn: &'a Turn, mut thoughts: CallThoughts<'
         draft.notes.omit_signature(call);
         let call_id = draft.notes.names.call_id(&call.called, call.version);
         let name = draft.notes.names.tool_name(&call.called.tool_name);
-        draft.items.push(Item::FunctionCall {
-            call_id: call_id.clone(),
-            name,
-            arguments: call.called.input.as_str(),
-        });
+        draft.items.push(Item::FunctionCall { call_id: call_id.clone(), name, arguments: call.called.input.as_str() });
         let output = output(draft, call.version, &call.answer);
         outputs.push(Item::FunctionCallOutput { call_id, output });
         if is_adjacent {
@@ -165,10 +156,8 @@ mod tests {
     const R2: &str = r#"{"type":"reasoning","id":"rs_2","summary":[],"encrypted_content":"e2"}"#;
     const SEARCHED: &str = r#"{"type":"web_search_call","id":"ws_1","status":"completed"}"#;
     const HI: &str = r#"{"type":"message","role":"assistant","content":"Hi"}"#;
-    const CALL_A: &str =
-        r#"{"type":"function_call","call_id":"a","name":"search","arguments":"{\"q\": 1.0}"}"#;
-    const CALL_B: &str =
-        r#"{"type":"function_call","call_id":"b","name":"search","arguments":"[]"}"#;
+    const CALL_A: &str = r#"{"type":"function_call","call_id":"a","name":"search","arguments":"{\"q\": 1.0}"}"#;
+    const CALL_B: &str = r#"{"type":"function_call","call_id":"b","name":"search","arguments":"[]"}"#;
     const OUTPUT_A: &str = r#"{"type":"function_call_output","call_id":"a","output":"1e400"}"#;
     const OUTPUT_B: &str = r#"{"type":"function_call_output","call_id":"b","output":"null"}"#;
     const NO_THOUGHT: &str = "lost 1 thinking nothing";
@@ -183,17 +172,11 @@ mod tests {
     #[test]
     fn outputs_can_directly_follow_their_calls() {
         let mark = |index| item(&format!(r#"{{"type":"function_call","index":{index}}}"#));
-        let calls = vec![
-            call("a", "{\"q\": 1.0}", json("1e400")),
-            call("b", "[]", json("null")),
-        ];
+        let calls = vec![call("a", "{\"q\": 1.0}", json("1e400")), call("b", "[]", json("null"))];
         let parts = vec![text("Hi"), item(R1), mark(0), item(R2), mark(1)];
         let case = Case {
             turns: vec![called(Assistant, parts, calls)],
-            options: RenderOptions {
-                call_outputs: CallOutputs::Adjacent,
-                ..RenderOptions::default()
-            },
+            options: RenderOptions { call_outputs: CallOutputs::Adjacent, ..RenderOptions::default() },
             ..Case::default()
         };
         case.check(&[HI, R1, CALL_A, OUTPUT_A, R2, CALL_B, OUTPUT_B]);
@@ -202,17 +185,11 @@ mod tests {
     #[test]
     fn reasoning_is_rendered_with_the_item_after_it() {
         check_turn(vec![item(R1), text("Hi")], &[R1, HI]);
-        check_turn(
-            vec![item(R1), item(SEARCHED), item(R2), text("Hi")],
-            &[R1, SEARCHED, R2, HI],
-        );
+        check_turn(vec![item(R1), item(SEARCHED), item(R2), text("Hi")], &[R1, SEARCHED, R2, HI]);
         check_turn(vec![text("Hi"), item(R1)], &[HI, NO_THOUGHT]);
         check_turn(vec![item(R1), item(R2), text("Hi")], &[R2, HI, NO_THOUGHT]);
         let unknown = item(r#"{"type":"new_thing"}"#);
-        check_turn(
-            vec![item(R1), unknown, text("Hi")],
-            &[HI, NO_THOUGHT, NO_ITEM],
-        );
+        check_turn(vec![item(R1), unknown, text("Hi")], &[HI, NO_THOUGHT, NO_ITEM]);
     }
 
     #[test]
@@ -240,20 +217,11 @@ mod tests {
         let misnamed = r#"{"type":"reasoning","id":"x","encrypted_content":"e"}"#;
         for refused in [unsigned, misnamed] {
             check_turn(vec![item(refused), text("Hi")], &[HI, NO_THOUGHT]);
-            check_turn(
-                vec![item(refused), item(SEARCHED), text("Hi")],
-                &[HI, NO_THOUGHT, NO_ITEM],
-            );
+            check_turn(vec![item(refused), item(SEARCHED), text("Hi")], &[HI, NO_THOUGHT, NO_ITEM]);
         }
         let case = Case {
-            turns: vec![message_turn(
-                Assistant,
-                vec![item(R1), item(SEARCHED), text("Hi")],
-            )],
-            options: RenderOptions {
-                thoughts: Thoughts::Omit,
-                ..RenderOptions::default()
-            },
+            turns: vec![message_turn(Assistant, vec![item(R1), item(SEARCHED), text("Hi")])],
+            options: RenderOptions { thoughts: Thoughts::Omit, ..RenderOptions::default() },
             ..Case::default()
         };
         case.check(&[HI, NO_THOUGHT, NO_ITEM]);
@@ -263,12 +231,7 @@ mod tests {
     fn no_item_is_sent_twice() {
         let turn = message_turn(Assistant, vec![item(R1), text("Hi")]);
         let again = message_turn(Assistant, vec![item(R1), item(SEARCHED)]);
-        Case::of(vec![turn, again]).check(&[
-            R1,
-            HI,
-            "lost 2 thinking nothing",
-            "lost 2 provider_item nothing",
-        ]);
+        Case::of(vec![turn, again]).check(&[R1, HI, "lost 2 thinking nothing", "lost 2 provider_item nothing"]);
         let stored = item(r#"{"type":"item_reference","id":"msg_1"}"#);
         check_turn(vec![stored, text("Hi")], &[HI, NO_ITEM]);
     }
@@ -277,30 +240,13 @@ mod tests {
     fn marks_keep_phases_and_positions_of_calls() {
         let commentary = item(r#"{"type":"message","phase":"commentary"}"#);
         let phased = r#"{"type":"message","role":"assistant","phase":"commentary","content":"Hi"}"#;
-        check_turn(
-            vec![commentary.clone(), text("Hi"), item(SEARCHED), text("Hi")],
-            &[phased, SEARCHED, HI],
-        );
-        let (first, second) = (
-            item(r#"{"type":"function_call","index":0}"#),
-            item(r#"{"type":"function_call","index":1}"#),
-        );
-        check(
-            vec![item(R1), first.clone(), item(R2), second],
-            &[R1, CALL_A, R2, CALL_B, OUTPUT_A, OUTPUT_B],
-        );
+        check_turn(vec![commentary.clone(), text("Hi"), item(SEARCHED), text("Hi")], &[phased, SEARCHED, HI]);
+        let (first, second) =
+            (item(r#"{"type":"function_call","index":0}"#), item(r#"{"type":"function_call","index":1}"#));
+        check(vec![item(R1), first.clone(), item(R2), second], &[R1, CALL_A, R2, CALL_B, OUTPUT_A, OUTPUT_B]);
         check(
             vec![item(R1), first.clone(), item(R2), commentary, text("Hi")],
-            &[
-                R2,
-                phased,
-                R1,
-                CALL_A,
-                CALL_B,
-                OUTPUT_A,
-                OUTPUT_B,
-                "lost 1 part_order other_form",
-            ],
+            &[R2, phased, R1, CALL_A, CALL_B, OUTPUT_A, OUTPUT_B, "lost 1 part_order other_form"],
         );
         check_turn(vec![item(R1), first, text("Hi")], &[HI, NO_THOUGHT]);
     }
@@ -321,10 +267,7 @@ mod tests {
     }
 
     fn check(parts: Vec<Part>, expected: &[&str]) {
-        let calls = vec![
-            call("a", "{\"q\": 1.0}", json("1e400")),
-            call("b", "[]", json("null")),
-        ];
+        let calls = vec![call("a", "{\"q\": 1.0}", json("1e400")), call("b", "[]", json("null"))];
         Case::of(vec![called(Assistant, parts, calls)]).check(expected);
     }
 }

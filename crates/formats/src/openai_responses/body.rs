@@ -81,10 +81,7 @@ impl<'a> Content<'a> {
     /// (R4); otherwise a list.
     pub(super) fn from_parts(mut parts: Vec<ContentPart<'a>>) -> Self {
         match (parts.pop(), parts.is_empty()) {
-            (
-                Some(ContentPart::InputText { text } | ContentPart::OutputText { text, .. }),
-                true,
-            ) => Self::Text(text),
+            (Some(ContentPart::InputText { text } | ContentPart::OutputText { text, .. }), true) => Self::Text(text),
             (last, _) => {
                 parts.extend(last);
                 Self::Parts(parts)
@@ -96,10 +93,6 @@ impl<'a> Content<'a> {
 impl<'a> Item<'a> {
     /// A user message with a text.
     pub(super) fn user_text(text: &'a str) -> Self {
-        Self::Message {
-            role: "user",
-            phase: None,
-            content: Content::Text(Cow::Borrowed(text)),
-        }
+        Self::Message { role: "user", phase: None, content: Content::Text(Cow::Borrowed(text)) }
     }
 }

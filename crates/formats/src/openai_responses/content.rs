@@ -35,28 +35,14 @@ pub(super) fn content_part<'a>(
     match part {
         Part::Text(written) if written.is_empty() => None,
         Part::Text(written) => Some(text(target, Cow::Borrowed(written))),
-        Part::Image {
-            source,
-            media_type,
-            detail,
-        } => Some(if target == Target::Input && !is_empty_source(source) {
+        Part::Image { source, media_type, detail } => Some(if target == Target::Input && !is_empty_source(source) {
             image(draft, version, source, media_type.as_ref(), detail.as_ref())
         } else {
             draft.notes.turn_into_text(version, LostContent::Image);
             text(target, image_text(media_type.as_ref()))
         }),
-        Part::File {
-            source,
-            media_type,
-            filename,
-        } => Some(if target == Target::Input && !is_empty_source(source) {
-            file(
-                draft,
-                version,
-                source,
-                media_type.as_ref(),
-                filename.as_ref(),
-            )
+        Part::File { source, media_type, filename } => Some(if target == Target::Input && !is_empty_source(source) {
+            file(draft, version, source, media_type.as_ref(), filename.as_ref())
         } else {
             draft.notes.turn_into_text(version, LostContent::File);
             text(target, file_text(filename.as_ref(), media_type.as_ref()))
@@ -71,12 +57,7 @@ pub(super) fn content_part<'a>(
     }
 }
 
-fn refused<'a>(
-    draft: &mut Draft<'_>,
-    version: Version,
-    refusal: &'a str,
-    target: Target,
-) -> Option<ContentPart<'a>> {
+fn refused<'a>(draft: &mut Draft<'_>, version: Version, refusal: &'a str, target: Target) -> Option<ContentPart<'a>> {
     if refusal.is_empty() {
         return None;
     }
@@ -90,10 +71,7 @@ fn refused<'a>(
 fn text(target: Target, text: Cow<'_, str>) -> ContentPart<'_> {
     match target {
         Target::Input | Target::Instructions => ContentPart::InputText { text },
-        Target::Output => ContentPart::OutputText {
-            text,
-            annotations: [],
-        },
+        Target::Output => ContentPart::OutputText { text, annotations: [] },
     }
 }
 
@@ -101,24 +79,16 @@ fn text(target: Target, text: Cow<'_, str>) -> ContentPart<'_> {
 ///
 /// JSON is a string, verbatim. A single text is also a string, except if it is JSON: then it is in a list, so that parsing
 /// can distinguish both.
-pub(super) fn output<'a>(
-    draft: &mut Draft<'_>,
-    version: Version,
-    answer: &'a Answer,
-) -> Content<'a> {
+pub(super) fn output<'a>(draft: &mut Draft<'_>, version: Version, answer: &'a Answer) -> Content<'a> {
     let failed = answer.outcome == ToolOutcome::Failed;
     if failed {
         draft.notes.turn_into_text(version, LostContent::Outcome);
     }
     match &answer.output {
-        ToolOutput::Json(json) if failed => {
-            Content::Text(format!("{FAILED_PREFIX}{}", json.as_str()).into())
-        }
+        ToolOutput::Json(json) if failed => Content::Text(format!("{FAILED_PREFIX}{}", json.as_str()).into()),
         ToolOutput::Json(json) => Content::Text(json.as_str().into()),
         ToolOutput::Parts(parts) => {
-            let parts = parts
-                .iter()
-                .filter_map(|part| content_part(draft, version, part, Target::Input));
+            let parts = parts.iter().filter_map(|part| content_part(draft, version, part, Target::Input));
             let mut parts: Vec<_> = parts.collect();
             if failed {
                 mark_failed(&mut parts);
@@ -142,11 +112,7 @@ fn listed(parts: Vec<ContentPart<'_>>) -> Content<'_> {
         [ContentPart::InputText { text }] => serde_json::from_str::<IgnoredAny>(text).is_ok(),
         _ => true,
     };
-    if json {
-        Content::Parts(parts)
-    } else {
-        Content::from_parts(parts)
-    }
+    if json { Content::Parts(parts) } else { Content::from_parts(parts) }
 }
 
 #[cfg(test)]
@@ -154,9 +120,7 @@ mod tests {
     use domain::MediaSource;
     use domain::event::Role::{Assistant, User};
 
-    use crate::tests::openai_responses::{
-        Case, call, called, item, json, label, message_turn, text,
-    };
+    use crate::tests::openai_responses::{Case, call, called, item, json, label, message_turn, text};
 
     use super::*;
 
@@ -179,10 +143,7 @@ mod tests {
         check_turn(
             User,
             vec![Part::Refusal("No.".to_owned())],
-            &[
-                r#"{"type":"message","role":"user","content":"No."}"#,
-                "lost 1 refusal text",
-            ],
+            &[r#"{"type":"message","role":"user","content":"No."}"#, "lost 1 refusal text"],
         );
     }
 
@@ -192,14 +153,8 @@ mod tests {
         const HI: &str = r#"{"type":"message","role":"assistant","content":"Hi"}"#;
         const NO_THOUGHT: &str = "lost 1 thinking nothing";
         const NO_ITEM: &str = "lost 1 provider_item nothing";
-        let thinking = Part::Thinking {
-            text: "Hm".to_owned(),
-            signature: Some("s".to_owned()),
-        };
-        let foreign = Part::ProviderItem {
-            provider: label("anthropic"),
-            item: domain::JsonText::parse(ITEM).unwrap(),
-        };
+        let thinking = Part::Thinking { text: "Hm".to_owned(), signature: Some("s".to_owned()) };
+        let foreign = Part::ProviderItem { provider: label("anthropic"), item: domain::JsonText::parse(ITEM).unwrap() };
         let sealed = Part::RedactedThinking("x".to_owned());
         check_turn(
             Assistant,
@@ -209,10 +164,7 @@ mod tests {
         check_turn(
             User,
             vec![item(ITEM), text("Hi")],
-            &[
-                r#"{"type":"message","role":"user","content":"Hi"}"#,
-                NO_ITEM,
-            ],
+            &[r#"{"type":"message","role":"user","content":"Hi"}"#, NO_ITEM],
         );
     }
 
@@ -221,10 +173,7 @@ mod tests {
         check_output(json("{\"b\":1, \"a\":1.0}"), r#""{\"b\":1, \"a\":1.0}""#);
         check_output(ToolOutput::Parts(vec![]), r#""""#);
         check_output(ToolOutput::Parts(vec![text("ok")]), r#""ok""#);
-        check_output(
-            ToolOutput::Parts(vec![text("1")]),
-            r#"[{"type":"input_text","text":"1"}]"#,
-        );
+        check_output(ToolOutput::Parts(vec![text("1")]), r#"[{"type":"input_text","text":"1"}]"#);
         check_output(
             ToolOutput::Parts(vec![text("a"), text("b")]),
             r#"[{"type":"input_text","text":"a"},{"type":"input_text","text":"b"}]"#,
@@ -259,12 +208,8 @@ mod tests {
         let mut call = call("a", "{}", output);
         call.answer.outcome = outcome;
         let made = r#"{"type":"function_call","call_id":"a","name":"search","arguments":"{}"}"#;
-        let returned =
-            format!(r#"{{"type":"function_call_output","call_id":"a","output":{expected}}}"#);
-        let expected: Vec<&str> = [made, &returned]
-            .into_iter()
-            .chain(losses.iter().copied())
-            .collect();
+        let returned = format!(r#"{{"type":"function_call_output","call_id":"a","output":{expected}}}"#);
+        let expected: Vec<&str> = [made, &returned].into_iter().chain(losses.iter().copied()).collect();
         Case::of(vec![called(Assistant, vec![], vec![call])]).check(&expected);
     }
 

@@ -21,10 +21,7 @@ pub(super) fn provider() -> Result<Label, ParseError> {
 }
 
 /// Parses a document.
-pub(super) fn borrowed<'a, T: Deserialize<'a>>(
-    text: &'a RawValue,
-    path: &str,
-) -> Result<T, ParseError> {
+pub(super) fn borrowed<'a, T: Deserialize<'a>>(text: &'a RawValue, path: &str) -> Result<T, ParseError> {
     serde_json::from_str(text.get()).map_err(|error| malformed(&error, path))
 }
 
@@ -38,18 +35,11 @@ pub(super) fn malformed(error: &serde_json::Error, path: &str) -> ParseError {
         serde_json::error::Category::Data => "unexpected structure",
         serde_json::error::Category::Eof => "unexpected end",
     };
-    ParseError::malformed(
-        "openai-responses",
-        format!("{kind} at line {line}, column {column}{within}{path}"),
-    )
+    ParseError::malformed("openai-responses", format!("{kind} at line {line}, column {column}{within}{path}"))
 }
 
 /// The value, or an error with the path of the field.
-pub(super) fn valid<T>(
-    value: Result<T, Violation>,
-    path: &str,
-    field: &str,
-) -> Result<T, ParseError> {
+pub(super) fn valid<T>(value: Result<T, Violation>, path: &str, field: &str) -> Result<T, ParseError> {
     value.map_err(|violation| {
         let dot = if path.is_empty() { "" } else { "." };
         ParseError::unusable(format!("{path}{dot}{field}"), violation)

@@ -39,8 +39,7 @@ struct History {
 /// # Errors
 /// [`ParseError::Malformed`], and [`ParseError::Unusable`] for values that an event cannot contain.
 pub fn parse_history(body: &[u8]) -> Result<Vec<Fact>, ParseError> {
-    let request: Request<'_> =
-        serde_json::from_slice(body).map_err(|error| malformed(&error, ""))?;
+    let request: Request<'_> = serde_json::from_slice(body).map_err(|error| malformed(&error, ""))?;
     let mut history = History::default();
     if let Some(text) = request.instructions.filter(|text| !text.is_empty()) {
         history.push_message(Role::System, vec![Part::Text(text)]);
@@ -65,11 +64,7 @@ pub fn parse_history(body: &[u8]) -> Result<Vec<Fact>, ParseError> {
 impl History {
     fn item(&mut self, item: &RawValue, path: &str) -> Result<(), ParseError> {
         match read(item, path)? {
-            ParsedItem::Message {
-                role: Role::Assistant,
-                phase,
-                parts,
-            } => {
+            ParsedItem::Message { role: Role::Assistant, phase, parts } => {
                 if let Some(begun) = split_before_message(&mut self.turn) {
                     self.end_turn()?;
                     self.turn = begun;
@@ -85,10 +80,7 @@ impl History {
                 self.tools.insert(id, name);
                 self.turn.push(Piece::Call(call));
             }
-            ParsedItem::Output {
-                call_id,
-                output: content,
-            } => {
+            ParsedItem::Output { call_id, output: content } => {
                 self.end_turn()?;
                 self.facts.push(Fact::ToolReturned(ToolReturned {
                     tool_name: self.tools.get(&call_id).cloned(),
@@ -107,15 +99,13 @@ impl History {
         if parts.is_empty() {
             return;
         }
-        self.facts
-            .push(Fact::MessageAppended(MessageAppended::new(role, parts)));
+        self.facts.push(Fact::MessageAppended(MessageAppended::new(role, parts)));
     }
 
     fn end_turn(&mut self) -> Result<(), ParseError> {
         let (parts, calls) = split_turn(std::mem::take(&mut self.turn))?;
         self.push_message(Role::Assistant, parts);
-        self.facts
-            .extend(calls.into_iter().map(called).map(Fact::ToolCalled));
+        self.facts.extend(calls.into_iter().map(called).map(Fact::ToolCalled));
         Ok(())
     }
 }
@@ -164,10 +154,7 @@ mod tests {
     #[test]
     fn any_valid_history_is_parsed() {
         check(r#"{"input":"Hi"}"#, &["user: Hi"]);
-        check(
-            r#"{"input":[{"role":"user","content":"Hi"}]}"#,
-            &["user: Hi"],
-        );
+        check(r#"{"input":[{"role":"user","content":"Hi"}]}"#, &["user: Hi"]);
         check(
             r#"{"input":[{"role":"user","content":[{"type":"input_audio","x":1}]}]}"#,
             &[r#"user: {"type":"input_audio","x":1}"#],
@@ -189,14 +176,8 @@ mod tests {
     #[test]
     fn errors_have_no_contents() {
         let long = "x".repeat(257);
-        check_error(
-            r#"{"input":["secret"]}"#,
-            "unexpected structure at line 1, column 8 of input[0]",
-        );
-        check_error(
-            r#"{"input":[{"role":"secret","content":""}]}"#,
-            "input[0].role",
-        );
+        check_error(r#"{"input":["secret"]}"#, "unexpected structure at line 1, column 8 of input[0]");
+        check_error(r#"{"input":[{"role":"secret","content":""}]}"#, "input[0].role");
         let call = r#"{"type":"function_call","call_id":"LONG","name":"f","arguments":""}"#;
         let call = call.replace("LONG", &long);
         check_error(&format!(r#"{{"input":[{call}]}}"#), "input[0].call_id");

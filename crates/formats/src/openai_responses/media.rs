@@ -42,11 +42,7 @@ pub(super) fn image<'a>(
         MediaSource::Url(url) => (Some(url.as_str()), None),
         MediaSource::FileId(id) => (None, Some(id.as_str())),
     };
-    ContentPart::InputImage {
-        image_url,
-        file_id,
-        detail: if known { asked } else { DETAIL_DEFAULT },
-    }
+    ContentPart::InputImage { image_url, file_id, detail: if known { asked } else { DETAIL_DEFAULT } }
 }
 
 /// A file in a user message or in the output of a tool.
@@ -71,12 +67,7 @@ pub(super) fn file<'a>(
         MediaSource::Url(url) => file_url = Some(url.as_str()),
         MediaSource::FileId(id) => file_id = Some(id.as_str()),
     }
-    ContentPart::InputFile {
-        filename: name,
-        file_data,
-        file_url,
-        file_id,
-    }
+    ContentPart::InputFile { filename: name, file_data, file_url, file_id }
 }
 
 /// Whether the URL or the id is empty. The provider rejects such sources.
@@ -135,18 +126,12 @@ mod tests {
         check_turn(
             Assistant,
             vec![picture("https://a/b.png", None)],
-            &[
-                r#"{"type":"message","role":"assistant","content":"[image: image/png]"}"#,
-                "lost 1 image text",
-            ],
+            &[r#"{"type":"message","role":"assistant","content":"[image: image/png]"}"#, "lost 1 image text"],
         );
         check_turn(
             User,
             vec![picture("", None)],
-            &[
-                r#"{"type":"message","role":"user","content":"[image: image/png]"}"#,
-                "lost 1 image text",
-            ],
+            &[r#"{"type":"message","role":"user","content":"[image: image/png]"}"#, "lost 1 image text"],
         );
     }
 
@@ -163,9 +148,7 @@ mod tests {
         check_turn(
             User,
             vec![document(MediaSource::FileId("f".to_owned()), None)],
-            &[
-                r#"{"type":"message","role":"user","content":[{"type":"input_file","file_id":"f"}]}"#,
-            ],
+            &[r#"{"type":"message","role":"user","content":[{"type":"input_file","file_id":"f"}]}"#],
         );
         check_turn(
             User,
@@ -199,10 +182,6 @@ mod tests {
     }
 
     fn document(source: MediaSource, filename: Option<&str>) -> Part {
-        Part::File {
-            source,
-            media_type: None,
-            filename: filename.map(label),
-        }
+        Part::File { source, media_type: None, filename: filename.map(label) }
     }
 }

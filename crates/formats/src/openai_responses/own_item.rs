@@ -122,16 +122,12 @@ fn answered<'a>(raw: &'a RawValue, head: Head<'_>) -> OwnItem<'a> {
     for (call, answer) in ANSWERED {
         if head.kind == call {
             let named = head.call_id.clone().or_else(|| head.id.clone());
-            return named.map_or(OwnItem::Other, |id| {
-                OwnItem::Model(verbatim(raw, head, Some((answer, id))))
-            });
+            return named.map_or(OwnItem::Other, |id| OwnItem::Model(verbatim(raw, head, Some((answer, id)))));
         }
         if head.kind == answer {
             let named = head.call_id.clone();
             let named = named.or_else(|| head.approval_request_id.clone());
-            return named.map_or(OwnItem::Other, |id| {
-                OwnItem::Answer(verbatim(raw, head, Some((answer, id))))
-            });
+            return named.map_or(OwnItem::Other, |id| OwnItem::Answer(verbatim(raw, head, Some((answer, id)))));
         }
     }
     OwnItem::Other
@@ -141,12 +137,7 @@ fn verbatim<'a>(raw: &'a RawValue, head: Head<'_>, link: Option<Link>) -> Verbat
     let encrypted = head.encrypted_content.is_some_and(|text| !text.is_empty());
     let named = head.id.as_deref();
     let well_named = named.is_none_or(|id| id.starts_with(REASONING_ID_PREFIX));
-    Verbatim {
-        raw,
-        signed: encrypted && well_named,
-        id: head.id,
-        link,
-    }
+    Verbatim { raw, signed: encrypted && well_named, id: head.id, link }
 }
 
 /// The links of all items that have a later answer.
@@ -160,12 +151,7 @@ pub(super) fn answered_links(transcript: &Transcript) -> BTreeSet<Link> {
             Some(OwnItem::Answer(answer)) => {
                 answered.extend(answer.link.filter(|link| open.contains(link)));
             }
-            Some(
-                OwnItem::MessageMark { .. }
-                | OwnItem::CallMark { .. }
-                | OwnItem::Reasoning(_)
-                | OwnItem::Other,
-            )
+            Some(OwnItem::MessageMark { .. } | OwnItem::CallMark { .. } | OwnItem::Reasoning(_) | OwnItem::Other)
             | None => {}
         }
     }

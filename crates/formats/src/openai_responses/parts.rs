@@ -56,11 +56,7 @@ pub(super) fn output(content: &RawValue, path: &str) -> Result<ToolOutput, Parse
 }
 
 fn texts(text: String) -> Vec<Part> {
-    if text.is_empty() {
-        Vec::new()
-    } else {
-        vec![Part::Text(text)]
-    }
+    if text.is_empty() { Vec::new() } else { vec![Part::Text(text)] }
 }
 
 /// Parses a part. An unknown one becomes a provider item.
@@ -82,30 +78,17 @@ fn image(part: ContentPart<'_>, path: &str) -> Result<Option<Part>, ParseError> 
     let detail = part.detail.filter(|detail| detail != DETAIL_DEFAULT);
     let detail = detail.map(|detail| valid(Label::parse(detail), path, "detail"));
     let detail = detail.transpose()?;
-    Ok(source.map(|source| Part::Image {
-        source,
-        media_type: None,
-        detail,
-    }))
+    Ok(source.map(|source| Part::Image { source, media_type: None, detail }))
 }
 
 fn file(part: ContentPart<'_>, path: &str) -> Result<Option<Part>, ParseError> {
     let content = part.file_data.map(|data| {
-        MediaSource::Url(if data.starts_with(DATA_SCHEME) {
-            data
-        } else {
-            format!("{BARE_CONTENT}{data}")
-        })
+        MediaSource::Url(if data.starts_with(DATA_SCHEME) { data } else { format!("{BARE_CONTENT}{data}") })
     });
-    let source = content
-        .or_else(|| part.file_url.map(MediaSource::Url))
-        .or_else(|| part.file_id.map(MediaSource::FileId));
+    let source =
+        content.or_else(|| part.file_url.map(MediaSource::Url)).or_else(|| part.file_id.map(MediaSource::FileId));
     let filename = part.filename.filter(|name| name != UNNAMED_FILE);
     let filename = filename.map(|name| valid(Label::parse(name), path, "filename"));
     let filename = filename.transpose()?;
-    Ok(source.map(|source| Part::File {
-        source,
-        media_type: None,
-        filename,
-    }))
+    Ok(source.map(|source| Part::File { source, media_type: None, filename }))
 }

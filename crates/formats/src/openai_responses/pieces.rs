@@ -12,10 +12,7 @@ use super::read::ParsedCall;
 #[derive(Debug)]
 pub(super) enum Piece {
     /// A message.
-    Message {
-        phase: Option<String>,
-        parts: Vec<Part>,
-    },
+    Message { phase: Option<String>, parts: Vec<Part> },
     /// Reasoning, or another item without a canonical form.
     Item(Part),
     /// A call.
@@ -33,10 +30,7 @@ pub(super) fn split_turn(pieces: Vec<Piece>) -> Result<(Vec<Part>, Vec<ParsedCal
     for piece in pieces {
         match piece {
             Piece::Message { parts: content, .. } if content.is_empty() => {}
-            Piece::Message {
-                phase,
-                parts: content,
-            } => {
+            Piece::Message { phase, parts: content } => {
                 if phase != current {
                     parts.push(own(message_mark(phase.as_deref()), "phase")?);
                 }
@@ -62,9 +56,7 @@ pub(super) fn split_turn(pieces: Vec<Piece>) -> Result<(Vec<Part>, Vec<ParsedCal
 /// If the turn already has a message or a call, splits off the items after it: they belong to the next message, which starts
 /// another turn.
 pub(super) fn split_before_message(pieces: &mut Vec<Piece>) -> Option<Vec<Piece>> {
-    let last = pieces
-        .iter()
-        .rposition(|piece| !matches!(piece, Piece::Item(_)))?;
+    let last = pieces.iter().rposition(|piece| !matches!(piece, Piece::Item(_)))?;
     Some(pieces.split_off(last.saturating_add(1)))
 }
 

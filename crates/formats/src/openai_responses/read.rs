@@ -17,18 +17,11 @@ const NO_ARGUMENTS: &str = "{}";
 #[derive(Debug)]
 pub(super) enum ParsedItem<'a> {
     /// A message.
-    Message {
-        role: Role,
-        phase: Option<String>,
-        parts: Vec<Part>,
-    },
+    Message { role: Role, phase: Option<String>, parts: Vec<Part> },
     /// A function call.
     Call(ParsedCall),
     /// The output of a function.
-    Output {
-        call_id: CallId,
-        output: &'a RawValue,
-    },
+    Output { call_id: CallId, output: &'a RawValue },
     /// Another item, verbatim.
     Other(Part),
 }
@@ -95,18 +88,12 @@ pub(super) fn read<'a>(item: &'a RawValue, path: &str) -> Result<ParsedItem<'a>,
 
 fn message<'a>(item: &'a RawValue, path: &str) -> Result<ParsedItem<'a>, ParseError> {
     let message: Message<'_> = borrowed(item, path)?;
-    let role = Role::ALL
-        .into_iter()
-        .find(|role| role.as_str() == message.role);
+    let role = Role::ALL.into_iter().find(|role| role.as_str() == message.role);
     let role = role.ok_or_else(|| ParseError::Unusable {
         field: format!("{path}.role"),
         reason: "is not one of user, assistant, system, developer".to_owned(),
     })?;
-    Ok(ParsedItem::Message {
-        role,
-        phase: message.phase,
-        parts: parts(message.content, &format!("{path}.content"))?,
-    })
+    Ok(ParsedItem::Message { role, phase: message.phase, parts: parts(message.content, &format!("{path}.content"))? })
 }
 
 /// The arguments of a call. A text that is not JSON becomes a JSON string.

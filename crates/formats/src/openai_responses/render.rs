@@ -19,11 +19,7 @@ use super::own_item::{OwnItem, classify, own_part};
 pub const EMPTY_INPUT: &str = "(The conversation is empty.)";
 /// The separator of instructions.
 const SECTION_BREAK: &str = "\n\n";
-const LAYOUT: Layout = Layout {
-    list: "input",
-    parts: None,
-    fields: &[("instructions", Section::Instructions)],
-};
+const LAYOUT: Layout = Layout { list: "input", parts: None, fields: &[("instructions", Section::Instructions)] };
 /// Maximum characters of an output (R5).
 const OUTPUT_CHARS_MAX: usize = 10_485_760;
 
@@ -63,11 +59,7 @@ pub fn render(transcript: &Transcript, options: &RenderOptions) -> Rendered {
     if draft.items.is_empty() {
         draft.items.push(Item::user_text(EMPTY_INPUT));
     }
-    let body = Body {
-        instructions,
-        prompt_cache_key: options.prompt_cache_key(),
-        input: draft.items,
-    };
+    let body = Body { instructions, prompt_cache_key: options.prompt_cache_key(), input: draft.items };
     // Reasoning is dropped when a later turn shows that it has no item.
     draft.notes.sort_losses();
     draft.notes.rendered(&body, &LAYOUT)
@@ -112,10 +104,7 @@ fn push_message<'a>(draft: &mut Draft<'a>, turn: &'a Turn, role: &'static str, t
                 draft.notes.omit(turn.version, LostContent::Thinking);
             }
             Some(OwnItem::MessageMark { .. }) => {}
-            Some(
-                OwnItem::CallMark { .. } | OwnItem::Model(_) | OwnItem::Answer(_) | OwnItem::Other,
-            )
-            | None => {
+            Some(OwnItem::CallMark { .. } | OwnItem::Model(_) | OwnItem::Answer(_) | OwnItem::Other) | None => {
                 parts.extend(content_part(draft, turn.version, part, target));
             }
         }
@@ -125,11 +114,7 @@ fn push_message<'a>(draft: &mut Draft<'a>, turn: &'a Turn, role: &'static str, t
 
 fn close<'a>(draft: &mut Draft<'a>, role: &'static str, parts: &mut Vec<ContentPart<'a>>) {
     if !parts.is_empty() {
-        draft.items.push(Item::Message {
-            role,
-            phase: None,
-            content: Content::from_parts(std::mem::take(parts)),
-        });
+        draft.items.push(Item::Message { role, phase: None, content: Content::from_parts(std::mem::take(parts)) });
     }
 }
 
@@ -171,10 +156,7 @@ mod tests {
                 message_turn(System, vec![text("a")]),
                 message_turn(Developer, vec![text("b")]),
             ],
-            options: RenderOptions {
-                instructions_role: InstructionsRole::Developer,
-                ..RenderOptions::default()
-            },
+            options: RenderOptions { instructions_role: InstructionsRole::Developer, ..RenderOptions::default() },
             ..Case::default()
         };
         case.check(&[
@@ -203,10 +185,7 @@ mod tests {
     fn an_empty_list_is_never_sent() {
         let empty = r#"{"type":"message","role":"user","content":"(The conversation is empty.)"}"#;
         Case::default().check(&[empty]);
-        let turns = vec![
-            message_turn(User, vec![text("")]),
-            message_turn(Assistant, vec![]),
-        ];
+        let turns = vec![message_turn(User, vec![text("")]), message_turn(Assistant, vec![])];
         Case::of(turns).check(&[empty]);
     }
 
@@ -214,10 +193,7 @@ mod tests {
     fn cache_keys_at_their_bound() {
         let keyed = |key: &str| Case {
             turns: vec![message_turn(User, vec![text("Hi")])],
-            options: RenderOptions {
-                cache_key: Some(key.to_owned()),
-                ..RenderOptions::default()
-            },
+            options: RenderOptions { cache_key: Some(key.to_owned()), ..RenderOptions::default() },
             ..Case::default()
         };
         let message = r#"{"type":"message","role":"user","content":"Hi"}"#;
@@ -230,27 +206,17 @@ mod tests {
 
     #[test]
     fn items_that_the_client_answers_are_rendered_with_their_answer() {
-        let asked =
-            r#"{"type":"custom_tool_call","id":"ctc_1","call_id":"c","name":"p","input":"x"}"#;
+        let asked = r#"{"type":"custom_tool_call","id":"ctc_1","call_id":"c","name":"p","input":"x"}"#;
         let answer = r#"{"type":"custom_tool_call_output","call_id":"c","output":"y"}"#;
         let turns = vec![message_turn(Assistant, vec![item(asked)])];
         Case::of(turns.clone()).check(&[
             r#"{"type":"message","role":"user","content":"(The conversation is empty.)"}"#,
             "lost 1 provider_item nothing",
         ]);
-        let answered = vec![
-            turns[0].clone(),
-            message_turn(User, vec![text("so"), item(answer)]),
-        ];
-        Case::of(answered).check(&[
-            asked,
-            r#"{"type":"message","role":"user","content":"so"}"#,
-            answer,
-        ]);
-        Case::of(vec![message_turn(User, vec![text("so"), item(answer)])]).check(&[
-            r#"{"type":"message","role":"user","content":"so"}"#,
-            "lost 1 provider_item nothing",
-        ]);
+        let answered = vec![turns[0].clone(), message_turn(User, vec![text("so"), item(answer)])];
+        Case::of(answered).check(&[asked, r#"{"type":"message","role":"user","content":"so"}"#, answer]);
+        Case::of(vec![message_turn(User, vec![text("so"), item(answer)])])
+            .check(&[r#"{"type":"message","role":"user","content":"so"}"#, "lost 1 provider_item nothing"]);
     }
 
     #[test]

@@ -104,8 +104,7 @@ struct Source {
 /// [`ParseError::Unusable`] past [`REPLY_BYTES_MAX`], or for values that an event cannot contain; [`ParseError::Malformed`].
 pub fn parse_reply(body: &[u8]) -> Result<Reply, ParseError> {
     check_size(body.len())?;
-    let response: Response<'_> =
-        serde_json::from_slice(body).map_err(|error| malformed(&error, ""))?;
+    let response: Response<'_> = serde_json::from_slice(body).map_err(|error| malformed(&error, ""))?;
     reply(response)
 }
 
@@ -150,9 +149,7 @@ pub(super) fn reply(response: Response<'_>) -> Result<Reply, ParseError> {
     };
     let calls = calls.into_iter().map(|call| called(call, &source));
     let facts = std::iter::once(Fact::MessageAppended(message)).chain(calls);
-    Ok(Reply {
-        facts: facts.collect(),
-    })
+    Ok(Reply { facts: facts.collect() })
 }
 
 fn piece(item: &RawValue, path: &str) -> Result<Option<Piece>, ParseError> {
@@ -166,8 +163,7 @@ fn piece(item: &RawValue, path: &str) -> Result<Option<Piece>, ParseError> {
 
 /// The parse error of a failure.
 pub(super) fn failed(failure: Option<Failure>) -> ParseError {
-    let (code, kind, message) =
-        failure.map_or((None, None, None), |it| (it.code, it.kind, it.message));
+    let (code, kind, message) = failure.map_or((None, None, None), |it| (it.code, it.kind, it.message));
     let code = code.map(|code| match code {
         Code::Name(name) => name,
         Code::Status(status) => status.to_string(),
@@ -207,12 +203,7 @@ mod tests {
             parts: vec![item(reasoning), text("Hi"), Part::Refusal("No.".to_owned())],
             model: Some(label("m-1")),
             provider_response_id: Some(label("resp_1")),
-            usage: Some(Usage {
-                input_tokens: 9,
-                output_tokens: 5,
-                cached_tokens: 4,
-                reasoning_tokens: 3,
-            }),
+            usage: Some(Usage { input_tokens: 9, output_tokens: 5, cached_tokens: 4, reasoning_tokens: 3 }),
             ..bare("completed")
         };
         let call = ToolCalled {
@@ -231,10 +222,7 @@ mod tests {
     #[test]
     fn the_finish_reason_is_parsed() {
         let cut = r#"{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}"#;
-        check(
-            cut,
-            &Ok(vec![Fact::MessageAppended(bare("max_output_tokens"))]),
-        );
+        check(cut, &Ok(vec![Fact::MessageAppended(bare("max_output_tokens"))]));
         let ended = r#"{"status":"cancelled","output":[]}"#;
         check(ended, &Ok(vec![Fact::MessageAppended(bare("cancelled"))]));
         check(r#"{"status":"queued"}"#, &Err(ParseError::Incomplete));
@@ -242,11 +230,7 @@ mod tests {
 
     #[test]
     fn errors_are_not_replies() {
-        check_failed(
-            r#"{"error":{"type":"t","code":"c","message":"m"}}"#,
-            "c",
-            "m",
-        );
+        check_failed(r#"{"error":{"type":"t","code":"c","message":"m"}}"#, "c", "m");
         check_failed(r#"{"error":{"type":"t","code":null}}"#, "t", "");
         check_failed(r#"{"error":{"code":429,"message":"m"}}"#, "429", "m");
         check_failed(r#"{"status":"failed","output":[]}"#, "unknown", "");
@@ -267,10 +251,7 @@ mod tests {
             text("c"),
             item(r#"{"type":"new_thing","x":1.0}"#),
         ];
-        let message = MessageAppended {
-            parts,
-            ..bare("completed")
-        };
+        let message = MessageAppended { parts, ..bare("completed") };
         check(body, &Ok(vec![Fact::MessageAppended(message)]));
     }
 
@@ -278,9 +259,7 @@ mod tests {
     fn a_reply_at_its_bound() {
         let mut body = br#"{"status":"completed"}"#.to_vec();
         body.resize(REPLY_BYTES_MAX, b' ');
-        let expected = Reply {
-            facts: vec![Fact::MessageAppended(bare("completed"))],
-        };
+        let expected = Reply { facts: vec![Fact::MessageAppended(bare("completed"))] };
         assert_eq!(parse_reply(&body), Ok(expected));
         body.push(b' ');
         let refused = parse_reply(&body);
@@ -288,10 +267,7 @@ mod tests {
     }
 
     fn check_failed(body: &str, error_type: &str, message: &str) {
-        let expected = ParseError::Failed {
-            error_type: error_type.to_owned(),
-            message: message.to_owned(),
-        };
+        let expected = ParseError::Failed { error_type: error_type.to_owned(), message: message.to_owned() };
         check(body, &Err(expected));
     }
 

@@ -59,8 +59,7 @@ impl ReplyStream {
         if piece.is_empty() || piece == DONE {
             return Ok(Vec::new());
         }
-        let event: Event<'_> =
-            serde_json::from_slice(piece).map_err(|error| malformed(&error, ""))?;
+        let event: Event<'_> = serde_json::from_slice(piece).map_err(|error| malformed(&error, ""))?;
         let index = event.output_index.unwrap_or_default();
         let delta = match event.kind.as_str() {
             "response.output_text.delta" => text(event.delta)?.map(Delta::Text),
@@ -92,11 +91,7 @@ impl ReplyStream {
         reply(response)
     }
 
-    fn item_added(
-        &mut self,
-        index: u64,
-        item: Option<&RawValue>,
-    ) -> Result<Option<Delta>, ParseError> {
+    fn item_added(&mut self, index: u64, item: Option<&RawValue>) -> Result<Option<Delta>, ParseError> {
         let Some(ParsedItem::Call(call)) = item.map(|item| read(item, "item")).transpose()? else {
             return Ok(None);
         };
@@ -109,11 +104,7 @@ impl ReplyStream {
         }))
     }
 
-    fn call_input(
-        &self,
-        index: u64,
-        delta: Option<&RawValue>,
-    ) -> Result<Option<Delta>, ParseError> {
+    fn call_input(&self, index: u64, delta: Option<&RawValue>) -> Result<Option<Delta>, ParseError> {
         let Some(&index) = self.calls.get(&index) else {
             return Ok(None);
         };
@@ -121,11 +112,7 @@ impl ReplyStream {
         Ok(fragment.map(|fragment| Delta::CallInput { index, fragment }))
     }
 
-    fn item_done(
-        &mut self,
-        index: u64,
-        item: Option<&RawValue>,
-    ) -> Result<Option<Delta>, ParseError> {
+    fn item_done(&mut self, index: u64, item: Option<&RawValue>) -> Result<Option<Delta>, ParseError> {
         if let Some(item) = item {
             self.hold(item)?;
             self.items.insert(index, item.to_owned());
@@ -155,16 +142,13 @@ fn text(delta: Option<&RawValue>) -> Result<Option<String>, ParseError> {
 
 /// The error in a failed response.
 fn response_failure(response: Option<&RawValue>) -> Result<ParseError, ParseError> {
-    let response: Option<ErrorEvent> = response
-        .map(|response| borrowed(response, "response"))
-        .transpose()?;
+    let response: Option<ErrorEvent> = response.map(|response| borrowed(response, "response")).transpose()?;
     Ok(failed(response.and_then(|response| response.error)))
 }
 
 /// The error in an error event: in an `error` object, or in the fields of the event.
 fn failure(piece: &[u8]) -> Result<ParseError, ParseError> {
-    let within: ErrorEvent =
-        serde_json::from_slice(piece).map_err(|error| malformed(&error, ""))?;
+    let within: ErrorEvent = serde_json::from_slice(piece).map_err(|error| malformed(&error, ""))?;
     if within.error.is_some() {
         return Ok(failed(within.error));
     }
@@ -178,21 +162,21 @@ mod tests {
 
     use super::*;
 
-    const REASONING: &str = r#"{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"Hm"}],"encrypted_content":"e"}"#;
+    const REASONING: &str =
+        r#"{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"Hm"}],"encrypted_content":"e"}"#;
     const MESSAGE: &str = r#"{"type":"message","id":"msg_1","status":"completed","role":"assistant","phase":"final_answer","content":[{"type":"output_text","text":"Hi","annotations":[],"logprobs":[]}]}"#;
-    const CALL: &str = r#"{"type":"function_call","id":"fc_1","call_id":"a","name":"f","arguments":"{}","status":"completed"}"#;
+    const CALL: &str =
+        r#"{"type":"function_call","id":"fc_1","call_id":"a","name":"f","arguments":"{}","status":"completed"}"#;
 
     #[test]
     fn a_streamed_reply_is_the_whole_reply() {
         let items = [REASONING, MESSAGE, CALL];
         let whole = response("completed", &items.join(","));
-        let mut pieces =
-            vec![r#"{"type":"response.created","response":{"status":"in_progress"}}"#.to_owned()];
+        let mut pieces = vec![r#"{"type":"response.created","response":{"status":"in_progress"}}"#.to_owned()];
         for (index, item) in items.iter().enumerate() {
             for kind in ["added", "done"] {
-                pieces.push(format!(
-                    r#"{{"type":"response.output_item.{kind}","output_index":{index},"item":{item}}}"#
-                ));
+                pieces
+                    .push(format!(r#"{{"type":"response.output_item.{kind}","output_index":{index},"item":{item}}}"#));
             }
         }
         for output in ["", items.join(",").as_str()] {
@@ -214,31 +198,18 @@ mod tests {
             let deltas = stream.push(piece.as_bytes()).unwrap();
             assert_eq!(deltas, Vec::from_iter(expected), "{piece}");
         };
-        let delta = |kind: &str| {
-            format!(r#"{{"type":"response.{kind}.delta","output_index":1,"delta":"x"}}"#)
-        };
+        let delta = |kind: &str| format!(r#"{{"type":"response.{kind}.delta","output_index":1,"delta":"x"}}"#);
         check(&delta("output_text"), Some(Delta::Text("x".to_owned())));
         check(&delta("refusal"), Some(Delta::Refusal("x".to_owned())));
         let thinks = Delta::Thinking(String::new());
         check(&delta("reasoning_summary_text"), Some(thinks.clone()));
         check(&delta("reasoning_text"), Some(thinks));
         check(&delta("function_call_arguments"), None);
-        let added =
-            format!(r#"{{"type":"response.output_item.added","output_index":1,"item":{CALL}}}"#);
+        let added = format!(r#"{{"type":"response.output_item.added","output_index":1,"item":{CALL}}}"#);
         let (call_id, tool_name) = ("a".to_owned(), "f".to_owned());
-        check(
-            &added,
-            Some(Delta::CallBegan {
-                index: 0,
-                call_id,
-                tool_name,
-            }),
-        );
+        check(&added, Some(Delta::CallBegan { index: 0, call_id, tool_name }));
         let fragment = "x".to_owned();
-        check(
-            &delta("function_call_arguments"),
-            Some(Delta::CallInput { index: 0, fragment }),
-        );
+        check(&delta("function_call_arguments"), Some(Delta::CallInput { index: 0, fragment }));
         check(r#"{"type":"response.audio.delta","delta":{"new":1}}"#, None);
         check(r#"{"type":"response.output_text.delta","delta":""}"#, None);
         check("", None);
@@ -246,22 +217,15 @@ mod tests {
 
     #[test]
     fn errors_end_a_stream() {
-        check_failed(
-            r#"{"type":"error","code":"rate_limit","message":"m"}"#,
-            "rate_limit",
-        );
-        check_failed(
-            r#"{"type":"error","error":{"type":"server_error","message":"m"}}"#,
-            "server_error",
-        );
+        check_failed(r#"{"type":"error","code":"rate_limit","message":"m"}"#, "rate_limit");
+        check_failed(r#"{"type":"error","error":{"type":"server_error","message":"m"}}"#, "server_error");
         check_failed(
             r#"{"type":"response.failed","response":{"error":{"code":"server_error","message":"m"}}}"#,
             "server_error",
         );
         check_failed(r#"{"type":"response.failed","response":null}"#, "unknown");
         let mut stream = ReplyStream::default();
-        let done =
-            format!(r#"{{"type":"response.output_item.done","output_index":0,"item":{MESSAGE}}}"#);
+        let done = format!(r#"{{"type":"response.output_item.done","output_index":0,"item":{MESSAGE}}}"#);
         stream.push(done.as_bytes()).unwrap();
         assert_eq!(stream.finish(), Err(ParseError::Incomplete));
     }
@@ -276,10 +240,7 @@ mod tests {
         };
         assert_eq!(push(super::super::REPLY_BYTES_MAX), Ok(vec![]));
         let refused = push(2);
-        assert!(
-            matches!(refused, Err(ParseError::Unusable { .. })),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, Err(ParseError::Unusable { .. })), "{refused:?}");
     }
 
     fn check_failed(piece: &str, expected: &str) {

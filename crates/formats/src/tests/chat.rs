@@ -18,25 +18,15 @@ pub(crate) fn text(text: &str) -> Part {
 }
 
 pub(crate) fn thought(text: &str) -> Part {
-    Part::Thinking {
-        text: text.to_owned(),
-        signature: None,
-    }
+    Part::Thinking { text: text.to_owned(), signature: None }
 }
 
 pub(crate) fn image(url: &str, detail: Option<&str>) -> Part {
-    Part::Image {
-        source: MediaSource::Url(url.to_owned()),
-        media_type: None,
-        detail: detail.map(label),
-    }
+    Part::Image { source: MediaSource::Url(url.to_owned()), media_type: None, detail: detail.map(label) }
 }
 
 pub(crate) fn item(provider: &str, json: &str) -> Part {
-    Part::ProviderItem {
-        provider: label(provider),
-        item: JsonText::parse(json).unwrap(),
-    }
+    Part::ProviderItem { provider: label(provider), item: JsonText::parse(json).unwrap() }
 }
 
 pub(crate) fn json(text: &str) -> ToolOutput {
@@ -60,10 +50,7 @@ pub(crate) fn user(said: &str) -> Turn {
 }
 
 pub(crate) fn calling(parts: Vec<Part>, calls: Vec<AnsweredCall>) -> Turn {
-    Turn {
-        calls,
-        ..turn(Role::Assistant, parts)
-    }
+    Turn { calls, ..turn(Role::Assistant, parts) }
 }
 
 pub(crate) fn answered(id: &str, tool: &str, output: ToolOutput) -> AnsweredCall {
@@ -78,11 +65,7 @@ pub(crate) fn answered(id: &str, tool: &str, output: ToolOutput) -> AnsweredCall
             provider_response_id: None,
             signature: None,
         },
-        answer: Answer {
-            output,
-            outcome: ToolOutcome::Succeeded,
-            origin: AnswerOrigin::Recorded(Version(2)),
-        },
+        answer: Answer { output, outcome: ToolOutcome::Succeeded, origin: AnswerOrigin::Recorded(Version(2)) },
     }
 }
 
@@ -146,12 +129,6 @@ fn describe_fact(fact: &Fact) -> String {
 
 /// A transcript of these turns, with versions from 1.
 pub(crate) fn transcript(turns: Vec<Turn>) -> Transcript {
-    let turns = (1..).zip(turns).map(|(version, turn)| Turn {
-        version: Version(version),
-        ..turn
-    });
-    Transcript {
-        turns: turns.collect(),
-        ..Transcript::default()
-    }
+    let turns = (1..).zip(turns).map(|(version, turn)| Turn { version: Version(version), ..turn });
+    Transcript { turns: turns.collect(), ..Transcript::default() }
 }

@@ -15,17 +15,11 @@ pub(crate) fn text(text: &str) -> Part {
 }
 
 pub(crate) fn thought(text: &str, signature: Option<&str>) -> Part {
-    Part::Thinking {
-        text: text.to_owned(),
-        signature: signature.map(str::to_owned),
-    }
+    Part::Thinking { text: text.to_owned(), signature: signature.map(str::to_owned) }
 }
 
 pub(crate) fn item(provider: &str, json: &str) -> Part {
-    Part::ProviderItem {
-        provider: label(provider),
-        item: JsonText::parse(json).unwrap(),
-    }
+    Part::ProviderItem { provider: label(provider), item: JsonText::parse(json).unwrap() }
 }
 
 pub(crate) fn turn(version: u64, role: Role, parts: Vec<Part>) -> Turn {
@@ -46,19 +40,12 @@ pub(crate) fn user(version: u64, said: &str) -> Turn {
 
 /// A turn of Gemini.
 pub(crate) fn own(version: u64, parts: Vec<Part>, calls: Vec<AnsweredCall>) -> Turn {
-    Turn {
-        provider: Some(label("gemini")),
-        calls,
-        ..turn(version, Role::Assistant, parts)
-    }
+    Turn { provider: Some(label("gemini")), calls, ..turn(version, Role::Assistant, parts) }
 }
 
 /// A turn of another provider.
 pub(crate) fn foreign(version: u64, parts: Vec<Part>, calls: Vec<AnsweredCall>) -> Turn {
-    Turn {
-        provider: Some(label("anthropic")),
-        ..own(version, parts, calls)
-    }
+    Turn { provider: Some(label("anthropic")), ..own(version, parts, calls) }
 }
 
 /// A call of `search` with the result `{"n":1}`. A call with a signature is Gemini's.
@@ -87,10 +74,7 @@ pub(crate) fn answered(json: &str) -> Answer {
 }
 
 /// The turns of facts. A call without a result gets the result of [`call`].
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "a history is made of three kinds of fact"
-)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "a history is made of three kinds of fact")]
 pub(crate) fn turns_from(facts: &[Fact]) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
     for (version, fact) in (1..).zip(facts) {
@@ -121,10 +105,7 @@ pub(crate) fn turns_from(facts: &[Fact]) -> Vec<Turn> {
 }
 
 /// A fact in one line.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "a history is made of three kinds of fact"
-)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "a history is made of three kinds of fact")]
 pub(crate) fn describe_fact(fact: &Fact) -> String {
     let by = |provider: &Option<Label>| match provider {
         Some(provider) => format!("@{provider}"),

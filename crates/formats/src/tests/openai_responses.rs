@@ -32,10 +32,7 @@ struct Written<'a> {
 
 impl Case {
     pub(crate) fn of(turns: Vec<Turn>) -> Self {
-        Self {
-            turns,
-            ..Self::default()
-        }
+        Self { turns, ..Self::default() }
     }
 
     /// Checks the lines of the rendering: fields, items, losses. Turns have versions from 1.
@@ -48,12 +45,8 @@ impl Case {
         for (version, turn) in (1..).zip(&mut turns) {
             turn.version = Version(version);
         }
-        let transcript = Transcript {
-            instructions: self.instructions,
-            opening: self.opening,
-            turns,
-            closing: self.closing,
-        };
+        let transcript =
+            Transcript { instructions: self.instructions, opening: self.opening, turns, closing: self.closing };
         render(&transcript, &self.options)
     }
 }
@@ -103,11 +96,7 @@ pub(crate) fn call(id: &str, input: &str, output: ToolOutput) -> AnsweredCall {
             provider_response_id: None,
             signature: None,
         },
-        answer: Answer {
-            output,
-            outcome: ToolOutcome::Succeeded,
-            origin: AnswerOrigin::Pending,
-        },
+        answer: Answer { output, outcome: ToolOutcome::Succeeded, origin: AnswerOrigin::Pending },
     }
 }
 
@@ -125,10 +114,7 @@ pub(crate) fn label(text: &str) -> Label {
 
 /// A provider item.
 pub(crate) fn item(json: &str) -> Part {
-    Part::ProviderItem {
-        provider: label("openai"),
-        item: JsonText::parse(json).unwrap(),
-    }
+    Part::ProviderItem { provider: label("openai"), item: JsonText::parse(json).unwrap() }
 }
 
 /// The turns of these facts.

@@ -10,8 +10,7 @@ pub(crate) fn assembled(facts: Vec<Fact>) -> Transcript {
     for (version, fact) in (1..).map(Version).zip(facts) {
         match fact {
             Fact::MessageAppended(message) => {
-                let instructs = matches!(message.role, Role::System | Role::Developer)
-                    && transcript.turns.is_empty();
+                let instructs = matches!(message.role, Role::System | Role::Developer) && transcript.turns.is_empty();
                 if instructs {
                     let texts = message.parts.into_iter().filter_map(|part| match part {
                         Part::Text(text) if !text.trim().is_empty() => Some(text),
@@ -48,9 +47,7 @@ fn turn(version: Version, role: Role, parts: Vec<Part>) -> Turn {
 
 fn call(turns: &mut Vec<Turn>, version: Version, called: ToolCalled) {
     let open = |call: &AnsweredCall| call.answer.origin == AnswerOrigin::Interrupted;
-    let joins = turns
-        .last()
-        .is_some_and(|turn| turn.role == Role::Assistant && turn.calls.iter().all(open));
+    let joins = turns.last().is_some_and(|turn| turn.role == Role::Assistant && turn.calls.iter().all(open));
     if !joins {
         turns.push(turn(version, Role::Assistant, Vec::new()));
     }
@@ -59,19 +56,12 @@ fn call(turns: &mut Vec<Turn>, version: Version, called: ToolCalled) {
         outcome: ToolOutcome::Failed,
         origin: AnswerOrigin::Interrupted,
     };
-    turns.last_mut().unwrap().calls.push(AnsweredCall {
-        version,
-        called,
-        answer,
-    });
+    turns.last_mut().unwrap().calls.push(AnsweredCall { version, called, answer });
 }
 
 fn answer(turns: &mut [Turn], version: Version, returned: ToolReturned) {
     let calls = turns.iter_mut().flat_map(|turn| &mut turn.calls).rev();
     let mut waiting = calls.filter(|call| call.called.call_id == returned.call_id);
-    waiting.next().unwrap().answer = Answer {
-        output: returned.output,
-        outcome: returned.outcome,
-        origin: AnswerOrigin::Recorded(version),
-    };
+    waiting.next().unwrap().answer =
+        Answer { output: returned.output, outcome: returned.outcome, origin: AnswerOrigin::Recorded(version) };
 }

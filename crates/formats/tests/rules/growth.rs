@@ -14,37 +14,20 @@ use crate::reading;
 const MARK: &str = "cache_control";
 
 /// The changes of a rendering by its last turn that are not allowed.
-pub(crate) fn changed(
-    format: Format,
-    transcript: &Transcript,
-    options: &RenderOptions,
-) -> Vec<String> {
-    let longer = Transcript {
-        closing: None,
-        ..transcript.clone()
-    };
+pub(crate) fn changed(format: Format, transcript: &Transcript, options: &RenderOptions) -> Vec<String> {
+    let longer = Transcript { closing: None, ..transcript.clone() };
     let mut shorter = longer.clone();
     if shorter.turns.pop().is_none() {
         return Vec::new();
     }
     let instructs = |role: Role| matches!(role, Role::System | Role::Developer);
     let leading = longer.turns.iter().all(|turn| instructs(turn.role));
-    let (before, after) = (
-        render(format, &shorter, options).body,
-        render(format, &longer, options).body,
-    );
-    let mut changed = changed_list(
-        format,
-        &reading::elements(format, &before),
-        &reading::elements(format, &after),
-    );
+    let (before, after) = (render(format, &shorter, options).body, render(format, &longer, options).body);
+    let mut changed = changed_list(format, &reading::elements(format, &before), &reading::elements(format, &after));
     let other_fields = |body| -> BTreeMap<String, Value> {
         let mut fields = reading::fields(body);
         fields.remove(reading::list_field(format));
-        fields
-            .into_iter()
-            .map(|(name, raw)| (name, unmarked(raw)))
-            .collect()
+        fields.into_iter().map(|(name, raw)| (name, unmarked(raw))).collect()
     };
     if !leading && other_fields(&before) != other_fields(&after) {
         changed.push("fields beside the list changed".to_owned());
@@ -53,9 +36,7 @@ pub(crate) fn changed(
 }
 
 fn changed_list(format: Format, before: &[&RawValue], after: &[&RawValue]) -> Vec<String> {
-    let ends_in_filler = before
-        .last()
-        .is_some_and(|element| is_filler_alone(&unmarked(element)));
+    let ends_in_filler = before.last().is_some_and(|element| is_filler_alone(&unmarked(element)));
     let kept = before.len() - usize::from(ends_in_filler);
     let before = before.get(..kept).unwrap_or_default();
     let same = |index: usize| {
@@ -68,9 +49,7 @@ fn changed_list(format: Format, before: &[&RawValue], after: &[&RawValue]) -> Ve
         return Vec::new();
     };
     let changed = (0..last).filter(|index| !same(*index));
-    let mut changed: Vec<String> = changed
-        .map(|index| format!("element {index} changed"))
-        .collect();
+    let mut changed: Vec<String> = changed.map(|index| format!("element {index} changed")).collect();
     let new = after.get(last).map_or(Value::Null, |raw| unmarked(raw));
     if !same(last) && !has_grown(&unmarked(last_element), &new) {
         changed.push(format!("element {last}, the last, was not only added to"));
@@ -94,15 +73,8 @@ fn has_grown(old: &Value, new: &Value) -> bool {
 
 fn blocks(element: &Value) -> Vec<Value> {
     let list = |field: &str| element[field].as_array().cloned();
-    let text = || {
-        element["content"]
-            .as_str()
-            .map(|text| vec![Value::String(text.to_owned())])
-    };
-    list("content")
-        .or_else(|| list("parts"))
-        .or_else(text)
-        .unwrap_or_else(|| vec![element.clone()])
+    let text = || element["content"].as_str().map(|text| vec![Value::String(text.to_owned())]);
+    list("content").or_else(|| list("parts")).or_else(text).unwrap_or_else(|| vec![element.clone()])
 }
 
 /// Whether the format added the block. Texts of random transcripts contain a number in angle brackets; added texts do not.

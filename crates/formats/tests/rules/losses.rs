@@ -29,15 +29,12 @@ impl Rendering<'_> {
     }
 
     fn lists(&self, version: Version, lost: LostContent) -> bool {
-        self.losses
-            .iter()
-            .any(|loss| loss.version == version && loss.lost == lost)
+        self.losses.iter().any(|loss| loss.version == version && loss.lost == lost)
     }
 
     /// A violation if a text that is not blank is neither in the body nor listed.
     fn check(&self, version: Version, text: &str, lost: LostContent) -> Option<String> {
-        let is_accounted =
-            text.trim().is_empty() || self.contains(text) || self.lists(version, lost);
+        let is_accounted = text.trim().is_empty() || self.contains(text) || self.lists(version, lost);
         (!is_accounted).then(|| format!("{lost:?} of {version} is lost silently: {text:?}"))
     }
 
@@ -54,40 +51,23 @@ impl Rendering<'_> {
         let content = payload(source);
         // An inline text may be decoded.
         let content = (!self.contains_decoded(content)).then_some(content);
-        let mut missing = content
-            .into_iter()
-            .chain(beside)
-            .filter(|text| !self.contains(text));
+        let mut missing = content.into_iter().chain(beside).filter(|text| !self.contains(text));
         let missing = missing.next().filter(|_| !listed);
         missing.map(|text| format!("{losses:?} of {version} is lost silently: {text:?}"))
     }
 }
 
 /// The content that is neither in the body nor listed, and errors in the list.
-pub(crate) fn silent(
-    format: Format,
-    transcript: &Transcript,
-    rendered: &Rendered,
-    body: &Value,
-) -> Vec<String> {
+pub(crate) fn silent(format: Format, transcript: &Transcript, rendered: &Rendered, body: &Value) -> Vec<String> {
     let rendering = Rendering {
         format,
         body: std::str::from_utf8(&rendered.body).unwrap(),
         strings: reading::strings(body),
         losses: &rendered.losses,
     };
-    let frame = transcript
-        .instructions
-        .iter()
-        .chain(&transcript.opening)
-        .chain(&transcript.closing);
-    let missing = frame
-        .filter(|text| !rendering.contains(text))
-        .map(|text| format!("missing: {text:?}"));
-    let turns = transcript
-        .turns
-        .iter()
-        .flat_map(|turn| check_turn(&rendering, turn));
+    let frame = transcript.instructions.iter().chain(&transcript.opening).chain(&transcript.closing);
+    let missing = frame.filter(|text| !rendering.contains(text)).map(|text| format!("missing: {text:?}"));
+    let turns = transcript.turns.iter().flat_map(|turn| check_turn(&rendering, turn));
     let calls = transcript.turns.iter().flat_map(|turn| &turn.calls);
     let calls = calls.flat_map(|call| check_call(&rendering, call));
     let mut silent: Vec<String> = missing.chain(turns).chain(calls).collect();
@@ -116,17 +96,10 @@ pub(crate) fn thoughts_held(transcript: &Transcript, rendered: &Rendered) -> Vec
 }
 
 fn check_turn(rendering: &Rendering<'_>, turn: &Turn) -> Vec<String> {
-    let parts = turn
-        .parts
-        .iter()
-        .filter_map(|part| check_part(rendering, turn.version, part));
+    let parts = turn.parts.iter().filter_map(|part| check_part(rendering, turn.version, part));
     let has_text = |part: &Part| matches!(part, Part::Text(text) if !text.trim().is_empty());
-    let author = turn
-        .author
-        .as_ref()
-        .filter(|_| turn.parts.iter().any(has_text));
-    let author = author
-        .and_then(|author| rendering.check(turn.version, author.as_str(), LostContent::Author));
+    let author = turn.author.as_ref().filter(|_| turn.parts.iter().any(has_text));
+    let author = author.and_then(|author| rendering.check(turn.version, author.as_str(), LostContent::Author));
     parts.chain(author).collect()
 }
 
@@ -136,38 +109,21 @@ fn check_part(rendering: &Rendering<'_>, version: Version, part: &Part) -> Optio
             let is_contained = text.trim().is_empty() || rendering.contains(text);
             (!is_contained).then(|| format!("missing: {text:?}"))
         }
-        Part::Image {
-            source,
-            media_type,
-            detail,
-        } => {
+        Part::Image { source, media_type, detail } => {
             let beside = [stated_type(source, media_type.as_ref()), detail.as_ref()];
-            rendering.media(
-                version,
-                source,
-                beside,
-                &[LostContent::Image, LostContent::ImageDetail],
-            )
+            rendering.media(version, source, beside, &[LostContent::Image, LostContent::ImageDetail])
         }
-        Part::File {
-            source,
-            media_type,
-            filename,
-        } => {
+        Part::File { source, media_type, filename } => {
             let beside = [stated_type(source, media_type.as_ref()), filename.as_ref()];
             rendering.media(version, source, beside, &[LostContent::File])
         }
         Part::Thinking { text, signature } => {
-            let signature = signature
-                .as_deref()
-                .filter(|_| !rendering.lists(version, LostContent::Thinking));
+            let signature = signature.as_deref().filter(|_| !rendering.lists(version, LostContent::Thinking));
             rendering
                 .check(version, text, LostContent::Thinking)
                 .or_else(|| rendering.check(version, signature?, LostContent::ThinkingSignature))
         }
-        Part::RedactedThinking(data) => {
-            rendering.check(version, data, LostContent::RedactedThinking)
-        }
+        Part::RedactedThinking(data) => rendering.check(version, data, LostContent::RedactedThinking),
         Part::Refusal(text) => rendering.check(version, text, LostContent::Refusal),
         Part::ProviderItem { item, .. } => {
             let lost = [LostContent::ProviderItem, LostContent::Thinking];
@@ -191,10 +147,7 @@ fn stated_type<'a>(source: &MediaSource, media_type: Option<&'a Label>) -> Optio
 fn payload(source: &MediaSource) -> &str {
     match source {
         MediaSource::FileId(id) => id,
-        MediaSource::Url(url) => match url
-            .strip_prefix("data:")
-            .and_then(|data| data.split_once(','))
-        {
+        MediaSource::Url(url) => match url.strip_prefix("data:").and_then(|data| data.split_once(',')) {
             Some((_, data)) => data,
             None => url,
         },
@@ -204,15 +157,9 @@ fn payload(source: &MediaSource) -> &str {
 fn check_call(rendering: &Rendering<'_>, call: &AnsweredCall) -> Vec<String> {
     let version = call.version;
     let input = call.called.input.as_str().trim();
-    let as_text = matches!(
-        rendering.format,
-        Format::OpenAiChat | Format::OpenAiResponses
-    );
+    let as_text = matches!(rendering.format, Format::OpenAiChat | Format::OpenAiResponses);
     let verbatim = if as_text {
-        rendering
-            .strings
-            .iter()
-            .any(|string| string.trim() == input)
+        rendering.strings.iter().any(|string| string.trim() == input)
     } else {
         input.starts_with('{') && rendering.body.contains(input)
     };
@@ -221,9 +168,8 @@ fn check_call(rendering: &Rendering<'_>, call: &AnsweredCall) -> Vec<String> {
     let signature = call.called.signature.as_deref().unwrap_or_default();
     let signature = rendering.check(version, signature, LostContent::CallSignature);
     let native = matches!(rendering.format, Format::Anthropic | Format::Gemini);
-    let failed = call.answer.outcome == ToolOutcome::Failed
-        && !native
-        && !rendering.lists(version, LostContent::Outcome);
+    let failed =
+        call.answer.outcome == ToolOutcome::Failed && !native && !rendering.lists(version, LostContent::Outcome);
     let failed = failed.then(|| format!("the failure of {version} is lost silently"));
     let output = match &call.answer.output {
         ToolOutput::Json(json) => {
@@ -231,14 +177,7 @@ fn check_call(rendering: &Rendering<'_>, call: &AnsweredCall) -> Vec<String> {
             let held = rendering.contains(text.trim()) || rendering.body.contains(text.trim());
             (!held).then(|| format!("the output of {version} is not verbatim: {text}"))
         }
-        ToolOutput::Parts(parts) => parts
-            .iter()
-            .find_map(|part| check_part(rendering, version, part)),
+        ToolOutput::Parts(parts) => parts.iter().find_map(|part| check_part(rendering, version, part)),
     };
-    input
-        .into_iter()
-        .chain(signature)
-        .chain(failed)
-        .chain(output)
-        .collect()
+    input.into_iter().chain(signature).chain(failed).chain(output).collect()
 }

@@ -35,33 +35,14 @@ pub(crate) enum Speaker {
 pub(crate) fn transcript_actions(transcript: &Transcript) -> Vec<Action> {
     let mut actions: Vec<Action> = Vec::new();
     let text_action = |speaker, text: &String| Action::Text(speaker, bare(text));
-    actions.extend(
-        transcript
-            .instructions
-            .iter()
-            .map(|text| text_action(Speaker::System, text)),
-    );
-    actions.extend(
-        transcript
-            .opening
-            .iter()
-            .map(|text| text_action(Speaker::User, text)),
-    );
+    actions.extend(transcript.instructions.iter().map(|text| text_action(Speaker::System, text)));
+    actions.extend(transcript.opening.iter().map(|text| text_action(Speaker::User, text)));
     for turn in &transcript.turns {
         actions.extend(part_texts(&turn.parts).map(|text| Action::Text(speaker(turn.role), text)));
         actions.extend(turn.calls.iter().map(|call| called(&call.called)));
-        actions.extend(
-            turn.calls
-                .iter()
-                .map(|call| answered(call.called.call_id.as_str(), &call.answer.output)),
-        );
+        actions.extend(turn.calls.iter().map(|call| answered(call.called.call_id.as_str(), &call.answer.output)));
     }
-    actions.extend(
-        transcript
-            .closing
-            .iter()
-            .map(|text| text_action(Speaker::User, text)),
-    );
+    actions.extend(transcript.closing.iter().map(|text| text_action(Speaker::User, text)));
     actions.retain(|action| !matches!(action, Action::Text(_, text) if text.is_empty()));
     actions
 }
@@ -71,9 +52,7 @@ pub(crate) fn fact_actions(facts: &[Fact]) -> Vec<Action> {
     let actions = facts.iter().flat_map(|fact| match fact {
         Fact::MessageAppended(message) => {
             let speaker = speaker(message.role);
-            part_texts(&message.parts)
-                .map(|text| Action::Text(speaker, text))
-                .collect()
+            part_texts(&message.parts).map(|text| Action::Text(speaker, text)).collect()
         }
         Fact::ToolCalled(call) => vec![called(call)],
         Fact::ToolReturned(returned) => vec![answered(returned.call_id.as_str(), &returned.output)],
@@ -109,9 +88,7 @@ fn joined(actions: Vec<Action>) -> Vec<Action> {
     for action in actions {
         match (joined.last_mut(), action) {
             (_, Action::Text(_, text)) if text.is_empty() => {}
-            (Some(Action::Text(before, text_action)), Action::Text(speaker, text))
-                if *before == speaker =>
-            {
+            (Some(Action::Text(before, text_action)), Action::Text(speaker, text)) if *before == speaker => {
                 text_action.push_str(&text);
             }
             (_, action) => joined.push(action),
@@ -137,11 +114,7 @@ fn part_texts(parts: &[Part]) -> impl Iterator<Item = String> {
 
 fn called(call: &ToolCalled) -> Action {
     let input = call.input.as_str().trim().to_owned();
-    Action::Called(
-        call.call_id.as_str().to_owned(),
-        call.tool_name.as_str().to_owned(),
-        input,
-    )
+    Action::Called(call.call_id.as_str().to_owned(), call.tool_name.as_str().to_owned(), input)
 }
 
 fn answered(call_id: &str, output: &ToolOutput) -> Action {
@@ -149,10 +122,7 @@ fn answered(call_id: &str, output: &ToolOutput) -> Action {
         ToolOutput::Json(json) => vec![unquoted(json.as_str())],
         ToolOutput::Parts(parts) => part_texts(parts).map(|text| unquoted(&text)).collect(),
     };
-    Action::Answered(
-        call_id.to_owned(),
-        texts.into_iter().filter(|text| !text.is_empty()).collect(),
-    )
+    Action::Answered(call_id.to_owned(), texts.into_iter().filter(|text| !text.is_empty()).collect())
 }
 
 /// The content of a JSON string, or the text itself.
@@ -170,31 +140,17 @@ pub(crate) fn bare(text: &str) -> String {
 
 /// The expected actions that are missing in the found ones, in order. Additional texts are allowed, additional calls and
 /// results are not. The input of a call is compared if `input_kept`.
-pub(crate) fn missing(
-    expected: &[Action],
-    found: &[Action],
-    input_kept: impl Fn(&str) -> bool,
-) -> Option<String> {
-    let acts = |actions: &[Action]| {
-        actions
-            .iter()
-            .filter(|action| !matches!(action, Action::Text(..)))
-            .count()
-    };
+pub(crate) fn missing(expected: &[Action], found: &[Action], input_kept: impl Fn(&str) -> bool) -> Option<String> {
+    let acts = |actions: &[Action]| actions.iter().filter(|action| !matches!(action, Action::Text(..))).count();
     if acts(expected) != acts(found) {
-        return Some(format!(
-            "{} calls and answers became {}",
-            acts(expected),
-            acts(found)
-        ));
+        return Some(format!("{} calls and answers became {}", acts(expected), acts(found)));
     }
     let mut instructions = Cursor::new(found, &[Speaker::System]);
     let mut conversation = Cursor::new(found, &[Speaker::User, Speaker::Assistant]);
     for action in expected {
         let carried = match action {
             Action::Text(Speaker::System, text) => {
-                instructions.reaches(Speaker::System, text)
-                    || conversation.reaches(Speaker::User, text)
+                instructions.reaches(Speaker::System, text) || conversation.reaches(Speaker::User, text)
             }
             Action::Text(speaker, text) => conversation.reaches(*speaker, text),
             Action::Called(id, name, input) => conversation.next_act(|act| match act {
@@ -232,11 +188,7 @@ impl<'a> Cursor<'a> {
             _ => !speakers.contains(&Speaker::System),
         };
         let rest = actions.iter().filter(wanted).collect();
-        Self {
-            rest,
-            at: 0,
-            offset: 0,
-        }
+        Self { rest, at: 0, offset: 0 }
     }
 
     /// Moves to a text of the role, if there is one before the next call or result.

@@ -8,18 +8,11 @@ use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 
 /// Every message, call and result that is not among the turns has an outcome that says why.
-pub(crate) fn omissions_have_outcomes(
-    events: &[RecordedEvent],
-    assembled: &Assembled,
-) -> Result<(), TestCaseError> {
+pub(crate) fn omissions_have_outcomes(events: &[RecordedEvent], assembled: &Assembled) -> Result<(), TestCaseError> {
     let turns = &assembled.transcript.turns;
     let calls = turns.iter().flat_map(|turn| &turn.calls);
     let calls = calls.flat_map(|call| [Some(call.version), call.answer.origin.result()]);
-    let shown: BTreeSet<Version> = turns
-        .iter()
-        .map(|turn| turn.version)
-        .chain(calls.flatten())
-        .collect();
+    let shown: BTreeSet<Version> = turns.iter().map(|turn| turn.version).chain(calls.flatten()).collect();
     for event in events {
         let is_content = match &event.event.fact {
             Fact::MessageAppended(message) => !message.parts.is_empty(),
@@ -53,10 +46,8 @@ fn is_omission(effect: &Effect) -> bool {
         | Effect::PartDropped(_)
         | Effect::Digested
         | Effect::NotDigested => true,
-        Effect::Carried
-        | Effect::Cleared { .. }
-        | Effect::Pending(_)
-        | Effect::Interrupted(_)
-        | Effect::Redacted => false,
+        Effect::Carried | Effect::Cleared { .. } | Effect::Pending(_) | Effect::Interrupted(_) | Effect::Redacted => {
+            false
+        }
     }
 }

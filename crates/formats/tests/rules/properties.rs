@@ -3,9 +3,7 @@
 use context::Transcript;
 use domain::event::{ToolCalled, ToolOutput};
 use domain::{CallId, Fact, JsonText, Part, ToolName};
-use formats::{
-    CallOutputs, Format, RenderOptions, Rendered, Thoughts, canonical, parse_history, render,
-};
+use formats::{CallOutputs, Format, RenderOptions, Rendered, Thoughts, canonical, parse_history, render};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{TestCaseError, TestRunner};
@@ -119,21 +117,13 @@ fn calls_are_restored(
 ) -> Result<(), TestCaseError> {
     let recorded = |turn: &context::Turn| -> Vec<(String, String)> {
         let calls = turn.calls.iter().map(|call| &call.called);
-        calls
-            .map(|call| (call.call_id.to_string(), call.tool_name.to_string()))
-            .collect()
+        calls.map(|call| (call.call_id.to_string(), call.tool_name.to_string())).collect()
     };
-    let expected = transcript
-        .turns
-        .iter()
-        .map(recorded)
-        .filter(|calls| !calls.is_empty());
+    let expected = transcript.turns.iter().map(recorded).filter(|calls| !calls.is_empty());
     let expected: Vec<Vec<(String, String)>> = expected.collect();
     let calls = reading::calls(format, body);
-    let found: Vec<Vec<(String, String)>> = calls
-        .iter()
-        .map(|calls| calls.iter().map(|call| restored(call, rendered)).collect())
-        .collect();
+    let found: Vec<Vec<(String, String)>> =
+        calls.iter().map(|calls| calls.iter().map(|call| restored(call, rendered)).collect()).collect();
     if format == Format::OpenAiResponses && options.call_outputs == CallOutputs::Adjacent {
         prop_assert_eq!(found.concat(), expected.concat());
     } else {
@@ -177,23 +167,11 @@ fn keeps_meaning(
     let actions = in_order(fact_actions(&facts), options);
     let inputs_as_text = matches!(format, Format::OpenAiChat | Format::OpenAiResponses);
     let kept = |input: &str| inputs_as_text || is_object(input);
-    none(
-        "the meaning is kept",
-        missing(
-            &in_order(transcript_actions(transcript), options),
-            &actions,
-            kept,
-        ),
-    )?;
+    none("the meaning is kept", missing(&in_order(transcript_actions(transcript), options), &actions, kept))?;
     let parts = transcript.turns.iter().flat_map(|turn| &turn.parts);
     for thought in parts.filter_map(thought) {
-        let found_text =
-            |action: &Action| matches!(action, Action::Text(_, text) if text.contains(&thought));
-        prop_assert!(
-            !actions.iter().any(found_text),
-            "a thought became a text: {}",
-            thought
-        );
+        let found_text = |action: &Action| matches!(action, Action::Text(_, text) if text.contains(&thought));
+        prop_assert!(!actions.iter().any(found_text), "a thought became a text: {}", thought);
     }
     let again = read_back(format, &render(format, &assembled(facts), options))?;
     let again = in_order(fact_actions(&again), options);
@@ -243,10 +221,7 @@ fn is_object(input: &str) -> bool {
     input.starts_with('{')
 }
 
-pub(crate) fn none<T: std::fmt::Debug>(
-    what: &str,
-    found: impl IntoIterator<Item = T>,
-) -> Result<(), TestCaseError> {
+pub(crate) fn none<T: std::fmt::Debug>(what: &str, found: impl IntoIterator<Item = T>) -> Result<(), TestCaseError> {
     let found: Vec<T> = found.into_iter().collect();
     prop_assert!(found.is_empty(), "{what}: {found:#?}");
     Ok(())
@@ -256,16 +231,9 @@ fn pairs() -> impl Strategy<Value = (Format, Format)> {
     (select(Format::ALL), select(Format::ALL))
 }
 
-pub(crate) fn holds<S: Strategy>(
-    strategy: &S,
-    test: impl Fn(S::Value) -> Result<(), TestCaseError>,
-) {
+pub(crate) fn holds<S: Strategy>(strategy: &S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
     let cases = std::env::var(CASES_VARIABLE).map_or(CASES, |text| text.parse().unwrap());
-    let config = ProptestConfig {
-        cases,
-        failure_persistence: None,
-        ..ProptestConfig::default()
-    };
+    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
     if let Err(failure) = TestRunner::new(config).run(strategy, test) {
         panic!("{failure}");
     }

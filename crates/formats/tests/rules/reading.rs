@@ -46,10 +46,7 @@ pub(crate) fn value(raw: &RawValue) -> Value {
     match text.as_bytes().first() {
         Some(b'{') => {
             let fields: BTreeMap<String, &RawValue> = serde_json::from_str(text).unwrap();
-            fields
-                .into_iter()
-                .map(|(name, raw)| (name, value(raw)))
-                .collect()
+            fields.into_iter().map(|(name, raw)| (name, value(raw))).collect()
         }
         Some(b'[') => {
             let elements: Vec<&RawValue> = serde_json::from_str(text).unwrap();
@@ -75,24 +72,15 @@ pub(crate) fn calls(format: Format, body: &Value) -> Vec<Vec<BodyCall>> {
     if format == Format::OpenAiResponses {
         let typed = |item: &Value| item["type"] == "function_call";
         let runs = elements.split(|item| !typed(item) && item["type"] != "reasoning");
-        let seen = runs.map(|run| {
-            run.iter()
-                .filter(|item| typed(item))
-                .map(|item| seen(item, "call_id", "name"))
-        });
-        return seen
-            .map(Iterator::collect)
-            .filter(|calls: &Vec<BodyCall>| !calls.is_empty())
-            .collect();
+        let seen = runs.map(|run| run.iter().filter(|item| typed(item)).map(|item| seen(item, "call_id", "name")));
+        return seen.map(Iterator::collect).filter(|calls: &Vec<BodyCall>| !calls.is_empty()).collect();
     }
     let in_message = |message: &Value| -> Vec<BodyCall> {
         match format {
-            Format::Anthropic => typed(&message["content"], "tool_use")
-                .map(|block| seen(block, "id", "name"))
-                .collect(),
-            Format::Gemini => parts(message, "functionCall")
-                .map(|call| seen(call, "id", "name"))
-                .collect(),
+            Format::Anthropic => {
+                typed(&message["content"], "tool_use").map(|block| seen(block, "id", "name")).collect()
+            }
+            Format::Gemini => parts(message, "functionCall").map(|call| seen(call, "id", "name")).collect(),
             _ => {
                 let calls = list(&message["tool_calls"]).iter();
                 calls
@@ -104,11 +92,7 @@ pub(crate) fn calls(format: Format, body: &Value) -> Vec<Vec<BodyCall>> {
             }
         }
     };
-    elements
-        .iter()
-        .map(in_message)
-        .filter(|calls| !calls.is_empty())
-        .collect()
+    elements.iter().map(in_message).filter(|calls| !calls.is_empty()).collect()
 }
 
 /// The results of a body, in order.
@@ -119,12 +103,10 @@ pub(crate) fn results(format: Format, body: &Value) -> Vec<BodyCall> {
             Format::OpenAiResponses if message["type"] == "function_call_output" => {
                 vec![seen(message, "call_id", "name")]
             }
-            Format::Anthropic => typed(&message["content"], "tool_result")
-                .map(|block| seen(block, "tool_use_id", "name"))
-                .collect(),
-            Format::Gemini => parts(message, "functionResponse")
-                .map(|response| seen(response, "id", "name"))
-                .collect(),
+            Format::Anthropic => {
+                typed(&message["content"], "tool_result").map(|block| seen(block, "tool_use_id", "name")).collect()
+            }
+            Format::Gemini => parts(message, "functionResponse").map(|response| seen(response, "id", "name")).collect(),
             _ if message["role"] == "tool" => vec![seen(message, "tool_call_id", "tool_name")],
             _ => Vec::new(),
         }
@@ -133,10 +115,7 @@ pub(crate) fn results(format: Format, body: &Value) -> Vec<BodyCall> {
 }
 
 fn seen(value: &Value, id: &str, name: &str) -> BodyCall {
-    BodyCall {
-        id: text(&value[id]),
-        name: value[name].as_str().map(str::to_owned),
-    }
+    BodyCall { id: text(&value[id]), name: value[name].as_str().map(str::to_owned) }
 }
 
 fn text(value: &Value) -> String {
@@ -148,13 +127,9 @@ fn list(value: &Value) -> &[Value] {
 }
 
 fn typed<'a>(blocks: &'a Value, wanted: &'static str) -> impl Iterator<Item = &'a Value> {
-    list(blocks)
-        .iter()
-        .filter(move |block| block["type"] == wanted)
+    list(blocks).iter().filter(move |block| block["type"] == wanted)
 }
 
 fn parts<'a>(content: &'a Value, field: &'static str) -> impl Iterator<Item = &'a Value> {
-    list(&content["parts"])
-        .iter()
-        .filter_map(move |part| part.get(field))
+    list(&content["parts"]).iter().filter_map(move |part| part.get(field))
 }

@@ -11,28 +11,16 @@ use formats::{CallOutputs, Format, InstructionsRole, RenderOptions, Thoughts, re
 use crate::whole::{Ask, assembled, recorded};
 
 const POLICIES: [(&str, &str); 3] = [
-    (
-        "trimmed",
-        r#"{"instructions":"You help.","budget":{"context_tokens_max":1500,"reserved_tokens":0}}"#,
-    ),
-    (
-        "cleared",
-        r#"{"budget":{"context_tokens_max":1500,"reserved_tokens":0},"clear":{"fresh_percent":60}}"#,
-    ),
-    (
-        "digested",
-        r#"{"budget":{"context_tokens_max":1500,"reserved_tokens":0},"tool_digest":{"bytes_max":900}}"#,
-    ),
+    ("trimmed", r#"{"instructions":"You help.","budget":{"context_tokens_max":1500,"reserved_tokens":0}}"#),
+    ("cleared", r#"{"budget":{"context_tokens_max":1500,"reserved_tokens":0},"clear":{"fresh_percent":60}}"#),
+    ("digested", r#"{"budget":{"context_tokens_max":1500,"reserved_tokens":0},"tool_digest":{"bytes_max":900}}"#),
 ];
 
 #[test]
 fn bodies_change_only_with_the_assembly_revision() {
     for (name, policy) in POLICIES {
         let policy = Policy::parse(policy).unwrap();
-        let ask = Ask {
-            through: Version(4),
-            summary: Version(9),
-        };
+        let ask = Ask { through: Version(4), summary: Version(9) };
         let assembled = assembled(&recorded(history()), &policy, ask).unwrap();
         for format in Format::ALL.iter().copied() {
             let options = RenderOptions {
@@ -56,26 +44,17 @@ fn history() -> Vec<Fact> {
     let mut facts = Vec::new();
     for index in 0..10 {
         let words = " word".repeat(20 + index * 13 % 40);
-        facts.push(said(
-            Role::User,
-            vec![Part::Text(format!("{index}?{words}"))],
-        ));
+        facts.push(said(Role::User, vec![Part::Text(format!("{index}?{words}"))]));
         facts.push(said(
             Role::Assistant,
-            vec![Part::Thinking {
-                text: "What next?".to_owned(),
-                signature: Some("c2ln".to_owned()),
-            }],
+            vec![Part::Thinking { text: "What next?".to_owned(), signature: Some("c2ln".to_owned()) }],
         ));
         facts.push(called(index));
         if index % 4 != 3 {
             facts.push(returned(index, &words));
         }
         if index < 9 {
-            facts.push(said(
-                Role::Assistant,
-                vec![Part::Text(format!("{index}.{words}"))],
-            ));
+            facts.push(said(Role::Assistant, vec![Part::Text(format!("{index}.{words}"))]));
         }
     }
     facts.push(returned(3, "late"));

@@ -41,10 +41,7 @@ fn check(transcript: &Transcript, rendered: &Rendered) -> Result<(), TestCaseErr
     for text in &transcript.instructions {
         prop_assert!(contains(&texts(Section::Instructions), text));
     }
-    for (section, text) in [
-        (Section::Opening, &transcript.opening),
-        (Section::Closing, &transcript.closing),
-    ] {
+    for (section, text) in [(Section::Opening, &transcript.opening), (Section::Closing, &transcript.closing)] {
         let found = texts(section);
         if let Some(text) = text {
             prop_assert!(contains(&found, text), "{text:?} in {found}");
@@ -66,6 +63,5 @@ fn check(transcript: &Transcript, rendered: &Rendered) -> Result<(), TestCaseErr
 /// Whether a JSON text contains this text as a string, or within one.
 fn contains(json: &str, text: &str) -> bool {
     let text = Value::from(text).to_string();
-    text.get(1..text.len() - 1)
-        .is_some_and(|text| json.contains(text))
+    text.get(1..text.len() - 1).is_some_and(|text| json.contains(text))
 }

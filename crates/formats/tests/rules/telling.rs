@@ -47,18 +47,12 @@ fn call_failed() {
 
 #[test]
 fn assistant_first_and_last() {
-    check(
-        "assistant_first_and_last",
-        &courses::assistant_first_and_last(),
-    );
+    check("assistant_first_and_last", &courses::assistant_first_and_last());
 }
 
 #[test]
 fn instructions_in_the_middle() {
-    check(
-        "instructions_in_the_middle",
-        &courses::instructions_in_the_middle(),
-    );
+    check("instructions_in_the_middle", &courses::instructions_in_the_middle());
 }
 
 #[test]
@@ -103,10 +97,7 @@ fn refusal() {
 
 #[test]
 fn input_that_is_no_object() {
-    check(
-        "input_that_is_no_object",
-        &contents::input_that_is_no_object(),
-    );
+    check("input_that_is_no_object", &contents::input_that_is_no_object());
 }
 
 #[test]
@@ -149,8 +140,7 @@ fn written(rendered: &Rendered) -> String {
     let mut written = pretty::pretty(body);
     written.push_str("\n\nlosses:\n");
     for loss in &rendered.losses {
-        let (version, lost, replacement) =
-            (loss.version, loss.lost.as_str(), loss.replacement.as_str());
+        let (version, lost, replacement) = (loss.version, loss.lost.as_str(), loss.replacement.as_str());
         writeln!(written, "  {version}: {lost} became {replacement}").unwrap();
     }
     written.push_str("names:\n");

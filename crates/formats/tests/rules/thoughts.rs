@@ -5,9 +5,7 @@
 use context::Policy;
 use domain::event::{MessageAppended, Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned};
 use domain::{CallId, Fact, JsonText, Label, Part, RecordedEvent, ToolName, Version};
-use formats::{
-    CallOutputs, Format, InstructionsRole, LostContent, RenderOptions, Thoughts, render,
-};
+use formats::{CallOutputs, Format, InstructionsRole, LostContent, RenderOptions, Thoughts, render};
 use serde_json::Value;
 
 use crate::growth::unmarked;
@@ -66,9 +64,7 @@ fn check(more: &str, result: &str, summarised: Option<usize>) {
             }
             kept_most = kept_most.max(kept.len());
             let losses = rendered.losses.iter();
-            dropped += losses
-                .filter(|loss| loss.lost == LostContent::Thinking)
-                .count();
+            dropped += losses.filter(|loss| loss.lost == LostContent::Thinking).count();
             requests[index] = messages;
         }
     }
@@ -85,9 +81,7 @@ fn replayed(messages: &[Value]) -> Vec<(usize, usize)> {
         blocks.map(move |block| (place, block))
     });
     let signed = blocks.filter_map(|(place, block)| Some((place, block["signature"].as_str()?)));
-    signed
-        .map(|(place, signature)| (place, signature.parse().unwrap()))
-        .collect()
+    signed.map(|(place, signature)| (place, signature.parse().unwrap())).collect()
 }
 
 fn options() -> RenderOptions {
@@ -124,10 +118,7 @@ fn conversation(result: &str) -> Vec<RecordedEvent> {
                 output: ToolOutput::Json(JsonText::parse(output).unwrap()),
                 outcome: ToolOutcome::Succeeded,
             }),
-            said(
-                Role::Assistant,
-                vec![thought(index), Part::Text(format!("{index}.{words}"))],
-            ),
+            said(Role::Assistant, vec![thought(index), Part::Text(format!("{index}.{words}"))]),
         ]
     });
     recorded(facts.collect())
@@ -142,8 +133,5 @@ fn said(role: Role, parts: Vec<Part>) -> Fact {
 
 /// A thought whose signature is the number of its loop.
 fn thought(index: usize) -> Part {
-    Part::Thinking {
-        text: format!("Loop {index}: what next?"),
-        signature: Some(index.to_string()),
-    }
+    Part::Thinking { text: format!("Loop {index}: what next?"), signature: Some(index.to_string()) }
 }

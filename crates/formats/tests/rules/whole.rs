@@ -12,13 +12,11 @@ use context::outcome::versions;
 use context::stages::redact::Rules;
 use context::stages::summarise::Summary;
 use context::{
-    AnswerOrigin, Assembled, CONTEXT_KINDS, Effect, Plan, Policy, Reach, Selection, Settings,
-    Transcript, select,
+    AnswerOrigin, Assembled, CONTEXT_KINDS, Effect, Plan, Policy, Reach, Selection, Settings, Transcript, select,
 };
 use domain::event::{MessageAppended, Role, ToolOutput, ToolReturned};
 use domain::{
-    ClientContext, CommitId, Event, EventId, EventTokens, Fact, JsonText, Part, RecordedEvent,
-    Timestamp, Version,
+    ClientContext, CommitId, Event, EventId, EventTokens, Fact, JsonText, Part, RecordedEvent, Timestamp, Version,
 };
 use formats::{Format, RenderOptions, render};
 use proptest::prelude::*;
@@ -94,33 +92,20 @@ fn ollama() {
 fn upholds(format: Format) {
     let delays = prop::collection::vec(0_u8..6, 64);
     let secrets = prop::collection::vec(prop::option::weighted(0.2, 0_usize..SECRETS.len()), 64);
-    let strategy = (
-        transcripts(format.provider()),
-        delays,
-        policies(),
-        (prop_oneof![Just(0), 0_u64..24], secrets),
-        options(),
-    );
-    holds(
-        &strategy,
-        |(transcript, delays, policy, (through, secrets), options)| {
-            let events = events(transcript, delays, &secrets);
-            let Some(assembled) = assembled(&events, &policy, ask(through)) else {
-                return Ok(());
-            };
-            check(format, &assembled, &policy, &options)?;
-            omissions_have_outcomes(&events, &assembled)?;
-            units_are_whole(&events, &assembled, &policy)
-        },
-    );
+    let strategy =
+        (transcripts(format.provider()), delays, policies(), (prop_oneof![Just(0), 0_u64..24], secrets), options());
+    holds(&strategy, |(transcript, delays, policy, (through, secrets), options)| {
+        let events = events(transcript, delays, &secrets);
+        let Some(assembled) = assembled(&events, &policy, ask(through)) else {
+            return Ok(());
+        };
+        check(format, &assembled, &policy, &options)?;
+        omissions_have_outcomes(&events, &assembled)?;
+        units_are_whole(&events, &assembled, &policy)
+    });
 }
 
-fn check(
-    format: Format,
-    assembled: &Assembled,
-    policy: &Policy,
-    options: &RenderOptions,
-) -> Result<(), TestCaseError> {
+fn check(format: Format, assembled: &Assembled, policy: &Policy, options: &RenderOptions) -> Result<(), TestCaseError> {
     let rendered = render(format, &assembled.transcript, options);
     let body = reading::body(&rendered.body);
     none("the rules", checkers::broken(format, options, &body))?;
@@ -133,22 +118,12 @@ fn check(
     prop_assert!(!has_secret, "a secret is rendered");
     let read = read.iter().map(|text| u64::from(tokens::count_text(text)));
     let read: u64 = read.sum();
-    prop_assert!(
-        read <= counted + FORM_TOKENS,
-        "{} read, {} counted: {}",
-        read,
-        counted,
-        body
-    );
+    prop_assert!(read <= counted + FORM_TOKENS, "{} read, {} counted: {}", read, counted, body);
     Ok(())
 }
 
 /// A body contains all calls of the included units, and no others.
-fn units_are_whole(
-    events: &[RecordedEvent],
-    assembled: &Assembled,
-    policy: &Policy,
-) -> Result<(), TestCaseError> {
+fn units_are_whole(events: &[RecordedEvent], assembled: &Assembled, policy: &Policy) -> Result<(), TestCaseError> {
     if policy.tool_digest.is_some() {
         return Ok(());
     }
@@ -156,12 +131,11 @@ fn units_are_whole(
     let with = |effect| versions(&report.outcomes, &effect).collect::<BTreeSet<_>>();
     let (first, repeated) = (report.epoch.first, with(Effect::Repeated));
     let carried = with(Effect::Carried);
-    let calls = events.iter().filter(|event| {
-        matches!(event.event.fact, Fact::ToolCalled(_)) && !repeated.contains(&event.version)
-    });
+    let calls = events
+        .iter()
+        .filter(|event| matches!(event.event.fact, Fact::ToolCalled(_)) && !repeated.contains(&event.version));
     let through = report.summarised.unwrap_or_default();
-    let goes_in =
-        |version: Version| version >= first && (version > through || carried.contains(&version));
+    let goes_in = |version: Version| version >= first && (version > through || carried.contains(&version));
     let expected = calls.filter(|call| first.0 > 0 && goes_in(call.version));
     let expected: Vec<Version> = expected.map(|call| call.version).collect();
     let turns = assembled.transcript.turns.iter();
@@ -180,9 +154,7 @@ fn texts(body: &Value) -> Vec<Cow<'_, str>> {
             let read = members.iter();
             let read = read.filter(|(name, _)| !NOT_READ.contains(&name.as_str()));
             let read = read.flat_map(|(name, value)| match value {
-                Value::String(data) if CARRIES.contains(&name.as_str()) => {
-                    Vec::from_iter(carried(body, data))
-                }
+                Value::String(data) if CARRIES.contains(&name.as_str()) => Vec::from_iter(carried(body, data)),
                 value => texts(value),
             });
             read.collect()
@@ -196,9 +168,7 @@ fn carried<'a>(beside: &Value, content: &'a str) -> Option<Cow<'a, str>> {
     if beside["type"] == "text" {
         return Some(Cow::Borrowed(content));
     }
-    let said = beside["media_type"]
-        .as_str()
-        .or(beside["mimeType"].as_str());
+    let said = beside["media_type"].as_str().or(beside["mimeType"].as_str());
     let (media_type, data) = match content.strip_prefix("data:") {
         Some(address) => address.split_once(',')?,
         None => (said?, content),
@@ -232,11 +202,7 @@ fn policies() -> impl Strategy<Value = Policy> {
 
 /// Recorded events: a result follows some turns after its call, or never if the call is pending. Some facts have
 /// secrets.
-fn events(
-    transcript: Transcript,
-    delays: Vec<u8>,
-    secrets: &[Option<usize>],
-) -> Vec<RecordedEvent> {
+fn events(transcript: Transcript, delays: Vec<u8>, secrets: &[Option<usize>]) -> Vec<RecordedEvent> {
     let mut delays = delays.into_iter().cycle();
     let mut facts = Vec::new();
     let mut coming: VecDeque<(u8, ToolReturned)> = VecDeque::new();
@@ -267,10 +233,7 @@ fn events(
                 outcome: call.answer.outcome,
             };
             facts.push(Fact::ToolCalled(call.called));
-            if matches!(
-                call.answer.origin,
-                AnswerOrigin::Recorded(_) | AnswerOrigin::Cleared(_)
-            ) {
+            if matches!(call.answer.origin, AnswerOrigin::Recorded(_) | AnswerOrigin::Cleared(_)) {
                 // Most results follow directly, some turns later.
                 let delay = delays.next().unwrap_or_default().saturating_sub(3);
                 coming.push_back((delay, returned));
@@ -345,8 +308,7 @@ pub(crate) struct Ask {
 }
 
 pub(crate) fn assembled(events: &[RecordedEvent], policy: &Policy, ask: Ask) -> Option<Assembled> {
-    static RULES: LazyLock<Rules> =
-        LazyLock::new(|| Rules::compile(&Policy::default().redact).unwrap());
+    static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::compile(&Policy::default().redact).unwrap());
     let client = ClientContext::default();
     let newest = events.last().map_or(Version::ZERO, |event| event.version);
     let is_there = ask.through > Version::ZERO && ask.summary <= newest.next();

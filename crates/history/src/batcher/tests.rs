@@ -8,16 +8,9 @@ use tokio::task::JoinHandle;
 use super::*;
 
 /// No slot expires.
-const BOUNDS: Bounds = Bounds {
-    slots: 1,
-    batch_calls: 16,
-    slot_time: Duration::from_hours(1),
-};
+const BOUNDS: Bounds = Bounds { slots: 1, batch_calls: 16, slot_time: Duration::from_hours(1) };
 /// Every slot expires.
-const SHORT_SLOTS: Bounds = Bounds {
-    slot_time: Duration::from_millis(1),
-    ..BOUNDS
-};
+const SHORT_SLOTS: Bounds = Bounds { slot_time: Duration::from_millis(1), ..BOUNDS };
 
 /// The keys and the calls of batches.
 type Batches = Vec<(char, Vec<usize>)>;
@@ -82,10 +75,7 @@ fn waiting(
 
 async fn answers(tasks: Vec<JoinHandle<Option<usize>>>) -> Vec<usize> {
     let answers = join_all(tasks).await;
-    answers
-        .into_iter()
-        .map(|answer| answer.unwrap().unwrap())
-        .collect()
+    answers.into_iter().map(|answer| answer.unwrap().unwrap()).collect()
 }
 
 #[tokio::test]
@@ -108,11 +98,7 @@ async fn calls_that_waited_run_as_one_batch() {
 
 #[tokio::test]
 async fn a_batch_has_one_key() {
-    check(
-        &[('a', 1), ('b', 2), ('a', 3), ('b', 4)],
-        &[('a', &[1, 3]), ('b', &[2, 4])],
-    )
-    .await;
+    check(&[('a', 1), ('b', 2), ('a', 3), ('b', 4)], &[('a', &[1, 3]), ('b', &[2, 4])]).await;
 }
 
 #[tokio::test]
@@ -178,12 +164,9 @@ async fn a_slow_batch_does_not_delay_the_others() {
 
 #[tokio::test]
 async fn a_panic_in_a_batch_ends_its_calls_and_frees_the_slot() {
-    let batcher = Batcher::new(
-        BOUNDS,
-        |_: char, _: Vec<usize>| -> BoxFuture<'static, Vec<usize>> {
-            async { panic!("in a batch") }.boxed()
-        },
-    );
+    let batcher = Batcher::new(BOUNDS, |_: char, _: Vec<usize>| -> BoxFuture<'static, Vec<usize>> {
+        async { panic!("in a batch") }.boxed()
+    });
     let first = blocked(&batcher).await;
     let tasks = waiting(&batcher, [('a', 1), ('a', 2)]);
     first.abort();

@@ -73,28 +73,15 @@ mod tests {
     #[test]
     fn a_read_answers_after_it_reached_the_fence() {
         let check = |source, (last, fence): (u64, u64), expected| {
-            let state = ReadState {
-                source,
-                last: Sequence(last),
-                is_running: false,
-            };
+            let state = ReadState { source, last: Sequence(last), is_running: false };
             assert_eq!(step(state, Sequence(fence)), expected, "{state:?} {fence}");
             // During an active run, a replica is not sufficient.
-            let running = ReadState {
-                is_running: true,
-                ..state
-            };
+            let running = ReadState { is_running: true, ..state };
             let needs_leader = source == Source::Replica && fence > 0;
-            let expected = if needs_leader {
-                Step::AskLeader
-            } else {
-                expected
-            };
+            let expected = if needs_leader { Step::AskLeader } else { expected };
             assert_eq!(step(running, Sequence(fence)), expected, "{running:?}");
         };
-        let leader = |partition| Source::Leader {
-            partition: Sequence(partition),
-        };
+        let leader = |partition| Source::Leader { partition: Sequence(partition) };
         check(Source::Replica, (3, 0), Step::Answer);
         check(Source::Replica, (3, 3), Step::Answer);
         check(Source::Replica, (3, 4), Step::AskLeader);

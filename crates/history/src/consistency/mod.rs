@@ -35,11 +35,7 @@ const LAST_READ_MAX: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// A dependency does not answer, or the fence is not reached within the reader's bound and the call's deadline.
-pub(crate) async fn read(
-    reader: &Reader,
-    target: &Target,
-    query: RowQuery<'_>,
-) -> Result<ConversationRead, Problem> {
+pub(crate) async fn read(reader: &Reader, target: &Target, query: RowQuery<'_>) -> Result<ConversationRead, Problem> {
     // The record first: its answer passes through more tasks.
     let (last, rows, lineage) = if let Some(known) = reader.known_lineages.get(&target.key) {
         // Boxed, to keep the future small: few conversations are forks.
@@ -146,6 +142,4 @@ async fn read_until_reached(
 }
 
 /// The last commit was read from the leader, and the last sequence of the partition was not.
-const LEADER: Source = Source::Leader {
-    partition: Sequence(0),
-};
+const LEADER: Source = Source::Leader { partition: Sequence(0) };

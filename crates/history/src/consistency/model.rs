@@ -127,22 +127,14 @@ impl State {
             }
         };
         let last = last_of(&self.log, reading.conversation, count);
-        let read = ReadState {
-            source,
-            last: sequence(last),
-            is_running: false,
-        };
+        let read = ReadState { source, last: sequence(last), is_running: false };
         let next = match rule {
             Rule::Unfenced => Step::Answer,
             Rule::Fenced => step(read, sequence(reading.fence)),
         };
         reading.next = match next {
             Step::Answer => {
-                let answer = Answer {
-                    last,
-                    reading,
-                    source,
-                };
+                let answer = Answer { last, reading, source };
                 self.answer = Some(answer);
                 return;
             }
@@ -164,16 +156,10 @@ impl Model for Reads {
     fn actions(&self, state: &State, actions: &mut Vec<Action>) {
         for conversation in CONVERSATIONS {
             if state.log.len() < COMMITS_MAX {
-                actions.extend([true, false].map(|is_callers| Action::Commit {
-                    conversation,
-                    is_callers,
-                }));
+                actions.extend([true, false].map(|is_callers| Action::Commit { conversation, is_callers }));
             }
             if state.reading.is_none() && state.reads < READS_MAX {
-                actions.extend([true, false].map(|is_fenced| Action::Read {
-                    conversation,
-                    is_fenced,
-                }));
+                actions.extend([true, false].map(|is_fenced| Action::Read { conversation, is_fenced }));
             }
         }
         if state.follower < state.log.len() {
@@ -190,10 +176,7 @@ impl Model for Reads {
     fn next_state(&self, last: &State, action: Action) -> Option<State> {
         let mut state = last.clone();
         match action {
-            Action::Commit {
-                conversation,
-                is_callers,
-            } => {
+            Action::Commit { conversation, is_callers } => {
                 state.log.push(conversation);
                 if is_callers {
                     state.token = state.log.len();
@@ -201,10 +184,7 @@ impl Model for Reads {
             }
             Action::Apply => state.follower += 1,
             Action::Project => state.rows += 1,
-            Action::Read {
-                conversation,
-                is_fenced,
-            } => state.read(conversation, is_fenced),
+            Action::Read { conversation, is_fenced } => state.read(conversation, is_fenced),
             Action::Advance => state.advance(self.0),
         }
         Some(state)
@@ -222,14 +202,11 @@ impl Model for Reads {
             }),
             Property::always(TERMINATES, |_, state: &State| {
                 // The leader has every acknowledged commit, so one read of the partition's last sequence is enough.
-                let again = |reading: &PendingRead| {
-                    reading.next == Next::Partition && reading.fence > state.log.len()
-                };
+                let again = |reading: &PendingRead| reading.next == Next::Partition && reading.fence > state.log.len();
                 !state.reading.as_ref().is_some_and(again)
             }),
             Property::sometimes(USES_REPLICA, |_, state: &State| {
-                let is_from_replica =
-                    |answer: &Answer| answer.source == Source::Replica && answer.reading.fence > 0;
+                let is_from_replica = |answer: &Answer| answer.source == Source::Replica && answer.reading.fence > 0;
                 state.answer.as_ref().is_some_and(is_from_replica)
             }),
         ]

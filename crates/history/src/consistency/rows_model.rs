@@ -110,16 +110,10 @@ impl State {
     /// The server of the next statement of a read.
     fn server_of(&self, rule: Rule, reading: PendingRead) -> Server {
         match reading.server {
-            Server::Replica(index) if rule == Rule::Unpinned && reading.first.is_some() => {
-                Server::Replica(1 - index)
-            }
+            Server::Replica(index) if rule == Rule::Unpinned && reading.first.is_some() => Server::Replica(1 - index),
             Server::Replica(index) if rule != Rule::RestartsIgnored => {
                 let has_restarted = self.generations[index] != reading.generation;
-                if has_restarted {
-                    Server::Primary
-                } else {
-                    reading.server
-                }
+                if has_restarted { Server::Primary } else { reading.server }
             }
             Server::Replica(_) | Server::Primary => reading.server,
         }
@@ -132,11 +126,7 @@ impl State {
         let server = self.server_of(rule, reading);
         let rows = self.rows_of(server);
         if reading.first.is_some() {
-            self.answer = Some(Answer {
-                reading,
-                events: rows,
-                server,
-            });
+            self.answer = Some(Answer { reading, events: rows, server });
             return;
         }
         let (last, source) = match (reading.is_fresh, reading.server) {
@@ -145,11 +135,7 @@ impl State {
             (false, Server::Replica(_)) => (rows, Source::RowsOfReplica),
             (false, Server::Primary) => (rows, Source::Rows),
         };
-        let state = ReadState {
-            source,
-            last: Sequence(u64::from(last)),
-            is_running: false,
-        };
+        let state = ReadState { source, last: Sequence(u64::from(last)), is_running: false };
         let next = match rule {
             Rule::Unfenced if !reading.is_fresh => Step::Answer,
             Rule::Pinned | Rule::Unfenced | Rule::Unpinned | Rule::RestartsIgnored => {
@@ -192,11 +178,7 @@ impl Model for Reads {
                 actions.push(Action::Restart(replica));
             }
             if state.reading.is_none() && state.reads < READS_MAX {
-                let read = |(is_fenced, is_fresh)| Action::Read {
-                    replica,
-                    is_fenced,
-                    is_fresh,
-                };
+                let read = |(is_fenced, is_fresh)| Action::Read { replica, is_fenced, is_fresh };
                 let kinds = [(true, true), (true, false), (false, true), (false, false)];
                 actions.extend(kinds.map(read));
             }
@@ -219,11 +201,7 @@ impl Model for Reads {
                 state.replicas[replica] -= 1;
                 state.generations[replica] += 1;
             }
-            Action::Read {
-                replica,
-                is_fenced,
-                is_fresh,
-            } => {
+            Action::Read { replica, is_fenced, is_fresh } => {
                 state.reads += 1;
                 state.answer = None;
                 state.reading = Some(PendingRead {
@@ -259,9 +237,7 @@ impl Model for Reads {
                 holds(state, |_, (rows, _), answer| answer.events >= rows)
             }),
             Property::sometimes(USES_REPLICA, |_, state: &State| {
-                state.answer.as_ref().is_some_and(|answer| {
-                    answer.server != Server::Primary && answer.reading.fence > 0
-                })
+                state.answer.as_ref().is_some_and(|answer| answer.server != Server::Primary && answer.reading.fence > 0)
             }),
         ]
     }

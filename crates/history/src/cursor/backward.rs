@@ -13,10 +13,7 @@ use crate::window::Window;
 
 impl Cursor<'_> {
     /// Reads backward until the batch is full or the range ends.
-    pub(super) async fn backward(
-        &mut self,
-        batch_builder: &mut BatchBuilder,
-    ) -> Result<(), Problem> {
+    pub(super) async fn backward(&mut self, batch_builder: &mut BatchBuilder) -> Result<(), Problem> {
         while let Some(next) = self.next.filter(|_| !batch_builder.is_full()) {
             let Some(segment) = self.segments.within(self.query.from, next).next_back() else {
                 self.next = None;
@@ -38,11 +35,7 @@ impl Cursor<'_> {
     }
 
     /// Reads the tail of a conversation: all its segments in one pass over its commits.
-    async fn backward_in_tail(
-        &mut self,
-        segment: Segment,
-        batch_builder: &mut BatchBuilder,
-    ) -> Result<(), Problem> {
+    async fn backward_in_tail(&mut self, segment: Segment, batch_builder: &mut BatchBuilder) -> Result<(), Problem> {
         let snapshot = self.snapshot;
         let source = snapshot.source(segment.ancestor);
         let target = snapshot.source_target(segment.ancestor);
@@ -116,19 +109,11 @@ impl Cursor<'_> {
         InRows { in_rows, first }
     }
 
-    async fn rows_of_several(
-        &self,
-        segments: &[Segment],
-        batch: Batch,
-    ) -> Result<Vec<EventRow>, Problem> {
+    async fn rows_of_several(&self, segments: &[Segment], batch: Batch) -> Result<Vec<EventRow>, Problem> {
         let snapshot = self.snapshot;
         let range = |segment: &Segment| {
             let key = &snapshot.source_target(segment.ancestor).key;
-            EventRange {
-                conversation: key.conversation.clone(),
-                first: segment.first,
-                last: segment.last,
-            }
+            EventRange { conversation: key.conversation.clone(), first: segment.first, last: segment.last }
         };
         let ranges: Vec<EventRange> = segments.iter().map(range).collect();
         let query = RangesQuery {

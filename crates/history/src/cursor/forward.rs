@@ -8,10 +8,7 @@ use crate::position::CommitPosition;
 
 impl Cursor<'_> {
     /// Reads forward until the batch is full or the range ends.
-    pub(super) async fn forward(
-        &mut self,
-        batch_builder: &mut BatchBuilder,
-    ) -> Result<(), Problem> {
+    pub(super) async fn forward(&mut self, batch_builder: &mut BatchBuilder) -> Result<(), Problem> {
         while let Some(next) = self.next.filter(|_| !batch_builder.is_full()) {
             let Some(segment) = self.segments.within(next, self.query.to).next() else {
                 self.next = None;
@@ -22,18 +19,13 @@ impl Cursor<'_> {
             if segment.first > row_version {
                 self.forward_in_tail(segment, batch_builder).await?;
             } else {
-                self.forward_in_rows(segment.up_to(row_version), batch_builder)
-                    .await?;
+                self.forward_in_rows(segment.up_to(row_version), batch_builder).await?;
             }
         }
         Ok(())
     }
 
-    async fn forward_in_rows(
-        &mut self,
-        segment: Segment,
-        batch_builder: &mut BatchBuilder,
-    ) -> Result<(), Problem> {
+    async fn forward_in_rows(&mut self, segment: Segment, batch_builder: &mut BatchBuilder) -> Result<(), Problem> {
         let row_version = self.snapshot.read.row_position().version;
         if let Some(read) = self.take_prefetched(segment.ancestor, batch_builder) {
             self.next = match read {
@@ -51,11 +43,7 @@ impl Cursor<'_> {
     }
 
     /// Reads the tail of a conversation, as far as it is part of the range.
-    async fn forward_in_tail(
-        &mut self,
-        segment: Segment,
-        batch_builder: &mut BatchBuilder,
-    ) -> Result<(), Problem> {
+    async fn forward_in_tail(&mut self, segment: Segment, batch_builder: &mut BatchBuilder) -> Result<(), Problem> {
         let snapshot = self.snapshot;
         let source = snapshot.source(segment.ancestor);
         let target = snapshot.source_target(segment.ancestor);

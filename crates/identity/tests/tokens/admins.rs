@@ -17,11 +17,7 @@ fn check(more: &Value, expected: Result<(&str, &str), TokenError>) {
         (tenant.to_owned(), subject.to_owned())
     };
     let expected = expected.map(|(tenant, subject)| (tenant.to_owned(), subject.to_owned()));
-    assert_eq!(
-        admin.as_ref().map(ids).map_err(|error| *error),
-        expected,
-        "{more}"
-    );
+    assert_eq!(admin.as_ref().map(ids).map_err(|error| *error), expected, "{more}");
 }
 
 fn verify(token: &str, signer: &Signer) -> Result<VerifiedAdmin, TokenError> {
@@ -46,10 +42,7 @@ fn claims_of_administrators_are_checked() {
     check(&json!({"role": ["admin"]}), claim("role"));
     check(&json!({"sub": null}), claim("sub"));
     check(&json!({"exp": NOW_SECONDS - 31}), Err(TokenError::Expired));
-    check(
-        &json!({"nbf": NOW_SECONDS + 31}),
-        Err(TokenError::NotYetValid),
-    );
+    check(&json!({"nbf": NOW_SECONDS + 31}), Err(TokenError::NotYetValid));
 }
 
 #[test]
@@ -59,10 +52,7 @@ fn the_claimed_tenant_is_not_verified() {
     assert_eq!(claimed_tenant(&token), Ok(tenant("acme")));
     assert_eq!(verify(&token, &signer), Err(TokenError::BadSignature));
     let bare = other.token(&with(&json!({})));
-    assert_eq!(
-        claimed_tenant(&bare),
-        Err(TokenError::Claim { claim: "tenant" })
-    );
+    assert_eq!(claimed_tenant(&bare), Err(TokenError::Claim { claim: "tenant" }));
     assert_eq!(claimed_tenant("x"), Err(TokenError::Malformed));
     assert_eq!(claimed_tenant(&"x".repeat(8_193)), Err(TokenError::TooLong));
 }

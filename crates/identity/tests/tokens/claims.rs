@@ -53,10 +53,7 @@ fn invalid_times() {
     check_claims(&json!({"exp": u64::MAX}), Err(TokenError::TooLongLived));
     check_claims(&json!({"nbf": "now"}), claim("nbf"));
     check_claims(&json!({"iat": []}), claim("iat"));
-    check_claims(
-        &json!({"nbf": i64::MIN, "iat": 0}),
-        Err(TokenError::TooLongLived),
-    );
+    check_claims(&json!({"nbf": i64::MIN, "iat": 0}), Err(TokenError::TooLongLived));
     check_claims(&json!({"nbf": i64::MIN}), Ok("ada"));
 }
 
@@ -65,14 +62,7 @@ fn audiences() {
     check_claims(&json!({"aud": "hansard"}), Ok("ada"));
     check_claims(&json!({"aud": "support"}), Ok("ada"));
     check_claims(&json!({"aud": ["x", "support"]}), Ok("ada"));
-    for other in [
-        json!("sales"),
-        json!("acme"),
-        json!([]),
-        json!(["x", 1]),
-        json!({}),
-        json!(1),
-    ] {
+    for other in [json!("sales"), json!("acme"), json!([]), json!(["x", 1]), json!({}), json!(1)] {
         check_claims(&json!({"aud": other}), Err(TokenError::WrongAudience));
     }
 }
@@ -81,13 +71,7 @@ fn audiences() {
 fn subjects_tenants_and_agents() {
     check_claims(&json!({"sub": "ü@example.org"}), Ok("ü@example.org"));
     check_claims(&json!({"sub": "a".repeat(256)}), Ok(&"a".repeat(256)));
-    for sub in [
-        json!(null),
-        json!(""),
-        json!(7),
-        json!("a\n"),
-        json!("a".repeat(257)),
-    ] {
+    for sub in [json!(null), json!(""), json!(7), json!("a\n"), json!("a".repeat(257))] {
         check_claims(&json!({"sub": sub}), claim("sub"));
     }
     check_claims(&json!({"tenant": "acme", "agent": "support"}), Ok("ada"));

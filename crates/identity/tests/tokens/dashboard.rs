@@ -6,20 +6,14 @@ use std::time::Duration;
 
 use domain::{Label, Timestamp};
 use identity::{
-    DASHBOARD_IDLE_MAX, DASHBOARD_LINK_LIFETIME, DASHBOARD_RANDOM_BYTES, DASHBOARD_SESSION_AGE_MAX,
-    DashboardKey, DashboardUse, NewPerson, Role, TenantScope, TokenError, VerifiedPerson,
-    dashboard_tenant, token_id_digest,
+    DASHBOARD_IDLE_MAX, DASHBOARD_LINK_LIFETIME, DASHBOARD_RANDOM_BYTES, DASHBOARD_SESSION_AGE_MAX, DashboardKey,
+    DashboardUse, NewPerson, Role, TenantScope, TokenError, VerifiedPerson, dashboard_tenant, token_id_digest,
 };
 
 use crate::signer::{NOW, SECRET, tenant};
 
 fn person(role: Role) -> NewPerson {
-    NewPerson {
-        tenant: tenant("acme"),
-        subject: Label::parse("ada").unwrap(),
-        role,
-        tenant_scope: TenantScope::All,
-    }
+    NewPerson { tenant: tenant("acme"), subject: Label::parse("ada").unwrap(), role, tenant_scope: TenantScope::All }
 }
 
 fn issued(token_use: DashboardUse) -> (DashboardKey, VerifiedPerson, String) {
@@ -46,10 +40,9 @@ fn verify(
 #[test]
 fn a_token_names_its_person_for_its_use_alone() {
     let (link, session) = (DashboardUse::Link, DashboardUse::Session);
-    for (token_use, other, expected) in [
-        (link, session, TokenError::WrongAudience),
-        (session, link, TokenError::TooLongLived),
-    ] {
+    for (token_use, other, expected) in
+        [(link, session, TokenError::WrongAudience), (session, link, TokenError::TooLongLived)]
+    {
         let (key, person, token) = issued(token_use);
         assert_eq!(verify(&key, token_use, &token, NOW), Ok(person));
         assert_eq!(dashboard_tenant(&token), Ok(tenant("acme")));
@@ -94,10 +87,7 @@ fn sessions_end_when_idle_and_at_their_greatest_age() {
     assert_eq!(session.expires_at(), after(NOW, DASHBOARD_IDLE_MAX));
     // The leeway for clocks is 30 s.
     let late = after(NOW, DASHBOARD_IDLE_MAX + Duration::from_secs(30));
-    assert_eq!(
-        verify(&key, token_use, &token, late),
-        Err(TokenError::Expired)
-    );
+    assert_eq!(verify(&key, token_use, &token, late), Err(TokenError::Expired));
     assert_eq!(session.renewed(after(NOW, Duration::from_secs(299))), None);
     let mut now = NOW;
     while let Some(renewed) = session.renewed(after(now, Duration::from_mins(30))) {
@@ -111,10 +101,7 @@ fn sessions_end_when_idle_and_at_their_greatest_age() {
     assert_eq!(session.expires_at(), end);
     let token = key.sign(token_use, &session);
     let late = after(end, Duration::from_secs(30));
-    assert_eq!(
-        verify(&key, token_use, &token, late),
-        Err(TokenError::Expired)
-    );
+    assert_eq!(verify(&key, token_use, &token, late), Err(TokenError::Expired));
 }
 
 #[test]
@@ -124,10 +111,7 @@ fn only_operators_of_all_tenants_move_to_another_one() {
     let token_use = DashboardUse::Session;
     for role in Role::ALL {
         for tenant_scope in [TenantScope::One, TenantScope::All] {
-            let person = NewPerson {
-                tenant_scope,
-                ..person(role)
-            };
+            let person = NewPerson { tenant_scope, ..person(role) };
             let issued = key.issue(token_use, person, first, NOW);
             let token = key.sign(token_use, &issued);
             let verified = verify(&key, token_use, &token, NOW).unwrap();
@@ -159,12 +143,7 @@ fn links_expire() {
 #[test]
 fn form_tokens_are_of_one_session() {
     let (key, session, _) = issued(DashboardUse::Session);
-    let other = key.issue(
-        DashboardUse::Session,
-        person(Role::Support),
-        [2; DASHBOARD_RANDOM_BYTES],
-        NOW,
-    );
+    let other = key.issue(DashboardUse::Session, person(Role::Support), [2; DASHBOARD_RANDOM_BYTES], NOW);
     let token = key.form_token(&session);
     assert!(key.is_form_token(&session, &token));
     assert!(!key.is_form_token(&other, &token));

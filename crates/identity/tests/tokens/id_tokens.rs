@@ -5,11 +5,7 @@ use serde_json::{Value, json};
 
 use crate::signer::{NOW, NOW_SECONDS, Signer};
 
-const RULES: IdTokenRules<'static> = IdTokenRules {
-    issuer: "https://login.example",
-    client_id: "hansard",
-    nonce: "n",
-};
+const RULES: IdTokenRules<'static> = IdTokenRules { issuer: "https://login.example", client_id: "hansard", nonce: "n" };
 
 fn check(changed: &Value, expected: Result<(), TokenError>) {
     let signer = Signer::rs256();
@@ -28,22 +24,13 @@ fn check(changed: &Value, expected: Result<(), TokenError>) {
 fn id_tokens_must_be_for_this_client_and_sign_in() {
     let claim = |claim| Err(TokenError::Claim { claim });
     check(&json!({}), Ok(()));
-    check(
-        &json!({"iss": "https://login.example/"}),
-        Err(TokenError::WrongIssuer),
-    );
+    check(&json!({"iss": "https://login.example/"}), Err(TokenError::WrongIssuer));
     check(&json!({"iss": null}), Err(TokenError::WrongIssuer));
     check(&json!({"aud": "other"}), Err(TokenError::WrongAudience));
     check(&json!({"aud": null}), Err(TokenError::WrongAudience));
     check(&json!({"aud": ["hansard"]}), Ok(()));
-    check(
-        &json!({"aud": ["hansard", "other"]}),
-        Err(TokenError::WrongAudience),
-    );
-    check(
-        &json!({"aud": ["hansard", "other"], "azp": "hansard"}),
-        Ok(()),
-    );
+    check(&json!({"aud": ["hansard", "other"]}), Err(TokenError::WrongAudience));
+    check(&json!({"aud": ["hansard", "other"], "azp": "hansard"}), Ok(()));
     check(&json!({"azp": "other"}), Err(TokenError::WrongAudience));
     check(&json!({"nonce": "other"}), claim("nonce"));
     check(&json!({"nonce": null}), claim("nonce"));

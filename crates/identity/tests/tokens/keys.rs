@@ -64,11 +64,7 @@ fn only_public_keys_for_signatures_are_usable() {
         }
     }
     check_keys(&[Signer::hs256().jwk()], Err(KeyError::NoneUsable));
-    let unusable = [
-        json!({}),
-        json!(1),
-        json!({"kty": "OKP", "crv": "X25519", "x": "AA"}),
-    ];
+    let unusable = [json!({}), json!(1), json!({"kty": "OKP", "crv": "X25519", "x": "AA"})];
     let mixed = [ed.jwk()].into_iter().chain(unusable);
     check_keys(&mixed.collect::<Vec<_>>(), Ok(1));
     check_keys(&[rsa.jwk(), ec.jwk(), ed.jwk()], Ok(3));
@@ -77,12 +73,9 @@ fn only_public_keys_for_signatures_are_usable() {
 #[test]
 fn moduli_at_their_bounds() {
     let rsa = |bytes: usize| with(&Signer::rs256(), "n", json!(encode(vec![0xff; bytes])));
-    for (bytes, expected) in [
-        (255, Err(KeyError::NoneUsable)),
-        (256, Ok(1)),
-        (1_024, Ok(1)),
-        (1_025, Err(KeyError::NoneUsable)),
-    ] {
+    for (bytes, expected) in
+        [(255, Err(KeyError::NoneUsable)), (256, Ok(1)), (1_024, Ok(1)), (1_025, Err(KeyError::NoneUsable))]
+    {
         check_keys(&[rsa(bytes)], expected);
     }
 }
@@ -91,10 +84,7 @@ fn moduli_at_their_bounds() {
 fn sets_at_their_bounds() {
     let key = Signer::eddsa().jwk();
     check_keys(&vec![key.clone(); JWKS_KEYS_MAX], Ok(JWKS_KEYS_MAX));
-    check_keys(
-        &vec![key.clone(); JWKS_KEYS_MAX + 1],
-        Err(KeyError::TooMany),
-    );
+    check_keys(&vec![key.clone(); JWKS_KEYS_MAX + 1], Err(KeyError::TooMany));
     let set = json!({"keys": [key]}).to_string();
     let padded = |bytes: usize| format!("{set}{}", " ".repeat(bytes - set.len()));
     check(&padded(JWKS_BYTES_MAX), Ok(1));

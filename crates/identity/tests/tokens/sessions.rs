@@ -6,8 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use domain::{AgentId, TenantId, Timestamp};
 use identity::{
-    ISSUED_OWNER_PREFIX, IssuedSession, SESSION_LIFETIME, SESSION_TOKEN_PREFIX, SessionError,
-    SessionIssuer,
+    ISSUED_OWNER_PREFIX, IssuedSession, SESSION_LIFETIME, SESSION_TOKEN_PREFIX, SessionError, SessionIssuer,
 };
 
 const KEY: [u8; 32] = [7; 32];
@@ -144,9 +143,7 @@ fn a_session_that_is_used_ends_at_its_greatest_age() {
     // Used every day.
     for day in 1..90 {
         let now = after(day * 86_400);
-        session = issuer
-            .verify(&issuer.token(&session), now, AGE_MAX)
-            .unwrap();
+        session = issuer.verify(&issuer.token(&session), now, AGE_MAX).unwrap();
         session = session.renewed(now, AGE_MAX).unwrap_or(session);
     }
     assert_eq!(session.expires_at(), after(age_max_s));
@@ -171,11 +168,7 @@ fn a_session_that_is_used_ends_at_its_greatest_age() {
 fn an_owner_does_not_reveal_its_session() {
     let (tenant, agent) = ids("acme", "support");
     let issuer = SessionIssuer::new(&KEY, &tenant, &agent);
-    let owner = |random: [u8; 16]| {
-        issuer
-            .owner(&IssuedSession::new(random, NOW, AGE_MAX))
-            .unwrap()
-    };
+    let owner = |random: [u8; 16]| issuer.owner(&IssuedSession::new(random, NOW, AGE_MAX)).unwrap();
     let one = owner(RANDOM);
     assert_eq!(one, owner(RANDOM));
     assert_ne!(one, owner([10; 16]));
@@ -183,9 +176,7 @@ fn an_owner_does_not_reveal_its_session() {
     let shown = URL_SAFE_NO_PAD.decode(shown).unwrap();
     assert_eq!(shown.len(), 16);
     // No part of the token.
-    let token = URL_SAFE_NO_PAD
-        .decode(&token()[SESSION_TOKEN_PREFIX.len()..])
-        .unwrap();
+    let token = URL_SAFE_NO_PAD.decode(&token()[SESSION_TOKEN_PREFIX.len()..]).unwrap();
     let is_in_owner = |part: &[u8]| shown.windows(8).any(|other| other == part);
     assert!(!token.windows(8).any(is_in_owner));
     // An owner is not a session token.

@@ -8,8 +8,8 @@ use ring::hmac;
 use ring::rand::SystemRandom;
 use ring::rsa::KeyPairComponents as RsaKeyPairComponents;
 use ring::signature::{
-    ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _, RSA_PKCS1_SHA256,
-    RsaKeyPair, RsaPublicKeyComponents,
+    ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair, KeyPair as _, RSA_PKCS1_SHA256, RsaKeyPair,
+    RsaPublicKeyComponents,
 };
 use serde_json::{Value, json};
 
@@ -50,10 +50,7 @@ impl Signer {
         let key: Value = serde_json::from_str(RSA_KEY).unwrap();
         let part = |name: &str| URL_SAFE_NO_PAD.decode(key[name].as_str().unwrap()).unwrap();
         let components = RsaKeyPairComponents {
-            public_key: RsaPublicKeyComponents {
-                n: part("n"),
-                e: part("e"),
-            },
+            public_key: RsaPublicKeyComponents { n: part("n"), e: part("e") },
             d: part("d"),
             p: part("p"),
             q: part("q"),
@@ -140,8 +137,7 @@ impl Signer {
             }
             Self::Rs256(pair) => {
                 let mut signature = vec![0; pair.public().modulus_len()];
-                pair.sign(&RSA_PKCS1_SHA256, &random, message, &mut signature)
-                    .unwrap();
+                pair.sign(&RSA_PKCS1_SHA256, &random, message, &mut signature).unwrap();
                 signature
             }
             Self::Es256(pair) => pair.sign(&random, message).unwrap().as_ref().to_vec(),
@@ -164,11 +160,7 @@ pub(crate) fn with(more: &Value) -> Value {
     all
 }
 
-pub(crate) fn verify_at(
-    token: &str,
-    keys: &[Key],
-    now: Timestamp,
-) -> Result<VerifiedUser, TokenError> {
+pub(crate) fn verify_at(token: &str, keys: &[Key], now: Timestamp) -> Result<VerifiedUser, TokenError> {
     verify_under(&TokenRules::default(), (token, keys), now)
 }
 
@@ -178,11 +170,7 @@ pub(crate) fn verify_under(
     now: Timestamp,
 ) -> Result<VerifiedUser, TokenError> {
     let (tenant, agent) = (tenant("acme"), AgentId::parse("support").unwrap());
-    let scope = UserScope {
-        tenant: &tenant,
-        agent: &agent,
-        rules,
-    };
+    let scope = UserScope { tenant: &tenant, agent: &agent, rules };
     verify_user(token, keys, scope, now)
 }
 

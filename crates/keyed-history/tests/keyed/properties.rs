@@ -1,9 +1,7 @@
 //! Properties of all histories and callers.
 
 use domain::event::MessageAppended;
-use keyed_history::{
-    HistoryKey, KeyRules, MergedHistory, MessagesMax, StoredHistory, Variables, merge, resolve,
-};
+use keyed_history::{HistoryKey, KeyRules, MergedHistory, MessagesMax, StoredHistory, Variables, merge, resolve};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -30,18 +28,12 @@ fn list() -> impl Strategy<Value = Vec<MessageAppended>> {
 }
 
 fn turns(list: &[MessageAppended]) -> Vec<MessageAppended> {
-    let turns = list
-        .iter()
-        .filter(|message| ["user", "assistant"].contains(&message.role.as_str()));
+    let turns = list.iter().filter(|message| ["user", "assistant"].contains(&message.role.as_str()));
     turns.cloned().collect()
 }
 
 fn added(merged: &MergedHistory, current: &[MessageAppended]) -> Vec<MessageAppended> {
-    merged
-        .new
-        .iter()
-        .map(|place| current[*place].clone())
-        .collect()
+    merged.new.iter().map(|place| current[*place].clone()).collect()
 }
 
 /// Whether two messages can be a pair.
@@ -55,12 +47,7 @@ fn is_same(one: &MessageAppended, other: &MessageAppended) -> bool {
 
 /// The most messages of one list that have a pair of their own in another.
 fn partners(one: &[MessageAppended], other: &[MessageAppended]) -> usize {
-    fn find(
-        place: usize,
-        reach: &[Vec<usize>],
-        seen: &mut Vec<bool>,
-        taken: &mut Vec<Option<usize>>,
-    ) -> bool {
+    fn find(place: usize, reach: &[Vec<usize>], seen: &mut Vec<bool>, taken: &mut Vec<Option<usize>>) -> bool {
         for target in &reach[place] {
             if std::mem::replace(&mut seen[*target], true) {
                 continue;
@@ -74,16 +61,12 @@ fn partners(one: &[MessageAppended], other: &[MessageAppended]) -> usize {
         false
     }
     let reach = one.iter().map(|one| {
-        let same = other
-            .iter()
-            .enumerate()
-            .filter(|(_, other)| is_same(one, other));
+        let same = other.iter().enumerate().filter(|(_, other)| is_same(one, other));
         same.map(|(place, _)| place).collect()
     });
     let reach: Vec<Vec<usize>> = reach.collect();
     let mut taken = vec![None; other.len()];
-    let found = (0..one.len())
-        .filter(|place| find(*place, &reach, &mut vec![false; other.len()], &mut taken));
+    let found = (0..one.len()).filter(|place| find(*place, &reach, &mut vec![false; other.len()], &mut taken));
     found.count()
 }
 

@@ -20,9 +20,7 @@ pub(super) fn errors(config: &ModelServersConfig) -> Vec<(String, String)> {
     }
     for (name, server) in &config.0 {
         if !is_name(name) {
-            let rule = format!(
-                "is not a valid name: use 1 to {SERVER_NAME_CHARS_MAX} of A-Z, a-z, 0-9, _ and -"
-            );
+            let rule = format!("is not a valid name: use 1 to {SERVER_NAME_CHARS_MAX} of A-Z, a-z, 0-9, _ and -");
             errors.push((name.clone(), rule));
         }
         if name == ECHO && server.kind != ServerKind::Echo {
@@ -37,9 +35,7 @@ pub(super) fn errors(config: &ModelServersConfig) -> Vec<(String, String)> {
 
 fn is_name(name: &str) -> bool {
     (1..=SERVER_NAME_CHARS_MAX).contains(&name.len())
-        && name
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
 }
 
 /// The fields of numbers that are out of their bounds.
@@ -65,13 +61,10 @@ fn numbers(server: &ModelServerConfig) -> impl Iterator<Item = (&'static str, St
         ("echo_word_delay_ms", s.echo_word_delay_ms, 0..=60_000),
     ];
     let is_invalid = |(_, value, bounds): &(_, u64, RangeInclusive<u64>)| !bounds.contains(value);
-    fields
-        .into_iter()
-        .filter(is_invalid)
-        .map(|(field, value, bounds)| {
-            let (least, most) = bounds.into_inner();
-            (field, format!("is {value}, but must be {least} to {most}"))
-        })
+    fields.into_iter().filter(is_invalid).map(|(field, value, bounds)| {
+        let (least, most) = bounds.into_inner();
+        (field, format!("is {value}, but must be {least} to {most}"))
+    })
 }
 
 fn base_url(server: &ModelServerConfig) -> Option<(&'static str, String)> {
@@ -83,18 +76,14 @@ fn base_url(server: &ModelServerConfig) -> Option<(&'static str, String)> {
     } else if is_base_url(url) {
         return None;
     } else {
-        "is not an http:// or https:// URL without query: use a form such as https://host/v1"
-            .to_owned()
+        "is not an http:// or https:// URL without query: use a form such as https://host/v1".to_owned()
     };
     Some(("base_url", rule))
 }
 
 fn is_base_url(url: &str) -> bool {
-    reqwest::Url::parse(url).is_ok_and(|url| {
-        matches!(url.scheme(), "http" | "https")
-            && url.query().is_none()
-            && url.fragment().is_none()
-    })
+    reqwest::Url::parse(url)
+        .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.query().is_none() && url.fragment().is_none())
 }
 
 fn key(server: &ModelServerConfig) -> Option<(&'static str, String)> {
@@ -112,10 +101,7 @@ mod tests {
     use crate::ApiKey;
 
     fn check(change: impl FnOnce(&mut ModelServerConfig), invalid: Option<&str>) {
-        let mut server = ModelServerConfig {
-            kind: ServerKind::OpenAiChat,
-            ..ModelServerConfig::default()
-        };
+        let mut server = ModelServerConfig { kind: ServerKind::OpenAiChat, ..ModelServerConfig::default() };
         change(&mut server);
         check_named("a", server, invalid);
     }
@@ -183,10 +169,7 @@ mod tests {
 
     #[test]
     fn names_are_checked_and_echo_is_reserved() {
-        let any = ModelServerConfig {
-            kind: ServerKind::Ollama,
-            ..ModelServerConfig::default()
-        };
+        let any = ModelServerConfig { kind: ServerKind::Ollama, ..ModelServerConfig::default() };
         let longest = "x".repeat(SERVER_NAME_CHARS_MAX);
         check_named(&longest, any.clone(), None);
         let too_long = longest + "x";
@@ -195,10 +178,7 @@ mod tests {
         check_named("a.b", any.clone(), Some("a.b"));
         check_named(ECHO, any.clone(), Some("echo.kind"));
         check_named(ECHO, ModelServerConfig::default(), None);
-        let with_url = ModelServerConfig {
-            base_url: Some("http://a".to_owned()),
-            ..ModelServerConfig::default()
-        };
+        let with_url = ModelServerConfig { base_url: Some("http://a".to_owned()), ..ModelServerConfig::default() };
         check_named("e", with_url, Some("e.base_url"));
     }
 
@@ -220,10 +200,7 @@ mod tests {
         .unwrap();
         let shown = format!("{read:?}");
         assert!(shown.contains("OpenAiChat"), "{shown}");
-        assert!(
-            !shown.contains("secret") && !shown.contains("u:p"),
-            "{shown}"
-        );
+        assert!(!shown.contains("secret") && !shown.contains("u:p"), "{shown}");
         assert_eq!(read.0["local"].retries_max, 2);
         for kind in "echo openai_chat openai_responses anthropic ollama".split(' ') {
             let read: ServerKind = serde_json::from_value(kind.into()).unwrap();

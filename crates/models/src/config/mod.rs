@@ -151,10 +151,7 @@ impl Default for ModelServerConfig {
 
 impl Default for BreakerConfig {
     fn default() -> Self {
-        Self {
-            failures_max: 5,
-            open_ms: 10_000,
-        }
+        Self { failures_max: 5, open_ms: 10_000 }
     }
 }
 

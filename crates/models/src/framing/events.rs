@@ -50,11 +50,7 @@ impl Events {
     ///
     /// # Errors
     /// [`TooLong`].
-    pub fn push_events(
-        &mut self,
-        bytes: &[u8],
-        events: &mut VecDeque<StreamEvent>,
-    ) -> Result<(), TooLong> {
+    pub fn push_events(&mut self, bytes: &[u8], events: &mut VecDeque<StreamEvent>) -> Result<(), TooLong> {
         let event = &mut self.event;
         self.lines.push(bytes, |line| {
             events.extend(event.take_line(line)?);
@@ -112,13 +108,6 @@ mod tests {
         };
         let mut events = VecDeque::new();
         Events::default().push_events(stream, &mut events).unwrap();
-        assert_eq!(
-            events,
-            [
-                event(Some("r:1"), "a"),
-                event(None, "b"),
-                event(Some("r:3"), "c")
-            ]
-        );
+        assert_eq!(events, [event(Some("r:1"), "a"), event(None, "b"), event(Some("r:3"), "c")]);
     }
 }

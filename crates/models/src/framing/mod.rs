@@ -33,11 +33,7 @@ impl Framing {
     }
 
     /// Adds bytes, and appends the complete texts to `texts`.
-    pub(crate) fn push(
-        &mut self,
-        bytes: &[u8],
-        texts: &mut VecDeque<Vec<u8>>,
-    ) -> Result<(), TooLong> {
+    pub(crate) fn push(&mut self, bytes: &[u8], texts: &mut VecDeque<Vec<u8>>) -> Result<(), TooLong> {
         match self {
             Self::Events(events) => events.push(bytes, texts),
             Self::Lines(lines) => lines.push(bytes, |line| {
@@ -70,10 +66,7 @@ mod tests {
             framing.push(chunk, &mut texts)?;
         }
         texts.extend(framing.end());
-        Ok(texts
-            .into_iter()
-            .map(|text| String::from_utf8(text).unwrap())
-            .collect())
+        Ok(texts.into_iter().map(|text| String::from_utf8(text).unwrap()).collect())
     }
 
     fn check(framing: fn() -> Framing, stream: &str, expected: &[&str]) {

@@ -94,11 +94,7 @@ pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
     let mut tool_choice = choice.and_then(|given| self::choice(outgoing, given));
     if tools.is_empty() {
         let called = called_names(&outgoing.request.body).into_iter();
-        tools.extend(called.map(|name| Tool {
-            name,
-            description: None,
-            input_schema: Schema::Any(AnyObject::Object),
-        }));
+        tools.extend(called.map(|name| Tool { name, description: None, input_schema: Schema::Any(AnyObject::Object) }));
         tool_choice = (!tools.is_empty()).then_some(Choice::None);
     }
     let max_tokens = outgoing.request.max_output_tokens;
@@ -111,9 +107,7 @@ pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
         tool_choice,
         top_p: options.top_p,
         stop_sequences: &options.stop,
-        output_config: outgoing.output_schema.map(|schema| OutputConfig {
-            format: OutputFormat { schema },
-        }),
+        output_config: outgoing.output_schema.map(|schema| OutputConfig { format: OutputFormat { schema } }),
     }
 }
 
@@ -122,9 +116,7 @@ fn choice<'a>(outgoing: &'a OutgoingRequest<'_>, choice: &ToolChoice) -> Option<
         ToolChoice::Auto => Choice::Auto,
         ToolChoice::None => Choice::None,
         ToolChoice::Required => Choice::Any,
-        ToolChoice::Tool(name) => Choice::Tool {
-            name: outgoing.written_name(name)?,
-        },
+        ToolChoice::Tool(name) => Choice::Tool { name: outgoing.written_name(name)? },
     })
 }
 

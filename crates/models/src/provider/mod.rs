@@ -112,12 +112,8 @@ impl Provider {
 
     pub(crate) fn parser(self) -> ReplyParser {
         match self {
-            Self::OpenAiChat => {
-                ReplyParser::OpenAiChat(formats::openai_chat::ReplyStream::default())
-            }
-            Self::OpenAiResponses => {
-                ReplyParser::OpenAiResponses(formats::openai_responses::ReplyStream::default())
-            }
+            Self::OpenAiChat => ReplyParser::OpenAiChat(formats::openai_chat::ReplyStream::default()),
+            Self::OpenAiResponses => ReplyParser::OpenAiResponses(formats::openai_responses::ReplyStream::default()),
             Self::Anthropic => ReplyParser::Anthropic(formats::anthropic::ReplyStream::default()),
             Self::Ollama => ReplyParser::Ollama(formats::ollama::ReplyStream::default()),
         }
@@ -139,11 +135,7 @@ struct NamedSchema<'a> {
 impl<'a> NamedSchema<'a> {
     fn of(outgoing: &OutgoingRequest<'a>) -> Option<Self> {
         let schema = outgoing.output_schema?;
-        Some(Self {
-            name: SCHEMA_NAME,
-            schema,
-            strict: false,
-        })
+        Some(Self { name: SCHEMA_NAME, schema, strict: false })
     }
 }
 
@@ -156,10 +148,7 @@ enum Choice<T> {
 }
 
 /// The choice of tools; `None`: the request has none, or names a tool that it does not have.
-fn choice<'a, T>(
-    outgoing: &'a OutgoingRequest<'_>,
-    tool: impl FnOnce(&'a str) -> T,
-) -> Option<Choice<T>> {
+fn choice<'a, T>(outgoing: &'a OutgoingRequest<'_>, tool: impl FnOnce(&'a str) -> T) -> Option<Choice<T>> {
     Some(match outgoing.request.options.tool_choice.as_ref()? {
         ToolChoice::Auto => Choice::Mode("auto"),
         ToolChoice::None => Choice::Mode("none"),
@@ -184,12 +173,8 @@ fn with_head(head: &impl Serialize, body: &[u8]) -> Result<Vec<u8>, ModelError> 
     Ok(written)
 }
 
-const NO_OBJECT: ModelError = ModelError::Unusable {
-    problem: "has a body that is not a JSON object of its format",
-};
-const NOT_WRITTEN: ModelError = ModelError::Unusable {
-    problem: "cannot be written as JSON",
-};
+const NO_OBJECT: ModelError = ModelError::Unusable { problem: "has a body that is not a JSON object of its format" };
+const NOT_WRITTEN: ModelError = ModelError::Unusable { problem: "cannot be written as JSON" };
 
 #[cfg(test)]
 mod tests;

@@ -98,16 +98,12 @@ pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
     Head {
         model: &outgoing.request.model,
         stream: true,
-        stream_options: StreamOptions {
-            include_usage: true,
-        },
+        stream_options: StreamOptions { include_usage: true },
         max_completion_tokens: limit(OutputLimit::MaxCompletionTokens),
         max_tokens: limit(OutputLimit::MaxTokens),
         temperature: outgoing.request.temperature,
         tools: outgoing.tools.iter().map(function).collect(),
-        tool_choice: choice(outgoing, |name| NamedTool {
-            function: FunctionName { name },
-        }),
+        tool_choice: choice(outgoing, |name| NamedTool { function: FunctionName { name } }),
         parallel_tool_calls: options.parallel_tool_calls,
         response_format: response_format(outgoing),
         top_p: options.top_p,

@@ -93,10 +93,7 @@ pub(super) fn head<'a>(outgoing: &'a OutgoingRequest<'_>) -> Head<'a> {
         parallel_tool_calls: options.parallel_tool_calls,
         top_p: options.top_p,
         text: text_format(outgoing).map(|format| TextOptions { format }),
-        reasoning: options
-            .reasoning_effort
-            .as_deref()
-            .map(|effort| Reasoning { effort }),
+        reasoning: options.reasoning_effort.as_deref().map(|effort| Reasoning { effort }),
     }
 }
 

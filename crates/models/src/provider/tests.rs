@@ -6,11 +6,7 @@ use crate::options::{RequestOptions, ToolChoice};
 use crate::request::{TOOLS_MAX, Tool, declare, output_schema};
 
 fn request(body: &str) -> ModelRequest {
-    ModelRequest {
-        model: "m".to_owned(),
-        body: body.into(),
-        ..ModelRequest::default()
-    }
+    ModelRequest { model: "m".to_owned(), body: body.into(), ..ModelRequest::default() }
 }
 
 fn full(body: &str) -> ModelRequest {
@@ -60,10 +56,7 @@ fn chat_completions() {
         &full(r#"{"messages":[]}"#),
         r#"{"model":"m","stream":true,"stream_options":{"include_usage":true},"max_completion_tokens":9,"temperature":0.5,"tools":[{"type":"function","function":{"name":"NAME","description":"d","parameters":{"type": "object","x":1.10}}}],"messages":[]}"#,
     );
-    check(
-        &request("{ }"),
-        r#"{"model":"m","stream":true,"stream_options":{"include_usage":true} }"#,
-    );
+    check(&request("{ }"), r#"{"model":"m","stream":true,"stream_options":{"include_usage":true} }"#);
     for body in ["", "[]", "{", "}", "{]", "null"] {
         check(&request(body), "model_request_unusable");
     }
@@ -77,11 +70,7 @@ fn choices() -> Vec<(Provider, ToolChoice, &'static str)> {
     vec![
         (chat, ToolChoice::Auto, r#""auto""#),
         (chat, ToolChoice::Required, r#""required""#),
-        (
-            chat,
-            tool(),
-            r#"{"type":"function","function":{"name":"NAME"}}"#,
-        ),
+        (chat, tool(), r#"{"type":"function","function":{"name":"NAME"}}"#),
         (responses, ToolChoice::None, r#""none""#),
         (responses, tool(), r#"{"type":"function","name":"NAME"}"#),
         (anthropic, ToolChoice::Auto, r#"{"type":"auto"}"#),
@@ -93,10 +82,7 @@ fn choices() -> Vec<(Provider, ToolChoice, &'static str)> {
 
 /// Checks that a request with options contains a member.
 fn check_options(provider: Provider, options: RequestOptions, member: &str) {
-    let request = ModelRequest {
-        options,
-        ..full(r#"{"messages":[]}"#)
-    };
+    let request = ModelRequest { options, ..full(r#"{"messages":[]}"#) };
     let mut names = Names::default();
     let outgoing = OutgoingRequest {
         request: &request,
@@ -113,10 +99,7 @@ fn check_options(provider: Provider, options: RequestOptions, member: &str) {
 #[test]
 fn options_are_written_in_the_terms_of_each_provider() {
     for (provider, choice, expected) in choices() {
-        let options = RequestOptions {
-            tool_choice: Some(choice),
-            ..RequestOptions::default()
-        };
+        let options = RequestOptions { tool_choice: Some(choice), ..RequestOptions::default() };
         let member = format!(r#""tool_choice":{expected}"#);
         check_options(provider, options, &member);
     }
@@ -128,28 +111,16 @@ fn options_are_written_in_the_terms_of_each_provider() {
         ..RequestOptions::default()
     };
     for (provider, member) in [
-        (
-            Provider::OpenAiChat,
-            r#""top_p":0.9,"seed":7,"stop":["END"]"#,
-        ),
+        (Provider::OpenAiChat, r#""top_p":0.9,"seed":7,"stop":["END"]"#),
         (Provider::OpenAiChat, r#""parallel_tool_calls":false"#),
-        (
-            Provider::OpenAiResponses,
-            r#""parallel_tool_calls":false,"top_p":0.9"#,
-        ),
-        (
-            Provider::Anthropic,
-            r#""top_p":0.9,"stop_sequences":["END"]"#,
-        ),
+        (Provider::OpenAiResponses, r#""parallel_tool_calls":false,"top_p":0.9"#),
+        (Provider::Anthropic, r#""top_p":0.9,"stop_sequences":["END"]"#),
         (Provider::Ollama, r#""top_p":0.9,"seed":7,"stop":["END"]"#),
     ] {
         check_options(provider, sampled.clone(), member);
     }
     for (format, member) in [
-        (
-            r#"{"type":"json_object"}"#,
-            r#""text":{"format":{"type":"json_object"}},"reasoning":{"effort":"low"}"#,
-        ),
+        (r#"{"type":"json_object"}"#, r#""text":{"format":{"type":"json_object"}},"reasoning":{"effort":"low"}"#),
         (
             r#"{"type":"json_schema","json_schema":{"name":"n","schema":{}}}"#,
             r#""text":{"format":{"name":"n","schema":{},"type":"json_schema"}}"#,
@@ -191,8 +162,7 @@ fn responses() {
 
 #[test]
 fn anthropic_messages() {
-    let check =
-        |request: &ModelRequest, expected: &str| check(Provider::Anthropic, request, expected);
+    let check = |request: &ModelRequest, expected: &str| check(Provider::Anthropic, request, expected);
     check(
         &request(r#"{"system":[],"messages":[]}"#),
         r#"{"model":"m","max_tokens":4096,"stream":true,"system":[],"messages":[]}"#,
@@ -206,12 +176,10 @@ fn anthropic_messages() {
 /// The provider rejects calls and results in a request that defines no tools.
 #[test]
 fn anthropic_requests_declare_called_tools_when_none_may_be_called() {
-    let check =
-        |request: &ModelRequest, expected: &str| check(Provider::Anthropic, request, expected);
+    let check = |request: &ModelRequest, expected: &str| check(Provider::Anthropic, request, expected);
     let called = |names: &[&str]| {
-        let calls = names.iter().map(|name| {
-            format!(r#"{{"type":"tool_use","id":"1","name":"{name}","input":{{"n":1e400}}}}"#)
-        });
+        let calls =
+            names.iter().map(|name| format!(r#"{{"type":"tool_use","id":"1","name":"{name}","input":{{"n":1e400}}}}"#));
         let calls: Vec<String> = calls.collect();
         format!(
             r#"{{"messages":[{{"role":"user","content":"name"}},{{"role":"assistant","content":[{{"type":"text","text":"a"}},{{"type":"server_tool_use","name":"web"}},{}]}}]}}"#,
@@ -221,10 +189,7 @@ fn anthropic_requests_declare_called_tools_when_none_may_be_called() {
     let head = r#"{"model":"m","max_tokens":4096,"stream":true"#;
     let body = called(&["b", "a\\u0062", "b"]);
     let tools = r#""tools":[{"name":"ab","input_schema":{"type":"object"}},{"name":"b","input_schema":{"type":"object"}}],"tool_choice":{"type":"none"}"#;
-    check(
-        &request(&body),
-        &format!("{head},{tools},{}", body.strip_prefix('{').unwrap()),
-    );
+    check(&request(&body), &format!("{head},{tools},{}", body.strip_prefix('{').unwrap()));
     let given = full(&called(&["b"]));
     let mut names = Names::default();
     let outgoing = OutgoingRequest {
@@ -290,24 +255,13 @@ fn keys_are_sent_in_the_header_of_their_provider_and_are_sensitive() {
 #[test]
 fn urls_of_requests() {
     let check = |provider: Provider, base: Option<&str>, expected: &str| {
-        let config = ModelServerConfig {
-            base_url: base.map(str::to_owned),
-            ..ModelServerConfig::default()
-        };
+        let config = ModelServerConfig { base_url: base.map(str::to_owned), ..ModelServerConfig::default() };
         assert_eq!(provider.url(&config), expected);
     };
     let local = Some("http://a:1/v1/");
-    check(
-        Provider::OpenAiChat,
-        local,
-        "http://a:1/v1/chat/completions",
-    );
+    check(Provider::OpenAiChat, local, "http://a:1/v1/chat/completions");
     check(Provider::OpenAiResponses, local, "http://a:1/v1/responses");
-    check(
-        Provider::Anthropic,
-        None,
-        "https://api.anthropic.com/v1/messages",
-    );
+    check(Provider::Anthropic, None, "https://api.anthropic.com/v1/messages");
     check(Provider::Ollama, None, "http://127.0.0.1:11434/api/chat");
 }
 

@@ -16,10 +16,7 @@ const DEADLINE: Duration = Duration::from_secs(10);
 
 fn breaking(config: &mut ModelServerConfig) {
     config.retries_max = 0;
-    config.breaker = BreakerConfig {
-        failures_max: 2,
-        open_ms: OPEN_MS,
-    };
+    config.breaker = BreakerConfig { failures_max: 2, open_ms: OPEN_MS };
 }
 
 fn failing() -> Script {
@@ -47,11 +44,7 @@ async fn permitted_ending(servers: &models::ModelServers) -> &'static str {
 async fn it_opens_probes_and_closes() {
     let server = FakeServer::start([failing()]).await;
     let servers = servers(KIND, &server, breaking);
-    for end in [
-        "model_unavailable",
-        "model_unavailable",
-        "model_breaker_open",
-    ] {
+    for end in ["model_unavailable", "model_unavailable", "model_breaker_open"] {
         assert_eq!(ending(&servers).await, (0, end));
     }
     assert_eq!(server.received().len(), 2);
@@ -96,11 +89,7 @@ async fn rejections_and_overloads_do_not_open_the_breaker() {
     let overloaded = Script::status(429, "", "");
     let server = FakeServer::start([]).await;
     let servers = servers(KIND, &server, breaking);
-    for (script, end) in [
-        (refused, "model_refused"),
-        (overloaded, "model_overloaded"),
-        (whole(), "finished"),
-    ] {
+    for (script, end) in [(refused, "model_refused"), (overloaded, "model_overloaded"), (whole(), "finished")] {
         server.play([script]);
         for _ in 0..4 {
             assert_eq!(ending(&servers).await.1, end);
@@ -113,11 +102,7 @@ async fn broken_replies_open_the_breaker_and_an_open_breaker_ends_retries() {
     let cut = Script::begun([streams::first(KIND).as_bytes()]).then_hang_up();
     let server = FakeServer::start([cut]).await;
     let broken = servers(KIND, &server, breaking);
-    for end in [
-        "model_reply_broken",
-        "model_reply_broken",
-        "model_breaker_open",
-    ] {
+    for end in ["model_reply_broken", "model_reply_broken", "model_breaker_open"] {
         assert_eq!(ending(&broken).await.1, end);
     }
     let server = FakeServer::start([failing()]).await;

@@ -6,9 +6,7 @@ use context::{Transcript, Turn};
 use domain::event::{Role, Usage};
 use domain::{Fact, Part, Version};
 use formats::{Delta, canonical};
-use models::{
-    ECHO, ModelError, ModelRequest, ModelServerConfig, ModelServers, ModelServersConfig, Piece,
-};
+use models::{ECHO, ModelError, ModelRequest, ModelServerConfig, ModelServers, ModelServersConfig, Piece};
 
 use crate::requests::all;
 
@@ -34,11 +32,7 @@ fn request(messages: &[(Role, &str)]) -> ModelRequest {
         closing: Some("It is noon.".to_owned()),
         ..Transcript::default()
     };
-    ModelRequest {
-        model: "echo".to_owned(),
-        body: canonical::render(&transcript).body,
-        ..ModelRequest::default()
-    }
+    ModelRequest { model: "echo".to_owned(), body: canonical::render(&transcript).body, ..ModelRequest::default() }
 }
 
 async fn check(request: ModelRequest, words: &[&str], finish_reason: &str, tokens: (u64, u64)) {
@@ -56,37 +50,23 @@ async fn check(request: ModelRequest, words: &[&str], finish_reason: &str, token
         };
         let text = (!words.is_empty()).then(|| Part::Text(words.concat()));
         assert_eq!(message.parts, Vec::from_iter(text));
-        assert_eq!(
-            message.finish_reason.as_ref().unwrap().as_str(),
-            finish_reason
-        );
+        assert_eq!(message.finish_reason.as_ref().unwrap().as_str(), finish_reason);
         assert_eq!(message.provider.as_ref().unwrap().as_str(), ECHO);
         let (input_tokens, output_tokens) = tokens;
-        let usage = Usage {
-            input_tokens,
-            output_tokens,
-            ..Usage::default()
-        };
+        let usage = Usage { input_tokens, output_tokens, ..Usage::default() };
         assert_eq!(message.usage, Some(usage));
     }
 }
 
 #[tokio::test]
 async fn the_last_user_message_is_returned() {
-    let messages = [
-        (Role::User, "one"),
-        (Role::Assistant, "two"),
-        (Role::User, "three  fo\u{fc}r"),
-        (Role::Assistant, "five"),
-    ];
+    let messages =
+        [(Role::User, "one"), (Role::Assistant, "two"), (Role::User, "three  fo\u{fc}r"), (Role::Assistant, "five")];
     let words = ["echo: ", "three  ", "fo\u{fc}r"];
     check(request(&messages), &words, "stop", (10, 3)).await;
     check(request(&[]), &["echo: "], "stop", (5, 1)).await;
     for (max, given, reason) in [(3, 3, "stop"), (2, 2, "length"), (0, 0, "length")] {
-        let limited = ModelRequest {
-            max_output_tokens: Some(max),
-            ..request(&messages)
-        };
+        let limited = ModelRequest { max_output_tokens: Some(max), ..request(&messages) };
         check(limited, &words[..given], reason, (10, u64::from(max))).await;
     }
 }
@@ -95,10 +75,7 @@ async fn the_last_user_message_is_returned() {
 async fn words_can_be_delayed() {
     let servers = servers(|config| config.echo_word_delay_ms = 20);
     let began_at = Instant::now();
-    let mut pieces = servers
-        .stream(ECHO, request(&[(Role::User, "a")]))
-        .await
-        .unwrap();
+    let mut pieces = servers.stream(ECHO, request(&[(Role::User, "a")])).await.unwrap();
     let mut deltas = 0;
     loop {
         // A caller that cancels the call repeatedly loses nothing.
@@ -116,15 +93,9 @@ async fn words_can_be_delayed() {
 #[tokio::test]
 async fn contexts_in_another_format_are_rejected() {
     let servers = servers(|_| ());
-    let asked = ModelRequest {
-        body: br#"{"messages":[]}"#.to_vec(),
-        ..request(&[])
-    };
+    let asked = ModelRequest { body: br#"{"messages":[]}"#.to_vec(), ..request(&[]) };
     let refused = servers.stream(ECHO, asked).await.unwrap_err();
-    assert!(
-        matches!(refused, ModelError::Unusable { .. }),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, ModelError::Unusable { .. }), "{refused:?}");
     let unknown = servers.stream("other", request(&[])).await.unwrap_err();
     assert_eq!(unknown, ModelError::UnknownServer);
 }

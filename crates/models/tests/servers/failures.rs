@@ -124,12 +124,7 @@ async fn rejections_show_the_type_and_hide_the_message() {
         let server = FakeServer::start([Script::status(400, "", body)]).await;
         let error = ask(&servers(kind, &server, |_| ())).await.unwrap_err();
         assert!(!format!("{error} {error:?}").contains("secret"));
-        let ModelError::Refused {
-            status,
-            error_type,
-            message,
-        } = error
-        else {
+        let ModelError::Refused { status, error_type, message } = error else {
             panic!("{error:?}");
         };
         assert_eq!((status, error_type.as_str()), (400, expected), "{kind:?}");

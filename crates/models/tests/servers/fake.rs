@@ -51,12 +51,8 @@ impl Script {
     /// An answer without a stream. `headers` are complete lines.
     pub(crate) fn status(status: u16, headers: &str, body: &str) -> Self {
         let length = body.len();
-        let sends =
-            format!("HTTP/1.1 {status} Status\r\ncontent-length: {length}\r\n{headers}\r\n{body}");
-        Self {
-            sends: sends.into_bytes(),
-            then: Then::KeepOpen,
-        }
+        let sends = format!("HTTP/1.1 {status} Status\r\ncontent-length: {length}\r\n{headers}\r\n{body}");
+        Self { sends: sends.into_bytes(), then: Then::KeepOpen }
     }
 
     /// No answer.
@@ -104,10 +100,7 @@ impl FakeServer {
     pub(crate) async fn start(scripts: impl IntoIterator<Item = Script>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let addr = listener.local_addr().unwrap();
-        let state = Arc::new(Mutex::new(State {
-            scripts: scripts.into_iter().collect(),
-            ..State::default()
-        }));
+        let state = Arc::new(Mutex::new(State { scripts: scripts.into_iter().collect(), ..State::default() }));
         let shared = Arc::clone(&state);
         let accepting = tokio::spawn(async move {
             let mut connections = tokio::task::JoinSet::new();
@@ -115,11 +108,7 @@ impl FakeServer {
                 connections.spawn(serve(socket, Arc::clone(&shared)));
             }
         });
-        Self {
-            addr,
-            state,
-            accepting,
-        }
+        Self { addr, state, accepting }
     }
 
     pub(crate) fn url(&self) -> String {

@@ -1,9 +1,6 @@
 //! Clients of model servers against fake TCP servers that send what a test defines, byte by byte.
 #![cfg(test)]
-#![expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "an unexpected variant fails a test"
-)]
+#![expect(clippy::wildcard_enum_match_arm, reason = "an unexpected variant fails a test")]
 
 mod bounds;
 mod breaker;

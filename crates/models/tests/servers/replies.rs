@@ -19,11 +19,9 @@ fn notation(pieces: &[Piece]) -> String {
             Piece::Delta(Delta::Text(text)) => write!(line, "+{text}"),
             Piece::Delta(Delta::Thinking(text)) => write!(line, "~{text}"),
             Piece::Delta(Delta::Refusal(text)) => write!(line, "!{text}"),
-            Piece::Delta(Delta::CallBegan {
-                index,
-                call_id,
-                tool_name,
-            }) => write!(line, " #{index}:{call_id}:{tool_name}"),
+            Piece::Delta(Delta::CallBegan { index, call_id, tool_name }) => {
+                write!(line, " #{index}:{call_id}:{tool_name}")
+            }
             Piece::Delta(Delta::CallInput { index, fragment }) => {
                 write!(line, " #{index}<{fragment}")
             }
@@ -66,9 +64,7 @@ fn expected(kind: ServerKind) -> String {
         _ => "Höm",
     };
     let provider = kind.provider();
-    format!(
-        "~{thought}+Grüße +😀 #0:call_1:a_b{input} = {provider} \"Grüße 😀\" (9, 5) call_1:a_b{{\"x\":1}}"
-    )
+    format!("~{thought}+Grüße +😀 #0:call_1:a_b{input} = {provider} \"Grüße 😀\" (9, 5) call_1:a_b{{\"x\":1}}")
 }
 
 async fn ask_notation(servers: &ModelServers) -> String {
@@ -86,11 +82,7 @@ async fn a_reply_is_the_same_split_at_any_byte() {
         let server = FakeServer::start(cuts).await;
         let servers = servers(kind, &server, |_| ());
         for at in 0..=stream.len() {
-            assert_eq!(
-                ask_notation(&servers).await,
-                expected(kind),
-                "{kind:?} at {at}"
-            );
+            assert_eq!(ask_notation(&servers).await, expected(kind), "{kind:?} at {at}");
         }
     }
 }

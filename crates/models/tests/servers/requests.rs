@@ -1,8 +1,7 @@
 //! Requests of the tests, and their replies.
 
 use models::{
-    ModelError, ModelRequest, ModelServerConfig, ModelServers, ModelServersConfig, Piece,
-    ReplyPieces, ServerKind,
+    ModelError, ModelRequest, ModelServerConfig, ModelServers, ModelServersConfig, Piece, ReplyPieces, ServerKind,
 };
 
 use crate::fake::FakeServer;
@@ -11,12 +10,8 @@ use crate::fake::FakeServer;
 pub(crate) const NAME: &str = "fake";
 
 /// Every kind with an HTTP API.
-pub(crate) const KINDS: [ServerKind; 4] = [
-    ServerKind::OpenAiChat,
-    ServerKind::OpenAiResponses,
-    ServerKind::Anthropic,
-    ServerKind::Ollama,
-];
+pub(crate) const KINDS: [ServerKind; 4] =
+    [ServerKind::OpenAiChat, ServerKind::OpenAiResponses, ServerKind::Anthropic, ServerKind::Ollama];
 
 /// Model servers with one server in addition to `echo`.
 pub(crate) fn servers(
@@ -24,22 +19,14 @@ pub(crate) fn servers(
     server: &FakeServer,
     change: impl FnOnce(&mut ModelServerConfig),
 ) -> ModelServers {
-    let mut config = ModelServerConfig {
-        kind,
-        base_url: Some(server.url()),
-        ..ModelServerConfig::default()
-    };
+    let mut config = ModelServerConfig { kind, base_url: Some(server.url()), ..ModelServerConfig::default() };
     change(&mut config);
     ModelServers::new(&ModelServersConfig([(NAME.to_owned(), config)].into())).unwrap()
 }
 
 /// A request with a body that every kind accepts.
 pub(crate) fn request() -> ModelRequest {
-    ModelRequest {
-        model: "m".to_owned(),
-        body: br#"{"messages":[]}"#.to_vec(),
-        ..ModelRequest::default()
-    }
+    ModelRequest { model: "m".to_owned(), body: br#"{"messages":[]}"#.to_vec(), ..ModelRequest::default() }
 }
 
 pub(crate) async fn ask(servers: &ModelServers) -> Result<ReplyPieces, ModelError> {

@@ -17,13 +17,9 @@ pub(crate) fn whole(kind: ServerKind) -> &'static str {
 pub(crate) fn first(kind: ServerKind) -> &'static str {
     match kind {
         ServerKind::OpenAiChat => "data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"}}]}\n\n",
-        ServerKind::OpenAiResponses => {
-            "data: {\"type\":\"response.output_text.delta\",\"delta\":\"Hi\"}\n\n"
-        }
+        ServerKind::OpenAiResponses => "data: {\"type\":\"response.output_text.delta\",\"delta\":\"Hi\"}\n\n",
         ServerKind::Anthropic => ANTHROPIC_FIRST,
-        ServerKind::Ollama => {
-            "{\"message\":{\"role\":\"assistant\",\"content\":\"Hi\"},\"done\":false}\n"
-        }
+        ServerKind::Ollama => "{\"message\":{\"role\":\"assistant\",\"content\":\"Hi\"},\"done\":false}\n",
         ServerKind::Echo => panic!("echo has no stream"),
     }
 }
@@ -31,9 +27,7 @@ pub(crate) fn first(kind: ServerKind) -> &'static str {
 /// An error inside the stream.
 pub(crate) fn failure(kind: ServerKind) -> &'static str {
     match kind {
-        ServerKind::OpenAiChat => {
-            "data: {\"error\":{\"type\":\"server_error\",\"message\":\"secret\"}}\n\n"
-        }
+        ServerKind::OpenAiChat => "data: {\"error\":{\"type\":\"server_error\",\"message\":\"secret\"}}\n\n",
         ServerKind::OpenAiResponses => {
             "data: {\"type\":\"response.failed\",\"response\":{\"error\":{\"code\":\"server_error\",\"message\":\"secret\"}}}\n\n"
         }

@@ -12,11 +12,7 @@ fn requests_are_counted_by_outcome() {
     let recorder = PrometheusBuilder::new().build_recorder();
     let handle = recorder.handle();
     metrics::with_local_recorder(&recorder, || {
-        tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap()
-            .block_on(some_requests());
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(some_requests());
     });
     let rendered = handle.render();
     let name = "hansard_models_requests_total";

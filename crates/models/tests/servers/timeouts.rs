@@ -16,12 +16,7 @@ fn silent(chunks: &[&str]) -> Script {
     Script::begun(chunks.iter().map(|chunk| chunk.as_bytes())).then_go_silent()
 }
 
-async fn check(
-    kind: ServerKind,
-    script: Script,
-    change: impl FnOnce(&mut ModelServerConfig),
-    expected: (usize, Step),
-) {
+async fn check(kind: ServerKind, script: Script, change: impl FnOnce(&mut ModelServerConfig), expected: (usize, Step)) {
     let server = FakeServer::start([script]).await;
     let servers = servers(kind, &server, change);
     let (pieces, error) = ask_all(&servers).await;

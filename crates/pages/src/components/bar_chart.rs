@@ -123,10 +123,7 @@ fn draw(chart: BarChart<'_>) -> Option<String> {
             .margin(MARGIN)
             .x_label_area_size(LABELS_HEIGHT)
             .y_label_area_size(NUMBERS_WIDTH)
-            .build_cartesian_2d(
-                (0..count * BAR_UNITS).with_key_points(labelled),
-                0..highest(chart),
-            )
+            .build_cartesian_2d((0..count * BAR_UNITS).with_key_points(labelled), 0..highest(chart))
             .ok()?;
         context
             .configure_mesh()
@@ -175,10 +172,7 @@ fn rectangles(chart: BarChart<'_>) -> Vec<Rectangle<(u32, u64)>> {
         for series in chart.series {
             let top = bottom.saturating_add(value(series, bar));
             if top > bottom {
-                let corners = [
-                    (start + GAP_UNITS, top),
-                    (start + BAR_UNITS - GAP_UNITS, bottom),
-                ];
+                let corners = [(start + GAP_UNITS, top), (start + BAR_UNITS - GAP_UNITS, bottom)];
                 rectangles.push(Rectangle::new(corners, series.colour.rgb().filled()));
             }
             bottom = top;
@@ -194,24 +188,11 @@ mod tests {
     fn chart(bars: &[&str], values: [Vec<u64>; 2]) -> String {
         let [first, second] = values;
         let series = [
-            BarSeries {
-                name: "read",
-                colour: SeriesColour::Accent,
-                values: first,
-            },
-            BarSeries {
-                name: "written",
-                colour: SeriesColour::Warn,
-                values: second,
-            },
+            BarSeries { name: "read", colour: SeriesColour::Accent, values: first },
+            BarSeries { name: "written", colour: SeriesColour::Warn, values: second },
         ];
         let title = "Tokens by day";
-        bar_chart(BarChart {
-            title,
-            bars,
-            series: &series,
-        })
-        .into_string()
+        bar_chart(BarChart { title, bars, series: &series }).into_string()
     }
 
     #[test]

@@ -44,9 +44,7 @@ pub fn json_block(block: JsonBlock<'_>) -> Markup {
 
 /// The text up to the bound, never within a character.
 fn head(text: &str) -> &str {
-    let end = (0..=JSON_HEAD_BYTES.min(text.len()))
-        .rev()
-        .find(|end| text.is_char_boundary(*end));
+    let end = (0..=JSON_HEAD_BYTES.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
     text.get(..end.unwrap_or_default()).unwrap_or_default()
 }
 
@@ -57,13 +55,7 @@ mod tests {
     #[test]
     fn long_texts_show_their_head_and_a_link() {
         let check = |text: &str, head: usize| {
-            let block = JsonBlock {
-                id: "a",
-                label: "Arguments",
-                text,
-                size_bytes: text.len(),
-                whole: "/whole",
-            };
+            let block = JsonBlock { id: "a", label: "Arguments", text, size_bytes: text.len(), whole: "/whole" };
             let html = json_block(block).into_string();
             assert_eq!(super::head(text).len(), head);
             assert_eq!(html.contains("/whole"), head < text.len());
@@ -71,9 +63,6 @@ mod tests {
         check("", 0);
         check(&"x".repeat(JSON_HEAD_BYTES), JSON_HEAD_BYTES);
         check(&"x".repeat(JSON_HEAD_BYTES + 1), JSON_HEAD_BYTES);
-        check(
-            &format!("x{}", "ä".repeat(JSON_HEAD_BYTES)),
-            JSON_HEAD_BYTES - 1,
-        );
+        check(&format!("x{}", "ä".repeat(JSON_HEAD_BYTES)), JSON_HEAD_BYTES - 1);
     }
 }

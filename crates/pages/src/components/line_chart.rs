@@ -82,11 +82,7 @@ mod tests {
     fn chart(points: &[(i64, u64)]) -> String {
         let points = points.iter();
         let points = points.map(|(at, value)| (Timestamp(at * 1_000_000_000), *value));
-        let line = Line {
-            name: "rows",
-            colour: SeriesColour::Accent,
-            points: points.collect(),
-        };
+        let line = Line { name: "rows", colour: SeriesColour::Accent, points: points.collect() };
         line_chart("Lag", &[line]).into_string()
     }
 

@@ -17,29 +17,19 @@ impl<'a> Column<'a> {
     /// A column of texts.
     #[must_use]
     pub fn text(name: &'a str) -> Self {
-        Self {
-            name,
-            is_number: false,
-            sort: None,
-        }
+        Self { name, is_number: false, sort: None }
     }
 
     /// A column of numbers.
     #[must_use]
     pub fn number(name: &'a str) -> Self {
-        Self {
-            is_number: true,
-            ..Self::text(name)
-        }
+        Self { is_number: true, ..Self::text(name) }
     }
 
     /// The same column with a link that sorts by it.
     #[must_use]
     pub fn sorted_by(self, href: String, is_current: bool) -> Self {
-        Self {
-            sort: Some((href, is_current)),
-            ..self
-        }
+        Self { sort: Some((href, is_current)), ..self }
     }
 
     fn aria_sort(&self) -> Option<&'static str> {

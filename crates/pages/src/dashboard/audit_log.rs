@@ -54,11 +54,7 @@ pub fn audit_log(page: AuditLogPage<'_>) -> Markup {
     let columns = ["Time", "Person", "Role", "Action", "Conversation", "Detail"].map(Column::text);
     let rows: Vec<Markup> = page.rows.iter().map(row).collect();
     let nothing = format!("Nobody used the dashboard in {} (UTC).", page.month);
-    let none = EmptyState {
-        title: "No entries",
-        detail: &nothing,
-        action: None,
-    };
+    let none = EmptyState { title: "No entries", detail: &nothing, action: None };
     let main = html! {
         nav.row aria-label="Months" {
             a.button href={ "/dashboard/audit?month=" (page.earlier) } { "← " (page.earlier) }

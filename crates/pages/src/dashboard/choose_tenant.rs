@@ -26,12 +26,7 @@ pub struct ChooseTenantPage<'a> {
 /// The page that asks for the tenant.
 #[must_use]
 pub fn choose_tenant(page: ChooseTenantPage<'_>) -> Markup {
-    let frame = Frame {
-        title: "Choose a tenant",
-        person: None,
-        section: None,
-        freshness: Freshness::None,
-    };
+    let frame = Frame { title: "Choose a tenant", person: None, section: None, freshness: Freshness::None };
     let main = html! {
         ul.card.narrow {
             @for choice in page.choices {

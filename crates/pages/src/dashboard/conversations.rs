@@ -6,8 +6,8 @@ use maud::{Markup, html};
 
 use super::search;
 use crate::components::{
-    Column, EmptyState, FilterLine, FilterWord, PageLinks, Tone, badge, empty, filter_line, form,
-    notice, number, pagination, table, time, tokens, utc,
+    Column, EmptyState, FilterLine, FilterWord, PageLinks, Tone, badge, empty, filter_line, form, notice, number,
+    pagination, table, time, tokens, utc,
 };
 use crate::layout::{Frame, Freshness, Person, Section, document};
 
@@ -204,26 +204,11 @@ fn nothing(page: &ConversationsPage<'_>) -> Markup {
     };
     if page.filter.is_empty() && page.links.first.is_none() {
         let detail = format!("A conversation appears here when an agent has recorded one.{up_to}");
-        return empty(EmptyState {
-            title: "No conversations yet",
-            detail: &detail,
-            action: None,
-        });
+        return empty(EmptyState { title: "No conversations yet", detail: &detail, action: None });
     }
-    let detail = format!(
-        "Filter: {}. All of the tenant's conversations were examined.{up_to}",
-        page.filter
-    );
-    let title = if page.links.first.is_some() {
-        "No more conversations match"
-    } else {
-        "No conversation matches"
-    };
-    empty(EmptyState {
-        title,
-        detail: &detail,
-        action: Some(("Show all conversations", PATH)),
-    })
+    let detail = format!("Filter: {}. All of the tenant's conversations were examined.{up_to}", page.filter);
+    let title = if page.links.first.is_some() { "No more conversations match" } else { "No conversation matches" };
+    empty(EmptyState { title, detail: &detail, action: Some(("Show all conversations", PATH)) })
 }
 
 fn row(row: &ConversationRow) -> Markup {
@@ -257,18 +242,9 @@ mod tests {
         conversations(values(filter, rows, freshness)).into_string()
     }
 
-    fn values<'a>(
-        filter: &'a str,
-        rows: &'a [ConversationRow],
-        freshness: Freshness,
-    ) -> ConversationsPage<'a> {
+    fn values<'a>(filter: &'a str, rows: &'a [ConversationRow], freshness: Freshness) -> ConversationsPage<'a> {
         ConversationsPage {
-            person: Person {
-                name: "ada",
-                tenant: "acme",
-                role: Role::Viewer,
-                form_token: "t",
-            },
+            person: Person { name: "ada", tenant: "acme", role: Role::Viewer, form_token: "t" },
             filter,
             words: &[],
             views: &[],
@@ -295,10 +271,7 @@ mod tests {
         let check = |is_sorted: bool, next: Option<&str>| {
             let page = conversations(ConversationsPage {
                 is_sorted,
-                examined: Some(ExaminedRange {
-                    back_to: Timestamp(0),
-                    found: 77,
-                }),
+                examined: Some(ExaminedRange { back_to: Timestamp(0), found: 77 }),
                 links: PageLinks { first: None, next },
                 ..values("tool:search", &[], Freshness::None)
             });

@@ -137,15 +137,8 @@ pub fn erasure(person: Person<'_>, receipt: &ErasureReceipt) -> Markup {
         ("Logged calls in the record", receipt.logs_left),
         ("Events in rows", receipt.rows_left),
     ];
-    let columns = [
-        Column::text("Store"),
-        Column::number("Left"),
-        Column::text("State"),
-    ];
-    let rows: Vec<Markup> = stores
-        .iter()
-        .map(|(name, left)| store(name, *left))
-        .collect();
+    let columns = [Column::text("Store"), Column::number("Left"), Column::text("State")];
+    let rows: Vec<Markup> = stores.iter().map(|(name, left)| store(name, *left)).collect();
     let main = html! {
         p { a data-back href="/dashboard" { "All conversations" } }
         @if receipt.is_complete() {
@@ -178,10 +171,5 @@ fn store(name: &str, left: u64) -> Markup {
 }
 
 fn frame<'a>(person: Person<'a>, title: &'a str) -> Frame<'a> {
-    Frame {
-        title,
-        person: Some(person),
-        section: Some(Section::Conversations),
-        freshness: Freshness::Current,
-    }
+    Frame { title, person: Some(person), section: Some(Section::Conversations), freshness: Freshness::Current }
 }

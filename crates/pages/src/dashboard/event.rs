@@ -38,11 +38,7 @@ pub fn event(page: EventPage<'_>) -> Markup {
     let shown = page.json.get(..end).unwrap_or_default();
     let size = |text: &str| bytes(u64::try_from(text.len()).unwrap_or(u64::MAX));
     // A longer text stays as it was recorded: line breaks would lengthen it.
-    let text = if shown.len() < page.json.len() {
-        shown.to_owned()
-    } else {
-        indented_json(shown)
-    };
+    let text = if shown.len() < page.json.len() { shown.to_owned() } else { indented_json(shown) };
     let main = html! {
         p { a data-back href=(event_url(conversation, version)) { "Back to the transcript" } }
         div.row {

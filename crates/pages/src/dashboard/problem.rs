@@ -21,12 +21,7 @@ pub struct ProblemPage<'a> {
 #[must_use]
 pub fn problem(page: ProblemPage<'_>) -> Markup {
     let (title, next) = title_and_next_step(page.status);
-    let frame = Frame {
-        title,
-        person: None,
-        section: None,
-        freshness: Freshness::None,
-    };
+    let frame = Frame { title, person: None, section: None, freshness: Freshness::None };
     let main = html! {
         div.card.narrow {
             p { (page.detail) }
@@ -49,26 +44,11 @@ pub fn problem(page: ProblemPage<'_>) -> Markup {
 /// The title of a status, and what the reader can do.
 fn title_and_next_step(status: u16) -> (&'static str, &'static str) {
     match status {
-        401 => (
-            "Your session has ended",
-            "Sign in again. Go back afterwards: the browser keeps what you typed.",
-        ),
-        403 => (
-            "Your role does not allow this",
-            "Ask an administrator of the tenant, or go back.",
-        ),
-        404 => (
-            "Not found",
-            "It does not exist, was erased, or is not of this tenant. Check the address.",
-        ),
-        408 | 429 => (
-            "Too many requests",
-            "Wait, then reload the page. Nothing was changed.",
-        ),
-        400..=499 => (
-            "This request cannot be answered",
-            "Go back, correct it and send it again.",
-        ),
+        401 => ("Your session has ended", "Sign in again. Go back afterwards: the browser keeps what you typed."),
+        403 => ("Your role does not allow this", "Ask an administrator of the tenant, or go back."),
+        404 => ("Not found", "It does not exist, was erased, or is not of this tenant. Check the address."),
+        408 | 429 => ("Too many requests", "Wait, then reload the page. Nothing was changed."),
+        400..=499 => ("This request cannot be answered", "Go back, correct it and send it again."),
         _ => (
             "The service does not answer",
             "Reload the page in a moment. If it stays, tell an operator the time and the code.",

@@ -4,9 +4,7 @@ use domain::{Timestamp, Version};
 use maud::{Markup, html};
 
 use super::transcript::{event_url, path};
-use crate::components::{
-    EmptyState, PageLinks, Tone, badge, empty, notice, number, pagination, time,
-};
+use crate::components::{EmptyState, PageLinks, Tone, badge, empty, notice, number, pagination, time};
 use crate::layout::{Frame, Freshness, Person, Section, document};
 
 /// The path of the page.
@@ -98,11 +96,7 @@ fn nothing(links: PageLinks<'_>) -> Markup {
         let detail = "No text contains all of these words. Use fewer words, or remove a filter.";
         ("Nothing found", detail)
     };
-    empty(EmptyState {
-        title,
-        detail,
-        action: None,
-    })
+    empty(EmptyState { title, detail, action: None })
 }
 
 fn form(page: &SearchPage<'_>) -> Markup {
@@ -127,11 +121,7 @@ fn item(found: &FoundText) -> Markup {
         Some(version) => event_url(&found.conversation, version),
         None => path(&found.conversation),
     };
-    let title = if found.title.is_empty() {
-        &found.conversation
-    } else {
-        &found.title
-    };
+    let title = if found.title.is_empty() { &found.conversation } else { &found.title };
     html! {
         li.event {
             div.row {
@@ -158,12 +148,7 @@ mod tests {
     /// The page of a search that found nothing.
     fn empty_page(links: PageLinks<'_>) -> String {
         let page = SearchPage {
-            person: Person {
-                name: "ada",
-                tenant: "acme",
-                role: Role::Viewer,
-                form_token: "t",
-            },
+            person: Person { name: "ada", tenant: "acme", role: Role::Viewer, form_token: "t" },
             query: "parcel",
             error: None,
             found: &[],

@@ -14,12 +14,7 @@ pub struct SignInPage<'a> {
 /// The page of somebody who is not signed in.
 #[must_use]
 pub fn sign_in(page: SignInPage<'_>) -> Markup {
-    let frame = Frame {
-        title: "Sign in",
-        person: None,
-        section: None,
-        freshness: Freshness::None,
-    };
+    let frame = Frame { title: "Sign in", person: None, section: None, freshness: Freshness::None };
     let main = html! {
         div.card.narrow {
             @if let Some(provider) = page.provider {

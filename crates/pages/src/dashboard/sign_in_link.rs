@@ -21,12 +21,7 @@ pub struct SignInLinkPage<'a> {
 /// The page that uses the link on request.
 #[must_use]
 pub fn sign_in_link(page: SignInLinkPage<'_>) -> Markup {
-    let frame = Frame {
-        title: "Sign in",
-        person: None,
-        section: None,
-        freshness: Freshness::None,
-    };
+    let frame = Frame { title: "Sign in", person: None, section: None, freshness: Freshness::None };
     let main = html! {
         div.card.narrow {
             p {

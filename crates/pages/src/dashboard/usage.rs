@@ -5,8 +5,7 @@ use domain::event::Usage;
 use maud::{Markup, html};
 
 use crate::components::{
-    BarChart, BarSeries, Column, EmptyState, SeriesColour, Tone, bar_chart, empty, notice, number,
-    table,
+    BarChart, BarSeries, Column, EmptyState, SeriesColour, Tone, bar_chart, empty, notice, number, table,
 };
 use crate::cost::{Cost, Prices, sum};
 use crate::layout::{Frame, Freshness, Person, Section, document};
@@ -17,12 +16,8 @@ const NAMES_CHARTED_MAX: usize = 10;
 type TokensPart = (&'static str, SeriesColour, fn(&Usage) -> u64);
 /// The parts of bars of tokens.
 const TOKENS: [TokensPart; 3] = [
-    ("read", SeriesColour::Accent, |tokens| {
-        tokens.input_tokens.saturating_sub(tokens.cached_tokens)
-    }),
-    ("read from the cache", SeriesColour::Good, |tokens| {
-        tokens.cached_tokens
-    }),
+    ("read", SeriesColour::Accent, |tokens| tokens.input_tokens.saturating_sub(tokens.cached_tokens)),
+    ("read from the cache", SeriesColour::Good, |tokens| tokens.cached_tokens),
     ("written", SeriesColour::Warn, |tokens| tokens.output_tokens),
 ];
 
@@ -89,12 +84,8 @@ pub struct UsagePage<'a> {
 /// The usage of a tenant.
 #[must_use]
 pub fn usage(page: UsagePage<'_>) -> Markup {
-    let frame = Frame {
-        title: "Usage",
-        person: Some(page.person),
-        section: Some(Section::Usage),
-        freshness: page.freshness,
-    };
+    let frame =
+        Frame { title: "Usage", person: Some(page.person), section: Some(Section::Usage), freshness: page.freshness };
     let none = EmptyState {
         title: "No usage",
         detail: "No message with token counts and no end of a run was recorded in this range.",
@@ -120,12 +111,7 @@ pub fn usage(page: UsagePage<'_>) -> Markup {
 }
 
 fn range(page: UsagePage<'_>) -> Markup {
-    let UsageRange {
-        from,
-        to,
-        agent,
-        query,
-    } = page.range;
+    let UsageRange { from, to, agent, query } = page.range;
     html! {
         form.range method="get" action="/dashboard/usage" {
             div.field { label for="from" { "From" } input #from type="date" name="from" value=(from) required; }
@@ -145,8 +131,7 @@ fn range(page: UsagePage<'_>) -> Markup {
 }
 
 fn totals(page: UsagePage<'_>) -> Markup {
-    let total =
-        |part: fn(&UsageRow) -> u64| page.days.iter().map(part).fold(0, u64::saturating_add);
+    let total = |part: fn(&UsageRow) -> u64| page.days.iter().map(part).fold(0, u64::saturating_add);
     let runs = page.runs.iter().flat_map(|row| row.runs);
     html! {
         dl.facts.card {
@@ -184,11 +169,7 @@ fn section(page: UsagePage<'_>, title: &str, name: &str, rows: &[UsageRow]) -> M
         }
     });
     let lines: Vec<Markup> = lines.collect();
-    let charted = if name == "Day" {
-        rows.len()
-    } else {
-        NAMES_CHARTED_MAX
-    };
+    let charted = if name == "Day" { rows.len() } else { NAMES_CHARTED_MAX };
     html! {
         (chart(title, rows.get(..charted).unwrap_or(rows)))
         (table(title, &columns, &lines))
@@ -202,11 +183,7 @@ fn chart(title: &str, rows: &[UsageRow]) -> Markup {
         colour,
         values: rows.iter().map(|row| value(&row.tokens)).collect(),
     });
-    bar_chart(BarChart {
-        title,
-        bars: &bars,
-        series: &series,
-    })
+    bar_chart(BarChart { title, bars: &bars, series: &series })
 }
 
 fn runs(rows: &[RunsRow]) -> Markup {
@@ -218,10 +195,7 @@ fn runs(rows: &[RunsRow]) -> Markup {
         .map(|(index, outcome)| BarSeries {
             name: outcome.as_str(),
             colour: colour(outcome),
-            values: rows
-                .iter()
-                .map(|row| row.runs.get(index).copied().unwrap_or_default())
-                .collect(),
+            values: rows.iter().map(|row| row.runs.get(index).copied().unwrap_or_default()).collect(),
         })
         .collect();
     let mut columns = vec![Column::text("Day")];

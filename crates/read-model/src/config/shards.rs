@@ -32,10 +32,7 @@ pub struct ShardConfig {
 impl fmt::Debug for ShardConfig {
     /// Omits the URL, which may contain a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ShardConfig")
-            .field("name", &self.name)
-            .field("tenants", &self.tenants)
-            .finish_non_exhaustive()
+        f.debug_struct("ShardConfig").field("name", &self.name).field("tenants", &self.tenants).finish_non_exhaustive()
     }
 }
 
@@ -43,15 +40,11 @@ impl fmt::Debug for ShardConfig {
 pub(super) fn errors(first_url: &str, shards: &[ShardConfig]) -> Vec<String> {
     let count = shards.len();
     if count > SHARDS_MAX {
-        return vec![format!(
-            "has {count} shards, but at most {SHARDS_MAX} are used: remove some"
-        )];
+        return vec![format!("has {count} shards, but at most {SHARDS_MAX} are used: remove some")];
     }
     let tenants: usize = shards.iter().map(|shard| shard.tenants.len()).sum();
     if tenants > SHARD_TENANTS_MAX {
-        return vec![format!(
-            "lists {tenants} tenants, but at most {SHARD_TENANTS_MAX} are assigned: remove some"
-        )];
+        return vec![format!("lists {tenants} tenants, but at most {SHARD_TENANTS_MAX} are assigned: remove some")];
     }
     let mut errors = Vec::new();
     let (mut names, mut urls) = (BTreeSet::new(), BTreeSet::from([first_url]));
@@ -59,9 +52,8 @@ pub(super) fn errors(first_url: &str, shards: &[ShardConfig]) -> Vec<String> {
     for (number, shard) in (1..).zip(shards) {
         let name = &shard.name;
         if !is_name(name) {
-            errors.push(format!(
-                "has an invalid name in shard {number}: give 1 to {SHARD_NAME_BYTES_MAX} of a-z 0-9 -"
-            ));
+            errors
+                .push(format!("has an invalid name in shard {number}: give 1 to {SHARD_NAME_BYTES_MAX} of a-z 0-9 -"));
             continue;
         }
         if !names.insert(name) {
@@ -70,22 +62,16 @@ pub(super) fn errors(first_url: &str, shards: &[ShardConfig]) -> Vec<String> {
         if let Some(problem) = url_problem(&shard.database_url) {
             errors.push(format!("has a database_url in shard {name} that {problem}"));
         } else if !urls.insert(&shard.database_url) {
-            errors.push(format!(
-                "has the database of shard {name} twice: give each shard its own, and not the first"
-            ));
+            errors.push(format!("has the database of shard {name} twice: give each shard its own, and not the first"));
         }
         if shard.tenants.is_empty() {
-            errors.push(format!(
-                "has no tenants in shard {name}: list them, or remove the shard"
-            ));
+            errors.push(format!("has no tenants in shard {name}: list them, or remove the shard"));
         }
         for tenant in &shard.tenants {
             if TenantId::parse(tenant.as_str()).is_err() {
                 errors.push(format!("has an invalid id of a tenant in shard {name}"));
             } else if let Some(other) = assigned.insert(tenant, name) {
-                errors.push(format!(
-                    "lists tenant {tenant} in shards {other} and {name}: list it once"
-                ));
+                errors.push(format!("lists tenant {tenant} in shards {other} and {name}: list it once"));
             }
         }
     }
@@ -124,47 +110,25 @@ mod tests {
             &[shard("b", &["acme"]), shard("c", &["other", "acme"])],
             &["lists tenant acme in shards b and c: list it once"],
         );
-        check(
-            &[shard("b", &["acme", "acme"])],
-            &["lists tenant acme in shards b and b: list it once"],
-        );
-        check(
-            &[shard("b", &["a tenant"])],
-            &["has an invalid id of a tenant in shard b"],
-        );
-        check(
-            &[shard("b", &[])],
-            &["has no tenants in shard b: list them, or remove the shard"],
-        );
-        let twice =
-            "has the database of shard first twice: give each shard its own, and not the first";
+        check(&[shard("b", &["acme", "acme"])], &["lists tenant acme in shards b and b: list it once"]);
+        check(&[shard("b", &["a tenant"])], &["has an invalid id of a tenant in shard b"]);
+        check(&[shard("b", &[])], &["has no tenants in shard b: list them, or remove the shard"]);
+        let twice = "has the database of shard first twice: give each shard its own, and not the first";
         check(&[shard("first", &["acme"])], &[twice]);
         let same = [
             "has several shards b: give each its own name",
             "has the database of shard b twice: give each shard its own, and not the first",
         ];
         check(&[shard("b", &["acme"]), shard("b", &["other"])], &same);
-        let no_url = ShardConfig {
-            database_url: String::new(),
-            ..shard("b", &["acme"])
-        };
-        check(
-            &[no_url],
-            &[
-                "has a database_url in shard b that is empty: give postgres://user@host:port/database",
-            ],
-        );
+        let no_url = ShardConfig { database_url: String::new(), ..shard("b", &["acme"]) };
+        check(&[no_url], &["has a database_url in shard b that is empty: give postgres://user@host:port/database"]);
     }
 
     #[test]
     fn the_bounds_are_checked_at_their_edges() {
-        let many: Vec<ShardConfig> = (0..=SHARDS_MAX)
-            .map(|number| shard(&format!("s{number}"), &[&format!("t{number}")]))
-            .collect();
-        check(
-            &many,
-            &["has 17 shards, but at most 16 are used: remove some"],
-        );
+        let many: Vec<ShardConfig> =
+            (0..=SHARDS_MAX).map(|number| shard(&format!("s{number}"), &[&format!("t{number}")])).collect();
+        check(&many, &["has 17 shards, but at most 16 are used: remove some"]);
         check(many.get(1..).unwrap_or_default(), &[]);
         let tenants: Vec<String> = (0..=SHARD_TENANTS_MAX).map(|n| format!("t{n}")).collect();
         let mut tenants: Vec<&str> = tenants.iter().map(String::as_str).collect();

@@ -1,8 +1,6 @@
 //! Active runs of all tenants, for the sweep that ends abandoned runs.
 
-use domain::{
-    ActiveRun, AgentId, ConversationId, ConversationKey, SweepAccess, TenantId, Timestamp,
-};
+use domain::{ActiveRun, AgentId, ConversationId, ConversationKey, SweepAccess, TenantId, Timestamp};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
@@ -42,24 +40,19 @@ pub async fn active_runs(
     let conversation = after.map_or("", |key| key.conversation.as_str());
     let limit = i64::from(limit.min(ACTIVE_RUNS_PER_READ_MAX));
     let arguments = || arguments![tenant, conversation, limit];
-    let rows = model
-        .fetch(include_str!("active_runs.sql"), arguments)
-        .await?;
+    let rows = model.fetch(include_str!("active_runs.sql"), arguments).await?;
     rows.iter().map(active_run).collect()
 }
 
 fn active_run(row: &PgRow) -> Result<ActiveRunRow, ReadModelError> {
     let tenant: &str = row.try_get(0)?;
     let conversation: &str = row.try_get(1)?;
-    let corrupt = |field: &str| {
-        ReadModelError::corrupt("conversation", format!("{tenant}/{conversation}"), field)
-    };
+    let corrupt = |field: &str| ReadModelError::corrupt("conversation", format!("{tenant}/{conversation}"), field);
     let head = head_of(row.try_get(2)?).map_err(|field| corrupt(&field))?;
     Ok(ActiveRunRow {
         key: ConversationKey {
             tenant: TenantId::parse(tenant).map_err(|_| corrupt("tenant_id"))?,
-            conversation: ConversationId::parse(conversation)
-                .map_err(|_| corrupt("conversation_id"))?,
+            conversation: ConversationId::parse(conversation).map_err(|_| corrupt("conversation_id"))?,
         },
         agent: head.agent,
         run: head.active_run.ok_or_else(|| corrupt("active_run_id"))?,

@@ -120,11 +120,7 @@ fn excerpts(row: &PgRow) -> Result<ConversationExcerpts, ReadModelError> {
         let body: Option<Vec<u8>> = row.try_get(index)?;
         Ok::<_, ReadModelError>(body.map(Bytes::from))
     };
-    Ok(ConversationExcerpts {
-        id: id(row)?,
-        first_input: body(1)?,
-        last_output: body(2)?,
-    })
+    Ok(ConversationExcerpts { id: id(row)?, first_input: body(1)?, last_output: body(2)? })
 }
 
 fn id(row: &PgRow) -> Result<ConversationId, ReadModelError> {

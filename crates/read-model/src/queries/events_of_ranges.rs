@@ -103,10 +103,7 @@ pub async fn events_of_ranges(
 
 fn arguments(access: &TenantAccess, query: RangesQuery<'_>) -> PgArguments {
     let ranges = query.ranges.iter();
-    let ids: Vec<&str> = ranges
-        .clone()
-        .map(|range| range.conversation.as_str())
-        .collect();
+    let ids: Vec<&str> = ranges.clone().map(|range| range.conversation.as_str()).collect();
     let bounds = ranges.map(|range| (signed(range.first.0), signed(range.last.0)));
     let (firsts, lasts): (Vec<i64>, Vec<i64>) = bounds.unzip();
     arguments![

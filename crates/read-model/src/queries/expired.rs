@@ -3,10 +3,7 @@
 
 use std::sync::LazyLock;
 
-use domain::{
-    AgentId, ChannelId, ConversationId, Head, SessionId, Status, TenantAccess, Timestamp, UserId,
-    Violation,
-};
+use domain::{AgentId, ChannelId, ConversationId, Head, SessionId, Status, TenantAccess, Timestamp, UserId, Violation};
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgRow};
 
@@ -25,8 +22,7 @@ pub const OWNERS_PER_READ_MAX: u32 = 50;
 /// Maximum number of conversations of one owner that one read returns. Later reads find the rest, when these are gone.
 pub const SURPLUS_PER_OWNER_MAX: u32 = CONVERSATIONS_PER_READ_MAX / OWNERS_PER_READ_MAX;
 
-static EXPIRED_BY_OWNER: LazyLock<[String; 3]> =
-    LazyLock::new(|| by_owner(include_str!("expired_by_owner.sql")));
+static EXPIRED_BY_OWNER: LazyLock<[String; 3]> = LazyLock::new(|| by_owner(include_str!("expired_by_owner.sql")));
 
 /// A retention rule of an agent, with the position of its next page: `after` is `None` for the first page.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -98,19 +94,14 @@ pub async fn expired_conversations(
     agent: &AgentId,
     rule: &ExpiryRule,
 ) -> Result<ExpiredPage, ReadModelError> {
-    let rows = model
-        .read(access, statement(rule), || arguments(access, agent, rule))
-        .await?;
+    let rows = model.read(access, statement(rule), || arguments(access, agent, rule)).await?;
     let mut conversations = Vec::new();
     for row in &rows {
         let found = found(access, row)?;
         conversations.extend(found.filter(|found| is_expired(rule, &found.head)));
     }
     let last = rows.last();
-    Ok(ExpiredPage {
-        conversations,
-        next: last.map(|last| next_rule(access, rule, last)).transpose()?,
-    })
+    Ok(ExpiredPage { conversations, next: last.map(|last| next_rule(access, rule, last)).transpose()? })
 }
 
 fn statement(rule: &ExpiryRule) -> &'static str {
@@ -145,24 +136,14 @@ fn arguments(access: &TenantAccess, agent: &AgentId, rule: &ExpiryRule) -> PgArg
             let arguments = bind_cursor(arguments, after.as_ref(), PgTimestamp::INFINITY);
             bind(arguments, i64::from(CONVERSATIONS_PER_READ_MAX))
         }
-        ExpiryRule::PerSession { keep, after } => {
-            bind_owners(arguments, after.as_ref().map(SessionId::as_str), *keep)
-        }
-        ExpiryRule::PerUser { keep, after } => {
-            bind_owners(arguments, after.as_ref().map(UserId::as_str), *keep)
-        }
-        ExpiryRule::PerChannel { keep, after } => {
-            bind_owners(arguments, after.as_ref().map(ChannelId::as_str), *keep)
-        }
+        ExpiryRule::PerSession { keep, after } => bind_owners(arguments, after.as_ref().map(SessionId::as_str), *keep),
+        ExpiryRule::PerUser { keep, after } => bind_owners(arguments, after.as_ref().map(UserId::as_str), *keep),
+        ExpiryRule::PerChannel { keep, after } => bind_owners(arguments, after.as_ref().map(ChannelId::as_str), *keep),
     }
 }
 
 /// The start of the page: the cursor, or `begin` for the first page.
-fn bind_cursor(
-    arguments: PgArguments,
-    after: Option<&ListCursor>,
-    begin: PgTimestamp,
-) -> PgArguments {
+fn bind_cursor(arguments: PgArguments, after: Option<&ListCursor>, begin: PgTimestamp) -> PgArguments {
     let time = after.map_or(begin, |cursor| PgTimestamp::from_time(cursor.last_event_at));
     let conversation = after.map_or("", |cursor| cursor.conversation.as_str());
     bind(bind(arguments, time), conversation)
@@ -175,32 +156,21 @@ fn bind_owners(arguments: PgArguments, after: Option<&str>, keep: u32) -> PgArgu
     bind(arguments, i64::from(SURPLUS_PER_OWNER_MAX))
 }
 
-fn next_rule(
-    access: &TenantAccess,
-    rule: &ExpiryRule,
-    last: &PgRow,
-) -> Result<ExpiryRule, ReadModelError> {
+fn next_rule(access: &TenantAccess, rule: &ExpiryRule, last: &PgRow) -> Result<ExpiryRule, ReadModelError> {
     Ok(match rule {
-        ExpiryRule::Idle { since, .. } => ExpiryRule::Idle {
-            since: *since,
-            after: cursor(access, last)?,
-        },
-        ExpiryRule::Long { messages_max, .. } => ExpiryRule::Long {
-            messages_max: *messages_max,
-            after: cursor(access, last)?,
-        },
-        ExpiryRule::PerSession { keep, .. } => ExpiryRule::PerSession {
-            keep: *keep,
-            after: owner(access, last, "session_id", SessionId::parse)?,
-        },
-        ExpiryRule::PerUser { keep, .. } => ExpiryRule::PerUser {
-            keep: *keep,
-            after: owner(access, last, "user_id", UserId::parse)?,
-        },
-        ExpiryRule::PerChannel { keep, .. } => ExpiryRule::PerChannel {
-            keep: *keep,
-            after: owner(access, last, "channel_id", ChannelId::parse)?,
-        },
+        ExpiryRule::Idle { since, .. } => ExpiryRule::Idle { since: *since, after: cursor(access, last)? },
+        ExpiryRule::Long { messages_max, .. } => {
+            ExpiryRule::Long { messages_max: *messages_max, after: cursor(access, last)? }
+        }
+        ExpiryRule::PerSession { keep, .. } => {
+            ExpiryRule::PerSession { keep: *keep, after: owner(access, last, "session_id", SessionId::parse)? }
+        }
+        ExpiryRule::PerUser { keep, .. } => {
+            ExpiryRule::PerUser { keep: *keep, after: owner(access, last, "user_id", UserId::parse)? }
+        }
+        ExpiryRule::PerChannel { keep, .. } => {
+            ExpiryRule::PerChannel { keep: *keep, after: owner(access, last, "channel_id", ChannelId::parse)? }
+        }
     })
 }
 
@@ -217,35 +187,23 @@ fn owner<T>(
 /// The cursor after a row with the time of the last event.
 fn cursor(access: &TenantAccess, row: &PgRow) -> Result<Option<ListCursor>, ReadModelError> {
     let time: PgTimestamp = row.try_get(1)?;
-    let cursor = |conversation| ListCursor {
-        last_event_at: time.with_nanos(0),
-        conversation,
-    };
+    let cursor = |conversation| ListCursor { last_event_at: time.with_nanos(0), conversation };
     Ok(conversation(access, row)?.map(cursor))
 }
 
 /// The conversation of a row with its head; `None`: the owner has no expired conversation.
-fn found(
-    access: &TenantAccess,
-    row: &PgRow,
-) -> Result<Option<ExpiredConversation>, ReadModelError> {
+fn found(access: &TenantAccess, row: &PgRow) -> Result<Option<ExpiredConversation>, ReadModelError> {
     let Some(id) = conversation(access, row)? else {
         return Ok(None);
     };
-    let head = head_of(row.try_get(2)?).map_err(|field| {
-        ReadModelError::corrupt("conversation", format!("{}/{id}", access.tenant()), field)
-    })?;
+    let head = head_of(row.try_get(2)?)
+        .map_err(|field| ReadModelError::corrupt("conversation", format!("{}/{id}", access.tenant()), field))?;
     Ok(Some(ExpiredConversation { id, head }))
 }
 
-fn conversation(
-    access: &TenantAccess,
-    row: &PgRow,
-) -> Result<Option<ConversationId>, ReadModelError> {
+fn conversation(access: &TenantAccess, row: &PgRow) -> Result<Option<ConversationId>, ReadModelError> {
     let id: Option<&str> = row.try_get(0)?;
-    id.map(ConversationId::parse)
-        .transpose()
-        .map_err(|_| corrupt(access, "conversation_id"))
+    id.map(ConversationId::parse).transpose().map_err(|_| corrupt(access, "conversation_id"))
 }
 
 fn corrupt(access: &TenantAccess, field: &str) -> ReadModelError {

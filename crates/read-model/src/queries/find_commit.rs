@@ -1,8 +1,6 @@
 //! Finds a commit by its id, for durable idempotency.
 
-use domain::{
-    CommitId, ConversationId, Position, RequestDigest, Sequence, TenantAccess, Timestamp, Version,
-};
+use domain::{CommitId, ConversationId, Position, RequestDigest, Sequence, TenantAccess, Timestamp, Version};
 
 use crate::arguments::arguments;
 use crate::error::ReadModelError;
@@ -51,10 +49,7 @@ fn commit_row(columns: &Columns<'_>) -> Result<CommitRow, ReadModelError> {
     Ok(CommitRow {
         first_version: Version(first),
         last_version: Version(first.saturating_add(following)),
-        position: Position {
-            partition: columns.partition()?,
-            sequence: Sequence(columns.unsigned(1, "sequence")?),
-        },
+        position: Position { partition: columns.partition()?, sequence: Sequence(columns.unsigned(1, "sequence")?) },
         recorded_at: columns.time(2, "recorded_at")?,
         request_digest: RequestDigest(digest.map_err(|_| columns.corrupt("request_digest"))?),
     })

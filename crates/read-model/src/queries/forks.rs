@@ -46,9 +46,7 @@ pub async fn forks(
             i64::from(limit.min(FORKS_PER_READ_MAX)),
         ]
     };
-    let rows = model
-        .read(access, include_str!("forks.sql"), arguments)
-        .await?;
+    let rows = model.read(access, include_str!("forks.sql"), arguments).await?;
     let forks = rows.iter().map(|row| fork(access, row));
     let mut forks = forks.collect::<Result<Vec<_>, _>>()?;
     forks.sort_by(|one, other| (one.depth, &one.id).cmp(&(other.depth, &other.id)));
@@ -81,9 +79,7 @@ pub async fn parents_of_forks(
 
 fn fork(access: &TenantAccess, row: &PgRow) -> Result<ForkRow, ReadModelError> {
     let id: &str = row.try_get(0)?;
-    let corrupt = |field: &str| {
-        ReadModelError::corrupt("conversation", format!("{}/{id}", access.tenant()), field)
-    };
+    let corrupt = |field: &str| ReadModelError::corrupt("conversation", format!("{}/{id}", access.tenant()), field);
     let depth: i32 = row.try_get(4)?;
     let parent: &str = row.try_get(5)?;
     Ok(ForkRow {

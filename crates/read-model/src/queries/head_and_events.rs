@@ -24,8 +24,7 @@ const UNCOUNTED_BYTES_MAX: u64 = 32 * 1_024 * 1_024;
 
 /// The statements of one conversation.
 static OF_ONE: LazyLock<Statements> = LazyLock::new(|| Statements::new(str::to_owned));
-static FEW_EVENTS: LazyLock<[String; 2]> =
-    LazyLock::new(|| by_direction(include_str!("few_events.sql")));
+static FEW_EVENTS: LazyLock<[String; 2]> = LazyLock::new(|| by_direction(include_str!("few_events.sql")));
 /// The statements of several conversations. They always count, so that the bytes of all are bounded.
 static OF_SEVERAL: LazyLock<Statements> = LazyLock::new(|| Statements::new(of_several));
 /// The index of the column with the ordinal of the conversation.
@@ -49,11 +48,7 @@ impl Statements {
     /// Most events are messages, so reads of messages or of all kinds scan the range. The other kinds have an index, which
     /// finds a few of them among ten thousand messages.
     fn counting(&self, query: &EventQuery) -> &[String; 2] {
-        if is_rare(&query.kinds) {
-            &self.rare_events
-        } else {
-            &self.events
-        }
+        if is_rare(&query.kinds) { &self.rare_events } else { &self.events }
     }
 }
 
@@ -222,11 +217,7 @@ enum Side {
 fn bytes_are_counted_by(query: &EventQuery) -> Side {
     let largest = u64::try_from(EVENT_BYTES_MAX).unwrap_or(u64::MAX);
     let bytes = u64::from(query.limit).saturating_mul(largest);
-    if is_rare(&query.kinds) || bytes > UNCOUNTED_BYTES_MAX {
-        Side::Postgres
-    } else {
-        Side::Reader
-    }
+    if is_rare(&query.kinds) || bytes > UNCOUNTED_BYTES_MAX { Side::Postgres } else { Side::Reader }
 }
 
 fn length(event: &EventRow) -> u64 {

@@ -7,8 +7,7 @@ use std::cmp::Ordering;
 use std::sync::LazyLock;
 
 use domain::{
-    AgentId, ChannelId, Conversation, ConversationId, Owner, SessionId, Status, TenantAccess,
-    Timestamp, UserId,
+    AgentId, ChannelId, Conversation, ConversationId, Owner, SessionId, Status, TenantAccess, Timestamp, UserId,
 };
 use sqlx::postgres::PgArguments;
 
@@ -23,8 +22,7 @@ use crate::status_code::status_code;
 /// Maximum number of conversations of one read.
 pub const CONVERSATIONS_PER_READ_MAX: u32 = 1_000;
 
-static LIST_BY_OWNER: LazyLock<[String; 3]> =
-    LazyLock::new(|| by_owner(include_str!("list_by_owner.sql")));
+static LIST_BY_OWNER: LazyLock<[String; 3]> = LazyLock::new(|| by_owner(include_str!("list_by_owner.sql")));
 
 /// Which conversations to list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,10 +117,7 @@ impl ListCursor {
     /// The cursor after a conversation.
     #[must_use]
     pub fn after(conversation: &Conversation) -> Self {
-        Self {
-            last_event_at: conversation.head.last_event_at,
-            conversation: conversation.id.clone(),
-        }
+        Self { last_event_at: conversation.head.last_event_at, conversation: conversation.id.clone() }
     }
 }
 
@@ -171,10 +166,7 @@ fn arguments(access: &TenantAccess, query: &ListQuery) -> PgArguments {
     let limit = query.limit.min(CONVERSATIONS_PER_READ_MAX);
     let arguments = bind(arguments, i64::from(limit));
     let active_after = query.active_after.map(PgTimestamp::from_time);
-    bind(
-        arguments,
-        active_after.unwrap_or(PgTimestamp::NEGATIVE_INFINITY),
-    )
+    bind(arguments, active_after.unwrap_or(PgTimestamp::NEGATIVE_INFINITY))
 }
 
 /// The exclusive upper bound of the keys of the page: the cursor or `active_before`. Ids are never empty, so the bound of a

@@ -113,9 +113,7 @@ pub async fn model_usage_by_day(
 
 fn usage_day(access: &TenantAccess, row: &PgRow) -> Result<ModelUsageDay, ReadModelError> {
     let code: i16 = row.try_get(1)?;
-    let scope = UsageScope::WITHOUT_OWNERS
-        .into_iter()
-        .find(|scope| scope.code() == code);
+    let scope = UsageScope::WITHOUT_OWNERS.into_iter().find(|scope| scope.code() == code);
     Ok(ModelUsageDay {
         day: row.try_get(0)?,
         scope: scope.ok_or_else(|| corrupt(access, "scope"))?,
@@ -126,12 +124,7 @@ fn usage_day(access: &TenantAccess, row: &PgRow) -> Result<ModelUsageDay, ReadMo
     })
 }
 
-fn count(
-    access: &TenantAccess,
-    row: &PgRow,
-    index: usize,
-    name: &str,
-) -> Result<u64, ReadModelError> {
+fn count(access: &TenantAccess, row: &PgRow, index: usize, name: &str) -> Result<u64, ReadModelError> {
     let number: i64 = row.try_get(index)?;
     u64::try_from(number).map_err(|_| corrupt(access, name))
 }

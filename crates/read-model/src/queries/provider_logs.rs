@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use domain::event::Usage;
 use domain::{
-    AgentId, CallPurpose, ConversationId, Label, LogId, LoggedBody, ModelCall, ModelServerId,
-    RunId, TenantAccess, Timestamp, Violation,
+    AgentId, CallPurpose, ConversationId, Label, LogId, LoggedBody, ModelCall, ModelServerId, RunId, TenantAccess,
+    Timestamp, Violation,
 };
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgRow};
@@ -22,11 +22,7 @@ pub const PROVIDER_LOGS_PER_READ_MAX: u32 = 1_000;
 
 /// The statements of a tenant, an agent and a conversation: each condition has an index.
 static LIST: LazyLock<[String; 3]> = LazyLock::new(|| {
-    let conditions = [
-        "",
-        "AND agent_id = $7",
-        "AND conversation_id = $7 AND ($8::text IS NULL OR agent_id = $8)",
-    ];
+    let conditions = ["", "AND agent_id = $7", "AND conversation_id = $7 AND ($8::text IS NULL OR agent_id = $8)"];
     conditions.map(|condition| include_str!("provider_logs.sql").replace("{filter}", condition))
 });
 
@@ -108,9 +104,8 @@ pub async fn provider_log(
 fn arguments(access: &TenantAccess, query: &ProviderLogQuery) -> PgArguments {
     let before = query.started_before.map(PgTimestamp::from_time);
     let bound = (before.unwrap_or(PgTimestamp::INFINITY), Uuid::nil());
-    let (before, id) = query.after.map_or(bound, |cursor| {
-        bound.min((PgTimestamp::from_time(cursor.started_at), cursor.id.0))
-    });
+    let (before, id) =
+        query.after.map_or(bound, |cursor| bound.min((PgTimestamp::from_time(cursor.started_at), cursor.id.0)));
     let after = query.started_after.map(PgTimestamp::from_time);
     let arguments = arguments![
         access.tenant().as_str(),
@@ -131,10 +126,7 @@ fn arguments(access: &TenantAccess, query: &ProviderLogQuery) -> PgArguments {
 /// Decodes a row by the names of its columns. Bodies are null unless the statement reads them.
 fn read(access: &TenantAccess, row: &PgRow) -> Result<ProviderLogRow, ReadModelError> {
     let id: Uuid = row.try_get("log_id")?;
-    let columns = Columns {
-        row,
-        name: format!("{}/{id}", access.tenant()),
-    };
+    let columns = Columns { row, name: format!("{}/{id}", access.tenant()) };
     let purpose = match row.try_get::<i16, _>("purpose")? {
         ANSWER => CallPurpose::Answer,
         SUMMARY => CallPurpose::Summary,
@@ -182,11 +174,7 @@ impl Columns<'_> {
         ReadModelError::corrupt("provider_log", &self.name, field)
     }
 
-    fn text<T>(
-        &self,
-        column: &'static str,
-        parse: fn(String) -> Result<T, Violation>,
-    ) -> Result<T, ReadModelError> {
+    fn text<T>(&self, column: &'static str, parse: fn(String) -> Result<T, Violation>) -> Result<T, ReadModelError> {
         let text: String = self.row.try_get(column)?;
         parse(text).map_err(|_| self.corrupt(column))
     }
@@ -209,11 +197,7 @@ impl Columns<'_> {
         }))
     }
 
-    fn body(
-        &self,
-        column: &'static str,
-        cut: &'static str,
-    ) -> Result<Option<LoggedBody>, ReadModelError> {
+    fn body(&self, column: &'static str, cut: &'static str) -> Result<Option<LoggedBody>, ReadModelError> {
         let Some(bytes) = self.row.try_get::<Option<Vec<u8>>, _>(column)? else {
             return Ok(None);
         };

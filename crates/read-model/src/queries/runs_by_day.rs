@@ -52,8 +52,7 @@ pub async fn runs_by_day(
 }
 
 fn runs_day(access: &TenantAccess, row: &PgRow) -> Result<RunsDay, ReadModelError> {
-    let corrupt =
-        |field: &str| ReadModelError::corrupt("run_day", access.tenant().to_string(), field);
+    let corrupt = |field: &str| ReadModelError::corrupt("run_day", access.tenant().to_string(), field);
     let agent: &str = row.try_get(1)?;
     let outcome = outcome_of(row.try_get(2)?);
     Ok(RunsDay {

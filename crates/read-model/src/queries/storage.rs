@@ -15,8 +15,7 @@ use crate::model::ReadModel;
 /// Maximum number of conversations of an owner that one read sums; the rest is not counted.
 pub const OWNER_CONVERSATIONS_SUMMED_MAX: u64 = 100_000;
 
-static STORAGE_OF_OWNER: LazyLock<[String; 3]> =
-    LazyLock::new(|| by_owner(include_str!("storage_of_owner.sql")));
+static STORAGE_OF_OWNER: LazyLock<[String; 3]> = LazyLock::new(|| by_owner(include_str!("storage_of_owner.sql")));
 
 /// What storage is summed for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,11 +41,7 @@ pub struct Storage {
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
-pub async fn storage(
-    model: &ReadModel,
-    access: &TenantAccess,
-    by: &StorageScope,
-) -> Result<Storage, ReadModelError> {
+pub async fn storage(model: &ReadModel, access: &TenantAccess, by: &StorageScope) -> Result<Storage, ReadModelError> {
     let tenant = access.tenant().as_str();
     let arguments = || match by {
         StorageScope::Tenant => arguments![tenant],
@@ -65,10 +60,7 @@ pub async fn storage(
     let Some(row) = rows.first() else {
         return Ok(Storage::default());
     };
-    Ok(Storage {
-        conversations: unsigned(row.try_get(0)?),
-        bytes: unsigned(row.try_get(1)?),
-    })
+    Ok(Storage { conversations: unsigned(row.try_get(0)?), bytes: unsigned(row.try_get(1)?) })
 }
 
 /// The statement of the owner's kind, and the id of the owner.

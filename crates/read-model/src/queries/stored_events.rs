@@ -34,11 +34,7 @@ pub async fn stored_events(
     };
     let number = |column: usize| -> Result<u64, ReadModelError> {
         let number: i64 = row.try_get(column)?;
-        u64::try_from(number)
-            .map_err(|_| ReadModelError::corrupt("event", format!("{tenant}/{id}"), "body"))
+        u64::try_from(number).map_err(|_| ReadModelError::corrupt("event", format!("{tenant}/{id}"), "body"))
     };
-    Ok(StoredEvents {
-        count: number(0)?,
-        size_bytes: number(1)?,
-    })
+    Ok(StoredEvents { count: number(0)?, size_bytes: number(1)? })
 }

@@ -61,13 +61,8 @@ fn usage_day(access: &TenantAccess, row: &PgRow) -> Result<UsageDay, ReadModelEr
     let day: Day = row.try_get(0)?;
     let agent: &str = row.try_get(1)?;
     let model: String = row.try_get(2)?;
-    let corrupt = |field: &str| {
-        ReadModelError::corrupt(
-            "usage_day",
-            format!("{}/{agent}/{day}", access.tenant()),
-            field,
-        )
-    };
+    let corrupt =
+        |field: &str| ReadModelError::corrupt("usage_day", format!("{}/{agent}/{day}", access.tenant()), field);
     let count = |index: usize, name: &str| {
         let number: i64 = row.try_get(index)?;
         u64::try_from(number).map_err(|_| corrupt(name))

@@ -35,13 +35,7 @@ impl SchemaBuild {
         live: SchemaName,
         table_partitions: TablePartitions,
     ) -> Self {
-        Self {
-            model: model.in_schema(name),
-            name,
-            live,
-            phase,
-            table_partitions,
-        }
+        Self { model: model.in_schema(name), name, live, phase, table_partitions }
     }
 
     /// The name of the schema.
@@ -115,8 +109,7 @@ impl SchemaBuild {
         }
         let index = async |connection: &mut PgConnection| {
             for _ in 0..INDEX_ROUNDS_MAX {
-                let missing =
-                    missing_indexes(connection, self.live, self.name, Tables::Bulk).await?;
+                let missing = missing_indexes(connection, self.live, self.name, Tables::Bulk).await?;
                 if missing.is_empty() {
                     connection.execute(TIDY).await?;
                     return self.set_phase(connection, Phase::Following).await;
@@ -133,11 +126,7 @@ impl SchemaBuild {
         Ok(())
     }
 
-    async fn set_phase(
-        &self,
-        connection: &mut PgConnection,
-        phase: Phase,
-    ) -> Result<(), ReadModelError> {
+    async fn set_phase(&self, connection: &mut PgConnection, phase: Phase) -> Result<(), ReadModelError> {
         let arguments = arguments![self.name.to_string(), phase.as_str()];
         execute(connection, SET_PHASE, arguments).await?;
         Ok(())

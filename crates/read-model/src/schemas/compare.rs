@@ -71,11 +71,8 @@ pub async fn differing_among(
     for chunk in wanted.chunks(usize::try_from(PAGE_CONVERSATIONS).unwrap_or(1)) {
         let keys_of = || bind_keys(chunk.iter().map(key_parts));
         let sql = include_str!("digests_of.sql");
-        let (in_live, in_other, parked) = tokio::try_join!(
-            live.fetch(sql, keys_of),
-            other.fetch(sql, keys_of),
-            live.fetch(PARKED, keys_of)
-        )?;
+        let (in_live, in_other, parked) =
+            tokio::try_join!(live.fetch(sql, keys_of), other.fetch(sql, keys_of), live.fetch(PARKED, keys_of))?;
         let parked: HashSet<Key> = parked.iter().map(key_of).collect::<Result<_, _>>()?;
         let found = difference(&digests(&in_live)?, &digests(&in_other)?);
         let found = found.into_iter().filter(|key| !parked.contains(key));
@@ -98,11 +95,7 @@ async fn page_end(
 }
 
 /// Adds the key as two arguments; `default` replaces the ids of `None`.
-fn bind_bound(
-    arguments: PgArguments,
-    key: Option<&ConversationKey>,
-    default: &'static str,
-) -> PgArguments {
+fn bind_bound(arguments: PgArguments, key: Option<&ConversationKey>, default: &'static str) -> PgArguments {
     let tenant = key.map_or(default, |key| key.tenant.as_str());
     let conversation = key.map_or(default, |key| key.conversation.as_str());
     bind(bind(arguments, tenant), conversation)
@@ -126,11 +119,7 @@ fn difference(left: &BTreeMap<Key, Vec<u8>>, right: &BTreeMap<Key, Vec<u8>>) -> 
 
 fn keys(keys: Vec<Key>) -> Result<Vec<ConversationKey>, ReadModelError> {
     let corrupt = |(tenant, conversation): &Key| {
-        ReadModelError::corrupt(
-            "conversation",
-            format!("{tenant}/{conversation}"),
-            "its key",
-        )
+        ReadModelError::corrupt("conversation", format!("{tenant}/{conversation}"), "its key")
     };
     let parse = |key: Key| {
         Ok(ConversationKey {
@@ -148,8 +137,7 @@ mod tests {
     #[test]
     fn digests_of_two_schemas_are_compared() {
         let side = |entries: &[(&str, u8)]| -> BTreeMap<Key, Vec<u8>> {
-            let entry =
-                |(id, digest): &(&str, u8)| (("t".to_owned(), (*id).to_owned()), vec![*digest]);
+            let entry = |(id, digest): &(&str, u8)| (("t".to_owned(), (*id).to_owned()), vec![*digest]);
             entries.iter().map(entry).collect()
         };
         let check = |left: &[(&str, u8)], right: &[(&str, u8)], expected: &[&str]| {

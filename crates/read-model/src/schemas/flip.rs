@@ -9,8 +9,7 @@ use crate::live::{SchemaName, read_live_schema};
 use crate::model::{Durability, ReadModel};
 use crate::projections::conversations::lease::{Checkpoint, checkpoint_of};
 
-const LOCK_CHECKPOINTS: &str =
-    "SELECT partition, epoch, sequence FROM checkpoint ORDER BY partition FOR UPDATE";
+const LOCK_CHECKPOINTS: &str = "SELECT partition, epoch, sequence FROM checkpoint ORDER BY partition FOR UPDATE";
 const POINT: &str = "UPDATE hansard.projection SET live_schema = $1 WHERE name = 'conversations'";
 const LEAVE: &str = "UPDATE hansard.schema SET left_at = now() WHERE name = $1";
 const ENTER: &str = "UPDATE hansard.schema SET phase = 'whole' WHERE name = $1";
@@ -53,9 +52,7 @@ pub async fn flip(model: &ReadModel, flip: &Flip) -> Result<FlipOutcome, ReadMod
         return Ok(FlipOutcome::Conflict);
     }
     let work = async |connection: &mut PgConnection| {
-        connection
-            .execute("SELECT FROM hansard.projection FOR UPDATE")
-            .await?;
+        connection.execute("SELECT FROM hansard.projection FOR UPDATE").await?;
         let is_held = read_live_schema(connection).await? == flip.from
             && lock_checkpoints(connection, flip.from).await? == flip.from_held
             && lock_checkpoints(connection, flip.to).await? == flip.to_held;

@@ -56,10 +56,7 @@ impl SchemasLock {
         let mut session = model.acquire().await?;
         let row = session.connection().fetch_one(TAKE).await?;
         let is_taken: bool = row.try_get(0)?;
-        Ok(is_taken.then(|| Self {
-            model: model.clone(),
-            _session: session,
-        }))
+        Ok(is_taken.then(|| Self { model: model.clone(), _session: session }))
     }
 
     /// Resumes the unfinished schema, or creates a new, empty one beside the live one. `table_partitions` is for a new one; `None`:
@@ -67,21 +64,12 @@ impl SchemasLock {
     ///
     /// # Errors
     /// [`ReadModelError::Unavailable`], or [`ReadModelError::Refused`] if the login may not create schemas.
-    pub async fn begin(
-        &self,
-        table_partitions: Option<TablePartitions>,
-    ) -> Result<SchemaBuild, ReadModelError> {
+    pub async fn begin(&self, table_partitions: Option<TablePartitions>) -> Result<SchemaBuild, ReadModelError> {
         let live = self.model.live_schema().await?;
         let schemas = list(&self.model).await?;
         let is_unfinished = |schema: &&SchemaInfo| schema.state == SchemaState::Building;
         if let Some(schema) = schemas.iter().find(is_unfinished) {
-            return Ok(SchemaBuild::new(
-                &self.model,
-                schema.name,
-                schema.phase,
-                live,
-                schema.table_partitions,
-            ));
+            return Ok(SchemaBuild::new(&self.model, schema.name, schema.phase, live, schema.table_partitions));
         }
         let of_live = schemas.iter().find(|schema| schema.name == live);
         let of_live = of_live.map_or(TablePartitions::ONE, |schema| schema.table_partitions);
@@ -93,22 +81,14 @@ impl SchemasLock {
             clone_structure(connection, live, name, partitions).await?;
             let enter = format!("SET LOCAL search_path = {name}");
             connection.execute(AssertSqlSafe(enter)).await?;
-            connection
-                .execute(include_str!("conversation_change.sql"))
-                .await?;
+            connection.execute(include_str!("conversation_change.sql")).await?;
             execute(connection, INSERT, arguments![name.to_string()]).await?;
             connection.execute("COMMIT").await?;
             Ok(())
         };
         // Many table partitions take longer than a transaction may.
         self.model.without_timeouts(make).await?;
-        Ok(SchemaBuild::new(
-            &self.model,
-            name,
-            Phase::Copying,
-            live,
-            partitions,
-        ))
+        Ok(SchemaBuild::new(&self.model, name, Phase::Copying, live, partitions))
     }
 
     /// Drops a schema that is not live, with its content.
@@ -119,9 +99,7 @@ impl SchemasLock {
         let grace_ms = i64::try_from(DROP_GRACE.as_millis()).unwrap_or(i64::MAX);
         let work = async |connection: &mut PgConnection| {
             // Prevents a concurrent switch.
-            connection
-                .execute("SELECT FROM hansard.projection FOR SHARE")
-                .await?;
+            connection.execute("SELECT FROM hansard.projection FOR SHARE").await?;
             let arguments = arguments![name.to_string(), grace_ms];
             if execute(connection, DELETE, arguments).await? == 0 {
                 return Ok::<_, ReadModelError>(DropOutcome::Refused);

@@ -57,20 +57,12 @@ pub(super) async fn missing_indexes(
     let arguments = bind(arguments, tables == Tables::Bulk);
     let query = sqlx::query_with(include_str!("missing_indexes.sql"), arguments);
     let rows = query.fetch_all(connection).await?;
-    let index = |row: &sqlx::postgres::PgRow| {
-        Ok(MissingIndex {
-            name: row.try_get(0)?,
-            statement: row.try_get(1)?,
-        })
-    };
+    let index = |row: &sqlx::postgres::PgRow| Ok(MissingIndex { name: row.try_get(0)?, statement: row.try_get(1)? });
     rows.iter().map(index).collect()
 }
 
 /// Creates an index, unless it exists: the statement of a killed command may still have been running.
-pub(super) async fn make_index(
-    connection: &mut PgConnection,
-    index: MissingIndex,
-) -> Result<(), ReadModelError> {
+pub(super) async fn make_index(connection: &mut PgConnection, index: MissingIndex) -> Result<(), ReadModelError> {
     // The statement contains quoted names from the catalogue.
     let made = connection.execute(AssertSqlSafe(index.statement)).await;
     match made {

@@ -2,9 +2,7 @@
 
 use read_model::projections::conversations::Item;
 use read_model::projections::conversations::parking::{self, RetryOutcome};
-use read_model::projections::conversations::verification::{
-    PartitionDigest, digests, rewrite_digest,
-};
+use read_model::projections::conversations::verification::{PartitionDigest, digests, rewrite_digest};
 
 use crate::fixture::{Author, Projection, execute, sequence};
 
@@ -23,9 +21,7 @@ async fn check(projection: &Projection, conversations: u64) -> PartitionDigest {
 }
 
 fn erasure() -> Vec<domain::Fact> {
-    vec![domain::Fact::Lifecycle(
-        domain::Lifecycle::ConversationErased,
-    )]
+    vec![domain::Fact::Lifecycle(domain::Lifecycle::ConversationErased)]
 }
 
 #[tokio::test]
@@ -44,9 +40,7 @@ async fn every_commit_updates_the_digest() {
     let items = vec![c.begin(10), c.say(11, "x"), c.commit(12, erasure())];
     projection.apply(items).await;
     check(&projection, 3).await;
-    projection
-        .apply(vec![a.say(13, "x"), a.commit(14, erasure())])
-        .await;
+    projection.apply(vec![a.say(13, "x"), a.commit(14, erasure())]).await;
     let erased = check(&projection, 3).await;
     // The same record, from which the commits of erased conversations were purged.
     let mut rebuilt = Projection::new().await;
@@ -64,12 +58,7 @@ fn tombstone_of(author: &mut Author, at: u64) -> Item {
     let mut twin = Author::new(author.key.conversation.as_str());
     match at {
         12 => drop([twin.begin(10), twin.say(11, "x")]),
-        _ => drop([
-            twin.begin(1),
-            twin.say(3, "x"),
-            twin.say(4, "y"),
-            twin.say(13, "x"),
-        ]),
+        _ => drop([twin.begin(1), twin.say(3, "x"), twin.say(4, "y"), twin.say(13, "x")]),
     }
     twin.commit(at, erasure())
 }
@@ -107,11 +96,7 @@ async fn dropped_and_erased_commits_leave_no_trace() {
     check(&projection, 2).await;
     let model = projection.model.clone();
     let waiting = parking::waiting(&model, &bad.key, 10).await.unwrap();
-    assert!(
-        parking::drop_commit(&model, &bad.key, waiting[0])
-            .await
-            .unwrap()
-    );
+    assert!(parking::drop_commit(&model, &bad.key, waiting[0]).await.unwrap());
     let mut twin = Author::new("bad");
     drop([twin.begin(1), twin.say(waiting[0].0, "hidden")]);
     let later = twin.say(waiting[1].0, "later");
@@ -128,16 +113,12 @@ async fn a_changed_row_differs_until_the_digest_is_rewritten() {
     let url = devstack::test::database().await.url;
     let mut projection = Projection::at(&url).await;
     let mut author = Author::new("a");
-    projection
-        .apply(vec![author.begin(1), author.say(2, "x")])
-        .await;
+    projection.apply(vec![author.begin(1), author.say(2, "x")]).await;
     let change = "UPDATE conversations_v1.conversation SET version = 1";
     execute(&url, change).await;
     let digest = first_digest(&projection).await;
     assert_ne!(digest.kept, digest.rows);
-    rewrite_digest(&projection.model, digest.partition)
-        .await
-        .unwrap();
+    rewrite_digest(&projection.model, digest.partition).await.unwrap();
     check(&projection, 1).await;
 }
 
@@ -146,9 +127,7 @@ async fn the_migration_computes_the_digest_of_existing_rows() {
     let url = devstack::test::database().await.url;
     let mut projection = Projection::at(&url).await;
     let (mut a, mut b) = (Author::new("a"), Author::new("b"));
-    projection
-        .apply(vec![a.begin(1), b.begin(2), a.say(3, "ä")])
-        .await;
+    projection.apply(vec![a.begin(1), b.begin(2), a.say(3, "ä")]).await;
     let before = check(&projection, 2).await;
     let before_migration = "ALTER TABLE conversations_v1.checkpoint DROP COLUMN digest;
         DROP FUNCTION hansard.standing_digest;

@@ -2,13 +2,11 @@
 
 use domain::{ConversationId, DocumentNamespace, Fact, Lifecycle, Timestamp};
 use read_model::queries::documents::{
-    DocumentQuery, DocumentScope, ExpiryCursor, FoundDocument, expired_documents, find_document,
-    search_documents,
+    DocumentQuery, DocumentScope, ExpiryCursor, FoundDocument, expired_documents, find_document, search_documents,
 };
 
 use crate::fixture::{
-    Author, Projection, START, access, document_deleted, document_name, document_put, execute,
-    message,
+    Author, Projection, START, access, document_deleted, document_name, document_put, execute, message,
 };
 
 const CONVERSATION: &str = "c";
@@ -38,28 +36,12 @@ fn at(second: i64) -> Timestamp {
 fn commits() -> Vec<Vec<Fact>> {
     let put = |key, value, ttl| document_put(key, value, ttl);
     vec![
-        vec![
-            put("a", "1", None),
-            put("b", "1", Some(2)),
-            put("c", "1", None),
-        ],
+        vec![put("a", "1", None), put("b", "1", Some(2)), put("c", "1", None)],
         vec![put("a", "2", None), put("b", "2", Some(1)), message("x")],
         vec![document_deleted("c"), put("d", "1", Some(100))],
-        vec![
-            put("b", "3", None),
-            put("c", "2", None),
-            document_deleted("missing"),
-        ],
-        vec![
-            put("a", "3", Some(100)),
-            put("a", "4", Some(50)),
-            document_deleted("d"),
-        ],
-        vec![
-            put("d", "2", None),
-            document_deleted("d"),
-            put("d", "3", Some(1)),
-        ],
+        vec![put("b", "3", None), put("c", "2", None), document_deleted("missing")],
+        vec![put("a", "3", Some(100)), put("a", "4", Some(50)), document_deleted("d")],
+        vec![put("d", "2", None), document_deleted("d"), put("d", "3", Some(1))],
         vec![message("y")],
     ]
 }
@@ -85,19 +67,9 @@ async fn rows_are_the_same_for_any_batches() {
         let value = &one.value;
         let seconds = |time: Timestamp| time.seconds() - START.seconds();
         let (created, updated) = (seconds(value.created_at), seconds(value.updated_at));
-        (
-            one.key.as_str(),
-            value.value_json.as_str(),
-            created,
-            updated,
-        )
+        (one.key.as_str(), value.value_json.as_str(), created, updated)
     });
-    let expected = [
-        ("a", "4", 2, 6),
-        ("b", "3", 5, 5),
-        ("c", "2", 5, 5),
-        ("d", "3", 7, 7),
-    ];
+    let expected = [("a", "4", 2, 6), ("b", "3", 5, 5), ("c", "2", 5, 5), ("d", "3", 7, 7)];
     assert_eq!(values.collect::<Vec<_>>(), expected);
     for other in &seen[1..] {
         assert_eq!(other, &seen[0]);
@@ -125,12 +97,7 @@ async fn expired(
     found.collect()
 }
 
-fn of(
-    conversation: &str,
-    keys: &[&str],
-    version: u64,
-    second: i64,
-) -> (String, Vec<String>, u64, i64) {
+fn of(conversation: &str, keys: &[&str], version: u64, second: i64) -> (String, Vec<String>, u64, i64) {
     let keys = keys.iter().map(|key| (*key).to_owned());
     (conversation.to_owned(), keys.collect(), version, second)
 }
@@ -157,23 +124,13 @@ async fn expired_documents_are_found_until_they_are_deleted() {
 #[tokio::test]
 async fn expired_documents_are_found_by_conversation_after_a_position() {
     let mut projection = Projection::new().await;
-    let (mut one, mut other, mut archived) = (
-        Author::new("one"),
-        Author::new("other"),
-        Author::new("archived"),
-    );
+    let (mut one, mut other, mut archived) = (Author::new("one"), Author::new("other"), Author::new("archived"));
     let put = |key, ttl| document_put(key, "1", Some(ttl));
     let items = vec![
         one.begin(1),
         one.commit(2, vec![put("b", 1), put("a", 1), put("late", 5)]),
         archived.begin(3),
-        archived.commit(
-            4,
-            vec![
-                put("k", 1),
-                Fact::Lifecycle(Lifecycle::ConversationArchived),
-            ],
-        ),
+        archived.commit(4, vec![put("k", 1), Fact::Lifecycle(Lifecycle::ConversationArchived)]),
         other.begin(5),
         other.commit(6, vec![put("k", 1)]),
     ];
@@ -190,15 +147,8 @@ async fn expired_documents_are_found_by_conversation_after_a_position() {
         (7, "other", &[]),
         (8, "zero", &[]),
     ] {
-        let after = ExpiryCursor {
-            expires_at: at(second),
-            conversation: ConversationId::parse(id).unwrap(),
-        };
-        assert_eq!(
-            expired(&projection, 7, Some(&after)).await,
-            left,
-            "{second} {id}"
-        );
+        let after = ExpiryCursor { expires_at: at(second), conversation: ConversationId::parse(id).unwrap() };
+        assert_eq!(expired(&projection, 7, Some(&after)).await, left, "{second} {id}");
     }
 }
 

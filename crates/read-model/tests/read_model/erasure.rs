@@ -19,21 +19,15 @@ fn with_secret() -> (Author, Vec<Item>) {
     author.created.owner = Owner::User(UserId::parse(SECRET).unwrap());
     author.created.title = Some(SECRET.to_owned());
     author.created.metadata = Some(json());
-    author.created.client_context = ClientContext {
-        page_url: Some(SECRET.to_owned()),
-        custom_metadata: Some(json()),
-        ..ClientContext::default()
-    };
+    author.created.client_context =
+        ClientContext { page_url: Some(SECRET.to_owned()), custom_metadata: Some(json()), ..ClientContext::default() };
     author.created.provider_conversation_id = Some(label());
     let update = ConversationUpdated {
         title: Some(FieldChange::Set(SECRET.to_owned())),
         last_response_id: Some(FieldChange::Set(label())),
         ..ConversationUpdated::default()
     };
-    let error = ErrorOccurred {
-        error_type: label(),
-        message: SECRET.to_owned(),
-    };
+    let error = ErrorOccurred { error_type: label(), message: SECRET.to_owned() };
     let items = vec![
         author.begin(1),
         author.say(2, SECRET),
@@ -45,9 +39,7 @@ fn with_secret() -> (Author, Vec<Item>) {
 }
 
 fn hex_digits(byte: u8) -> impl Iterator<Item = char> {
-    [byte >> 4, byte & 15]
-        .into_iter()
-        .filter_map(|digit| char::from_digit(u32::from(digit), 16))
+    [byte >> 4, byte & 15].into_iter().filter_map(|digit| char::from_digit(u32::from(digit), 16))
 }
 
 /// The number of rows of all tables and of the statistics of the planner that contain the text, as text or as bytes.
@@ -64,9 +56,7 @@ async fn rows_with(url: &str, text: &str) -> i64 {
     let hex: String = text.bytes().flat_map(hex_digits).collect();
     let mut found = 0;
     for table in tables {
-        let sql = format!(
-            "SELECT count(*) FROM {table} AS t WHERE t::text LIKE '%{text}%' OR t::text LIKE '%{hex}%'"
-        );
+        let sql = format!("SELECT count(*) FROM {table} AS t WHERE t::text LIKE '%{text}%' OR t::text LIKE '%{hex}%'");
         let query = sqlx::query_scalar::<_, i64>(sqlx::AssertSqlSafe(sql));
         found += query.fetch_one(&mut connection).await.unwrap();
     }
@@ -76,10 +66,7 @@ async fn rows_with(url: &str, text: &str) -> i64 {
 async fn check_erased(projection: &Projection, url: &str, author: &Author) {
     let (model, id) = (&projection.model, &author.key.conversation);
     let row = projection.row(author).await.unwrap();
-    assert_eq!(
-        (&row.head, row.head.status),
-        (author.head(), Status::Erased)
-    );
+    assert_eq!((&row.head, row.head.status), (author.head(), Status::Erased));
     assert_eq!((row.title, row.metadata), (None, None));
     assert_eq!(row.client_context, ClientContext::default());
     let query = all(Direction::Forward);
@@ -175,10 +162,7 @@ async fn a_long_conversation_is_erased_in_bounded_transactions() {
     // The state after a projector stopped after its first transaction.
     let partial = "DELETE FROM conversations_v1.event WHERE version <= 5000";
     execute(&url, partial).await;
-    let erased = author.commit(
-        2 + COMMITS,
-        vec![Fact::Lifecycle(Lifecycle::ConversationErased)],
-    );
+    let erased = author.commit(2 + COMMITS, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]);
     projection.apply(vec![erased]).await;
     check_erased(&projection, &url, &author).await;
 }

@@ -16,9 +16,7 @@ async fn a_zombie_writes_nothing() {
     let mut author = Author::new("c");
     old.apply(vec![author.begin(1)]).await;
     // The holder freezes, its lease expires, and another projector takes it.
-    lease::renew(&old.model, &[old.checkpoint.lease], 0)
-        .await
-        .unwrap();
+    lease::renew(&old.model, &[old.checkpoint.lease], 0).await.unwrap();
     let taken = take(&old.model, 0, "b").await.unwrap();
     assert_eq!(taken.lease.epoch, Epoch(old.checkpoint.lease.epoch.0 + 1));
     assert_eq!(taken.sequence, Sequence(1));
@@ -27,17 +25,9 @@ async fn a_zombie_writes_nothing() {
     let refused = old.try_apply(vec![item.clone()]).await.unwrap_err();
     assert_eq!(refused, ApplyError::Fenced(vec![taken]));
     assert_eq!(old.row(&author).await.unwrap().head.version.0, 1);
-    assert!(
-        lease::renew(&old.model, &[old.checkpoint.lease], 5_000)
-            .await
-            .unwrap()
-            .is_empty()
-    );
+    assert!(lease::renew(&old.model, &[old.checkpoint.lease], 5_000).await.unwrap().is_empty());
 
-    let mut new = Projection {
-        model: old.model.clone(),
-        checkpoint: taken,
-    };
+    let mut new = Projection { model: old.model.clone(), checkpoint: taken };
     new.apply(vec![item]).await;
     assert_eq!(&old.row(&author).await.unwrap().head, author.head());
 }
@@ -59,15 +49,8 @@ async fn one_fenced_partition_rejects_the_transaction() {
     let other = take(&projection.model, 1, "a").await.unwrap();
     let mut author = Author::new("c");
     let good = projection.batch(vec![author.begin(1)]);
-    let bad = Batch {
-        lease: other.lease,
-        previous: Sequence(5),
-        last: Sequence(6),
-        items: vec![],
-    };
-    let refused = apply(&projection.model, &[bad, good.clone()])
-        .await
-        .unwrap_err();
+    let bad = Batch { lease: other.lease, previous: Sequence(5), last: Sequence(6), items: vec![] };
+    let refused = apply(&projection.model, &[bad, good.clone()]).await.unwrap_err();
     assert_eq!(refused, ApplyError::Fenced(vec![other]));
     apply(&projection.model, &[good]).await.unwrap();
     let checkpoints = lease::checkpoints(&projection.model).await.unwrap();
@@ -83,25 +66,15 @@ async fn leases_are_taken_renewed_and_released() {
     let group = lease::heartbeat(model, &holder("a"), 5_000).await.unwrap();
     assert_eq!((group.projectors, group.free.len()), (1, 7));
     let group = lease::heartbeat(model, &holder("b"), 5_000).await.unwrap();
-    assert_eq!(
-        (group.projectors, group.free.first()),
-        (2, Some(&Partition(1)))
-    );
-    lease::release(model, &[projection.checkpoint.lease])
-        .await
-        .unwrap();
+    assert_eq!((group.projectors, group.free.first()), (2, Some(&Partition(1))));
+    lease::release(model, &[projection.checkpoint.lease]).await.unwrap();
     lease::leave(model, &holder("a")).await.unwrap();
     let group = lease::heartbeat(model, &holder("b"), 5_000).await.unwrap();
     assert_eq!((group.projectors, group.free.len()), (1, 8));
     let taken = take(model, 0, "b").await.unwrap();
     // The previous holder cannot release the lease.
-    lease::release(model, &[projection.checkpoint.lease])
-        .await
-        .unwrap();
-    assert_eq!(
-        lease::renew(model, &[taken.lease], 5_000).await.unwrap(),
-        [taken]
-    );
+    lease::release(model, &[projection.checkpoint.lease]).await.unwrap();
+    assert_eq!(lease::renew(model, &[taken.lease], 5_000).await.unwrap(), [taken]);
     assert_eq!(take(model, 0, "c").await, None);
     lease::ensure(model, 9).await.unwrap();
     assert_eq!(lease::checkpoints(model).await.unwrap().len(), 9);

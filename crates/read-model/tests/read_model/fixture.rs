@@ -7,13 +7,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use bytes::Bytes;
 use devstack::test::database;
 use devstack::{PostgresConfig, PostgresServer, quiet};
-use domain::event::{
-    ConversationCreated, DocumentDeleted, DocumentPut, MessageAppended, Role, Usage,
-};
+use domain::event::{ConversationCreated, DocumentDeleted, DocumentPut, MessageAppended, Role, Usage};
 use domain::{
-    Actor, AgentId, ClientContext, CommitId, Conversation, ConversationId, ConversationKey,
-    DocumentName, Event, EventId, EventTokens, Fact, Head, JsonText, Label, Owner, Part, Partition,
-    Position, RequestDigest, Sequence, SessionId, TenantAccess, TenantId, Timestamp,
+    Actor, AgentId, ClientContext, CommitId, Conversation, ConversationId, ConversationKey, DocumentName, Event,
+    EventId, EventTokens, Fact, Head, JsonText, Label, Owner, Part, Partition, Position, RequestDigest, Sequence,
+    SessionId, TenantAccess, TenantId, Timestamp,
 };
 use read_model::projections::conversations::lease::{self, Checkpoint, Holder};
 use read_model::projections::conversations::{Applied, ApplyError, Batch, Item, apply};
@@ -53,17 +51,8 @@ impl Projection {
 
     /// The batch that follows the checkpoint.
     pub(crate) fn batch(&self, items: Vec<Item>) -> Batch {
-        let last = items
-            .iter()
-            .map(sequence)
-            .max()
-            .unwrap_or(self.checkpoint.sequence);
-        Batch {
-            lease: self.checkpoint.lease,
-            previous: self.checkpoint.sequence,
-            last,
-            items,
-        }
+        let last = items.iter().map(sequence).max().unwrap_or(self.checkpoint.sequence);
+        Batch { lease: self.checkpoint.lease, previous: self.checkpoint.sequence, last, items }
     }
 
     pub(crate) async fn try_apply(&mut self, items: Vec<Item>) -> Result<Applied, ApplyError> {
@@ -79,17 +68,13 @@ impl Projection {
 
     /// The row of the author's conversation.
     pub(crate) async fn row(&self, author: &Author) -> Option<Conversation> {
-        conversation(&self.model, &access("acme"), &author.key.conversation)
-            .await
-            .unwrap()
+        conversation(&self.model, &access("acme"), &author.key.conversation).await.unwrap()
     }
 }
 
 pub(crate) async fn take(model: &ReadModel, partition: u16, holder: &str) -> Option<Checkpoint> {
     let holder = Holder(holder.to_owned());
-    lease::take(model, Partition(partition), &holder, lease::LEASE_TTL_MS)
-        .await
-        .unwrap()
+    lease::take(model, Partition(partition), &holder, lease::LEASE_TTL_MS).await.unwrap()
 }
 
 pub(crate) fn sequence(item: &Item) -> Sequence {
@@ -153,29 +138,16 @@ impl Author {
         self.commit_at(sequence, at, facts)
     }
 
-    pub(crate) fn commit_at(
-        &mut self,
-        sequence: u64,
-        recorded_at: Timestamp,
-        facts: Vec<Fact>,
-    ) -> Item {
+    pub(crate) fn commit_at(&mut self, sequence: u64, recorded_at: Timestamp, facts: Vec<Fact>) -> Item {
         let message = self.seal_at(sequence, recorded_at, facts);
         Item::Commit(Box::new(StoredCommit {
-            position: Position {
-                partition: Partition(0),
-                sequence: Sequence(sequence),
-            },
+            position: Position { partition: Partition(0), sequence: Sequence(sequence) },
             opened: open(message).unwrap(),
         }))
     }
 
     /// The message of the next commit.
-    pub(crate) fn seal_at(
-        &mut self,
-        sequence: u64,
-        recorded_at: Timestamp,
-        facts: Vec<Fact>,
-    ) -> Bytes {
+    pub(crate) fn seal_at(&mut self, sequence: u64, recorded_at: Timestamp, facts: Vec<Fact>) -> Bytes {
         self.commits += 1;
         let id = self.commit_id(self.commits);
         let event = |(index, fact)| Event {
@@ -215,10 +187,7 @@ impl Author {
 
     /// The id of the nth commit, from 1.
     pub(crate) fn commit_id(&self, nth: u128) -> CommitId {
-        let namespace = Uuid::new_v5(
-            &Uuid::NAMESPACE_OID,
-            self.key.conversation.as_str().as_bytes(),
-        );
+        let namespace = Uuid::new_v5(&Uuid::NAMESPACE_OID, self.key.conversation.as_str().as_bytes());
         CommitId(Uuid::new_v5(&namespace, &nth.to_be_bytes()))
     }
 
@@ -234,14 +203,7 @@ impl Author {
 
 /// A query of the first 100 conversations of a filter.
 pub(crate) fn list_query(filter: ListFilter) -> ListQuery {
-    ListQuery {
-        filter,
-        status: None,
-        active_after: None,
-        active_before: None,
-        after: None,
-        limit: 100,
-    }
+    ListQuery { filter, status: None, active_after: None, active_before: None, after: None, limit: 100 }
 }
 
 pub(crate) fn digest(sequence: u64) -> RequestDigest {
@@ -254,11 +216,7 @@ pub(crate) fn message(text: &str) -> Fact {
 
 /// A value of the document `key`.
 pub(crate) fn document_put(key: &str, value: &str, ttl_seconds: Option<u64>) -> Fact {
-    Fact::from(DocumentPut {
-        name: document_name(key),
-        value: JsonText::parse(value).unwrap(),
-        ttl_seconds,
-    })
+    Fact::from(DocumentPut { name: document_name(key), value: JsonText::parse(value).unwrap(), ttl_seconds })
 }
 
 /// The deletion of the document `key`.
@@ -307,10 +265,7 @@ impl DurableServer {
 
     /// The URL of an empty database.
     pub(crate) async fn database(&self) -> String {
-        let name = format!(
-            "measured_{}",
-            self.databases.fetch_add(1, Ordering::Relaxed)
-        );
+        let name = format!("measured_{}", self.databases.fetch_add(1, Ordering::Relaxed));
         self.server.create_database(&name).await.unwrap();
         self.server.database_url(&name)
     }

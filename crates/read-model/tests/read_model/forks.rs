@@ -1,8 +1,6 @@
 //! Direct and indirect forks of a conversation, and the ancestors of a fork.
 
-use domain::{
-    ChannelId, ConversationId, EventKind, Fact, ForkPoint, Lifecycle, Owner, UserId, Version,
-};
+use domain::{ChannelId, ConversationId, EventKind, Fact, ForkPoint, Lifecycle, Owner, UserId, Version};
 use read_model::queries::{InheritedQuery, lineage};
 use read_model::{ForkRow, forks};
 
@@ -14,11 +12,8 @@ fn id(id: &str) -> ConversationId {
 
 fn author(id_of_fork: &str, parent: Option<&str>) -> Author {
     let mut author = Author::new(id_of_fork);
-    author.created.forked_from = parent.map(|parent| ForkPoint {
-        conversation: id(parent),
-        version: Version(1),
-        depth: 1,
-    });
+    author.created.forked_from =
+        parent.map(|parent| ForkPoint { conversation: id(parent), version: Version(1), depth: 1 });
     author
 }
 
@@ -26,9 +21,7 @@ async fn check(projection: &Projection, asked: (&str, &str, u32), expected: &[(&
     let (tenant, root, limit) = asked;
     let found = forks(&projection.model, &access(tenant), &id(root), limit).await;
     let found = found.unwrap();
-    let found = found
-        .iter()
-        .map(|ForkRow { id, depth, .. }| (id.as_str(), *depth));
+    let found = found.iter().map(|ForkRow { id, depth, .. }| (id.as_str(), *depth));
     assert_eq!(found.collect::<Vec<_>>(), expected, "{asked:?}");
 }
 
@@ -68,11 +61,7 @@ async fn forks_are_found_at_any_depth() {
 }
 
 fn from(parent: &str, version: u64) -> ForkPoint {
-    ForkPoint {
-        conversation: id(parent),
-        version: Version(version),
-        depth: 1,
-    }
+    ForkPoint { conversation: id(parent), version: Version(version), depth: 1 }
 }
 
 /// Reads the lineage of a fork of `parent`, and checks its ancestors and the versions of the inherited events.
@@ -104,19 +93,9 @@ async fn inherited_events_are_read_with_the_ancestors() {
         near.commit(4, vec![message("4"), message("5")]),
     ];
     projection.apply(commits).await;
-    let all = InheritedQuery {
-        from: Version(1),
-        to: Version(u64::MAX),
-        kinds: &[],
-        limit: 9,
-        bytes_max: u64::MAX,
-    };
+    let all = InheritedQuery { from: Version(1), to: Version(u64::MAX), kinds: &[], limit: 9, bytes_max: u64::MAX };
     let messages: &[EventKind] = &[EventKind::MessageAppended];
-    let some = |kinds, limit| InheritedQuery {
-        kinds,
-        limit,
-        ..all
-    };
+    let some = |kinds, limit| InheritedQuery { kinds, limit, ..all };
     let between = |from, to| {
         let (from, to) = (Version(from), Version(to));
         InheritedQuery { from, to, ..all }
@@ -135,13 +114,7 @@ async fn inherited_events_are_read_with_the_ancestors() {
         (InheritedQuery { bytes_max, ..all }, &[4]),
     ];
     for (query, versions) in cases {
-        check_lineage(
-            &projection,
-            query,
-            ("near", 4),
-            (&["near", "root"], versions),
-        )
-        .await;
+        check_lineage(&projection, query, ("near", 4), (&["near", "root"], versions)).await;
     }
     check_lineage(&projection, all, ("root", 3), (&["root"], &[3, 2, 1])).await;
     check_lineage(&projection, all, ("unknown", 3), (&[], &[])).await;

@@ -10,8 +10,7 @@ const SECOND: i64 = 1_000_000_000;
 #[tokio::test]
 async fn erased_and_parked_conversations_are_not_idle() {
     let mut projection = Projection::new().await;
-    let [mut idle, mut young, mut erased, mut parked] =
-        ["idle", "young", "erased", "parked"].map(Author::new);
+    let [mut idle, mut young, mut erased, mut parked] = ["idle", "young", "erased", "parked"].map(Author::new);
     let unknown = Author::new("unknown");
     let items = vec![
         idle.begin(1),
@@ -28,13 +27,8 @@ async fn erased_and_parked_conversations_are_not_idle() {
     let keys: Vec<_> = authors.iter().map(|author| &author.key).collect();
     let check = async |seconds: i64, included, expected: &[(&str, u64)]| {
         let before = Timestamp(START.0 + seconds * SECOND);
-        let found = idle_conversations(&projection.model, &keys, before, included)
-            .await
-            .unwrap();
-        let found: Vec<_> = found
-            .iter()
-            .map(|row| (row.key.conversation.as_str(), row.position.sequence.0))
-            .collect();
+        let found = idle_conversations(&projection.model, &keys, before, included).await.unwrap();
+        let found: Vec<_> = found.iter().map(|row| (row.key.conversation.as_str(), row.position.sequence.0)).collect();
         assert_eq!(found, expected, "{seconds}");
     };
     let excluded = ErasedConversations::Excluded;

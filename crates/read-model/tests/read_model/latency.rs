@@ -41,21 +41,13 @@ async fn latency() {
     }
     connection.execute("VACUUM ANALYZE").await.unwrap();
     for _ in 0..ROUNDS {
-        let turns = [
-            &authors[..1],
-            &authors[1..2],
-            &[authors[0].clone(), authors[2].clone()],
-        ];
+        let turns = [&authors[..1], &authors[1..2], &[authors[0].clone(), authors[2].clone()]];
         for authors in turns {
             let bare = bare_select(&mut connection, &authors[0]).await;
             let read = read(&projection, authors).await;
             println!(
                 "{} tenants, {} events: bare p50 {:?} p99 {:?}, read p50 {:?} p99 {:?}, ratio p50 {:.2}",
-                authors
-                    .iter()
-                    .map(|author| &author.key.tenant)
-                    .collect::<HashSet<_>>()
-                    .len(),
+                authors.iter().map(|author| &author.key.tenant).collect::<HashSet<_>>().len(),
                 authors[0].head().version,
                 bare.0,
                 bare.1,
@@ -69,20 +61,13 @@ async fn latency() {
 }
 
 async fn bare_select(connection: &mut PgConnection, author: &Author) -> (Duration, Duration) {
-    let sql =
-        "SELECT version, recorded_at, recorded_nanos, commit_id, body FROM conversations_v1.event
+    let sql = "SELECT version, recorded_at, recorded_nanos, commit_id, body FROM conversations_v1.event
                WHERE tenant_id = $1 AND conversation_id = $2 ORDER BY version DESC LIMIT $3";
     let mut times = Vec::with_capacity(READS);
     for _ in 0..READS {
         let begun = Instant::now();
-        let query = sqlx::query(sql)
-            .bind("acme")
-            .bind(author.key.conversation.as_str());
-        let rows = query
-            .bind(i64::from(EVENTS))
-            .fetch_all(&mut *connection)
-            .await
-            .unwrap();
+        let query = sqlx::query(sql).bind("acme").bind(author.key.conversation.as_str());
+        let rows = query.bind(i64::from(EVENTS)).fetch_all(&mut *connection).await.unwrap();
         let bytes: usize = rows.iter().map(|row| row.get::<&[u8], _>(4).len()).sum();
         times.push(begun.elapsed());
         assert!(bytes > 0);
@@ -93,23 +78,15 @@ async fn bare_select(connection: &mut PgConnection, author: &Author) -> (Duratio
 /// Reads the conversations in turn.
 async fn read(projection: &Projection, authors: &[Author]) -> (Duration, Duration) {
     let query = EventQuery::latest(EVENTS, u64::MAX);
-    let accesses = authors
-        .iter()
-        .map(|author| access(author.key.tenant.as_str()));
+    let accesses = authors.iter().map(|author| access(author.key.tenant.as_str()));
     let accesses: Vec<TenantAccess> = accesses.collect();
     let mut times = Vec::with_capacity(READS);
     for turn in 0..READS {
-        let (access, id) = (
-            &accesses[turn % authors.len()],
-            &authors[turn % authors.len()].key.conversation,
-        );
+        let (access, id) = (&accesses[turn % authors.len()], &authors[turn % authors.len()].key.conversation);
         let begun = Instant::now();
         let found = head_and_events(&projection.model, access, id, &query).await;
         times.push(begun.elapsed());
-        assert_eq!(
-            found.unwrap().unwrap().1.len(),
-            usize::try_from(EVENTS).unwrap()
-        );
+        assert_eq!(found.unwrap().unwrap().1.len(), usize::try_from(EVENTS).unwrap());
     }
     percentiles(times)
 }

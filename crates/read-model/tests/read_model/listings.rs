@@ -2,9 +2,7 @@
 
 use domain::{AgentId, ChannelId, Fact, Lifecycle, Owner, SessionId, Status, Timestamp, UserId};
 use read_model::projections::conversations::Item;
-use read_model::{
-    CONVERSATIONS_PER_READ_MAX, ListCursor, ListFilter, ListQuery, list_conversations,
-};
+use read_model::{CONVERSATIONS_PER_READ_MAX, ListCursor, ListFilter, ListQuery, list_conversations};
 
 use crate::fixture::{Author, Projection, START, access, list_query as query};
 
@@ -33,9 +31,7 @@ fn begun(id: &str, agent_id: &str, owner: Owner, sequence: u64, nanos: i64) -> (
 }
 
 async fn listed(projection: &Projection, tenant: &str, query: &ListQuery) -> Vec<String> {
-    let page = list_conversations(&projection.model, &access(tenant), query)
-        .await
-        .unwrap();
+    let page = list_conversations(&projection.model, &access(tenant), query).await.unwrap();
     page.iter().map(|row| row.id.as_str().to_owned()).collect()
 }
 
@@ -43,9 +39,7 @@ async fn listed(projection: &Projection, tenant: &str, query: &ListQuery) -> Vec
 async fn paged(projection: &Projection, mut query: ListQuery) -> Vec<String> {
     let mut ids = Vec::new();
     loop {
-        let page = list_conversations(&projection.model, &access("acme"), &query)
-            .await
-            .unwrap();
+        let page = list_conversations(&projection.model, &access("acme"), &query).await.unwrap();
         ids.extend(page.iter().map(|row| row.id.as_str().to_owned()));
         let Some(last) = page.last() else {
             return ids;
@@ -74,10 +68,9 @@ async fn six() -> Projection {
         projection.apply(vec![item]).await;
         authors.push(author);
     }
-    for (index, fact) in [
-        (4, Fact::Lifecycle(Lifecycle::ConversationArchived)),
-        (5, Fact::Lifecycle(Lifecycle::ConversationErased)),
-    ] {
+    for (index, fact) in
+        [(4, Fact::Lifecycle(Lifecycle::ConversationArchived)), (5, Fact::Lifecycle(Lifecycle::ConversationErased))]
+    {
         sequence += 1;
         let item = authors[index].commit(sequence, vec![fact]);
         projection.apply(vec![item]).await;
@@ -123,24 +116,11 @@ async fn channels_are_apart_from_sessions_and_users() {
 #[tokio::test]
 async fn filters_and_statuses() {
     let projection = six().await;
-    let by_session = |agent_id| ListFilter::Session {
-        agent: agent(agent_id),
-        session: session("s1"),
-    };
-    let by_user = ListFilter::User {
-        agent: agent("support"),
-        user: user("s1"),
-    };
+    let by_session = |agent_id| ListFilter::Session { agent: agent(agent_id), session: session("s1") };
+    let by_user = ListFilter::User { agent: agent("support"), user: user("s1") };
     let check = async |filter: ListFilter, status, expected: &[&str]| {
-        let query = ListQuery {
-            status,
-            ..query(filter)
-        };
-        assert_eq!(
-            listed(&projection, "acme", &query).await,
-            expected,
-            "{query:?}"
-        );
+        let query = ListQuery { status, ..query(filter) };
+        assert_eq!(listed(&projection, "acme", &query).await, expected, "{query:?}");
         assert!(listed(&projection, "other", &query).await.is_empty());
     };
     check(by_session("support"), None, &["e", "a"]).await;
@@ -150,20 +130,10 @@ async fn filters_and_statuses() {
     check(by_session("unknown"), None, &[]).await;
     check(by_user.clone(), None, &["c"]).await;
     check(by_user, Some(Status::Erased), &[]).await;
-    check(
-        ListFilter::Agent(agent("support")),
-        None,
-        &["e", "c", "b", "a"],
-    )
-    .await;
+    check(ListFilter::Agent(agent("support")), None, &["e", "c", "b", "a"]).await;
     check(ListFilter::Agent(agent("sales")), None, &["d"]).await;
     check(ListFilter::Tenant, None, &["e", "d", "c", "b", "a"]).await;
-    check(
-        ListFilter::Tenant,
-        Some(Status::Active),
-        &["d", "c", "b", "a"],
-    )
-    .await;
+    check(ListFilter::Tenant, Some(Status::Active), &["d", "c", "b", "a"]).await;
     check(ListFilter::Tenant, Some(Status::Erased), &[]).await;
 }
 
@@ -175,15 +145,9 @@ async fn an_event_moves_its_conversation_to_the_front() {
     let (_, other) = begun("b", "support", owner, 2, 1);
     projection.apply(vec![item, other]).await;
     // Both are in one microsecond, so the id decides.
-    assert_eq!(
-        listed(&projection, "acme", &query(ListFilter::Tenant)).await,
-        ["b", "a"]
-    );
+    assert_eq!(listed(&projection, "acme", &query(ListFilter::Tenant)).await, ["b", "a"]);
     projection.apply(vec![first.say(3, "x")]).await;
-    assert_eq!(
-        listed(&projection, "acme", &query(ListFilter::Tenant)).await,
-        ["a", "b"]
-    );
+    assert_eq!(listed(&projection, "acme", &query(ListFilter::Tenant)).await, ["a", "b"]);
 }
 
 #[tokio::test]
@@ -195,32 +159,15 @@ async fn a_list_is_bounded_by_times() {
         for filter in [
             ListFilter::Tenant,
             ListFilter::Agent(agent("support")),
-            ListFilter::Session {
-                agent: agent("support"),
-                session: session("s1"),
-            },
-            ListFilter::User {
-                agent: agent("support"),
-                user: user("s1"),
-            },
+            ListFilter::Session { agent: agent("support"), session: session("s1") },
+            ListFilter::User { agent: agent("support"), user: user("s1") },
         ] {
-            let query = ListQuery {
-                limit: 1,
-                ..query(filter)
-            };
+            let query = ListQuery { limit: 1, ..query(filter) };
             let all = paged(&projection, query.clone()).await;
-            let query = ListQuery {
-                active_after,
-                active_before,
-                ..query
-            };
+            let query = ListQuery { active_after, active_before, ..query };
             let wanted = |id: &String| expected.contains(&id.as_str());
             let expected: Vec<String> = all.into_iter().filter(wanted).collect();
-            assert_eq!(
-                paged(&projection, query.clone()).await,
-                expected,
-                "{query:?}"
-            );
+            assert_eq!(paged(&projection, query.clone()).await, expected, "{query:?}");
         }
     };
     check(None, None, &["a", "b", "c", "d", "e"]).await;
@@ -230,12 +177,7 @@ async fn a_list_is_bounded_by_times() {
     check(at(5), None, &["e"]).await;
     check(at(5), at(1_000), &[]).await;
     check(at(4), at(2), &[]).await;
-    check(
-        Some(Timestamp(i64::MIN)),
-        Some(Timestamp(i64::MAX)),
-        &["a", "b", "c", "d", "e"],
-    )
-    .await;
+    check(Some(Timestamp(i64::MIN)), Some(Timestamp(i64::MAX)), &["a", "b", "c", "d", "e"]).await;
 }
 
 #[tokio::test]
@@ -247,9 +189,8 @@ async fn pages_are_complete_under_equal_times() {
     for n in 0..30_i64 {
         let id = format!("c{:02}", (n * 7) % 30);
         let base = [0, -START.0, -START.0 - 5 * MICRO][usize::try_from(n % 3).unwrap()];
-        let nanos = base - START.0.rem_euclid(MICRO)
-            + (n / 3) * MICRO / 3
-            + [0, 1, 999][usize::try_from(n % 3).unwrap()];
+        let nanos =
+            base - START.0.rem_euclid(MICRO) + (n / 3) * MICRO / 3 + [0, 1, 999][usize::try_from(n % 3).unwrap()];
         let owner = Owner::Session(session("s1"));
         items.push(begun(&id, "support", owner, u64::try_from(n + 1).unwrap(), nanos).1);
         expected.push(((START.0 + nanos).div_euclid(MICRO), id));
@@ -260,22 +201,12 @@ async fn pages_are_complete_under_equal_times() {
     let filters = [
         ListFilter::Tenant,
         ListFilter::Agent(agent("support")),
-        ListFilter::Session {
-            agent: agent("support"),
-            session: session("s1"),
-        },
+        ListFilter::Session { agent: agent("support"), session: session("s1") },
     ];
     for filter in filters {
         for limit in [1, 2, 7, 29, 30, 31] {
-            let query = ListQuery {
-                limit,
-                ..query(filter.clone())
-            };
-            assert_eq!(
-                paged(&projection, query.clone()).await,
-                expected,
-                "{query:?}"
-            );
+            let query = ListQuery { limit, ..query(filter.clone()) };
+            assert_eq!(paged(&projection, query.clone()).await, expected, "{query:?}");
         }
     }
 }
@@ -288,21 +219,8 @@ async fn the_size_of_a_page_is_bounded() {
         items.push(Author::new(&format!("c{n:05}")).begin(u64::from(n)));
     }
     projection.apply(items).await;
-    for (limit, expected) in [
-        (0, 0),
-        (1, 1),
-        (1_000, 1_000),
-        (1_001, 1_000),
-        (u32::MAX, 1_000),
-    ] {
-        let query = ListQuery {
-            limit,
-            ..query(ListFilter::Tenant)
-        };
-        assert_eq!(
-            listed(&projection, "acme", &query).await.len(),
-            expected,
-            "{limit}"
-        );
+    for (limit, expected) in [(0, 0), (1, 1), (1_000, 1_000), (1_001, 1_000), (u32::MAX, 1_000)] {
+        let query = ListQuery { limit, ..query(ListFilter::Tenant) };
+        assert_eq!(listed(&projection, "acme", &query).await.len(), expected, "{limit}");
     }
 }

@@ -76,11 +76,7 @@ async fn tokens_are_summed_by_scope() {
     assert_eq!(sums(model, "other", NOW).await, [100, 100, 0, 0, 0]);
     // Sums saturate.
     let most = u64::MAX;
-    log.meter(vec![
-        used("acme", Some("a1"), most),
-        used("acme", None, most),
-    ])
-    .await;
+    log.meter(vec![used("acme", Some("a1"), most), used("acme", None, most)]).await;
     let all = u64::try_from(i64::MAX).unwrap();
     assert!(sums(model, "acme", NOW).await[0] >= all);
 }
@@ -90,8 +86,7 @@ async fn agents_and_keys_are_listed_by_day() {
     let projection = Projection::new().await;
     let model = &projection.model;
     let mut log = Log::new(model).await;
-    log.meter(vec![used("acme", Some("a1"), 10), used("acme", None, 20)])
-        .await;
+    log.meter(vec![used("acme", Some("a1"), 10), used("acme", None, 20)]).await;
     let day = Day::from_time(NOW);
     let row = |scope, name: &str, (calls, input_tokens)| ModelUsageDay {
         day,
@@ -123,11 +118,7 @@ async fn usage_expires() {
     let mut log = Log::new(model).await;
     log.meter(vec![used("acme", Some("a1"), 1)]).await;
     let check = async |days: u32, deleted: u64, rest: [u64; 5]| {
-        assert_eq!(
-            expire_usage(model, later(days)).await,
-            Ok(deleted),
-            "{days}"
-        );
+        assert_eq!(expire_usage(model, later(days)).await, Ok(deleted), "{days}");
         assert_eq!(sums(model, "acme", NOW).await, rest, "{days}");
     };
     check(OWNER_USAGE_KEPT_DAYS, 0, [2, 2, 2, 2, 0]).await;

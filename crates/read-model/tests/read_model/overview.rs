@@ -44,23 +44,14 @@ async fn the_overview_lists_holders_and_checkpoints() {
 #[tokio::test]
 async fn erased_commits_are_counted() {
     let mut projection = Projection::new().await;
-    assert_eq!(
-        erased_commits(&projection.model).await,
-        Ok(Some(Vec::new()))
-    );
+    assert_eq!(erased_commits(&projection.model).await, Ok(Some(Vec::new())));
     let (mut one, mut two, mut kept) = (Author::new("a"), Author::new("b"), Author::new("c"));
     let mut items = vec![one.begin(1), two.begin(2), kept.begin(3), one.say(4, "x")];
     items.push(one.commit(5, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]));
     items.push(two.commit(6, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]));
     projection.apply(items).await;
-    let removed = ErasedCommits {
-        partition: Partition(0),
-        commits: 3,
-    };
-    assert_eq!(
-        erased_commits(&projection.model).await,
-        Ok(Some(vec![removed]))
-    );
+    let removed = ErasedCommits { partition: Partition(0), commits: 3 };
+    assert_eq!(erased_commits(&projection.model).await, Ok(Some(vec![removed])));
 }
 
 #[tokio::test]

@@ -11,9 +11,7 @@ async fn version(projection: &Projection, author: &Author) -> Option<u64> {
 }
 
 async fn waiting(projection: &Projection, author: &Author) -> Vec<u64> {
-    let waiting = parking::waiting(&projection.model, &author.key, 100)
-        .await
-        .unwrap();
+    let waiting = parking::waiting(&projection.model, &author.key, 100).await.unwrap();
     waiting.into_iter().map(|sequence| sequence.0).collect()
 }
 
@@ -22,9 +20,7 @@ fn poison(item: &Item) -> Item {
     let Item::Commit(placed) = item else { panic!() };
     let mut placed = placed.clone();
     for event in &mut placed.opened.commit.events {
-        if let domain::Fact::Lifecycle(domain::Lifecycle::ConversationUpdated(updated)) =
-            &mut event.fact
-        {
+        if let domain::Fact::Lifecycle(domain::Lifecycle::ConversationUpdated(updated)) = &mut event.fact {
             updated.title = Some(domain::FieldChange::Set("a\0b".to_owned()));
         }
     }
@@ -32,9 +28,7 @@ fn poison(item: &Item) -> Item {
 }
 
 fn update() -> Vec<domain::Fact> {
-    vec![domain::Fact::from(
-        domain::event::ConversationUpdated::default(),
-    )]
+    vec![domain::Fact::from(domain::event::ConversationUpdated::default())]
 }
 
 /// Two conversations. One has an unreadable message at 4 and later commits.
@@ -53,47 +47,26 @@ async fn scene() -> Scene {
     let hidden = [bad.say(4, "hidden"), bad.say(6, "b"), bad.say(7, "c")];
     items.extend([bad.garbage(4), good.say(5, "d"), hidden[1].clone()]);
     let applied = projection.apply(items).await;
-    assert_eq!(
-        (applied.events, applied.conversations, applied.queued),
-        (4, 2, 2)
-    );
-    let [parked] = &applied.parked[..] else {
-        panic!("{applied:?}")
-    };
+    assert_eq!((applied.events, applied.conversations, applied.queued), (4, 2, 2));
+    let [parked] = &applied.parked[..] else { panic!("{applied:?}") };
     assert_eq!(parked.key, bad.key);
     assert_eq!(parked.position.sequence, Sequence(4));
     let reason = "the message is not a commit".to_owned();
     assert_eq!(parked.reason, ParkReason::Unreadable(reason));
-    Scene {
-        projection,
-        bad,
-        good,
-        hidden,
-    }
+    Scene { projection, bad, good, hidden }
 }
 
 #[tokio::test]
 async fn an_unreadable_message_parks_only_its_conversation() {
-    let Scene {
-        mut projection,
-        bad,
-        mut good,
-        hidden: [_, _, last],
-    } = scene().await;
+    let Scene { mut projection, bad, mut good, hidden: [_, _, last] } = scene().await;
     let applied = projection.apply(vec![last, good.say(8, "e")]).await;
-    assert_eq!(
-        (applied.events, applied.queued, applied.parked.len()),
-        (1, 1, 0)
-    );
+    assert_eq!((applied.events, applied.queued, applied.parked.len()), (1, 1, 0));
     assert_eq!(waiting(&projection, &bad).await, [4, 6, 7]);
     assert_eq!(version(&projection, &bad).await, Some(2));
     assert_eq!(version(&projection, &good).await, Some(3));
     let model = &projection.model;
     let listed = parking::list(model, None, None, 10).await.unwrap();
-    assert_eq!(
-        (listed.len(), listed[0].commits, listed[0].attempts),
-        (1, 3, 1)
-    );
+    assert_eq!((listed.len(), listed[0].commits, listed[0].attempts), (1, 3, 1));
     let after = parking::list(model, None, Some(&bad.key), 10).await;
     assert_eq!(after.unwrap(), []);
     let other = parking::list(model, Some(Partition(1)), None, 10).await;
@@ -102,21 +75,13 @@ async fn an_unreadable_message_parks_only_its_conversation() {
 
 #[tokio::test]
 async fn a_retry_completes_a_parked_conversation() {
-    let Scene {
-        mut projection,
-        mut bad,
-        hidden: [first, second, third],
-        ..
-    } = scene().await;
+    let Scene { mut projection, mut bad, hidden: [first, second, third], .. } = scene().await;
     projection.apply(vec![third.clone()]).await;
     let model = projection.model.clone();
     let key = bad.key.clone();
     let retry = async |items: &[Item]| parking::retry(&model, &key, items).await.unwrap();
     // Only the first waiting commits are accepted.
-    assert_eq!(
-        retry(std::slice::from_ref(&second)).await,
-        RetryOutcome::Changed
-    );
+    assert_eq!(retry(std::slice::from_ref(&second)).await, RetryOutcome::Changed);
     assert_eq!(retry(&[]).await, RetryOutcome::Changed);
     let still = retry(&[bad.garbage(4)]).await;
     assert!(matches!(still, RetryOutcome::StillParked(_)));
@@ -151,10 +116,7 @@ async fn a_rejected_commit_is_found_among_many() {
         }
         let applied = projection.apply(items).await;
         assert_eq!((applied.events, applied.queued), (190, 2));
-        assert_eq!(
-            applied.parked[0].reason,
-            ParkReason::Refused("22021".to_owned())
-        );
+        assert_eq!(applied.parked[0].reason, ParkReason::Refused("22021".to_owned()));
         for (index, author) in authors.iter().enumerate() {
             let expected = Some(if index == bad_index { 1 } else { 3 });
             assert_eq!(version(&projection, author).await, expected, "{index}");
@@ -172,34 +134,15 @@ async fn a_lost_commit_parks_its_conversation() {
     let applied = projection.apply(vec![after.clone()]).await;
     assert_eq!(applied.parked[0].reason, ParkReason::OutOfPlace);
     // A retry does not accept the gap; after a drop it does.
-    let retry = async |items: &[Item]| {
-        parking::retry(&projection.model, &author.key, items)
-            .await
-            .unwrap()
-    };
-    assert_eq!(
-        retry(&[after]).await,
-        RetryOutcome::StillParked(ParkReason::OutOfPlace)
-    );
-    let drop = async |sequence| {
-        parking::drop_commit(&projection.model, &author.key, Sequence(sequence))
-            .await
-            .unwrap()
-    };
-    assert_eq!(
-        (drop(9).await, drop(3).await, drop(3).await),
-        (false, true, false)
-    );
+    let retry = async |items: &[Item]| parking::retry(&projection.model, &author.key, items).await.unwrap();
+    assert_eq!(retry(&[after]).await, RetryOutcome::StillParked(ParkReason::OutOfPlace));
+    let drop = async |sequence| parking::drop_commit(&projection.model, &author.key, Sequence(sequence)).await.unwrap();
+    assert_eq!((drop(9).await, drop(3).await, drop(3).await), (false, true, false));
     let mut author = author.clone();
     let last = author.say(4, "last");
     projection.apply(vec![last.clone()]).await;
     assert_eq!(waiting(&projection, &author).await, [4]);
-    assert_eq!(
-        parking::retry(&projection.model, &author.key, &[last])
-            .await
-            .unwrap(),
-        RetryOutcome::Freed
-    );
+    assert_eq!(parking::retry(&projection.model, &author.key, &[last]).await.unwrap(), RetryOutcome::Freed);
     assert_eq!(version(&projection, &author).await, Some(4));
     let applied = projection.apply(vec![author.say(5, "goes on")]).await;
     assert_eq!(applied.events, 1);
@@ -218,9 +161,6 @@ async fn existing_rows_are_not_overwritten() {
     projection.checkpoint.sequence = Sequence(0);
     let applied = projection.apply(items).await;
     assert_eq!((applied.events, applied.queued), (0, 2));
-    assert_eq!(
-        applied.parked[0].reason,
-        ParkReason::Refused("23505".to_owned())
-    );
+    assert_eq!(applied.parked[0].reason, ParkReason::Refused("23505".to_owned()));
     assert_eq!(version(&projection, &author).await, Some(2));
 }

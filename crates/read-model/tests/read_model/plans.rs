@@ -119,7 +119,8 @@ const PROJECTIONS: [Case; 7] = [
 ];
 
 /// The options of connections that restrict the planner.
-const RESTRICTED: &str = "SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off";
+const RESTRICTED: &str =
+    "SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off";
 const TABLE_PARTITIONS: u16 = 16;
 
 /// A connection with our options, except those that restrict the planner.
@@ -156,10 +157,7 @@ impl Case {
         let of_each = self.statement();
         let of_each = of_each.replace("conversation_id = $2", "conversation_id = of_ids.id");
         let of_several = include_str!("../../src/queries/of_several.sql");
-        Some((
-            of_several.replace("{of_each}", &of_each),
-            format!("'t1', '{{c5,c7}}', 1, 4, {bounds}"),
-        ))
+        Some((of_several.replace("{of_each}", &of_each), format!("'t1', '{{c5,c7}}', 1, 4, {bounds}")))
     }
 }
 
@@ -167,9 +165,7 @@ impl Case {
 async fn plan(reader: &mut PgConnection, statement: &str, arguments: &str) -> String {
     let prepare = format!("DEALLOCATE ALL; PREPARE query AS {statement}");
     reader.execute(AssertSqlSafe(prepare)).await.unwrap();
-    let explain = format!(
-        "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, BUFFERS OFF) EXECUTE query ({arguments})"
-    );
+    let explain = format!("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, BUFFERS OFF) EXECUTE query ({arguments})");
     let explain = sqlx::raw_sql(AssertSqlSafe(explain));
     let lines = explain.fetch_all(reader).await.unwrap();
     let lines: Vec<String> = lines.iter().map(|row| row.get(0)).collect();
@@ -201,20 +197,13 @@ async fn every_query_has_its_index() {
 
 /// The table partitions of events that a plan read.
 fn partitions_read(plan: &str) -> HashSet<&str> {
-    let scans = plan
-        .lines()
-        .filter(|line| line.contains(" Scan ") && !line.contains("never executed"));
+    let scans = plan.lines().filter(|line| line.contains(" Scan ") && !line.contains("never executed"));
     let names = scans.filter_map(|line| line.split(" on event_p").nth(1)?.get(..2));
     names.collect()
 }
 
 /// Runs the statement, and checks that it read at most as many table partitions as it has conversations.
-async fn check_partitions(
-    connection: &mut PgConnection,
-    case: &Case,
-    statement: &str,
-    arguments: &str,
-) {
+async fn check_partitions(connection: &mut PgConnection, case: &Case, statement: &str, arguments: &str) {
     let conversations = if arguments.contains("c7") { 2 } else { 1 };
     let plan = plan(connection, statement, arguments).await;
     let read = partitions_read(&plan);

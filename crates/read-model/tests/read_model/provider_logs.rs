@@ -5,18 +5,15 @@ use std::collections::BTreeSet;
 use domain::bounds::LOG_DAYS_MAX;
 use domain::event::Usage;
 use domain::{
-    AgentId, CallPurpose, ConversationId, ConversationKey, Label, LogId, LoggedBody, LoggedCall,
-    ModelCall, ModelServerId, RunId, Sequence, TenantId, Timestamp,
+    AgentId, CallPurpose, ConversationId, ConversationKey, Label, LogId, LoggedBody, LoggedCall, ModelCall,
+    ModelServerId, RunId, Sequence, TenantId, Timestamp,
 };
 use read_model::ReadModel;
 use read_model::projections::conversations::lease::Holder;
 use read_model::projections::provider_logs::{
-    EXPIRED_PER_CALL_MAX, LogBatch, LogsApplyError, StoredCall, StoredUsage, apply, expire,
-    restart, take,
+    EXPIRED_PER_CALL_MAX, LogBatch, LogsApplyError, StoredCall, StoredUsage, apply, expire, restart, take,
 };
-use read_model::queries::{
-    ProviderLogCursor, ProviderLogQuery, ProviderLogRow, provider_log, provider_logs,
-};
+use read_model::queries::{ProviderLogCursor, ProviderLogQuery, ProviderLogRow, provider_log, provider_logs};
 use uuid::Uuid;
 
 use crate::fixture::{Projection, access};
@@ -37,11 +34,7 @@ impl Log {
     pub(crate) async fn new(model: &ReadModel) -> Self {
         let holder = Holder("a".to_owned());
         let at = take(model, &holder, HOLD_MS).await.unwrap().unwrap();
-        Self {
-            model: model.clone(),
-            holder,
-            at,
-        }
+        Self { model: model.clone(), holder, at }
     }
 
     fn batch(&self, calls: Vec<StoredCall>) -> LogBatch {
@@ -55,10 +48,7 @@ impl Log {
     }
 
     pub(crate) async fn meter(&mut self, usage: Vec<StoredUsage>) {
-        let batch = LogBatch {
-            usage,
-            ..self.batch(Vec::new())
-        };
+        let batch = LogBatch { usage, ..self.batch(Vec::new()) };
         apply(&self.model, &batch).await.unwrap();
         self.at = batch.last;
     }
@@ -113,10 +103,7 @@ pub(crate) async fn listed(model: &ReadModel, query: &ProviderLogQuery) -> Vec<P
 }
 
 pub(crate) fn all() -> ProviderLogQuery {
-    ProviderLogQuery {
-        limit: 1_000,
-        ..ProviderLogQuery::default()
-    }
+    ProviderLogQuery { limit: 1_000, ..ProviderLogQuery::default() }
 }
 
 fn ids(rows: &[ProviderLogRow]) -> Vec<LogId> {
@@ -135,17 +122,9 @@ async fn a_call_round_trips() {
         first_piece_ms: Some(3),
         http_status: Some(599),
         finish_reason: Label::parse("stop").ok(),
-        usage: Some(Usage {
-            input_tokens: 1,
-            output_tokens: 2,
-            cached_tokens: 3,
-            reasoning_tokens: 4,
-        }),
+        usage: Some(Usage { input_tokens: 1, output_tokens: 2, cached_tokens: 3, reasoning_tokens: 4 }),
         request: Some(LoggedBody::of("a\0b".to_owned())),
-        reply: Some(LoggedBody {
-            text: "é".to_owned(),
-            is_cut: true,
-        }),
+        reply: Some(LoggedBody { text: "é".to_owned(), is_cut: true }),
         ..whole.logged.call
     };
     let bare = call("c", 1);
@@ -153,11 +132,7 @@ async fn a_call_round_trips() {
     // A duplicate in the stream.
     log.write(vec![whole.clone()]).await;
     let rows = listed(&projection.model, &all()).await;
-    assert_eq!(
-        ids(&rows),
-        [bare.logged.call.id, whole.logged.call.id],
-        "the newest first, each once"
-    );
+    assert_eq!(ids(&rows), [bare.logged.call.id, whole.logged.call.id], "the newest first, each once");
     let kept_until = Timestamp(NOW.0 + i64::from(LOG_DAYS_MAX) * DAY);
     assert_eq!(rows[1].kept_until, kept_until);
     assert_eq!(rows[1].call.request, None);
@@ -210,10 +185,7 @@ async fn check(
         loop {
             let page = listed(model, &query).await;
             let Some(last) = page.last() else { break };
-            query.after = Some(ProviderLogCursor {
-                started_at: last.call.started_at,
-                id: last.call.id,
-            });
+            query.after = Some(ProviderLogCursor { started_at: last.call.started_at, id: last.call.id });
             seen.extend(ids(&page));
         }
         assert_eq!(seen, whole, "{limit}");

@@ -18,10 +18,7 @@ impl Range {
     async fn new() -> Self {
         let mut projection = Projection::new().await;
         let mut author = Author::new("c");
-        let note = Fact::from(SystemNoted {
-            topic: None,
-            text: "n".to_owned(),
-        });
+        let note = Fact::from(SystemNoted { topic: None, text: "n".to_owned() });
         let turn = [
             message("m"),
             note,
@@ -34,11 +31,7 @@ impl Range {
         }
         projection.apply(items.clone()).await;
         let rows = event_rows(&items);
-        Self {
-            projection,
-            author,
-            rows,
-        }
+        Self { projection, author, rows }
     }
 
     async fn check(&self, change: impl FnOnce(&mut EventQuery), expected: impl Into<Vec<u64>>) {
@@ -60,23 +53,16 @@ impl Range {
 async fn ranges_and_directions() {
     let range = Range::new().await;
     let backward = |q: &mut EventQuery| q.direction = Direction::Backward;
-    let between =
-        |from, to| move |q: &mut EventQuery| (q.from, q.to) = (Version(from), Version(to));
+    let between = |from, to| move |q: &mut EventQuery| (q.from, q.to) = (Version(from), Version(to));
     range.check(|_| (), (1..=81).collect::<Vec<_>>()).await;
-    range
-        .check(backward, (1..=81).rev().collect::<Vec<_>>())
-        .await;
+    range.check(backward, (1..=81).rev().collect::<Vec<_>>()).await;
     range.check(between(3, 5), [3, 4, 5]).await;
     range.check(between(81, u64::MAX), [81]).await;
     range.check(between(82, 90), []).await;
     range.check(between(5, 3), []).await;
     range.check(|q| q.limit = 0, []).await;
-    range
-        .check(|q| (q.from, q.limit) = (Version(80), 1), [80])
-        .await;
-    range
-        .check(|q| *q = EventQuery::latest(2, u64::MAX), [81, 80])
-        .await;
+    range.check(|q| (q.from, q.limit) = (Version(80), 1), [80]).await;
+    range.check(|q| *q = EventQuery::latest(2, u64::MAX), [81, 80]).await;
 }
 
 #[tokio::test]
@@ -88,12 +74,8 @@ async fn a_read_ends_at_its_bytes() {
     range.check(|q| q.bytes_max = 1, [1]).await;
     range.check(|q| q.bytes_max = first, [1]).await;
     range.check(|q| q.bytes_max = first + 1, [1, 2]).await;
-    range
-        .check(|q| *q = EventQuery::latest(9, last), [81])
-        .await;
-    range
-        .check(|q| *q = EventQuery::latest(9, last + 1), [81, 80])
-        .await;
+    range.check(|q| *q = EventQuery::latest(9, last), [81]).await;
+    range.check(|q| *q = EventQuery::latest(9, last + 1), [81, 80]).await;
 }
 
 #[tokio::test]
@@ -103,21 +85,12 @@ async fn a_range_is_filtered_by_kinds() {
         let kinds = kinds.to_vec();
         move |q: &mut EventQuery| (q.kinds, q.limit) = (kinds, limit)
     };
-    range
-        .check(of(&[Kind::MessageAppended], 3), [2, 6, 10])
-        .await;
+    range.check(of(&[Kind::MessageAppended], 3), [2, 6, 10]).await;
     range.check(of(&[Kind::ToolCalled], 9), []).await;
     let created = Kind::ConversationCreated;
-    range
-        .check(of(&[created, Kind::MessageAppended], 3), [1, 2, 6])
-        .await;
+    range.check(of(&[created, Kind::MessageAppended], 3), [1, 2, 6]).await;
     let noted = Kind::SystemNoted;
-    range
-        .check(
-            of(&[noted, noted, Kind::ConversationArchived], 4),
-            [3, 4, 7, 8],
-        )
-        .await;
+    range.check(of(&[noted, noted, Kind::ConversationArchived], 4), [3, 4, 7, 8]).await;
     let newest = |q: &mut EventQuery| {
         q.kinds = vec![noted, created];
         (q.direction, q.to, q.limit) = (Direction::Backward, Version(8), 3);
@@ -139,9 +112,7 @@ async fn the_number_of_events_is_bounded() {
         let limit = u32::try_from(limit).unwrap();
         let query = EventQuery::latest(limit, u64::MAX);
         let id = &author.key.conversation;
-        let found = events(&projection.model, &access("acme"), id, &query)
-            .await
-            .unwrap();
+        let found = events(&projection.model, &access("acme"), id, &query).await.unwrap();
         assert_eq!(u64::try_from(found.len()).unwrap(), expected, "{limit}");
     }
 }

@@ -18,22 +18,14 @@ impl Scene {
         let server = postgres().await;
         let administrator = server.database_url("postgres");
         let administrator = PgConnection::connect(&administrator).await.unwrap();
-        Self {
-            server,
-            administrator,
-        }
+        Self { server, administrator }
     }
 
     async fn login(&mut self, name: &'static str, rights: &str) -> ReadModel {
         self.server.create_database(name).await.unwrap();
-        self.run(&format!("CREATE ROLE {name} LOGIN {rights}"))
-            .await;
-        self.run(&format!("GRANT CREATE ON DATABASE {name} TO {name}"))
-            .await;
-        let url = self
-            .server
-            .database_url(name)
-            .replacen("hansard@", &format!("{name}@"), 1);
+        self.run(&format!("CREATE ROLE {name} LOGIN {rights}")).await;
+        self.run(&format!("GRANT CREATE ON DATABASE {name} TO {name}")).await;
+        let url = self.server.database_url(name).replacen("hansard@", &format!("{name}@"), 1);
         ReadModel::connect_lazy(&ReadModelConfig::new(url)).unwrap()
     }
 
@@ -66,10 +58,7 @@ async fn errors_name_the_statement_for_the_administrator() {
         conversation(&plain, &access("acme"), &id).await.map(drop)
     };
     assert!(read().await.unwrap_err().is_unavailable());
-    for expected in [
-        "CREATE ROLE hansard_reader NOLOGIN",
-        "GRANT hansard_reader TO plain",
-    ] {
+    for expected in ["CREATE ROLE hansard_reader NOLOGIN", "GRANT hansard_reader TO plain"] {
         let statement = asked(plain.migrate().await);
         assert_eq!(statement, expected);
         scene.run(&statement).await;
@@ -79,10 +68,7 @@ async fn errors_name_the_statement_for_the_administrator() {
     read().await.unwrap();
     // Another process, after the role was revoked.
     scene.run("REVOKE hansard_reader FROM plain").await;
-    let url = scene
-        .server
-        .database_url("plain")
-        .replacen("hansard@", "plain@", 1);
+    let url = scene.server.database_url("plain").replacen("hansard@", "plain@", 1);
     let late = ReadModel::connect_lazy(&ReadModelConfig::new(url)).unwrap();
     let error = late.check().await.unwrap_err();
     assert!(error.is_unavailable(), "{error}");

@@ -63,10 +63,7 @@ async fn a_write_on_a_lost_connection_can_be_retried() {
     server.restart().await.unwrap();
     let items = vec![author.begin(1)];
     let refused = projection.try_apply(items.clone()).await.unwrap_err();
-    assert!(
-        matches!(&refused, ApplyError::ReadModel(error) if error.is_unavailable()),
-        "{refused}"
-    );
+    assert!(matches!(&refused, ApplyError::ReadModel(error) if error.is_unavailable()), "{refused}");
     projection.apply(items).await;
 }
 
@@ -84,11 +81,7 @@ async fn a_frozen_server_causes_a_timeout() {
     server.pause();
     let started = Instant::now();
     assert!(!timeout(DEADLINE, is_up(&model)).await.unwrap());
-    assert!(
-        started.elapsed() < Duration::from_secs(5),
-        "{:?}",
-        started.elapsed()
-    );
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
     server.resume();
     let up = async {
         while !is_up(&model).await {
@@ -101,11 +94,7 @@ async fn a_frozen_server_causes_a_timeout() {
 #[tokio::test]
 async fn connections_are_bounded() {
     let url = devstack::test::database().await.url;
-    let config = ReadModelConfig {
-        connections_max: 1,
-        acquire_timeout_ms: 100,
-        ..ReadModelConfig::new(&url)
-    };
+    let config = ReadModelConfig { connections_max: 1, acquire_timeout_ms: 100, ..ReadModelConfig::new(&url) };
     let model = ReadModel::connect_lazy(&config).unwrap();
     model.migrate().await.unwrap();
     // One connection answers at least one of many checks. On a busy machine a whole round may time out.

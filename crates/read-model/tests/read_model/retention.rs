@@ -3,12 +3,11 @@
 use std::collections::{BTreeSet, HashSet};
 
 use domain::{
-    AgentId, ChannelId, ConversationId, Fact, ForkPoint, Lifecycle, Owner, SessionId, Timestamp,
-    UserId, Version,
+    AgentId, ChannelId, ConversationId, Fact, ForkPoint, Lifecycle, Owner, SessionId, Timestamp, UserId, Version,
 };
 use read_model::{
-    CONVERSATIONS_PER_READ_MAX, ExpiryRule, KEPT_PER_OWNER_MAX, OWNERS_PER_READ_MAX,
-    SURPLUS_PER_OWNER_MAX, expired_conversations, parents_of_forks,
+    CONVERSATIONS_PER_READ_MAX, ExpiryRule, KEPT_PER_OWNER_MAX, OWNERS_PER_READ_MAX, SURPLUS_PER_OWNER_MAX,
+    expired_conversations, parents_of_forks,
 };
 use sqlx::{Connection as _, PgConnection};
 
@@ -49,9 +48,7 @@ async fn all(projection: &Projection, tenant: &str, rule: ExpiryRule) -> (Vec<u3
     let (mut found, mut pages) = (Vec::new(), Vec::new());
     let mut next = Some(rule);
     while let Some(rule) = next {
-        let page = expired_conversations(&projection.model, &access(tenant), &agent(), &rule)
-            .await
-            .unwrap();
+        let page = expired_conversations(&projection.model, &access(tenant), &agent(), &rule).await.unwrap();
         pages.push(page.conversations.len());
         found.extend(page.conversations.iter().map(|found| {
             let number = &found.id.as_str()[1..];
@@ -70,11 +67,8 @@ async fn parents_of_forks_are_found() {
     let mut sequence = 0;
     let mut begin = |id: &ConversationId, parent: Option<&ConversationId>| {
         let mut author = Author::new(id.as_str());
-        author.created.forked_from = parent.map(|parent| ForkPoint {
-            conversation: parent.clone(),
-            version: Version(1),
-            depth: 1,
-        });
+        author.created.forked_from =
+            parent.map(|parent| ForkPoint { conversation: parent.clone(), version: Version(1), depth: 1 });
         sequence += 1;
         let begun = author.begin(sequence);
         (author, begun)
@@ -133,10 +127,7 @@ async fn long_conversations_are_found_newest_first() {
     let archived = authors[3].commit(200, vec![Fact::Lifecycle(Lifecycle::ConversationArchived)]);
     projection.apply(vec![archived]).await;
     let check = async |messages_max, expected: &[u32]| {
-        let rule = ExpiryRule::Long {
-            messages_max,
-            after: None,
-        };
+        let rule = ExpiryRule::Long { messages_max, after: None };
         assert_eq!(all(&projection, "acme", rule.clone()).await.0, expected);
         assert!(all(&projection, "other", rule).await.0.is_empty());
     };
@@ -153,10 +144,7 @@ async fn pages_of_long_conversations_are_bounded_and_complete() {
     // Its time does not change, so it is scanned last.
     let said = authors[0].commit_at(u64::from(most) + 9, n_th(0), vec![message("more")]);
     projection.apply(vec![said]).await;
-    let rule = ExpiryRule::Long {
-        messages_max: 0,
-        after: None,
-    };
+    let rule = ExpiryRule::Long { messages_max: 0, after: None };
     let (found, pages) = all(&projection, "acme", rule).await;
     assert_eq!((found, pages), (vec![0], vec![0, 1, 0]));
 }
@@ -165,10 +153,7 @@ async fn pages_of_long_conversations_are_bounded_and_complete() {
 async fn pages_of_idle_conversations_are_bounded_and_complete() {
     let most = CONVERSATIONS_PER_READ_MAX;
     let (projection, _) = with_owners((0..=most).map(session)).await;
-    let rule = ExpiryRule::Idle {
-        since: Timestamp(i64::MAX),
-        after: None,
-    };
+    let rule = ExpiryRule::Idle { since: Timestamp(i64::MAX), after: None };
     let (found, pages) = all(&projection, "acme", rule).await;
     assert_eq!(found, (0..=most).collect::<Vec<_>>());
     assert_eq!(pages, [usize::try_from(most).unwrap(), 1, 0]);
@@ -183,19 +168,11 @@ async fn each_owner_keeps_the_newest() {
     let owners = owners.chain([user(0), session(0), user(0)]);
     let owners = owners.chain([channel(0), channel(1), channel(0)]);
     let (mut projection, mut authors) = with_owners(owners).await;
-    let archived = authors[4].commit_at(
-        100,
-        n_th(4),
-        vec![Fact::Lifecycle(Lifecycle::ConversationArchived)],
-    );
+    let archived = authors[4].commit_at(100, n_th(4), vec![Fact::Lifecycle(Lifecycle::ConversationArchived)]);
     projection.apply(vec![archived]).await;
     let sessions = async |keep, expected: &[u32]| {
         let rule = ExpiryRule::PerSession { keep, after: None };
-        assert_eq!(
-            all(&projection, "acme", rule.clone()).await.0,
-            expected,
-            "{keep}"
-        );
+        assert_eq!(all(&projection, "acme", rule.clone()).await.0, expected, "{keep}");
         assert!(all(&projection, "other", rule).await.0.is_empty());
     };
     sessions(0, &[0, 2, 4, 6, 1, 3]).await;
@@ -203,10 +180,7 @@ async fn each_owner_keeps_the_newest() {
     sessions(2, &[0, 2]).await;
     sessions(4, &[]).await;
     sessions(u32::MAX, &[]).await;
-    let rule = ExpiryRule::PerUser {
-        keep: 1,
-        after: None,
-    };
+    let rule = ExpiryRule::PerUser { keep: 1, after: None };
     assert_eq!(all(&projection, "acme", rule).await.0, [5]);
     let channels = |keep| ExpiryRule::PerChannel { keep, after: None };
     assert_eq!(all(&projection, "acme", channels(0)).await.0, [8, 10, 9]);
@@ -222,23 +196,11 @@ async fn a_page_of_owners_is_bounded() {
     let rule = |keep| ExpiryRule::PerSession { keep, after: None };
     let (found, pages) = all(&projection, "acme", rule(0)).await;
     let most = usize::try_from(SURPLUS_PER_OWNER_MAX).unwrap();
-    assert_eq!(
-        pages,
-        [
-            usize::try_from(OWNERS_PER_READ_MAX).unwrap() * most,
-            most,
-            0
-        ]
-    );
+    assert_eq!(pages, [usize::try_from(OWNERS_PER_READ_MAX).unwrap() * most, most, 0]);
     assert_eq!(found.iter().collect::<BTreeSet<_>>().len(), found.len());
     let (found, _) = all(&projection, "acme", rule(1)).await;
     let newest = |n: &u32| (n + 1).is_multiple_of(surplus);
-    assert_eq!(
-        found,
-        (0..owners * surplus)
-            .filter(|n| !newest(n))
-            .collect::<Vec<_>>()
-    );
+    assert_eq!(found, (0..owners * surplus).filter(|n| !newest(n)).collect::<Vec<_>>());
 }
 
 #[tokio::test]
@@ -248,10 +210,7 @@ async fn the_number_of_kept_conversations_is_capped() {
     // The inserted rows copy this head.
     projection.apply(vec![Author::new("c0").begin(1)]).await;
     let mut connection = PgConnection::connect(&url).await.unwrap();
-    for (first, last, expected) in [
-        (1, KEPT_PER_OWNER_MAX, 0),
-        (KEPT_PER_OWNER_MAX + 1, KEPT_PER_OWNER_MAX + 1, 1),
-    ] {
+    for (first, last, expected) in [(1, KEPT_PER_OWNER_MAX, 0), (KEPT_PER_OWNER_MAX + 1, KEPT_PER_OWNER_MAX + 1, 1)] {
         let insert = "INSERT INTO conversations_v1.conversation (
                 version, sequence, created_at, last_event_at, partition, created_nanos, status,
                 tenant_id, conversation_id, agent_id, session_id, head
@@ -259,14 +218,9 @@ async fn the_number_of_kept_conversations_is_capped() {
             SELECT 1, n, now(), now() + n * interval '1 second', 0, 0, 1, 'acme', 'c' || n, 'support', 's', any_one.head
             FROM generate_series($1::bigint, $2::bigint) AS n
             CROSS JOIN (SELECT head FROM conversations_v1.conversation WHERE conversation_id = 'c0') AS any_one";
-        let insert = sqlx::query(insert)
-            .bind(i64::from(first))
-            .bind(i64::from(last));
+        let insert = sqlx::query(insert).bind(i64::from(first)).bind(i64::from(last));
         insert.execute(&mut connection).await.unwrap();
-        let rule = ExpiryRule::PerSession {
-            keep: u32::MAX,
-            after: None,
-        };
+        let rule = ExpiryRule::PerSession { keep: u32::MAX, after: None };
         let (found, _) = all(&projection, "acme", rule).await;
         assert_eq!(found.len(), expected, "{last}");
     }

@@ -2,12 +2,12 @@
 
 use domain::bounds::EVENTS_PER_COMMIT_MAX;
 use domain::event::{
-    ConversationUpdated, ErrorOccurred, MessageAppended, Role, SystemNoted, ToolCalled,
-    ToolOutcome, ToolOutput, ToolReturned, Usage,
+    ConversationUpdated, ErrorOccurred, MessageAppended, Role, SystemNoted, ToolCalled, ToolOutcome, ToolOutput,
+    ToolReturned, Usage,
 };
 use domain::{
-    CallId, Change, ClientContext, Conversation, Fact, FieldChange, JsonText, Label, Lifecycle,
-    Owner, Part, Status, ToolName, UserId, Version,
+    CallId, Change, ClientContext, Conversation, Fact, FieldChange, JsonText, Label, Lifecycle, Owner, Part, Status,
+    ToolName, UserId, Version,
 };
 use read_model::projections::conversations::Item;
 use read_model::{Direction, EventQuery, EventRow, conversation, find_commit, head_and_events};
@@ -87,10 +87,7 @@ fn every_fact(author: &mut Author) -> Vec<Fact> {
             role: Role::Assistant,
             parts: vec![
                 Part::Text("zero\0inside".to_owned()),
-                Part::Thinking {
-                    text: "hm".to_owned(),
-                    signature: Some("sig".to_owned()),
-                },
+                Part::Thinking { text: "hm".to_owned(), signature: Some("sig".to_owned()) },
                 Part::Refusal("no".to_owned()),
             ],
             author: Some(label("bot")),
@@ -98,12 +95,7 @@ fn every_fact(author: &mut Author) -> Vec<Fact> {
             provider: Some(label("openai")),
             provider_response_id: Some(label("resp_1")),
             finish_reason: Some(label("stop")),
-            usage: Some(Usage {
-                input_tokens: 7,
-                output_tokens: 5,
-                cached_tokens: 3,
-                reasoning_tokens: 1,
-            }),
+            usage: Some(Usage { input_tokens: 7, output_tokens: 5, cached_tokens: 3, reasoning_tokens: 1 }),
         }),
         Fact::ToolCalled(ToolCalled {
             call_id: call_id.clone(),
@@ -120,14 +112,8 @@ fn every_fact(author: &mut Author) -> Vec<Fact> {
             output: ToolOutput::Json(json("[1, 2]")),
             outcome: ToolOutcome::Failed,
         }),
-        Fact::from(SystemNoted {
-            topic: Some(label("note")),
-            text: "\0".to_owned(),
-        }),
-        Fact::from(ErrorOccurred {
-            error_type: label("rate_limit"),
-            message: "slow".to_owned(),
-        }),
+        Fact::from(SystemNoted { topic: Some(label("note")), text: "\0".to_owned() }),
+        Fact::from(ErrorOccurred { error_type: label("rate_limit"), message: "slow".to_owned() }),
         Fact::from(ConversationUpdated {
             title: Some(FieldChange::Set("Another".to_owned())),
             last_response_id: Some(FieldChange::Set(label("resp_2"))),
@@ -147,10 +133,7 @@ async fn every_kind_of_event_round_trips() {
         let items = if together {
             vec![author.commit(1, facts)]
         } else {
-            (1..)
-                .zip(facts)
-                .map(|(sequence, fact)| author.commit(sequence, vec![fact]))
-                .collect()
+            (1..).zip(facts).map(|(sequence, fact)| author.commit(sequence, vec![fact])).collect()
         };
         for item in items.clone() {
             projection.apply(vec![item]).await;
@@ -162,10 +145,7 @@ async fn every_kind_of_event_round_trips() {
         assert_eq!(row, folded(&items));
         assert_eq!(rows, event_rows(&items));
         assert_eq!(row.title.as_deref(), Some("Another"));
-        assert_eq!(
-            (head_row.head, head_row.sequence),
-            (row.head, row.position.sequence)
-        );
+        assert_eq!((head_row.head, head_row.sequence), (row.head, row.position.sequence));
         for row in rows {
             wire::commit::decode_event(row.bytes).unwrap();
         }
@@ -178,39 +158,21 @@ async fn fields_are_set_kept_and_cleared_across_batches() {
     let mut author = Author::new("c");
     author.created.title = Some("first".to_owned());
     author.created.metadata = Some(json("{\"v\":1}"));
-    let update = |title, metadata| {
-        Fact::from(ConversationUpdated {
-            title,
-            metadata,
-            ..ConversationUpdated::default()
-        })
-    };
+    let update =
+        |title, metadata| Fact::from(ConversationUpdated { title, metadata, ..ConversationUpdated::default() });
     let steps = [
         (message("hi"), Some("first"), Some("{\"v\":1}")),
-        (
-            update(Some(FieldChange::Set("second".to_owned())), None),
-            Some("second"),
-            Some("{\"v\":1}"),
-        ),
+        (update(Some(FieldChange::Set("second".to_owned())), None), Some("second"), Some("{\"v\":1}")),
         (update(None, Some(FieldChange::Clear)), Some("second"), None),
-        (
-            update(Some(FieldChange::Clear), Some(FieldChange::Set(json("{}")))),
-            None,
-            Some("{}"),
-        ),
+        (update(Some(FieldChange::Clear), Some(FieldChange::Set(json("{}")))), None, Some("{}")),
     ];
     projection.apply(vec![author.begin(1)]).await;
     for (sequence, (fact, title, metadata)) in (2..).zip(steps) {
-        projection
-            .apply(vec![author.commit(sequence, vec![fact])])
-            .await;
+        projection.apply(vec![author.commit(sequence, vec![fact])]).await;
         let row = projection.row(&author).await.unwrap();
         assert_eq!(row.title.as_deref(), title);
         assert_eq!(row.metadata.as_ref().map(JsonText::as_str), metadata);
-        assert_eq!(
-            (&row.head, row.position.sequence.0),
-            (author.head(), sequence)
-        );
+        assert_eq!((&row.head, row.position.sequence.0), (author.head(), sequence));
     }
 }
 
@@ -224,10 +186,7 @@ async fn a_retry_finds_its_commit() {
     let (model, id) = (&projection.model, &author.key.conversation);
     for (nth, item) in (1..).zip(&items) {
         let Item::Commit(placed) = item else { panic!() };
-        let row = find_commit(model, &access("acme"), id, author.commit_id(nth))
-            .await
-            .unwrap()
-            .unwrap();
+        let row = find_commit(model, &access("acme"), id, author.commit_id(nth)).await.unwrap().unwrap();
         assert_eq!(row.position, placed.position);
         assert_eq!(row.recorded_at, placed.opened.commit.recorded_at);
         assert_eq!(row.first_version, placed.opened.commit.first_version);
@@ -246,17 +205,9 @@ async fn a_foreign_tenant_sees_nothing() {
     let mut author = Author::new("c");
     projection.apply(vec![author.begin(1)]).await;
     let (model, id) = (&projection.model, &author.key.conversation);
-    assert_eq!(
-        conversation(model, &access("other"), id).await.unwrap(),
-        None
-    );
+    assert_eq!(conversation(model, &access("other"), id).await.unwrap(), None);
     let query = all(Direction::Backward);
-    assert_eq!(
-        head_and_events(model, &access("other"), id, &query)
-            .await
-            .unwrap(),
-        None
-    );
+    assert_eq!(head_and_events(model, &access("other"), id, &query).await.unwrap(), None);
     let row = projection.row(&author).await.unwrap();
     assert_eq!(row.head.status, Status::Active);
 }

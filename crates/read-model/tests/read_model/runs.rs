@@ -2,14 +2,11 @@
 
 use domain::event::{OwnerChanged, RunFinished, RunStarted};
 use domain::{
-    ConversationId, ConversationKey, Fact, ForkPoint, Lifecycle, Owner, RunId, RunOutcome,
-    RunPhase, SessionId, SweepAccess, TenantId, UserId, Version,
+    ConversationId, ConversationKey, Fact, ForkPoint, Lifecycle, Owner, RunId, RunOutcome, RunPhase, SessionId,
+    SweepAccess, TenantId, UserId, Version,
 };
 use read_model::projections::conversations::Item;
-use read_model::{
-    ACTIVE_RUNS_PER_READ_MAX, Direction, ListFilter, active_runs, head_and_events,
-    list_conversations,
-};
+use read_model::{ACTIVE_RUNS_PER_READ_MAX, Direction, ListFilter, active_runs, head_and_events, list_conversations};
 use uuid::Uuid;
 
 use crate::fixture::{Author, Projection, access, list_query, message};
@@ -20,18 +17,11 @@ fn run(number: u128) -> RunId {
 }
 
 fn started(number: u128) -> Fact {
-    Fact::from(RunStarted {
-        run: run(number),
-        model: None,
-        provider: None,
-    })
+    Fact::from(RunStarted { run: run(number), model: None, provider: None })
 }
 
 fn finished(number: u128) -> Fact {
-    Fact::from(RunFinished {
-        run: run(number),
-        outcome: RunOutcome::Abandoned,
-    })
+    Fact::from(RunFinished { run: run(number), outcome: RunOutcome::Abandoned })
 }
 
 /// The conversations with an active run and its phase, in pages of `limit`.
@@ -80,10 +70,7 @@ async fn active_runs_are_found_across_tenants() {
         stopped.commit(7, vec![started(3)]),
         // Created with a run, in one batch and in one commit.
         last.commit(8, vec![created, started(4)]),
-        stopped.commit(
-            9,
-            vec![Fact::Lifecycle(Lifecycle::RunStopRequested(run(3)))],
-        ),
+        stopped.commit(9, vec![Fact::Lifecycle(Lifecycle::RunStopRequested(run(3)))]),
     ];
     projection.apply(items).await;
     let expected = [
@@ -115,11 +102,7 @@ async fn a_new_owner_changes_the_listings() {
     let agent = author.created.agent.clone();
     let session = SessionId::parse("session-1").unwrap();
     let user = UserId::parse("jo").unwrap();
-    let owners = [
-        Owner::Session(session.clone()),
-        Owner::User(user.clone()),
-        Owner::Session(session.clone()),
-    ];
+    let owners = [Owner::Session(session.clone()), Owner::User(user.clone()), Owner::Session(session.clone())];
     let mut items = vec![author.begin(1)];
     projection.apply(items.clone()).await;
     for (sequence, pair) in (2..).zip(owners.windows(2)) {
@@ -132,14 +115,8 @@ async fn a_new_owner_changes_the_listings() {
             let page = list_conversations(&projection.model, &access("acme"), &query).await;
             page.unwrap().len()
         };
-        let of_session = ListFilter::Session {
-            agent: agent.clone(),
-            session: session.clone(),
-        };
-        let of_user = ListFilter::User {
-            agent: agent.clone(),
-            user: user.clone(),
-        };
+        let of_session = ListFilter::Session { agent: agent.clone(), session: session.clone() };
+        let of_user = ListFilter::User { agent: agent.clone(), user: user.clone() };
         let is_users = matches!(pair[1], Owner::User(_));
         assert_eq!(listed(of_user).await, usize::from(is_users));
         assert_eq!(listed(of_session).await, usize::from(!is_users));
@@ -151,11 +128,8 @@ async fn a_new_owner_changes_the_listings() {
 async fn a_fork_starts_after_the_inherited_versions() {
     let fork = || {
         let mut author = Author::new("fork");
-        author.created.forked_from = Some(ForkPoint {
-            conversation: ConversationId::parse("parent").unwrap(),
-            version: Version(7),
-            depth: 1,
-        });
+        author.created.forked_from =
+            Some(ForkPoint { conversation: ConversationId::parse("parent").unwrap(), version: Version(7), depth: 1 });
         author
     };
     // Commit by commit, and in one batch.

@@ -1,9 +1,7 @@
 //! Migrations: concurrent processes, newer programs, and damaged rows.
 
 use read_model::projections::search::request_reindex;
-use read_model::{
-    Migrations, ReadModel, ReadModelConfig, ReadModelError, SchemaName, conversation, schema_status,
-};
+use read_model::{Migrations, ReadModel, ReadModelConfig, ReadModelError, SchemaName, conversation, schema_status};
 use sqlx::{Connection as _, PgConnection};
 
 use crate::fixture::{Author, Projection, access, execute};
@@ -25,12 +23,10 @@ async fn processes_migrate_concurrently() {
     }
     models[0].check().await.unwrap();
     let mut connection = PgConnection::connect(&url).await.unwrap();
-    let live: String = sqlx::query_scalar(
-        "SELECT live_schema FROM hansard.projection WHERE name = 'conversations'",
-    )
-    .fetch_one(&mut connection)
-    .await
-    .unwrap();
+    let live: String = sqlx::query_scalar("SELECT live_schema FROM hansard.projection WHERE name = 'conversations'")
+        .fetch_one(&mut connection)
+        .await
+        .unwrap();
     assert_eq!(live, SchemaName::FIRST.to_string());
     assert_eq!(models[0].live_schema().await, Ok(SchemaName::FIRST));
 }
@@ -39,10 +35,7 @@ async fn processes_migrate_concurrently() {
 #[tokio::test]
 async fn statements_have_their_timeout_after_a_migration() {
     let url = devstack::test::database().await.url;
-    let config = ReadModelConfig {
-        statement_timeout_ms: 300,
-        ..ReadModelConfig::new(&url)
-    };
+    let config = ReadModelConfig { statement_timeout_ms: 300, ..ReadModelConfig::new(&url) };
     let model = ReadModel::connect_lazy(&config).unwrap();
     model.migrate().await.unwrap();
     let mut owner = PgConnection::connect(&url).await.unwrap();
@@ -98,10 +91,7 @@ async fn an_altered_migration_is_rejected() {
     model.migrate().await.unwrap();
     let altered = "UPDATE hansard.migration SET checksum = 'x' WHERE version = 1";
     execute(&url, altered).await;
-    assert_eq!(
-        model.migrate().await,
-        Err(ReadModelError::SchemaAltered { version: 1 })
-    );
+    assert_eq!(model.migrate().await, Err(ReadModelError::SchemaAltered { version: 1 }));
 }
 
 #[tokio::test]
@@ -113,11 +103,8 @@ async fn a_damaged_row_is_named() {
     let damage = "UPDATE conversations_v1.conversation SET head = '\\xff'";
     execute(&url, damage).await;
     let read = conversation(&projection.model, &access("acme"), &author.key.conversation).await;
-    let expected = ReadModelError::Corrupt {
-        table: "conversation",
-        row: "acme/c".to_owned(),
-        field: "head".to_owned(),
-    };
+    let expected =
+        ReadModelError::Corrupt { table: "conversation", row: "acme/c".to_owned(), field: "head".to_owned() };
     assert_eq!(read, Err(expected));
 }
 
@@ -125,10 +112,7 @@ async fn a_damaged_row_is_named() {
 fn invalid_urls_are_rejected() {
     for url in ["", "not a url", "postgres://[/"] {
         let outcome = ReadModel::connect_lazy(&ReadModelConfig::new(url));
-        assert!(
-            matches!(outcome, Err(ReadModelError::Misconfigured)),
-            "{url}"
-        );
+        assert!(matches!(outcome, Err(ReadModelError::Misconfigured)), "{url}");
     }
     let config = ReadModelConfig::new("postgres://u:hunter2@h/d");
     assert!(!format!("{config:?}").contains("hunter2"));

@@ -1,20 +1,13 @@
 //! A rebuilt schema has the structure and the rows of the live one, for any chunks of the record.
 
 use domain::event::{ConversationUpdated, Usage};
-use domain::{
-    ChannelId, ConversationId, Fact, FieldChange, ForkPoint, JsonText, Lifecycle, Owner, UserId,
-    Version,
-};
+use domain::{ChannelId, ConversationId, Fact, FieldChange, ForkPoint, JsonText, Lifecycle, Owner, UserId, Version};
 use read_model::projections::conversations::{Item, copy, parking};
-use read_model::schemas::{
-    Phase, SchemaBuild, SchemaState, SchemasLock, TablePartitions, compare, list,
-};
+use read_model::schemas::{Phase, SchemaBuild, SchemaState, SchemasLock, TablePartitions, compare, list};
 use read_model::{ReadModel, SchemaName};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
 
-use crate::fixture::{
-    Author, Projection, document_deleted, document_put, execute, message, reply, sequence,
-};
+use crate::fixture::{Author, Projection, document_deleted, document_put, execute, message, reply, sequence};
 
 /// Interleaved commits of different conversations: plain, updated, forked, erased, of a user, with usage.
 pub(crate) fn history() -> Vec<Item> {
@@ -23,27 +16,16 @@ pub(crate) fn history() -> Vec<Item> {
     authors[1].created.metadata = Some(JsonText::parse("{\"a\":1}").unwrap());
     authors[2].created.owner = Owner::User(UserId::parse("user").unwrap());
     authors[5].created.owner = Owner::Channel(ChannelId::parse("0".repeat(64)).unwrap());
-    authors[3].created.forked_from = Some(ForkPoint {
-        conversation: ConversationId::parse("c0").unwrap(),
-        version: Version(2),
-        depth: 1,
-    });
-    let used = Usage {
-        input_tokens: 3,
-        output_tokens: 2,
-        cached_tokens: 1,
-        reasoning_tokens: 1,
-    };
+    authors[3].created.forked_from =
+        Some(ForkPoint { conversation: ConversationId::parse("c0").unwrap(), version: Version(2), depth: 1 });
+    let used = Usage { input_tokens: 3, output_tokens: 2, cached_tokens: 1, reasoning_tokens: 1 };
     let mut items = Vec::new();
     let mut at = 0;
     for round in 0..9_u64 {
         for (n, author) in authors.iter_mut().enumerate() {
             at += 1;
             let update = |title: FieldChange<String>| {
-                Fact::from(ConversationUpdated {
-                    title: Some(title),
-                    ..ConversationUpdated::default()
-                })
+                Fact::from(ConversationUpdated { title: Some(title), ..ConversationUpdated::default() })
             };
             items.push(match (round, n) {
                 (0, _) => author.begin(at),
@@ -52,10 +34,7 @@ pub(crate) fn history() -> Vec<Item> {
                 (7, 4) => author.commit(at, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]),
                 (8, 4) => continue,
                 (_, 2) => author.commit(at, vec![reply(Some("m"), Some(used)), message("x")]),
-                (_, 4) => author.commit(
-                    at,
-                    vec![reply(None, Some(used)), document_put("k", "1", None)],
-                ),
+                (_, 4) => author.commit(at, vec![reply(None, Some(used)), document_put("k", "1", None)]),
                 (_, 5) => author.commit(at, documents(round)),
                 _ => author.say(at, &format!("round {round} of {n}")),
             });
@@ -72,11 +51,7 @@ fn documents(round: u64) -> Vec<Fact> {
         0 => vec![kept, document_deleted("gone"), short],
         1 => vec![document_put("gone", "1", None), short],
         2 => vec![document_deleted("gone"), document_put("gone", "2", None)],
-        _ => vec![
-            document_put("new", "1", None),
-            document_deleted("new"),
-            kept,
-        ],
+        _ => vec![document_put("new", "1", None), document_deleted("new"), kept],
     }
 }
 
@@ -85,15 +60,11 @@ pub(crate) async fn fill(building: &SchemaBuild, items: &[Item], chunk: usize) {
     let mut projection = Projection::of(building.model().clone()).await;
     for chunk in items.chunks(chunk) {
         let batch = projection.batch(chunk.to_vec());
-        copy(&projection.model, std::slice::from_ref(&batch))
-            .await
-            .unwrap();
+        copy(&projection.model, std::slice::from_ref(&batch)).await.unwrap();
         projection.checkpoint.sequence = batch.last;
     }
     let lease = projection.checkpoint.lease;
-    read_model::projections::conversations::lease::release(&projection.model, &[lease])
-        .await
-        .unwrap();
+    read_model::projections::conversations::lease::release(&projection.model, &[lease]).await.unwrap();
 }
 
 pub(crate) async fn made(lock: &SchemasLock, items: &[Item], chunk: usize) -> SchemaBuild {
@@ -172,11 +143,7 @@ async fn a_rebuild_produces_the_same_rows_for_any_chunks() {
         let lock = SchemasLock::take(&live.model).await.unwrap().unwrap();
         let building = made(&lock, &items, chunk).await;
         let none: [&str; 0] = [];
-        assert_eq!(
-            differing(&live.model, building.model()).await,
-            none,
-            "{chunk}"
-        );
+        assert_eq!(differing(&live.model, building.model()).await, none, "{chunk}");
         let schemas = [building.live(), building.name()];
         let [used, again] = in_both(&url, USAGE, schemas).await;
         assert_eq!((used.is_empty(), &used), (false, &again), "{chunk}");
@@ -198,11 +165,7 @@ async fn a_rebuild_parks_conversations_like_the_projector() {
     for chunk in [1, 4, 100] {
         let url = devstack::test::database().await.url;
         let live = Projection::at(&url).await;
-        let (mut lost, mut whole, mut garbled) = (
-            Author::new("lost"),
-            Author::new("whole"),
-            Author::new("garbled"),
-        );
+        let (mut lost, mut whole, mut garbled) = (Author::new("lost"), Author::new("whole"), Author::new("garbled"));
         let mut erased = Author::new("erased");
         let mut items = vec![lost.begin(1), whole.begin(2), garbled.begin(3)];
         erased.begin(4);
@@ -218,9 +181,7 @@ async fn a_rebuild_parks_conversations_like_the_projector() {
         ]);
         let lock = SchemasLock::take(&live.model).await.unwrap().unwrap();
         let building = made(&lock, &items, chunk).await;
-        let parked = parking::list(building.model(), None, None, 9)
-            .await
-            .unwrap();
+        let parked = parking::list(building.model(), None, None, 9).await.unwrap();
         let parked = parked.iter().map(|one| {
             let id = one.key.conversation.as_str();
             (id, one.position.sequence.0, one.commits)
@@ -228,17 +189,10 @@ async fn a_rebuild_parks_conversations_like_the_projector() {
         let parked: Vec<_> = parked.collect();
         assert_eq!(parked, [("garbled", 6, 2), ("lost", 1, 3)], "{chunk}");
         let mut again = Projection::of(building.model().clone()).await;
-        let waiting = items
-            .iter()
-            .filter(|item| [1, 7, 11].contains(&sequence(item).0));
+        let waiting = items.iter().filter(|item| [1, 7, 11].contains(&sequence(item).0));
         let waiting: Vec<Item> = waiting.cloned().collect();
-        let outcome = parking::retry(&again.model, &lost.key, &waiting)
-            .await
-            .unwrap();
-        assert!(
-            matches!(outcome, parking::RetryOutcome::StillParked(_)),
-            "{outcome:?}"
-        );
+        let outcome = parking::retry(&again.model, &lost.key, &waiting).await.unwrap();
+        assert!(matches!(outcome, parking::RetryOutcome::StillParked(_)), "{outcome:?}");
         let parked = parking::list(&again.model, None, None, 9).await.unwrap();
         assert_eq!(parked[1].position.sequence.0, 7, "{parked:?}");
         // The live schema has none of these rows yet.
@@ -265,32 +219,17 @@ async fn a_stopped_rebuild_is_resumed_by_one_process() {
         tokio::task::yield_now().await;
     };
     let mut again = lock.begin(None).await.unwrap();
-    assert_eq!(
-        (again.name(), again.phase()),
-        (building.name(), Phase::Copying)
-    );
+    assert_eq!((again.name(), again.phase()), (building.name(), Phase::Copying));
     fill(&again, &items[20..], 10).await;
     again.build_conversations().await.unwrap();
     let mut again = lock.begin(None).await.unwrap();
     assert_eq!(again.phase(), Phase::Indexing);
     let mut indexes = Vec::new();
-    again
-        .index(|name| indexes.push(name.to_owned()))
-        .await
-        .unwrap();
+    again.index(|name| indexes.push(name.to_owned())).await.unwrap();
     assert!(indexes.len() >= 10, "{indexes:?}");
     let again = lock.begin(None).await.unwrap();
-    assert_eq!(
-        (again.name(), again.phase()),
-        (building.name(), Phase::Following)
-    );
+    assert_eq!((again.name(), again.phase()), (building.name(), Phase::Following));
     let states: Vec<_> = list(&live.model).await.unwrap();
-    let states: Vec<_> = states
-        .iter()
-        .map(|one| (one.state, one.bytes > 0))
-        .collect();
-    assert_eq!(
-        states,
-        [(SchemaState::Live, true), (SchemaState::Building, true)]
-    );
+    let states: Vec<_> = states.iter().map(|one| (one.state, one.bytes > 0)).collect();
+    assert_eq!(states, [(SchemaState::Live, true), (SchemaState::Building, true)]);
 }

@@ -5,10 +5,7 @@ use read_model::projections::conversations::delete_usage;
 use read_model::projections::conversations::lease::{self, Checkpoint, Holder};
 use read_model::queries::runs_by_day;
 use read_model::schemas::{DropOutcome, Flip, FlipOutcome, SchemaBuild, SchemasLock, flip};
-use read_model::{
-    Day, DayRange, LIVE_SCHEMA_TTL, ReadModel, ReadModelConfig, SchemaName, conversation,
-    usage_by_day,
-};
+use read_model::{Day, DayRange, LIVE_SCHEMA_TTL, ReadModel, ReadModelConfig, SchemaName, conversation, usage_by_day};
 use sqlx::{Connection as _, PgConnection};
 use tokio::time::{Instant, sleep};
 
@@ -17,9 +14,7 @@ use crate::schemas::{history, made};
 
 async fn take_all(model: &ReadModel, holder: &str) -> Vec<Checkpoint> {
     let holder = Holder(holder.to_owned());
-    lease::take_all(model, &holder, lease::LEASE_TTL_MS)
-        .await
-        .unwrap()
+    lease::take_all(model, &holder, lease::LEASE_TTL_MS).await.unwrap()
 }
 
 /// A switch from the live schema to the rebuilt one.
@@ -47,28 +42,19 @@ async fn rebuilt() -> Rebuilt {
     live.apply(items.clone()).await;
     let lock = SchemasLock::take(&live.model).await.unwrap().unwrap();
     let building = made(&lock, &items, 10).await;
-    Rebuilt {
-        url,
-        live,
-        lock,
-        building,
-    }
+    Rebuilt { url, live, lock, building }
 }
 
 #[tokio::test]
 async fn readers_follow_the_live_schema() {
-    let Rebuilt {
-        url,
-        live,
-        building,
-        ..
-    } = rebuilt().await;
+    let Rebuilt { url, live, building, .. } = rebuilt().await;
     let reader = ReadModel::connect_lazy(&ReadModelConfig::new(&url)).unwrap();
     let id = Author::new("c0").key.conversation;
     let read = async || conversation(&reader, &access("acme"), &id).await.unwrap();
     let before = read().await;
     // Usage that only the previous schema contains: of erased conversations.
-    execute(&url, "UPDATE conversations_v1.usage_day SET messages = messages + 5, input_tokens = input_tokens + 50").await;
+    execute(&url, "UPDATE conversations_v1.usage_day SET messages = messages + 5, input_tokens = input_tokens + 50")
+        .await;
     execute(&url, "INSERT INTO conversations_v1.run_day (runs, day, outcome, tenant_id, agent_id) VALUES (7, '2023-11-14', 2, 'acme', 'a')").await;
     let day = Day::from_time(START);
     let days = DayRange::new(day, day).unwrap();
@@ -94,22 +80,14 @@ async fn readers_follow_the_live_schema() {
 
 #[tokio::test]
 async fn usage_is_deleted_in_all_schemas() {
-    let Rebuilt {
-        url,
-        live,
-        building,
-        ..
-    } = rebuilt().await;
+    let Rebuilt { url, live, building, .. } = rebuilt().await;
     execute(&url, "INSERT INTO conversations_v1.usage_day (tenant_id, agent_id, day, model, messages, input_tokens, output_tokens, cached_tokens, reasoning_tokens) SELECT 'other', agent_id, day, model, 1, 1, 1, 1, 1 FROM conversations_v1.usage_day").await;
     execute(&url, "INSERT INTO conversations_v2.run_day (runs, day, outcome, tenant_id, agent_id) VALUES (1, '2023-11-14', 1, 'other', 'a')").await;
     let held = async || {
         let mut connection = PgConnection::connect(&url).await.unwrap();
         let rows = "SELECT tenant_id FROM conversations_v1.usage_day UNION ALL SELECT tenant_id FROM conversations_v2.usage_day
                     UNION ALL SELECT tenant_id FROM conversations_v2.run_day";
-        let mut tenants: Vec<String> = sqlx::query_scalar(rows)
-            .fetch_all(&mut connection)
-            .await
-            .unwrap();
+        let mut tenants: Vec<String> = sqlx::query_scalar(rows).fetch_all(&mut connection).await.unwrap();
         tenants.sort();
         tenants.dedup();
         tenants
@@ -124,12 +102,7 @@ async fn usage_is_deleted_in_all_schemas() {
 
 #[tokio::test]
 async fn the_previous_schema_is_dropped_after_the_grace() {
-    let Rebuilt {
-        url,
-        live,
-        lock,
-        building,
-    } = rebuilt().await;
+    let Rebuilt { url, live, lock, building } = rebuilt().await;
     let id = Author::new("c0").key.conversation;
     let reader = ReadModel::connect_lazy(&ReadModelConfig::new(&url)).unwrap();
     let dropped = async |name: SchemaName| lock.drop_schema(name).await.unwrap();
@@ -150,12 +123,7 @@ async fn the_previous_schema_is_dropped_after_the_grace() {
 
 #[tokio::test]
 async fn a_read_of_a_dropped_schema_is_retried_in_the_live_one() {
-    let Rebuilt {
-        url,
-        live,
-        building,
-        ..
-    } = rebuilt().await;
+    let Rebuilt { url, live, building, .. } = rebuilt().await;
     let reader = ReadModel::connect_lazy(&ReadModelConfig::new(&url)).unwrap();
     let id = Author::new("c0").key.conversation;
     let before = conversation(&reader, &access("acme"), &id).await.unwrap();
@@ -175,27 +143,16 @@ async fn a_switch_fails_after_a_concurrent_write() {
     let mut former = live;
     assert!(former.try_apply(vec![author.begin(90)]).await.is_err());
     former.checkpoint = take_all(&former.model, "thief").await[0];
-    assert_eq!(
-        flip(&former.model, &switch).await,
-        Ok(FlipOutcome::Conflict)
-    );
+    assert_eq!(flip(&former.model, &switch).await, Ok(FlipOutcome::Conflict));
     former.apply(vec![author.say(91, "x")]).await;
     switch.from_held = take_all(&former.model, "flip").await;
-    assert_eq!(
-        flip(&former.model, &switch).await,
-        Ok(FlipOutcome::Conflict)
-    );
+    assert_eq!(flip(&former.model, &switch).await, Ok(FlipOutcome::Conflict));
     assert_eq!(former.model.live_schema().await, Ok(building.live()));
 }
 
 #[tokio::test]
 async fn an_erasure_includes_retained_schemas() {
-    let Rebuilt {
-        url,
-        live,
-        building,
-        ..
-    } = rebuilt().await;
+    let Rebuilt { url, live, building, .. } = rebuilt().await;
     let switch = flip_with_leases(&live.model, &building).await;
     assert_eq!(flip(&live.model, &switch).await, Ok(FlipOutcome::Done));
     let mut author = Author::new("c0");
@@ -209,21 +166,14 @@ async fn an_erasure_includes_retained_schemas() {
         };
     }
     let mut now = Projection::of(building.model().clone()).await;
-    now.apply(vec![author.commit(
-        at + 20,
-        vec![Fact::Lifecycle(Lifecycle::ConversationErased)],
-    )])
-    .await;
+    now.apply(vec![author.commit(at + 20, vec![Fact::Lifecycle(Lifecycle::ConversationErased)])]).await;
     for schema in ["conversations_v1", "conversations_v2"] {
         let sql = format!(
             "SELECT (SELECT count(*) FROM {schema}.event WHERE conversation_id = 'c0')
                   + (SELECT count(*) FROM {schema}.conversation WHERE conversation_id = 'c0' AND status <> 3)"
         );
         let mut connection = PgConnection::connect(&url).await.unwrap();
-        let left: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(sql))
-            .fetch_one(&mut connection)
-            .await
-            .unwrap();
+        let left: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).fetch_one(&mut connection).await.unwrap();
         assert_eq!(left, 0, "{schema}");
     }
     // The checkpoint of the retained schema is unchanged.

@@ -82,10 +82,7 @@ async fn a_clone_has_the_table_partitions_of_its_source_or_others() {
     }
     let check = async |one: usize, other: usize| {
         let [one, other] = in_both(&url, STRUCTURE, [schemas[one], schemas[other]]).await;
-        assert!(
-            one.iter().any(|line| line.contains("cost_limit=77")),
-            "{one:?}"
-        );
+        assert!(one.iter().any(|line| line.contains("cost_limit=77")), "{one:?}");
         assert_eq!(differences(&one, &other), [[""; 0]; 2]);
     };
     check(1, 2).await;

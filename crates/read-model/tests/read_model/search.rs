@@ -1,21 +1,16 @@
 //! The projection `search`: documents follow events and titles, settings, and erasures in any order.
 
 use domain::event::{ConversationUpdated, Role};
-use domain::{
-    AgentId, ConversationKey, Event, Fact, FieldChange, Lifecycle, Owner, Sequence, SessionId,
-};
+use domain::{AgentId, ConversationKey, Event, Fact, FieldChange, Lifecycle, Owner, Sequence, SessionId};
 use read_model::ReadModel;
 use read_model::projections::conversations::{ApplyError, Item, residue};
-use read_model::projections::search::verification::{
-    Differences, DocumentsState, compare_documents,
-};
+use read_model::projections::search::verification::{Differences, DocumentsState, compare_documents};
 use read_model::projections::search::{
-    AgentSearch, ReindexStep, ReindexTurn, apply, fill_step, reindex_step, reindexing_agents,
-    request_reindex, set_agents,
+    AgentSearch, ReindexStep, ReindexTurn, apply, fill_step, reindex_step, reindexing_agents, request_reindex,
+    set_agents,
 };
 use read_model::queries::search::{
-    CANDIDATES_MAX, CandidateCount, DocumentQuery, DocumentScope, FoundDocuments, documents,
-    search_progress, term_key,
+    CANDIDATES_MAX, CandidateCount, DocumentQuery, DocumentScope, FoundDocuments, documents, search_progress, term_key,
 };
 use search::{Document, Language, Query};
 use sqlx::Connection as _;
@@ -38,20 +33,10 @@ impl Search {
     pub(crate) async fn at(url: &str) -> Self {
         let rows = Projection::at(url).await;
         let model = rows.model.for_search();
-        read_model::projections::conversations::lease::ensure(&model, 8)
-            .await
-            .unwrap();
+        read_model::projections::conversations::lease::ensure(&model, 8).await.unwrap();
         let checkpoint = take(&model, 0, "a").await.unwrap();
-        let documents = Projection {
-            model: model.clone(),
-            checkpoint,
-        };
-        Self {
-            rows,
-            documents,
-            model,
-            url: url.to_owned(),
-        }
+        let documents = Projection { model: model.clone(), checkpoint };
+        Self { rows, documents, model, url: url.to_owned() }
     }
 
     /// Writes documents only.
@@ -71,10 +56,7 @@ impl Search {
         let key = key.unwrap();
         DocumentQuery {
             terms: key.of_query(&query, &[Language::English]),
-            scope: DocumentScope {
-                agents: vec![AgentId::parse("support").unwrap()],
-                owner: None,
-            },
+            scope: DocumentScope { agents: vec![AgentId::parse("support").unwrap()], owner: None },
             recorded_after: query.filters.after,
             recorded_before: query.filters.before,
             after: None,
@@ -83,9 +65,7 @@ impl Search {
     }
 
     pub(crate) async fn run(&self, query: &DocumentQuery) -> FoundDocuments {
-        documents(&self.rows.model, &access("acme"), query)
-            .await
-            .unwrap()
+        documents(&self.rows.model, &access("acme"), query).await.unwrap()
     }
 
     /// The texts of the documents that match, newest first.
@@ -129,18 +109,13 @@ impl Search {
 /// Writes documents.
 pub(crate) async fn index(documents: &mut Projection, items: Vec<Item>) {
     let batch = documents.batch(items);
-    apply(&documents.model, std::slice::from_ref(&batch))
-        .await
-        .unwrap();
+    apply(&documents.model, std::slice::from_ref(&batch)).await.unwrap();
     documents.checkpoint.sequence = batch.last;
 }
 
 /// All documents are counted.
 fn exactly(count: u32) -> CandidateCount {
-    CandidateCount {
-        count,
-        is_capped: false,
-    }
+    CandidateCount { count, is_capped: false }
 }
 
 pub(crate) fn texts(found: &FoundDocuments) -> Vec<String> {
@@ -179,24 +154,15 @@ async fn documents_follow_events_and_titles() {
         author.commit(3, vec![message("no parcel"), message("an oak")]),
     ];
     search.both(items).await;
-    assert_eq!(
-        search.texts("parcel").await,
-        ["no parcel", "where is my parcel", "title: A blue parcel"]
-    );
+    assert_eq!(search.texts("parcel").await, ["no parcel", "where is my parcel", "title: A blue parcel"]);
     assert_eq!(search.texts("parcel -no").await.len(), 2);
     assert_eq!(search.texts("role:user parcel").await.len(), 2);
     assert_eq!(search.texts("has:title").await, ["title: A blue parcel"]);
     assert_eq!(search.texts("agent:sales parcel").await, [""; 0]);
-    search
-        .both(vec![
-            author.commit(4, vec![titled(&FieldChange::Set("An oak"))]),
-        ])
-        .await;
+    search.both(vec![author.commit(4, vec![titled(&FieldChange::Set("An oak"))])]).await;
     assert_eq!(search.texts("blue").await, [""; 0]);
     assert_eq!(search.texts("oak").await, ["title: An oak", "an oak"]);
-    search
-        .both(vec![author.commit(5, vec![titled(&FieldChange::Clear)])])
-        .await;
+    search.both(vec![author.commit(5, vec![titled(&FieldChange::Clear)])]).await;
     assert_eq!(search.texts("oak").await, ["an oak"]);
 }
 
@@ -204,11 +170,7 @@ async fn documents_follow_events_and_titles() {
 async fn times_bound_the_results() {
     let mut search = Search::new().await;
     let mut author = Author::new("c");
-    let items = vec![
-        author.begin(1),
-        author.say(2, "one oak"),
-        author.say(3, "two oak"),
-    ];
+    let items = vec![author.begin(1), author.say(2, "one oak"), author.say(3, "two oak")];
     search.both(items).await;
     let mut query = search.query("oak").await;
     let second = domain::Timestamp(START.0 + 3_000_000_000);
@@ -241,12 +203,7 @@ async fn owners_and_tenants_see_only_their_own() {
     query.scope.owner = None;
     let foreign = documents(&search.rows.model, &access("globex"), &query).await;
     assert_eq!(foreign.unwrap().documents, []);
-    assert!(
-        term_key(&search.rows.model, &access("globex"))
-            .await
-            .unwrap()
-            .is_none()
-    );
+    assert!(term_key(&search.rows.model, &access("globex")).await.unwrap().is_none());
     query.scope.agents = vec![AgentId::parse("sales").unwrap()];
     assert_eq!(search.run(&query).await.documents, []);
 }
@@ -264,10 +221,7 @@ async fn a_common_word_is_found_by_time() {
     }
     let query = search.query("oak").await;
     let found = search.run(&query).await;
-    let more = CandidateCount {
-        count: CANDIDATES_MAX,
-        is_capped: true,
-    };
+    let more = CandidateCount { count: CANDIDATES_MAX, is_capped: true };
     assert_eq!(found.candidates, more);
     let last = CANDIDATES_MAX / per_commit;
     let newest = [format!("oak {last}-499"), format!("oak {last}-498")];
@@ -295,15 +249,10 @@ async fn a_fenced_batch_writes_nothing() {
         panic!("{again:?}");
     };
     assert_eq!(current[0].sequence, Sequence(2));
-    let progress = search_progress(&search.rows.model, &access("acme"))
-        .await
-        .unwrap();
+    let progress = search_progress(&search.rows.model, &access("acme")).await.unwrap();
     let indexed = progress.checkpoints[0];
     assert_eq!(indexed.sequence, Sequence(2));
-    assert_eq!(
-        indexed.indexed_at.unwrap().0 / 1_000,
-        (START.0 + 2_000_000_000) / 1_000
-    );
+    assert_eq!(indexed.indexed_at.unwrap().0 / 1_000, (START.0 + 2_000_000_000) / 1_000);
 }
 
 async fn left(search: &Search, key: &ConversationKey) -> u64 {
@@ -313,10 +262,7 @@ async fn left(search: &Search, key: &ConversationKey) -> u64 {
 #[tokio::test]
 async fn erased_conversations_have_no_documents_in_any_order_of_the_writes() {
     let mut search = Search::new().await;
-    for (index, order) in ["rows first", "documents first", "late documents"]
-        .iter()
-        .enumerate()
-    {
+    for (index, order) in ["rows first", "documents first", "late documents"].iter().enumerate() {
         let mut author = Author::new(&format!("c{index}"));
         let at = u64::try_from(index).unwrap() * 10;
         let said = vec![author.begin(at + 1), author.say(at + 2, "an oak")];
@@ -355,10 +301,8 @@ async fn no_document_outlives_a_concurrent_erasure() {
         let tombstone = vec![author.commit(at + 3, vec![erased()])];
         search.rows.apply(said.clone()).await;
         let batch = search.documents.batch(said);
-        let (indexed, _) = tokio::join!(
-            apply(&search.model, std::slice::from_ref(&batch)),
-            search.rows.apply(tombstone)
-        );
+        let (indexed, _) =
+            tokio::join!(apply(&search.model, std::slice::from_ref(&batch)), search.rows.apply(tombstone));
         indexed.unwrap();
         search.documents.checkpoint.sequence = batch.last;
         assert_eq!(left(&search, &author.key).await, 0, "{round}");
@@ -370,20 +314,13 @@ async fn settings_take_effect_on_what_is_indexed() {
     let mut search = Search::new().await;
     let mut author = Author::new("c");
     author.created.title = Some("Refunds".to_owned());
-    let items = vec![
-        author.begin(1),
-        author.say(2, "two refunds"),
-        author.say(3, "an oak"),
-    ];
+    let items = vec![author.begin(1), author.say(2, "two refunds"), author.say(3, "an oak")];
     search.both(items).await;
     assert_eq!(search.texts("refund").await, [""; 0]);
     search.set(true, Some(Language::English)).await;
     assert_eq!(reindexing_agents(&search.model).await.unwrap(), 1);
     assert_eq!(search.reindex().await, 2);
-    assert_eq!(
-        search.texts("refund").await,
-        ["two refunds", "title: Refunds"]
-    );
+    assert_eq!(search.texts("refund").await, ["two refunds", "title: Refunds"]);
     // The same settings change nothing.
     search.set(true, Some(Language::English)).await;
     assert_eq!(search.reindex().await, 0);
@@ -415,25 +352,16 @@ async fn indexing_again_restores_lost_documents_in_bounded_steps() {
         search.rows.apply(items).await;
     }
     let mut other = Author::new("d");
-    search
-        .both(vec![other.begin(at), other.say(at + 1, "a key")])
-        .await;
+    search.both(vec![other.begin(at), other.say(at + 1, "a key")]).await;
     assert_eq!(request_reindex(&search.model, None).await.unwrap(), 1);
     let steps = search.reindex().await;
     assert!(steps >= 4, "{steps}");
     for conversation in 0..3 {
-        let found = search
-            .run(&search.query(&format!("oak{conversation}")).await)
-            .await;
+        let found = search.run(&search.query(&format!("oak{conversation}")).await).await;
         assert_eq!(found.candidates, exactly(600), "{conversation}");
     }
     assert_eq!(search.texts("\"oak2 1-299\"").await, ["oak2 1-299"]);
-    assert_eq!(
-        request_reindex(&search.model, Some(access("globex").tenant()))
-            .await
-            .unwrap(),
-        0
-    );
+    assert_eq!(request_reindex(&search.model, Some(access("globex").tenant())).await.unwrap(), 0);
 }
 
 /// The only conversation of an agent, behind many of another one.
@@ -442,9 +370,7 @@ async fn indexing_a_small_agent_again_scans_bounded_pages() {
     let mut search = Search::new().await;
     let mut small = Author::new("z");
     small.created.agent = AgentId::parse("small").unwrap();
-    search
-        .both(vec![small.begin(1), small.say(2, "an oak")])
-        .await;
+    search.both(vec![small.begin(1), small.say(2, "an oak")]).await;
     let others = "
         INSERT INTO conversations_v1.conversation (
             version, sequence, created_at, last_event_at, partition, created_nanos, status,
@@ -462,9 +388,7 @@ async fn indexing_a_small_agent_again_scans_bounded_pages() {
     let mut query = search.query("oak").await;
     query.scope.agents.push(small.created.agent.clone());
     for (is_enabled, found) in [(false, 0), (true, 1)] {
-        set_agents(&search.rows.model, &[agent(is_enabled)])
-            .await
-            .unwrap();
+        set_agents(&search.rows.model, &[agent(is_enabled)]).await.unwrap();
         let steps = search.reindex().await;
         assert!((10..20).contains(&steps), "{steps}");
         assert_eq!(texts(&search.run(&query).await).len(), found);
@@ -478,12 +402,7 @@ async fn an_agent_that_cannot_be_indexed_again_delays_no_others() {
     for (n, name) in (0..).zip(names) {
         let mut author = Author::new(name);
         author.created.agent = AgentId::parse(name).unwrap();
-        search
-            .both(vec![
-                author.begin(n * 10 + 1),
-                author.say(n * 10 + 2, "an oak"),
-            ])
-            .await;
+        search.both(vec![author.begin(n * 10 + 1), author.say(n * 10 + 2, "an oak")]).await;
     }
     let damage = "
         UPDATE conversations_v1.event SET body = '\\xff' WHERE conversation_id = 'first' AND version = 2;
@@ -499,10 +418,7 @@ async fn an_agent_that_cannot_be_indexed_again_delays_no_others() {
     assert_eq!(reindexing_agents(&search.model).await.unwrap(), 1);
     assert!((2..=6).contains(&failures), "{failures}");
     let mut query = search.query("oak").await;
-    query.scope.agents = names[1..]
-        .iter()
-        .map(|name| AgentId::parse(*name).unwrap())
-        .collect();
+    query.scope.agents = names[1..].iter().map(|name| AgentId::parse(*name).unwrap()).collect();
     assert_eq!(search.run(&query).await.documents.len(), 2);
 }
 
@@ -517,21 +433,12 @@ async fn differences_are_found_and_repaired() {
         items.push(author.commit(commit + 2, facts.collect()));
     }
     search.rows.apply(items.clone()).await;
-    let compare = async |search: &Search, differences| {
-        compare_documents(&search.model, &author.key, differences)
-            .await
-            .unwrap()
-    };
+    let compare =
+        async |search: &Search, differences| compare_documents(&search.model, &author.key, differences).await.unwrap();
     // Without documents it is late, not different.
     assert_eq!(compare(&search, Differences::Count).await, None);
     search.index(items).await;
-    let state = |correct, wrong, unfounded| {
-        Some(DocumentsState {
-            correct,
-            wrong,
-            unfounded,
-        })
-    };
+    let state = |correct, wrong, unfounded| Some(DocumentsState { correct, wrong, unfounded });
     assert_eq!(compare(&search, Differences::Count).await, state(901, 0, 0));
     let mut owner = sqlx::PgConnection::connect(&search.url).await.unwrap();
     let damage = "
@@ -541,10 +448,7 @@ async fn differences_are_found_and_repaired() {
         FROM search_v1.document WHERE version = 4";
     sqlx::raw_sql(damage).execute(&mut owner).await.unwrap();
     assert_eq!(compare(&search, Differences::Count).await, state(898, 3, 1));
-    assert_eq!(
-        compare(&search, Differences::Repair).await,
-        state(898, 3, 1)
-    );
+    assert_eq!(compare(&search, Differences::Repair).await, state(898, 3, 1));
     assert_eq!(compare(&search, Differences::Count).await, state(901, 0, 0));
 }
 
@@ -570,14 +474,8 @@ async fn scripts_without_spaces_are_indexed_by_pairs() {
 async fn roles_are_told_apart() {
     let mut search = Search::new().await;
     let mut author = Author::new("c");
-    let said = domain::event::MessageAppended::new(
-        Role::Assistant,
-        vec![domain::Part::Text("the oak".to_owned())],
-    );
-    let items = vec![
-        author.begin(1),
-        author.commit(2, vec![message("an oak"), Fact::MessageAppended(said)]),
-    ];
+    let said = domain::event::MessageAppended::new(Role::Assistant, vec![domain::Part::Text("the oak".to_owned())]);
+    let items = vec![author.begin(1), author.commit(2, vec![message("an oak"), Fact::MessageAppended(said)])];
     search.both(items).await;
     assert_eq!(search.texts("oak role:assistant").await, ["the oak"]);
     assert_eq!(search.texts("oak role:user").await, ["an oak"]);

@@ -3,9 +3,7 @@
 
 use domain::{AgentId, ConversationId, FieldChange, Owner, SessionId};
 use read_model::projections::search::request_reindex;
-use read_model::projections::search::verification::{
-    Differences, DocumentsState, compare_documents,
-};
+use read_model::projections::search::verification::{Differences, DocumentsState, compare_documents};
 use read_model::queries::search::{SEARCH_TIMEOUT_MS, SearchError, documents, term_key};
 use search::{BloomFilter, Query, Term};
 use sqlx::{Connection as _, Executor as _, PgConnection, Row as _};
@@ -34,8 +32,7 @@ async fn filters(url: &str) -> Vec<Option<BloomFilter>> {
 /// The block with the most documents, and their number.
 async fn largest_block(url: &str) -> (i64, u64) {
     let mut owner = PgConnection::connect(url).await.unwrap();
-    let sql =
-        "SELECT block_id, count(*) FROM search_v1.document GROUP BY 1 ORDER BY 2 DESC LIMIT 1";
+    let sql = "SELECT block_id, count(*) FROM search_v1.document GROUP BY 1 ORDER BY 2 DESC LIMIT 1";
     let row = owner.fetch_one(sql).await.unwrap();
     let (block, count): (i64, i64) = (row.get(0), row.get(1));
     (block, count.unsigned_abs())
@@ -71,9 +68,7 @@ async fn filters_of(search: &Search, terms: &[Term]) -> usize {
 
 /// Conversations that speak in turns: the first words of their texts, newest first.
 async fn in_turns(search: &mut Search, conversations: u64, turns: u64) -> Vec<String> {
-    let mut authors: Vec<Author> = (0..conversations)
-        .map(|n| Author::new(&format!("c{n}")))
-        .collect();
+    let mut authors: Vec<Author> = (0..conversations).map(|n| Author::new(&format!("c{n}"))).collect();
     let mut said = Vec::new();
     let mut sequence = 0;
     for turn in 0..turns {
@@ -100,9 +95,7 @@ async fn pages(search: &Search, word: &str, limit: u32) -> Vec<String> {
     loop {
         let page = search.run(&query).await;
         let words = texts(&page);
-        let words = words
-            .iter()
-            .map(|text| text.splitn(4, ' ').take(3).collect());
+        let words = words.iter().map(|text| text.splitn(4, ' ').take(3).collect());
         let words = words.map(|words: Vec<&str>| words.join(" "));
         found.extend(words);
         if page.documents.len() < usize::try_from(limit).unwrap() {
@@ -124,33 +117,18 @@ async fn pages_are_newest_first_across_blocks() {
     assert!(closed.iter().flatten().count() >= 20, "{}", closed.len());
     for limit in [1, 7, 100] {
         for word in ["oak0", "oak1"] {
-            assert_eq!(
-                pages(&search, word, limit).await,
-                some(word),
-                "{word} {limit}"
-            );
+            assert_eq!(pages(&search, word, limit).await, some(word), "{word} {limit}");
         }
     }
     // Blocks that were made by conversation have times that overlap.
-    execute(
-        &search.url,
-        "DELETE FROM search_v1.document WHERE version % 3 > 0",
-    )
-    .await;
+    execute(&search.url, "DELETE FROM search_v1.document WHERE version % 3 > 0").await;
     request_reindex(&search.model, None).await.unwrap();
     search.reindex().await;
     for word in ["oak0", "oak1"] {
         assert_eq!(pages(&search, word, 7).await, some(word), "{word}");
     }
     assert!(search.fill().await > 0);
-    assert_eq!(
-        filters(&search.url)
-            .await
-            .iter()
-            .filter(|one| one.is_none())
-            .count(),
-        1
-    );
+    assert_eq!(filters(&search.url).await.iter().filter(|one| one.is_none()).count(), 1);
     for word in ["oak0", "oak1"] {
         assert_eq!(pages(&search, word, 7).await, some(word), "{word}");
     }
@@ -163,20 +141,14 @@ async fn documents_that_were_indexed_ahead_stay() {
     let mut author = Author::new("c");
     let first = vec![author.begin(1), author.say(2, &long("one oak", 2))];
     search.both(first).await;
-    let rest: Vec<_> = (3..20)
-        .map(|at| author.say(at, &long("an oak", at)))
-        .collect();
+    let rest: Vec<_> = (3..20).map(|at| author.say(at, &long("an oak", at))).collect();
     search.rows.apply(rest.clone()).await;
     request_reindex(&search.model, None).await.unwrap();
     search.reindex().await;
     assert_eq!(pages(&search, "oak", 7).await.len(), 18);
     search.index(rest).await;
     search.index(vec![author.say(20, "no oak")]).await;
-    assert_eq!(
-        pages(&search, "oak", 7).await.len(),
-        18,
-        "the last one has no row"
-    );
+    assert_eq!(pages(&search, "oak", 7).await.len(), 18, "the last one has no row");
     let compared = compare_documents(&search.model, &author.key, Differences::Count).await;
     assert_eq!(compared.unwrap().unwrap().correct, 18);
 }
@@ -202,11 +174,7 @@ async fn filters_follow_changed_titles() {
         search.fill().await;
     }
     assert!(filters_of(&search, &oak_terms).await >= 1);
-    assert_eq!(
-        filters_of(&search, &elm_terms).await,
-        0,
-        "a filter of few documents has an earlier title"
-    );
+    assert_eq!(filters_of(&search, &elm_terms).await, 0, "a filter of few documents has an earlier title");
 }
 
 /// A conversation that says twenty secrets in several blocks, beside another one; returns its author and the terms of the secrets.
@@ -229,10 +197,7 @@ async fn erased_terms_are_in_no_filter() {
     let (mut gone, terms) = say_secrets(&mut search).await;
     assert!(filters_of(&search, &terms).await >= 5);
     // The transaction of the tombstone removes the filters, before anything is made again.
-    search
-        .rows
-        .apply(vec![gone.commit(100, vec![erased()])])
-        .await;
+    search.rows.apply(vec![gone.commit(100, vec![erased()])]).await;
     assert_eq!(filters_of(&search, &terms).await, 0);
     assert!(search.fill().await >= 5);
     assert_eq!(filters_of(&search, &terms).await, 0);
@@ -266,10 +231,7 @@ async fn erased_terms_are_in_no_filter_of_what_was_indexed_again() {
         assert_eq!(empty_blocks(&search.url).await, 0, "{lost}");
         assert!(filters_of(&search, &terms).await >= 1, "{lost}");
     }
-    search
-        .rows
-        .apply(vec![gone.commit(100, vec![erased()])])
-        .await;
+    search.rows.apply(vec![gone.commit(100, vec![erased()])]).await;
     assert_eq!(filters_of(&search, &terms).await, 0);
     search.fill().await;
     assert_eq!(filters_of(&search, &terms).await, 0);
@@ -285,9 +247,7 @@ async fn changed_titles_are_in_no_filter_of_another_block() {
     author.created.title = Some("an elm".to_owned());
     search.both(vec![author.begin(1)]).await;
     let oaks = twenty("oak");
-    let mut items: Vec<_> = (2..20)
-        .map(|at| author.say(at, &long("text", at)))
-        .collect();
+    let mut items: Vec<_> = (2..20).map(|at| author.say(at, &long("text", at))).collect();
     items.push(author.commit(20, vec![titled(&FieldChange::Set(oaks.as_str()))]));
     items.extend((21..40).map(|at| author.say(at, &long("text", at))));
     search.both(items).await;
@@ -348,11 +308,7 @@ async fn damaged_blocks_are_found_and_repaired() {
         let compared = compare_documents(&search.model, &author.key, differences).await;
         compared.unwrap().unwrap()
     };
-    let state = |correct, wrong| DocumentsState {
-        correct,
-        wrong,
-        unfounded: 0,
-    };
+    let state = |correct, wrong| DocumentsState { correct, wrong, unfounded: 0 };
     assert_eq!(compare(&search, Differences::Count).await, state(20, 0));
     for (damage, correct_of_block) in [
         ("UPDATE search_v1.block SET filter = '\\x00'", 0),
@@ -374,11 +330,7 @@ async fn damaged_blocks_are_found_and_repaired() {
         } else {
             compare(&search, Differences::Repair).await;
         }
-        assert_eq!(
-            compare(&search, Differences::Count).await,
-            state(20, 0),
-            "{damage}"
-        );
+        assert_eq!(compare(&search, Differences::Count).await, state(20, 0), "{damage}");
         search.fill().await;
         assert_eq!(pages(&search, "oak", 100).await.len(), 20, "{damage}");
     }
@@ -391,20 +343,12 @@ async fn audit_logs_have_no_documents() {
     log.created.agent = AgentId::parse(AgentId::AUDIT_LOG).unwrap();
     log.created.title = Some("The oak".to_owned());
     let mut other = Author::new("c");
-    let items = vec![
-        log.begin(1),
-        log.say(2, "an oak"),
-        other.begin(3),
-        other.say(4, "one oak"),
-    ];
+    let items = vec![log.begin(1), log.say(2, "an oak"), other.begin(3), other.say(4, "one oak")];
     search.both(items).await;
     let mut query = search.query("oak").await;
     query.scope.agents.push(log.created.agent.clone());
     let found = search.run(&query).await;
-    assert_eq!(
-        (texts(&found), found.candidates.count),
-        (vec!["one oak".to_owned()], 1)
-    );
+    assert_eq!((texts(&found), found.candidates.count), (vec!["one oak".to_owned()], 1));
     assert_eq!(request_reindex(&search.model, None).await.unwrap(), 1);
     search.reindex().await;
     assert_eq!(search.run(&query).await.candidates.count, 1);
@@ -419,10 +363,7 @@ async fn audit_logs_have_no_documents() {
         let compared = compare_documents(&search.model, &log.key, differences).await;
         compared.unwrap().unwrap()
     };
-    let unfounded = |unfounded| DocumentsState {
-        unfounded,
-        ..DocumentsState::default()
-    };
+    let unfounded = |unfounded| DocumentsState { unfounded, ..DocumentsState::default() };
     assert_eq!(compare(Differences::Repair).await, unfounded(1));
     assert_eq!(compare(Differences::Count).await, unfounded(0));
 }
@@ -432,26 +373,17 @@ async fn audit_logs_have_no_documents() {
 async fn a_search_ends_at_its_timeout() {
     let mut search = Search::new().await;
     let mut author = Author::new("c");
-    search
-        .both(vec![author.begin(1), author.say(2, "an oak")])
-        .await;
+    search.both(vec![author.begin(1), author.say(2, "an oak")]).await;
     let mut query = search.query("oak").await;
     let mut owner = PgConnection::connect(&search.url).await.unwrap();
-    owner
-        .execute("BEGIN; LOCK TABLE search_v1.document")
-        .await
-        .unwrap();
+    owner.execute("BEGIN; LOCK TABLE search_v1.document").await.unwrap();
     for session in [None, Some("session-1")] {
-        query.scope.owner =
-            session.map(|session| Owner::Session(SessionId::parse(session).unwrap()));
+        query.scope.owner = session.map(|session| Owner::Session(SessionId::parse(session).unwrap()));
         let began = std::time::Instant::now();
         let found = documents(&search.rows.model, &access("acme"), &query).await;
         assert_eq!(found, Err(SearchError::TooSlow), "{session:?}");
         let took = u64::try_from(began.elapsed().as_millis()).unwrap();
-        assert!(
-            (SEARCH_TIMEOUT_MS - 100..SEARCH_TIMEOUT_MS + 2_000).contains(&took),
-            "{took} ms"
-        );
+        assert!((SEARCH_TIMEOUT_MS - 100..SEARCH_TIMEOUT_MS + 2_000).contains(&took), "{took} ms");
     }
     owner.execute("ROLLBACK").await.unwrap();
     assert_eq!(search.run(&query).await.documents.len(), 1);

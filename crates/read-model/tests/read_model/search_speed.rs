@@ -56,31 +56,17 @@ const MEASURED: [Measured; 17] = [
     measured("agent and word", "agent:support word100"),
     measured("role and word", "role:user word100"),
     measured("tool and word", "tool:find_order word30"),
-    measured(
-        "time and word",
-        "word100 after:2023-11-15 before:2023-12-30",
-    ),
+    measured("time and word", "word100 after:2023-11-15 before:2023-12-30"),
     measured("Chinese", "包裹"),
-    Measured {
-        is_of_owner: true,
-        ..measured("owner and word", "word20")
-    },
+    Measured { is_of_owner: true, ..measured("owner and word", "word20") },
 ];
 
 const fn measured(name: &'static str, text: &'static str) -> Measured {
-    Measured {
-        name,
-        text,
-        is_of_owner: false,
-        is_second_page: false,
-    }
+    Measured { name, text, is_of_owner: false, is_second_page: false }
 }
 
 const fn second(name: &'static str, text: &'static str) -> Measured {
-    Measured {
-        is_second_page: true,
-        ..measured(name, text)
-    }
+    Measured { is_second_page: true, ..measured(name, text) }
 }
 
 /// A text of frequent and rare words; every text contains `the`, and one word of its own.
@@ -127,9 +113,7 @@ struct Source {
 
 impl Source {
     fn next(&mut self, events: usize) -> Vec<Item> {
-        (0..events / EVENTS_PER_COMMIT)
-            .map(|_| self.commit())
-            .collect()
+        (0..events / EVENTS_PER_COMMIT).map(|_| self.commit()).collect()
     }
 
     fn commit(&mut self) -> Item {
@@ -164,9 +148,8 @@ struct Times {
 
 impl Times {
     fn print(&self) {
-        let rate = |events: usize, time: Duration| {
-            f64::from(u32::try_from(events).unwrap()) / time.as_secs_f64().max(1e-9)
-        };
+        let rate =
+            |events: usize, time: Duration| f64::from(u32::try_from(events).unwrap()) / time.as_secs_f64().max(1e-9);
         let rows = rate(self.alone, self.rows);
         let both = rate(self.together, self.both);
         println!(
@@ -181,9 +164,7 @@ impl Times {
 /// A number of the environment, or a default.
 fn number(name: &str, default: usize) -> usize {
     let value = std::env::var(name).ok();
-    value
-        .and_then(|number| number.parse().ok())
-        .unwrap_or(default)
+    value.and_then(|number| number.parse().ok()).unwrap_or(default)
 }
 
 async fn index_all(documents: &mut Projection, items: Vec<Item>) {
@@ -212,11 +193,7 @@ async fn search_speed() {
 
 /// Writes at least so many messages; returns their number.
 async fn fill(mut search: Search, messages: usize) -> (Search, usize) {
-    let mut source = Source {
-        random: StdRng::seed_from_u64(1),
-        sequence: 0,
-        number: 0,
-    };
+    let mut source = Source { random: StdRng::seed_from_u64(1), sequence: 0, number: 0 };
     let mut times = Times::default();
     while source.number < messages {
         let items = source.next(ROWS_PER_BATCH);
@@ -313,9 +290,7 @@ async fn latency(rows: &Projection, measured: Measured, messages: usize) {
             terms: key.of_query(&query, &[]),
             scope: DocumentScope {
                 agents: vec![AgentId::parse("support").unwrap()],
-                owner: measured
-                    .is_of_owner
-                    .then(|| Owner::Session(owner(conversation))),
+                owner: measured.is_of_owner.then(|| Owner::Session(owner(conversation))),
             },
             recorded_after: query.filters.after,
             recorded_before: query.filters.before,
@@ -331,9 +306,7 @@ async fn latency(rows: &Projection, measured: Measured, messages: usize) {
         let matcher = Matcher::new(&query, &[]);
         let events = found.documents.iter().filter_map(|one| one.event.as_ref());
         let texts = events.filter_map(search::Document::of_event);
-        results += texts
-            .filter(|one| matcher.find(&one.text).is_some())
-            .count();
+        results += texts.filter(|one| matcher.find(&one.text).is_some()).count();
         times.push(began.elapsed());
         counts += usize::try_from(found.candidates.count).unwrap();
     }
@@ -343,9 +316,8 @@ async fn latency(rows: &Projection, measured: Measured, messages: usize) {
 fn print(measured: Measured, mut times: Vec<Duration>, totals: [usize; 2]) {
     times.sort_unstable();
     let ms = |part: usize| times[(times.len() - 1) * part / 100].as_secs_f64() * 1_000.0;
-    let each = totals.map(|total| {
-        f64::from(u32::try_from(total).unwrap()) / f64::from(u32::try_from(QUERIES).unwrap())
-    });
+    let each =
+        totals.map(|total| f64::from(u32::try_from(total).unwrap()) / f64::from(u32::try_from(QUERIES).unwrap()));
     println!(
         "{}: p50 {:.1} ms, p95 {:.1} ms, p99 {:.1} ms, max {:.1} ms; {:.1} results a page, {:.0} counted",
         measured.name,

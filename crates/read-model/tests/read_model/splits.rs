@@ -7,9 +7,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use read_model::projections::conversations::lease;
 use read_model::projections::conversations::{Batch, Item, apply};
-use read_model::{
-    Day, DayRange, Direction, EventRow, UsageDay, conversation, events, usage_by_day,
-};
+use read_model::{Day, DayRange, Direction, EventRow, UsageDay, conversation, events, usage_by_day};
 use tokio::runtime::Runtime;
 
 use crate::fixture::{Author, Projection, START, access, message, reply, take};
@@ -27,9 +25,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 /// The commits of the steps, with gaps between their sequences. A tombstone is the last commit of a conversation.
 fn items(steps: &[Step]) -> (Vec<Author>, Vec<Item>) {
-    let mut authors: Vec<Author> = (0..CONVERSATIONS)
-        .map(|n| Author::new(&format!("c{n}")))
-        .collect();
+    let mut authors: Vec<Author> = (0..CONVERSATIONS).map(|n| Author::new(&format!("c{n}"))).collect();
     let mut begun = [false; CONVERSATIONS];
     let mut erased = [false; CONVERSATIONS];
     let mut items = Vec::new();
@@ -40,19 +36,9 @@ fn items(steps: &[Step]) -> (Vec<Author>, Vec<Item>) {
         let facts = match what {
             _ if !begun[*whose] => vec![Fact::from(authors[*whose].created.clone()), message("hi")],
             0..4 => vec![message("x"); usize::from(*what) + 1],
-            4..6 => vec![reply(
-                Some("m"),
-                Some(Usage {
-                    input_tokens: sequence,
-                    ..Usage::default()
-                }),
-            )],
+            4..6 => vec![reply(Some("m"), Some(Usage { input_tokens: sequence, ..Usage::default() }))],
             6..9 => vec![Fact::from(ConversationUpdated {
-                title: Some(if *what == 6 {
-                    FieldChange::Clear
-                } else {
-                    FieldChange::Set(format!("t{sequence}"))
-                }),
+                title: Some(if *what == 6 { FieldChange::Clear } else { FieldChange::Set(format!("t{sequence}")) }),
                 ..ConversationUpdated::default()
             })],
             9 => vec![Fact::Lifecycle(Lifecycle::ConversationArchived)],
@@ -105,14 +91,9 @@ async fn in_batches(steps: &[Step], sizes: &[usize], deaths: &[u8]) -> Rows {
             }
             // The transaction was committed without an answer: the same batch is repeated.
             1 => {
-                apply(&projection.model, std::slice::from_ref(&batch))
-                    .await
-                    .unwrap();
+                apply(&projection.model, std::slice::from_ref(&batch)).await.unwrap();
                 replace(&mut projection).await;
-                let again = Batch {
-                    lease: projection.checkpoint.lease,
-                    ..batch
-                };
+                let again = Batch { lease: projection.checkpoint.lease, ..batch };
                 apply(&projection.model, &[again]).await.unwrap_err();
             }
             _ => {
@@ -125,20 +106,14 @@ async fn in_batches(steps: &[Step], sizes: &[usize], deaths: &[u8]) -> Rows {
 }
 
 async fn replace(projection: &mut Projection) {
-    lease::release(&projection.model, &[projection.checkpoint.lease])
-        .await
-        .unwrap();
+    lease::release(&projection.model, &[projection.checkpoint.lease]).await.unwrap();
     projection.checkpoint = take(&projection.model, 0, "next").await.unwrap();
 }
 
 #[test]
 fn batches_and_crashes_do_not_change_rows() {
     let runtime = Runtime::new().unwrap();
-    let mut runner = TestRunner::new(Config {
-        cases: CASES,
-        failure_persistence: None,
-        ..Config::default()
-    });
+    let mut runner = TestRunner::new(Config { cases: CASES, failure_persistence: None, ..Config::default() });
     let cases = (steps(), vec(1_usize..20, 1..6), vec(0_u8..4, 1..6));
     runner
         .run(&cases, |(steps, sizes, deaths)| {

@@ -48,9 +48,6 @@ async fn personal_columns_have_no_statistics() {
     let lock = SchemasLock::take(&projection.model).await.unwrap().unwrap();
     let _building = made_with(&lock, &[], 1, Some(2)).await;
     let mut connection = PgConnection::connect(&url).await.unwrap();
-    let columns: Vec<String> = sqlx::query_scalar(WITH_STATISTICS)
-        .fetch_all(&mut connection)
-        .await
-        .unwrap();
+    let columns: Vec<String> = sqlx::query_scalar(WITH_STATISTICS).fetch_all(&mut connection).await.unwrap();
     assert_eq!(columns, WITHOUT_PERSONAL_CONTENT);
 }

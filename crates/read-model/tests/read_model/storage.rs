@@ -46,16 +46,11 @@ fn stored(conversations: u64, items: &[&Item]) -> Storage {
     let bytes = |item: &&Item| match item {
         Item::Commit(commit) => {
             let events = commit.opened.event_bytes.iter();
-            512 + events
-                .map(|event| u64::try_from(event.len()).unwrap())
-                .sum::<u64>()
+            512 + events.map(|event| u64::try_from(event.len()).unwrap()).sum::<u64>()
         }
         Item::Unreadable { .. } => 0,
     };
-    Storage {
-        conversations,
-        bytes: items.iter().map(bytes).sum(),
-    }
+    Storage { conversations, bytes: items.iter().map(bytes).sum() }
 }
 
 async fn check(projection: &Projection, expected: &[(StorageScope, Storage)]) {
@@ -76,18 +71,12 @@ async fn storage_is_summed_by_tenant_agent_and_owner() {
     let mut three = author("three", "support", Some("ada"));
     let begun = [one.begin(1), two.begin(2), three.begin(3)];
     projection.apply(begun.to_vec()).await;
-    let said = [
-        one.say(4, "x"),
-        one.commit(5, vec![message("y"), message("z")]),
-    ];
+    let said = [one.say(4, "x"), one.commit(5, vec![message("y"), message("z")])];
     projection.apply(said.to_vec()).await;
     let [first, second, third] = &begun;
     let [fourth, fifth] = &said;
     let all = [
-        (
-            StorageScope::Tenant,
-            stored(3, &[first, second, third, fourth, fifth]),
-        ),
+        (StorageScope::Tenant, stored(3, &[first, second, third, fourth, fifth])),
         (by_agent(&one), stored(2, &[first, second, fourth, fifth])),
         (by_owner(&one), stored(1, &[first, fourth, fifth])),
         (by_owner(&two), stored(1, &[second])),
@@ -121,18 +110,12 @@ async fn parked_commits_count_when_they_are_written() {
     let begun = author.begin(1);
     let garbage = author.garbage(2);
     let waits = author.say(3, "waits");
-    projection
-        .apply(vec![begun.clone(), garbage, waits.clone()])
-        .await;
+    projection.apply(vec![begun.clone(), garbage, waits.clone()]).await;
     check(&projection, &[(StorageScope::Tenant, stored(1, &[&begun]))]).await;
     let (model, key) = (&projection.model, &author.key);
     let dropped = parking::drop_commit(model, key, domain::Sequence(2)).await;
     assert_eq!(dropped, Ok(true));
     let retried = parking::retry(model, key, std::slice::from_ref(&waits)).await;
     assert_eq!(retried, Ok(RetryOutcome::Freed));
-    check(
-        &projection,
-        &[(StorageScope::Tenant, stored(1, &[&begun, &waits]))],
-    )
-    .await;
+    check(&projection, &[(StorageScope::Tenant, stored(1, &[&begun, &waits]))]).await;
 }

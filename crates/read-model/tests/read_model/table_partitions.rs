@@ -50,9 +50,7 @@ async fn rebuilt(url: &str, conversations: &mut [Author]) -> (Projection, Schema
 }
 
 fn authors() -> Vec<Author> {
-    (0..20)
-        .map(|n| Author::new(&format!("erased{n}")))
-        .collect()
+    (0..20).map(|n| Author::new(&format!("erased{n}"))).collect()
 }
 
 fn erasures(authors: &mut [Author]) -> Vec<read_model::projections::conversations::Item> {
@@ -68,10 +66,7 @@ async fn a_rebuild_partitions_the_events() {
     let (live, building) = rebuilt(&url, &mut authors).await;
     let partitions = rows_of_partitions(&url, building.name()).await;
     assert_eq!(partitions.len(), usize::from(PARTITIONS));
-    assert!(
-        partitions.iter().all(|(_, rows)| *rows > 0),
-        "{partitions:?}"
-    );
+    assert!(partitions.iter().all(|(_, rows)| *rows > 0), "{partitions:?}");
     assert_eq!(differing(&live.model, building.model()).await, [""; 0]);
     let tables = list(&live.model).await.unwrap();
     let tables = tables.iter().map(|schema| schema.table_partitions.get());

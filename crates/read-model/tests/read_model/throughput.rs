@@ -29,12 +29,8 @@ struct Load {
 #[ignore = "a measurement"]
 async fn throughput() {
     let server = DurableServer::start().await;
-    let load = |conversations, events_per_commit, rows, workers| Load {
-        conversations,
-        events_per_commit,
-        rows,
-        workers,
-    };
+    let load =
+        |conversations, events_per_commit, rows, workers| Load { conversations, events_per_commit, rows, workers };
     for load in [
         load(512, 100, 500, 1),
         load(512, 100, 500, 2),
@@ -61,23 +57,18 @@ async fn measure(url: &str, load: Load) {
     let mut projections = vec![first];
     for partition in 1..load.workers {
         let model = projections[0].model.clone();
-        let checkpoint = take(&model, u16::try_from(partition).unwrap(), "a")
-            .await
-            .unwrap();
+        let checkpoint = take(&model, u16::try_from(partition).unwrap(), "a").await.unwrap();
         projections.push(Projection { model, checkpoint });
     }
     let batches = by_worker(items, load);
     let begun = Instant::now();
-    let workers = projections
-        .into_iter()
-        .zip(batches)
-        .map(|(mut projection, batches)| {
-            tokio::spawn(async move {
-                for batch in batches {
-                    projection.apply(batch).await;
-                }
-            })
-        });
+    let workers = projections.into_iter().zip(batches).map(|(mut projection, batches)| {
+        tokio::spawn(async move {
+            for batch in batches {
+                projection.apply(batch).await;
+            }
+        })
+    });
     for worker in workers.collect::<Vec<_>>() {
         worker.await.unwrap();
     }
@@ -107,11 +98,7 @@ fn commits(load: Load) -> (Vec<Item>, Vec<Item>) {
     let text = "x".repeat(TEXT_BYTES);
     let author = |n| Author::new(&format!("0190c3b2-0000-7000-8000-{n:012}"));
     let mut authors: Vec<Author> = (0..load.conversations).map(author).collect();
-    let begun = authors
-        .iter_mut()
-        .zip(1..)
-        .map(|(author, sequence)| author.begin(sequence))
-        .collect();
+    let begun = authors.iter_mut().zip(1..).map(|(author, sequence)| author.begin(sequence)).collect();
     let sequences = u64::try_from(load.conversations).unwrap() + 1..;
     let commit = |(turn, sequence): (usize, u64)| {
         let facts = vec![message(&text); load.events_per_commit];
@@ -125,10 +112,7 @@ fn by_worker(items: Vec<Item>, load: Load) -> Vec<Vec<Vec<Item>>> {
     let mut workers = vec![vec![Vec::new()]; load.workers];
     for (turn, item) in items.into_iter().enumerate() {
         let worker = &mut workers[turn % load.conversations % load.workers];
-        if worker
-            .last()
-            .is_some_and(|batch: &Vec<Item>| batch.len() * load.events_per_commit >= load.rows)
-        {
+        if worker.last().is_some_and(|batch: &Vec<Item>| batch.len() * load.events_per_commit >= load.rows) {
             worker.push(Vec::new());
         }
         worker.last_mut().unwrap().push(item);
@@ -168,32 +152,24 @@ pub(crate) fn rows_of(item: &Item) -> impl Iterator<Item = Row<'_>> {
     let commit = &placed.opened.commit;
     let recorded_at = i128::from(commit.recorded_at.0);
     let recorded_at = OffsetDateTime::from_unix_timestamp_nanos(recorded_at).unwrap();
-    placed
-        .opened
-        .event_bytes
-        .iter()
-        .enumerate()
-        .map(move |(index, body)| Row {
-            version: i64::try_from(commit.first_version.plus(index).0).unwrap(),
-            recorded_at,
-            sequence: (index == 0).then(|| i64::try_from(placed.position.sequence.0).unwrap()),
-            commit: commit.id.0,
-            index: i16::try_from(index).unwrap(),
-            count: (index == 0).then(|| i16::try_from(commit.events.len()).unwrap()),
-            tenant: commit.tenant.as_str(),
-            conversation: commit.conversation.as_str(),
-            digest: (index == 0).then_some(commit.request_digest.0.as_slice()),
-            body,
-        })
+    placed.opened.event_bytes.iter().enumerate().map(move |(index, body)| Row {
+        version: i64::try_from(commit.first_version.plus(index).0).unwrap(),
+        recorded_at,
+        sequence: (index == 0).then(|| i64::try_from(placed.position.sequence.0).unwrap()),
+        commit: commit.id.0,
+        index: i16::try_from(index).unwrap(),
+        count: (index == 0).then(|| i16::try_from(commit.events.len()).unwrap()),
+        tenant: commit.tenant.as_str(),
+        conversation: commit.conversation.as_str(),
+        digest: (index == 0).then_some(commit.request_digest.0.as_slice()),
+        body,
+    })
 }
 
 /// Runs `bare_insert.sql`, or the same for another table.
 pub(crate) async fn insert(connection: &mut PgConnection, sql: &'static str, rows: &[Row<'_>]) {
     let ones = vec![1_i16; rows.len()];
-    let (no_number, no_text) = (
-        vec![None::<i64>; rows.len()],
-        vec![None::<&str>; rows.len()],
-    );
+    let (no_number, no_text) = (vec![None::<i64>; rows.len()], vec![None::<&str>; rows.len()]);
     sqlx::query(sql)
         .bind(rows.iter().map(|row| row.version).collect::<Vec<_>>())
         .bind(rows.iter().map(|row| row.recorded_at).collect::<Vec<_>>())

@@ -14,12 +14,7 @@ const DAY: i64 = 86_400_000_000_000;
 const MIDNIGHT: i64 = (START.0 / DAY + 1) * DAY;
 
 fn tokens(input: u64) -> Usage {
-    Usage {
-        input_tokens: input,
-        output_tokens: 2 * input,
-        cached_tokens: 3 * input,
-        reasoning_tokens: 4 * input,
-    }
+    Usage { input_tokens: input, output_tokens: 2 * input, cached_tokens: 3 * input, reasoning_tokens: 4 * input }
 }
 
 fn paid(model: &str, input: u64) -> Fact {
@@ -33,12 +28,7 @@ fn author(id: &str, agent: &str) -> Author {
 }
 
 /// The usage of `days` days from [`START`], as lines: `day agent model messages input`.
-async fn usage(
-    projection: &Projection,
-    tenant: &str,
-    agent: Option<&str>,
-    days: i64,
-) -> Vec<String> {
+async fn usage(projection: &Projection, tenant: &str, agent: Option<&str>, days: i64) -> Vec<String> {
     let last = Day::from_time(Timestamp(START.0 + (days - 1) * DAY));
     let days = DayRange::new(Day::from_time(START), last).unwrap();
     let agent = agent.map(|agent| AgentId::parse(agent).unwrap());
@@ -55,34 +45,20 @@ async fn usage(
 #[tokio::test]
 async fn messages_are_summed_by_day_agent_and_model() {
     let mut projection = Projection::new().await;
-    let (mut a, mut b, mut c) = (
-        author("a", "sales"),
-        author("b", "support"),
-        author("c", "sales"),
-    );
+    let (mut a, mut b, mut c) = (author("a", "sales"), author("b", "support"), author("c", "sales"));
     let begun = vec![a.begin(1), b.begin(2), c.begin(3)];
     projection.apply(begun).await;
-    let unpaid = vec![
-        message("x"),
-        reply(Some("m"), None),
-        Fact::Lifecycle(Lifecycle::ConversationArchived),
-    ];
+    let unpaid = vec![message("x"), reply(Some("m"), None), Fact::Lifecycle(Lifecycle::ConversationArchived)];
     let items = vec![
         a.commit(4, vec![paid("m", 1), paid("m", 10), paid("n", 100)]),
         b.commit(5, vec![paid("m", 1_000)]),
         c.commit(6, vec![paid("m", 10_000)]),
         a.commit(7, unpaid),
-        a.commit_at(
-            8,
-            Timestamp(MIDNIGHT - 1),
-            vec![reply(None, Some(tokens(5)))],
-        ),
+        a.commit_at(8, Timestamp(MIDNIGHT - 1), vec![reply(None, Some(tokens(5)))]),
         a.commit_at(9, Timestamp(MIDNIGHT), vec![paid("m", 6)]),
     ];
     projection.apply(items).await;
-    projection
-        .apply(vec![c.commit(10, vec![paid("m", 100_000)])])
-        .await;
+    projection.apply(vec![c.commit(10, vec![paid("m", 100_000)])]).await;
     let first = [
         "2023-11-14 sales - 1 5",
         "2023-11-14 sales m 4 110011",
@@ -116,11 +92,7 @@ async fn ends_of_runs_are_counted_by_day_agent_and_outcome() {
         a.commit(3, vec![ended(1, RunOutcome::Completed), message("x")]),
         b.commit(4, vec![ended(2, RunOutcome::Failed)]),
         a.commit(5, vec![ended(3, RunOutcome::Completed)]),
-        a.commit_at(
-            6,
-            Timestamp(MIDNIGHT),
-            vec![ended(4, RunOutcome::Abandoned)],
-        ),
+        a.commit_at(6, Timestamp(MIDNIGHT), vec![ended(4, RunOutcome::Abandoned)]),
     ];
     projection.apply(items).await;
     let stopped = b.commit(7, vec![ended(5, RunOutcome::Stopped)]);
@@ -174,15 +146,8 @@ async fn parked_commits_are_counted_when_they_are_written() {
     let (mut bad, mut good) = (author("bad", "sales"), author("good", "sales"));
     let begun = vec![bad.begin(1), good.begin(2)];
     projection.apply(begun).await;
-    let hidden = [
-        bad.commit(3, vec![paid("m", 1)]),
-        bad.commit(5, vec![paid("m", 10)]),
-    ];
-    let items = vec![
-        bad.garbage(3),
-        good.commit(4, vec![paid("m", 100)]),
-        hidden[1].clone(),
-    ];
+    let hidden = [bad.commit(3, vec![paid("m", 1)]), bad.commit(5, vec![paid("m", 10)])];
+    let items = vec![bad.garbage(3), good.commit(4, vec![paid("m", 100)]), hidden[1].clone()];
     projection.apply(items).await;
     let check = async |items: &[Item], expected, line: &str| {
         let outcome = parking::retry(&projection.model, &bad.key, items).await;
@@ -211,11 +176,7 @@ async fn an_erasure_keeps_usage() {
             projection.apply(batch.to_vec()).await;
         }
         let expected = ["2023-11-14 sales m 1 7"];
-        assert_eq!(
-            usage(&projection, "acme", None, 1).await,
-            expected,
-            "{batches}"
-        );
+        assert_eq!(usage(&projection, "acme", None, 1).await, expected, "{batches}");
     }
 }
 
@@ -227,33 +188,22 @@ async fn the_migration_counts_existing_messages() {
     let begun = vec![a.begin(1), b.begin(2)];
     projection.apply(begun).await;
     let items = vec![
-        a.commit(
-            3,
-            vec![paid("m", 1), paid("n", 10), reply(None, Some(tokens(2)))],
-        ),
-        b.commit(
-            4,
-            vec![paid("m", 100), message("x"), reply(Some("m"), None)],
-        ),
+        a.commit(3, vec![paid("m", 1), paid("n", 10), reply(None, Some(tokens(2)))]),
+        b.commit(4, vec![paid("m", 100), message("x"), reply(Some("m"), None)]),
         a.commit_at(5, Timestamp(MIDNIGHT - 1), vec![paid("m", 1_000)]),
         a.commit_at(6, Timestamp(MIDNIGHT), vec![paid("m", 10_000)]),
     ];
     projection.apply(items).await;
     let days = DayRange::new(Day::from_time(START), Day::from_time(Timestamp(MIDNIGHT))).unwrap();
     let model = projection.model.clone();
-    let usage = async || {
-        usage_by_day(&model, &access("acme"), None, days)
-            .await
-            .unwrap()
-    };
+    let usage = async || usage_by_day(&model, &access("acme"), None, days).await.unwrap();
     let mut expected = usage().await;
     assert_eq!(expected.len(), 5);
     // Rows of events do not contain them.
     for row in &mut expected {
         row.tokens.reasoning_tokens = 0;
     }
-    let before_migration =
-        "DROP TABLE conversations_v1.usage_day; DELETE FROM hansard.migration WHERE version = 3";
+    let before_migration = "DROP TABLE conversations_v1.usage_day; DELETE FROM hansard.migration WHERE version = 3";
     execute(&url, before_migration).await;
     model.migrate().await.unwrap();
     assert_eq!(usage().await, expected);
@@ -264,10 +214,7 @@ async fn partitions_share_sums_without_deadlocks() {
     const ROUNDS: u64 = 30;
     let first = Projection::new().await;
     let checkpoint = take(&first.model, 1, "b").await.unwrap();
-    let second = Projection {
-        model: first.model.clone(),
-        checkpoint,
-    };
+    let second = Projection { model: first.model.clone(), checkpoint };
     let worker = async |mut projection: Projection, id: &str, models: [&str; 2]| {
         let mut author = author(id, "sales");
         projection.apply(vec![author.begin(1)]).await;
@@ -277,10 +224,7 @@ async fn partitions_share_sums_without_deadlocks() {
         }
         projection
     };
-    let workers = (
-        worker(first, "a", ["m", "n"]),
-        worker(second, "b", ["n", "m"]),
-    );
+    let workers = (worker(first, "a", ["m", "n"]), worker(second, "b", ["n", "m"]));
     let (projection, _) = tokio::join!(workers.0, workers.1);
     let sum = 2 * ROUNDS;
     let expected = ["m", "n"].map(|model| format!("2023-11-14 sales {model} {sum} {sum}"));

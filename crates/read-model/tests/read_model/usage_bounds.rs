@@ -11,28 +11,15 @@ async fn sums_saturate() {
     let mut projection = Projection::new().await;
     let mut author = Author::new("a");
     projection.apply(vec![author.begin(1)]).await;
-    let most = |input_tokens| Usage {
-        input_tokens,
-        ..Usage::default()
-    };
-    for (sequence, input, expected) in [
-        (2, u64::MAX, i64::MAX),
-        (3, 1, i64::MAX),
-        (4, u64::MAX, i64::MAX),
-    ] {
-        let facts = vec![
-            reply(None, Some(most(input))),
-            reply(None, Some(most(input))),
-        ];
+    let most = |input_tokens| Usage { input_tokens, ..Usage::default() };
+    for (sequence, input, expected) in [(2, u64::MAX, i64::MAX), (3, 1, i64::MAX), (4, u64::MAX, i64::MAX)] {
+        let facts = vec![reply(None, Some(most(input))), reply(None, Some(most(input)))];
         let applied = projection.apply(vec![author.commit(sequence, facts)]).await;
         assert_eq!(applied.parked, []);
         let days = DayRange::new(Day::from_time(START), Day::from_time(START)).unwrap();
         let rows = usage_by_day(&projection.model, &access("acme"), None, days).await;
         let rows = rows.unwrap();
-        assert_eq!(
-            rows[0].tokens.input_tokens,
-            u64::try_from(expected).unwrap()
-        );
+        assert_eq!(rows[0].tokens.input_tokens, u64::try_from(expected).unwrap());
         assert_eq!(rows[0].messages, 2 * (sequence - 1));
     }
 }

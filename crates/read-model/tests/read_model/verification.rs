@@ -27,9 +27,7 @@ async fn verification() {
         let messages = messages(events_per_commit);
         let mut projection = Projection::new().await;
         for batch in messages.chunks(500) {
-            projection
-                .apply(batch.iter().map(placed).map(item).collect())
-                .await;
+            projection.apply(batch.iter().map(placed).map(item).collect()).await;
         }
         let (expected, fold) = measured(async || folded(&messages)).await;
         let (equal, scan) = measured(async || scanned(&projection, expected).await).await;
@@ -57,12 +55,7 @@ fn the_digest_of_a_commit() {
     let begun = Instant::now();
     for commit in 0..u64::from(COMMITS) {
         for (version, sequence) in [(commit, 3 * commit), (commit + 1, 3 * commit + 3)] {
-            digest.toggle(SetDigest::of(
-                tenant,
-                conversation,
-                Version(version),
-                Sequence(sequence),
-            ));
+            digest.toggle(SetDigest::of(tenant, conversation, Version(version), Sequence(sequence)));
         }
     }
     let each = begun.elapsed() / COMMITS;
@@ -111,10 +104,7 @@ fn messages(events_per_commit: usize) -> Vec<(ConversationKey, u64, Bytes)> {
 
 fn placed((_, sequence, message): &(ConversationKey, u64, Bytes)) -> StoredCommit {
     StoredCommit {
-        position: Position {
-            partition: Partition(0),
-            sequence: Sequence(*sequence),
-        },
+        position: Position { partition: Partition(0), sequence: Sequence(*sequence) },
         opened: open(message.clone()).unwrap(),
     }
 }
@@ -129,9 +119,7 @@ fn folded(messages: &[(ConversationKey, u64, Bytes)]) -> BTreeMap<ConversationKe
         let placed = placed(message);
         let commit = &placed.opened.commit;
         let before = folds.get_mut(&message.0);
-        let previous = before
-            .as_ref()
-            .map(|folded| (folded.head(), folded.sequence()));
+        let previous = before.as_ref().map(|folded| (folded.head(), folded.sequence()));
         assert_eq!(faults(previous, commit, &placed.opened.body), []);
         match before {
             Some(folded) => folded.absorb(&placed),

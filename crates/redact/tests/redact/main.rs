@@ -29,11 +29,7 @@ fn check_by(policy: &str, text: &str, expected: &str) {
     let expected = expected.replace('«', "[redacted:").replace('»', "]");
     assert_eq!(redacted_text, expected, "{text}");
     let again = redacted(&redacted_text, &rules);
-    assert_eq!(
-        again,
-        (redacted_text.clone(), Counts::default()),
-        "again: {text}"
-    );
+    assert_eq!(again, (redacted_text.clone(), Counts::default()), "again: {text}");
     if !text.contains("[redacted:") {
         let marks = u64::try_from(redacted_text.matches("[redacted:").count()).unwrap();
         assert_eq!(found.total(), marks, "{text}");
@@ -44,8 +40,5 @@ fn check_by(policy: &str, text: &str, expected: &str) {
 fn check_tokens(text: &str, redacted: &str, found: &Counts) {
     let count = |text: &str| i64::from(tokens::count_text(text));
     let (added, reported) = (count(redacted) - count(text), found.tokens_added());
-    assert!(
-        added <= reported,
-        "{added} added, {reported} reported: {text:?} became {redacted:?}"
-    );
+    assert!(added <= reported, "{added} added, {reported} reported: {text:?} became {redacted:?}");
 }

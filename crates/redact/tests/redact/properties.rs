@@ -32,8 +32,7 @@ fn document() -> impl Strategy<Value = serde_json::Value> {
         Just(serde_json::Value::Null),
     ];
     let key = prop_oneof![
-        prop::sample::select(vec!["password", "token", "apiKey", "note", "seed", "iban"])
-            .prop_map(str::to_owned),
+        prop::sample::select(vec!["password", "token", "apiKey", "note", "seed", "iban"]).prop_map(str::to_owned),
         text(),
     ];
     leaf.prop_recursive(4, 32, 4, move |inner| {

@@ -14,11 +14,7 @@ const SUSPECT: &str = "Each token of the 4096 costs money; a password is never l
 #[test]
 #[ignore = "a measurement"]
 fn two_hundred_messages_of_500_bytes() {
-    for (name, text) in [
-        ("clean", PROSE),
-        ("suspect", SUSPECT),
-        ("hit", "password=hunter2 and some more text "),
-    ] {
+    for (name, text) in [("clean", PROSE), ("suspect", SUSPECT), ("hit", "password=hunter2 and some more text ")] {
         let (best, hits) = best(text);
         println!("{name}: {best:?} for 200 messages of 500 bytes, {hits} hits");
     }
@@ -40,11 +36,7 @@ fn events_that_repeat_one_piece() {
         let text = piece.repeat(EVENT_BYTES_MAX / piece.len());
         let start = Instant::now();
         let (_, found) = redacted(&text, &rules("{}"));
-        println!(
-            "{:?} for an event of {piece:?}, {} hits",
-            start.elapsed(),
-            found.total()
-        );
+        println!("{:?} for an event of {piece:?}, {} hits", start.elapsed(), found.total());
     }
 }
 

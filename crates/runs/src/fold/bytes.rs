@@ -27,9 +27,7 @@ pub(super) fn output_bytes(output: &ToolOutput) -> usize {
 fn part_bytes(part: &Part) -> usize {
     match part {
         Part::Text(text) | Part::Refusal(text) | Part::RedactedThinking(text) => text.len(),
-        Part::Thinking { text, signature } => {
-            text.len() + signature.as_ref().map_or(0, String::len)
-        }
+        Part::Thinking { text, signature } => text.len() + signature.as_ref().map_or(0, String::len),
         Part::Image { source, .. } | Part::File { source, .. } => match source {
             MediaSource::Url(url) => url.len(),
             MediaSource::FileId(id) => id.len(),

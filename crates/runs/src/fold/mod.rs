@@ -75,14 +75,7 @@ impl RunFold {
     /// A run without parts. `started` is the recorded event, so that every fold of the run has equal facts.
     #[must_use]
     pub fn new(started: RunStarted) -> Self {
-        Self {
-            started,
-            last_number: 0,
-            finished: Vec::new(),
-            finished_bytes: 0,
-            step: OpenStep::default(),
-            end: None,
-        }
+        Self { started, last_number: 0, finished: Vec::new(), finished_bytes: 0, step: OpenStep::default(), end: None }
     }
 
     /// Adds the next part. Duplicates are ignored.
@@ -98,10 +91,7 @@ impl RunFold {
             return Err(FoldError::AfterEnd { number });
         }
         if number != self.next_number() {
-            return Err(FoldError::Gap {
-                expected: self.next_number(),
-                found: number,
-            });
+            return Err(FoldError::Gap { expected: self.next_number(), found: number });
         }
         self.check_bounds(part)?;
         self.add(part)?;
@@ -167,18 +157,16 @@ impl RunFold {
                 at_most("the step's pieces", pieces, STEP_PIECES_MAX)?;
                 (0, self.step.bytes())
             }
-            RunPartKind::CallInput { fragment, .. } => {
-                (0, self.step.bytes().saturating_add(fragment.len()))
-            }
+            RunPartKind::CallInput { fragment, .. } => (0, self.step.bytes().saturating_add(fragment.len())),
             // The facts of the step replace its streamed deltas.
             RunPartKind::StepFinished(facts) => (facts.len(), facts.iter().map(fact_bytes).sum()),
             RunPartKind::ToolReturned(result) => {
                 let bytes = self.step.bytes();
                 (1, bytes.saturating_add(output_bytes(&result.output)))
             }
-            RunPartKind::TextDelta(text)
-            | RunPartKind::ThinkingDelta(text)
-            | RunPartKind::RefusalDelta(text) => (0, self.step.bytes().saturating_add(text.len())),
+            RunPartKind::TextDelta(text) | RunPartKind::ThinkingDelta(text) | RunPartKind::RefusalDelta(text) => {
+                (0, self.step.bytes().saturating_add(text.len()))
+            }
             // An end adds nothing, and must always be accepted.
             RunPartKind::KeptAlive | RunPartKind::RunEnded(_) => return Ok(()),
         };
@@ -188,19 +176,12 @@ impl RunFold {
     }
 
     fn add(&mut self, part: &RunPart) -> Result<(), FoldError> {
-        let malformed = |rule| FoldError::Malformed {
-            number: part.number,
-            rule,
-        };
+        let malformed = |rule| FoldError::Malformed { number: part.number, rule };
         if let Some((kind, text)) = DeltaKind::from_part(&part.kind) {
             self.step.push_text(kind, text);
         }
         match &part.kind {
-            RunPartKind::CallBegan {
-                index,
-                call_id,
-                tool_name,
-            } => {
+            RunPartKind::CallBegan { index, call_id, tool_name } => {
                 if self.step.call_mut(*index).is_some() {
                     return Err(malformed("starts a call that the step already has"));
                 }
@@ -211,10 +192,9 @@ impl RunFold {
                     input: String::new(),
                 });
             }
-            RunPartKind::CallInput { index, fragment } => self
-                .step
-                .extend(*index, fragment)
-                .ok_or_else(|| malformed("continues a call that was not started"))?,
+            RunPartKind::CallInput { index, fragment } => {
+                self.step.extend(*index, fragment).ok_or_else(|| malformed("continues a call that was not started"))?
+            }
             RunPartKind::StepFinished(facts) => {
                 if !facts.iter().all(is_step_fact) {
                     let rule = "finishes a step with facts other than assistant messages and calls";

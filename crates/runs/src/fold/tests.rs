@@ -7,11 +7,7 @@ use uuid::Uuid;
 use super::*;
 
 fn fold() -> RunFold {
-    RunFold::new(RunStarted {
-        run: RunId(Uuid::from_u128(1)),
-        model: Label::parse("m").ok(),
-        provider: None,
-    })
+    RunFold::new(RunStarted { run: RunId(Uuid::from_u128(1)), model: Label::parse("m").ok(), provider: None })
 }
 
 /// Folds the kinds, numbered from 1. Returns the first error.
@@ -32,18 +28,11 @@ fn thought() -> RunPartKind {
 }
 
 fn began(index: u32) -> RunPartKind {
-    RunPartKind::CallBegan {
-        index,
-        call_id: CallId::parse("c").unwrap(),
-        tool_name: ToolName::parse("t").unwrap(),
-    }
+    RunPartKind::CallBegan { index, call_id: CallId::parse("c").unwrap(), tool_name: ToolName::parse("t").unwrap() }
 }
 
 fn input(index: u32, bytes: usize) -> RunPartKind {
-    RunPartKind::CallInput {
-        index,
-        fragment: "1".repeat(bytes),
-    }
+    RunPartKind::CallInput { index, fragment: "1".repeat(bytes) }
 }
 
 fn returned(bytes: usize) -> ToolReturned {
@@ -81,18 +70,12 @@ fn called() -> Fact {
 }
 
 fn end(error: Option<ErrorOccurred>) -> RunPartKind {
-    RunPartKind::RunEnded(RunEnd {
-        outcome: RunOutcome::Stopped,
-        error,
-    })
+    RunPartKind::RunEnded(RunEnd { outcome: RunOutcome::Stopped, error })
 }
 
 #[test]
 fn steps_results_and_the_unfinished_step_in_order() {
-    let error = ErrorOccurred {
-        error_type: Label::parse("model_timeout").unwrap(),
-        message: "60 s".to_owned(),
-    };
+    let error = ErrorOccurred { error_type: Label::parse("model_timeout").unwrap(), message: "60 s".to_owned() };
     let step = vec![message(vec![Part::Text("xx".to_owned())], "stop"), called()];
     let run = folded(vec![
         text(2),
@@ -109,10 +92,7 @@ fn steps_results_and_the_unfinished_step_in_order() {
         end(Some(error.clone())),
     ])
     .unwrap();
-    let thinking = Part::Thinking {
-        text: "tt".to_owned(),
-        signature: None,
-    };
+    let thinking = Part::Thinking { text: "tt".to_owned(), signature: None };
     let cut_off = message(vec![thinking, Part::Text("x".to_owned())], INTERRUPTED);
     let rest = [Fact::ToolReturned(returned(1)), cut_off, Fact::from(error)];
     let expected: Vec<Fact> = step.into_iter().chain(rest).collect();
@@ -123,13 +103,7 @@ fn steps_results_and_the_unfinished_step_in_order() {
 
 #[test]
 fn a_run_without_text_has_no_facts() {
-    let run = folded(vec![
-        RunPartKind::KeptAlive,
-        began(0),
-        input(0, 5),
-        end(None),
-    ])
-    .unwrap();
+    let run = folded(vec![RunPartKind::KeptAlive, began(0), input(0, 5), end(None)]).unwrap();
     assert_eq!(run.facts(), Vec::new());
 }
 
@@ -157,16 +131,10 @@ fn invalid_parts_are_rejected() {
 #[test]
 fn gaps_are_rejected_and_duplicates_ignored() {
     let mut fold = fold();
-    let part = |number| RunPart {
-        number,
-        kind: text(1),
-    };
+    let part = |number| RunPart { number, kind: text(1) };
     fold.absorb(&part(1)).unwrap();
     let before = fold.clone();
-    let gap = FoldError::Gap {
-        expected: 2,
-        found: 3,
-    };
+    let gap = FoldError::Gap { expected: 2, found: 3 };
     assert_eq!(fold.absorb(&part(3)), Err(gap));
     let kind = input(0, 1);
     assert!(fold.absorb(&RunPart { number: 2, kind }).is_err());
@@ -200,10 +168,7 @@ fn bounds_at_their_edge_and_one_past() {
 #[test]
 fn a_full_run_has_room_for_its_end() {
     let mut kinds = vec![RunPartKind::ToolReturned(returned(0)); RUN_FACTS_MAX];
-    let error = ErrorOccurred {
-        error_type: Label::parse("run_too_large").unwrap(),
-        message: String::new(),
-    };
+    let error = ErrorOccurred { error_type: Label::parse("run_too_large").unwrap(), message: String::new() };
     kinds.extend([text(1), end(Some(error))]);
     assert_eq!(folded(kinds).unwrap().facts().len(), RUN_EVENTS_MAX);
 }

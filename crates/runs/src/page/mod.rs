@@ -5,9 +5,7 @@
 
 use std::collections::HashMap;
 
-use domain::event::{
-    Annotation, ErrorOccurred, Fact, Lifecycle, MessageAppended, RecordedEvent, Role, ToolReturned,
-};
+use domain::event::{Annotation, ErrorOccurred, Fact, Lifecycle, MessageAppended, RecordedEvent, Role, ToolReturned};
 use domain::{CallId, EventId, RunId, RunOutcome, Segments};
 
 use crate::approvals::Approvals;
@@ -24,11 +22,7 @@ use crate::ui_part;
 /// up to the next user message is one message, also of a run without output: that message has no parts. Instructions, notes and events that a
 /// rewind hides are omitted.
 #[must_use]
-pub fn page(
-    events: &[RecordedEvent],
-    live: Option<&RunFold>,
-    approvals: &Approvals,
-) -> Vec<UiMessage> {
+pub fn page(events: &[RecordedEvent], live: Option<&RunFold>, approvals: &Approvals) -> Vec<UiMessage> {
     let mut assembly = Assembly {
         approvals,
         messages: Vec::new(),
@@ -42,10 +36,7 @@ pub fn page(
         let run = run_finished_by(commit);
         let shown = |event: &&RecordedEvent| history.contains(event.version);
         for event in commit.iter().filter(shown) {
-            let origin = Origin {
-                event: Some(event.event.id),
-                run,
-            };
+            let origin = Origin { event: Some(event.event.id), run };
             assembly.add(&event.event.fact, origin);
         }
     }
@@ -120,10 +111,7 @@ impl Assembly<'_> {
     fn add_message(&mut self, message: &MessageAppended, origin: Origin) {
         match message.role {
             Role::User => {
-                let event_only = Origin {
-                    run: None,
-                    ..origin
-                };
+                let event_only = Origin { run: None, ..origin };
                 self.open(UiRole::User, event_only);
                 if let Some(opened) = self.messages.last_mut() {
                     let parts = message.parts.iter();
@@ -144,10 +132,7 @@ impl Assembly<'_> {
     }
 
     fn add_live(&mut self, fold: &RunFold) {
-        let origin = Origin {
-            event: None,
-            run: Some(fold.started().run),
-        };
+        let origin = Origin { event: None, run: Some(fold.started().run) };
         let Some(step) = fold.open_step() else {
             for fact in &fold.facts() {
                 self.add(fact, origin);
@@ -171,17 +156,10 @@ impl Assembly<'_> {
             let Piece::Text { kind, text } = piece else {
                 continue;
             };
-            let state = if index == last {
-                TextState::Streaming
-            } else {
-                TextState::Done
-            };
+            let state = if index == last { TextState::Streaming } else { TextState::Done };
             let text = text.clone();
             let part = match kind {
-                DeltaKind::Text | DeltaKind::Refusal => UiPart::Text {
-                    text,
-                    state: Some(state),
-                },
+                DeltaKind::Text | DeltaKind::Refusal => UiPart::Text { text, state: Some(state) },
                 DeltaKind::Thinking => UiPart::Reasoning { text, state },
             };
             self.push_part(part, origin);
@@ -191,9 +169,7 @@ impl Assembly<'_> {
             let part = ToolPart {
                 tool_name: call.tool_name.clone(),
                 tool_call_id: call.call_id.clone(),
-                state: ToolState::InputStreaming {
-                    raw_input: call.input.clone(),
-                },
+                state: ToolState::InputStreaming { raw_input: call.input.clone() },
             };
             self.push_part(UiPart::Tool(part), origin);
         }
@@ -252,12 +228,7 @@ impl Assembly<'_> {
             (None, None) => origin.run.map(|run| run.to_string()).unwrap_or_default(),
         };
         self.last_opener = run.or(self.last_opener);
-        self.messages.push(UiMessage {
-            id,
-            role,
-            metadata: None,
-            parts: Vec::new(),
-        });
+        self.messages.push(UiMessage { id, role, metadata: None, parts: Vec::new() });
     }
 }
 

@@ -18,10 +18,7 @@ fn id(number: u128) -> String {
 }
 
 fn said(role: Role, text: &str) -> Fact {
-    Fact::MessageAppended(MessageAppended::new(
-        role,
-        vec![Part::Text(text.to_owned())],
-    ))
+    Fact::MessageAppended(MessageAppended::new(role, vec![Part::Text(text.to_owned())]))
 }
 
 fn called(call: &str) -> Fact {
@@ -46,18 +43,11 @@ fn returned(call: &str, outcome: ToolOutcome) -> Fact {
 }
 
 fn started() -> RunStarted {
-    RunStarted {
-        run: run(),
-        model: None,
-        provider: None,
-    }
+    RunStarted { run: run(), model: None, provider: None }
 }
 
 fn finished() -> Fact {
-    Fact::from(RunFinished {
-        run: run(),
-        outcome: RunOutcome::Completed,
-    })
+    Fact::from(RunFinished { run: run(), outcome: RunOutcome::Completed })
 }
 
 /// Events of these commits; their ids count from 1.
@@ -102,9 +92,7 @@ fn step() -> Value {
 fn everything_up_to_the_next_user_message_is_one_message() {
     let tool = |call: &str, rest: Value| {
         let mut part = json!({"type": "tool-t", "toolCallId": call, "input": {}});
-        part.as_object_mut()
-            .unwrap()
-            .extend(rest.as_object().unwrap().clone());
+        part.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
         part
     };
     check(
@@ -137,10 +125,7 @@ fn everything_up_to_the_next_user_message_is_one_message() {
 fn a_message_that_a_run_opened_has_the_id_of_the_run() {
     let completed = json!({"outcome": "completed", "errorText": null});
     check(
-        vec![
-            vec![said(Role::User, "a"), Fact::from(started())],
-            vec![said(Role::Assistant, "b"), finished()],
-        ],
+        vec![vec![said(Role::User, "a"), Fact::from(started())], vec![said(Role::Assistant, "b"), finished()]],
         None,
         &json!([
             user(1, "a"),
@@ -150,10 +135,7 @@ fn a_message_that_a_run_opened_has_the_id_of_the_run() {
 }
 
 fn ended(outcome: RunOutcome) -> Fact {
-    Fact::from(RunFinished {
-        run: run(),
-        outcome,
-    })
+    Fact::from(RunFinished { run: run(), outcome })
 }
 
 fn failed_with(error_type: &str) -> Fact {
@@ -172,32 +154,16 @@ fn a_run_without_output_is_shown() {
             vec![failed_with("model_unavailable"), ended(RunOutcome::Failed)],
             json!({"outcome": "failed", "errorText": unavailable}),
         ),
-        (
-            vec![ended(RunOutcome::Failed)],
-            json!({"outcome": "failed", "errorText": "An error occurred."}),
-        ),
-        (
-            vec![ended(RunOutcome::Abandoned)],
-            json!({"outcome": "abandoned", "errorText": cut_off}),
-        ),
-        (
-            vec![ended(RunOutcome::Stopped)],
-            json!({"outcome": "stopped", "errorText": null}),
-        ),
-        (
-            vec![ended(RunOutcome::Completed)],
-            json!({"outcome": "completed", "errorText": null}),
-        ),
+        (vec![ended(RunOutcome::Failed)], json!({"outcome": "failed", "errorText": "An error occurred."})),
+        (vec![ended(RunOutcome::Abandoned)], json!({"outcome": "abandoned", "errorText": cut_off})),
+        (vec![ended(RunOutcome::Stopped)], json!({"outcome": "stopped", "errorText": null})),
+        (vec![ended(RunOutcome::Completed)], json!({"outcome": "completed", "errorText": null})),
         (
             vec![said(Role::Assistant, ""), ended(RunOutcome::Completed)],
             json!({"outcome": "completed", "errorText": null}),
         ),
     ] {
-        let commits = vec![
-            vec![said(Role::User, "a"), Fact::from(started())],
-            facts,
-            vec![said(Role::User, "b")],
-        ];
+        let commits = vec![vec![said(Role::User, "a"), Fact::from(started())], facts, vec![said(Role::User, "b")]];
         let shown = page(&events(commits), None, &Approvals::default());
         let shown = serde_json::to_value(&shown[1]).unwrap();
         let id = run().to_string();
@@ -222,12 +188,7 @@ fn a_run_without_output_is_shown() {
 
 #[test]
 fn ids_of_messages_are_unique() {
-    let answers = vec![
-        said(Role::Assistant, "a"),
-        said(Role::User, "b"),
-        said(Role::Assistant, "c"),
-        finished(),
-    ];
+    let answers = vec![said(Role::Assistant, "a"), said(Role::User, "b"), said(Role::Assistant, "c"), finished()];
     let shown = page(&events(vec![answers]), None, &Approvals::default());
     let ids: Vec<&str> = shown.iter().map(|message| message.id.as_str()).collect();
     assert_eq!(ids, [&run().to_string(), &id(2), &id(3)]);
@@ -240,10 +201,7 @@ fn appends_during_a_run_precede_its_output() {
     fold.absorb(&RunPart { number: 1, kind }).unwrap();
     let streaming = json!({"type": "text", "text": "so", "state": "streaming"});
     check(
-        vec![
-            vec![said(Role::User, "a"), Fact::from(started())],
-            vec![said(Role::Assistant, "b")],
-        ],
+        vec![vec![said(Role::User, "a"), Fact::from(started())], vec![said(Role::Assistant, "b")]],
         Some(&fold),
         &json!([
             user(1, "a"),
@@ -255,30 +213,14 @@ fn appends_during_a_run_precede_its_output() {
 #[test]
 fn a_page_may_start_anywhere_and_be_empty() {
     check(vec![], None, &json!([]));
-    check(
-        vec![vec![Fact::from(started())]],
-        Some(&RunFold::new(started())),
-        &json!([]),
-    );
-    check(
-        vec![vec![
-            returned("gone", ToolOutcome::Succeeded),
-            said(Role::User, "a"),
-        ]],
-        None,
-        &json!([user(2, "a")]),
-    );
+    check(vec![vec![Fact::from(started())]], Some(&RunFold::new(started())), &json!([]));
+    check(vec![vec![returned("gone", ToolOutcome::Succeeded), said(Role::User, "a")]], None, &json!([user(2, "a")]));
 }
 
 #[test]
 fn rewound_events_are_not_shown() {
     let rewound = |to| Fact::from(domain::event::HistoryRewound { to: Version(to) });
-    let asked = || {
-        vec![
-            vec![said(Role::User, "when?")],
-            vec![said(Role::Assistant, "see"), called("a")],
-        ]
-    };
+    let asked = || vec![vec![said(Role::User, "when?")], vec![said(Role::Assistant, "see"), called("a")]];
     let again = |to| vec![rewound(to), said(Role::User, "where?")];
     let answered = vec![said(Role::Assistant, "here")];
     check(

@@ -91,9 +91,8 @@ impl ChatRequest {
     /// # Errors
     /// The path of the first invalid field, such as `messages[3].parts[0].url`.
     pub fn parse(body: &[u8]) -> Result<Self, Violation> {
-        let body = std::str::from_utf8(body).map_err(|_| {
-            Violation::new(ViolationReason::InvalidJson, "is not UTF-8").within("body")
-        })?;
+        let body = std::str::from_utf8(body)
+            .map_err(|_| Violation::new(ViolationReason::InvalidJson, "is not UTF-8").within("body"))?;
         let body = Object::parse(body)?;
         let messages = body.list("messages")?.ok_or_else(|| missing("messages"))?;
         check_length(messages.len(), MESSAGES_MAX).map_err(|wrong| wrong.within("messages"))?;
@@ -173,9 +172,7 @@ fn instructions(messages: &[(PageRole, Object<'_>)]) -> Vec<(usize, InstructionR
 }
 
 /// The last message if it is the user's, and the answers in the last assistant message.
-fn read_messages(
-    messages: &[(PageRole, Object<'_>)],
-) -> Result<(Option<UserMessage>, Vec<ToolAnswer>), Violation> {
+fn read_messages(messages: &[(PageRole, Object<'_>)]) -> Result<(Option<UserMessage>, Vec<ToolAnswer>), Violation> {
     let mut user_message = None;
     for (index, (role, message)) in messages.iter().enumerate().rev() {
         let at = |wrong: Violation| wrong.at(index).within("messages");
@@ -194,10 +191,7 @@ fn read_messages(
 }
 
 fn read_user(message: &Object<'_>) -> Result<UserMessage, Violation> {
-    Ok(UserMessage {
-        message_id: message.text("id", ID_BYTES_MAX)?,
-        parts: parts::content(message)?,
-    })
+    Ok(UserMessage { message_id: message.text("id", ID_BYTES_MAX)?, parts: parts::content(message)? })
 }
 
 fn missing(field: &str) -> Violation {

@@ -15,10 +15,7 @@ pub(super) struct Object<'a> {
 impl<'a> Object<'a> {
     pub(super) fn parse(text: &'a str) -> Result<Self, Violation> {
         let members = read(text, "is not a JSON object")?;
-        Ok(Self {
-            json: text,
-            members,
-        })
+        Ok(Self { json: text, members })
     }
 
     /// The object, byte for byte.
@@ -28,10 +25,7 @@ impl<'a> Object<'a> {
 
     /// The raw JSON of a field; `None` if it is missing or null.
     pub(super) fn raw(&self, name: &str) -> Option<&'a RawValue> {
-        self.members
-            .get(name)
-            .copied()
-            .filter(|raw| raw.get() != "null")
+        self.members.get(name).copied().filter(|raw| raw.get() != "null")
     }
 
     pub(super) fn text(&self, name: &str, bytes_max: usize) -> Result<Option<String>, Violation> {
@@ -43,8 +37,7 @@ impl<'a> Object<'a> {
     }
 
     pub(super) fn flag(&self, name: &str) -> Result<bool, Violation> {
-        self.read(name, "is neither true nor false")
-            .map(Option::unwrap_or_default)
+        self.read(name, "is neither true nor false").map(Option::unwrap_or_default)
     }
 
     pub(super) fn list(&self, name: &str) -> Result<Option<Vec<&'a RawValue>>, Violation> {
@@ -52,17 +45,11 @@ impl<'a> Object<'a> {
     }
 
     pub(super) fn object(&self, name: &str) -> Result<Option<Object<'a>>, Violation> {
-        self.raw(name)
-            .map(|raw| Self::parse(raw.get()))
-            .transpose()
-            .map_err(|wrong| wrong.within(name))
+        self.raw(name).map(|raw| Self::parse(raw.get())).transpose().map_err(|wrong| wrong.within(name))
     }
 
     fn read<T: Deserialize<'a>>(&self, name: &str, rule: &str) -> Result<Option<T>, Violation> {
-        self.raw(name)
-            .map(|raw| read(raw.get(), rule))
-            .transpose()
-            .map_err(|wrong| wrong.within(name))
+        self.raw(name).map(|raw| read(raw.get(), rule)).transpose().map_err(|wrong| wrong.within(name))
     }
 }
 

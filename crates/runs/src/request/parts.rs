@@ -82,17 +82,9 @@ fn file(part: &Object<'_>) -> Result<Part, Violation> {
     let media_type = label(part, "mediaType")?;
     let name = media_type.as_ref().map_or("", Label::as_str);
     if name.starts_with("image/") {
-        return Ok(Part::Image {
-            source,
-            media_type,
-            detail: None,
-        });
+        return Ok(Part::Image { source, media_type, detail: None });
     }
-    Ok(Part::File {
-        source,
-        media_type,
-        filename: label(part, "filename")?,
-    })
+    Ok(Part::File { source, media_type, filename: label(part, "filename")? })
 }
 
 fn answer(part: &Object<'_>) -> Result<Option<ToolAnswer>, Violation> {
@@ -100,13 +92,12 @@ fn answer(part: &Object<'_>) -> Result<Option<ToolAnswer>, Violation> {
     let tool_name = match kind.strip_prefix("tool-") {
         Some(name) => ToolName::parse(name).map_err(|wrong| wrong.within("type"))?,
         None if kind == "dynamic-tool" => {
-            ToolName::parse(required(part, "toolName", LABEL_BYTES_MAX)?)
-                .map_err(|wrong| wrong.within("toolName"))?
+            ToolName::parse(required(part, "toolName", LABEL_BYTES_MAX)?).map_err(|wrong| wrong.within("toolName"))?
         }
         None => return Ok(None),
     };
-    let call_id = CallId::parse(required(part, "toolCallId", LABEL_BYTES_MAX)?)
-        .map_err(|wrong| wrong.within("toolCallId"))?;
+    let call_id =
+        CallId::parse(required(part, "toolCallId", LABEL_BYTES_MAX)?).map_err(|wrong| wrong.within("toolCallId"))?;
     let returned = |output, outcome| ToolReturned {
         call_id: call_id.clone(),
         tool_name: Some(tool_name.clone()),
@@ -116,10 +107,7 @@ fn answer(part: &Object<'_>) -> Result<Option<ToolAnswer>, Violation> {
     let state = required(part, "state", TYPE_BYTES_MAX)?;
     Ok(match state.as_str() {
         "output-available" if part.flag("preliminary")? => None,
-        "output-available" => Some(ToolAnswer::Returned(returned(
-            output(part)?,
-            ToolOutcome::Succeeded,
-        ))),
+        "output-available" => Some(ToolAnswer::Returned(returned(output(part)?, ToolOutcome::Succeeded))),
         "output-error" => {
             let text = required(part, "errorText", EVENT_BYTES_MAX)?;
             let output = ToolOutput::Parts(vec![Part::Text(text)]);
@@ -130,30 +118,19 @@ fn answer(part: &Object<'_>) -> Result<Option<ToolAnswer>, Violation> {
     })
 }
 
-fn approval(
-    part: &Object<'_>,
-    call_id: CallId,
-    tool_name: ToolName,
-) -> Result<ToolAnswer, Violation> {
-    let approval = part
-        .object("approval")?
-        .ok_or_else(|| missing("approval"))?;
+fn approval(part: &Object<'_>, call_id: CallId, tool_name: ToolName) -> Result<ToolAnswer, Violation> {
+    let approval = part.object("approval")?.ok_or_else(|| missing("approval"))?;
     let within = |wrong: Violation| wrong.within("approval");
     if approval.flag("approved").map_err(within)? {
         return Ok(ToolAnswer::Approved(call_id));
     }
     let reason = approval.text("reason", EVENT_BYTES_MAX).map_err(within)?;
-    Ok(ToolAnswer::Returned(ToolReturned {
-        tool_name: Some(tool_name),
-        ..denial_result(call_id, Denial { reason })
-    }))
+    Ok(ToolAnswer::Returned(ToolReturned { tool_name: Some(tool_name), ..denial_result(call_id, Denial { reason }) }))
 }
 
 /// The output of a part; null if it is missing.
 fn output(part: &Object<'_>) -> Result<ToolOutput, Violation> {
-    let text = part
-        .raw("output")
-        .map_or("null", serde_json::value::RawValue::get);
+    let text = part.raw("output").map_or("null", serde_json::value::RawValue::get);
     tool_output(text).map_err(|wrong| wrong.within("output"))
 }
 

@@ -17,9 +17,7 @@ fn user(parts: &str) -> String {
 }
 
 fn assistant(parts: &str) -> String {
-    with(&format!(
-        r#"{{"id":"a1","role":"assistant","parts":[{parts}]}}"#
-    ))
+    with(&format!(r#"{{"id":"a1","role":"assistant","parts":[{parts}]}}"#))
 }
 
 fn check_user_message(parts: &str, expected: &[Part]) {
@@ -37,11 +35,7 @@ fn check_answers(parts: &str, expected: &[ToolAnswer]) {
 
 fn check_error(body: &str, field: &str, reason: ViolationReason) {
     let error = ChatRequest::parse(body.as_bytes()).unwrap_err();
-    assert_eq!(
-        (error.field.as_str(), error.reason),
-        (field, reason),
-        "{error}"
-    );
+    assert_eq!((error.field.as_str(), error.reason), (field, reason), "{error}");
     assert!(!error.to_string().contains("secret"), "{error}");
 }
 
@@ -50,12 +44,7 @@ fn label(text: &str) -> Option<Label> {
 }
 
 fn returned(output: ToolOutput, outcome: ToolOutcome) -> ToolReturned {
-    ToolReturned {
-        call_id: CallId::parse("c1").unwrap(),
-        tool_name: ToolName::parse("get-time").ok(),
-        output,
-        outcome,
-    }
+    ToolReturned { call_id: CallId::parse("c1").unwrap(), tool_name: ToolName::parse("get-time").ok(), output, outcome }
 }
 
 #[test]
@@ -95,14 +84,8 @@ fn answers_to_calls() {
     let text = |text: &str| ToolOutput::Parts(vec![Part::Text(text.to_owned())]);
     let succeeded = |output| ToolAnswer::Returned(returned(output, ToolOutcome::Succeeded));
     for (rest, expected) in [
-        (
-            r#""state":"output-available","output":{"a": 1e400}"#,
-            succeeded(json("{\"a\": 1e400}")),
-        ),
-        (
-            r#""state":"output-available","output":"noon""#,
-            succeeded(text("noon")),
-        ),
+        (r#""state":"output-available","output":{"a": 1e400}"#, succeeded(json("{\"a\": 1e400}"))),
+        (r#""state":"output-available","output":"noon""#, succeeded(text("noon"))),
         (r#""state":"output-available""#, succeeded(json("null"))),
         (
             r#""state":"output-error","errorText":"late""#,
@@ -116,12 +99,7 @@ fn answers_to_calls() {
             r#""state":"approval-responded","approval":{"id":"c1","approved":false,"reason":"no"}"#,
             ToolAnswer::Returned(ToolReturned {
                 tool_name: ToolName::parse("get-time").ok(),
-                ..denial_result(
-                    CallId::parse("c1").unwrap(),
-                    Denial {
-                        reason: Some("no".to_owned()),
-                    },
-                )
+                ..denial_result(CallId::parse("c1").unwrap(), Denial { reason: Some("no".to_owned()) })
             }),
         ),
     ] {
@@ -131,10 +109,9 @@ fn answers_to_calls() {
         r#"{"type":"dynamic-tool","toolName":"get-time","toolCallId":"c1","state":"output-available","output":"noon"}"#,
         &[succeeded(text("noon"))],
     );
-    for rest in [
-        r#""state":"input-available","input":{}"#,
-        r#""state":"output-available","preliminary":true,"output":1"#,
-    ] {
+    for rest in
+        [r#""state":"input-available","input":{}"#, r#""state":"output-available","preliminary":true,"output":1"#]
+    {
         check_answers(&tool(rest), &[]);
     }
     check_answers(r#"{"type":"step-start"},{"type":"text","text":"x"}"#, &[]);
@@ -148,10 +125,7 @@ fn a_user_message_may_follow_answers() {
         {"role":"user","parts":[{"type":"text","text":"and?"}]}"#,
     );
     let request = ChatRequest::parse(body.as_bytes()).unwrap();
-    assert_eq!(
-        request.user_message.unwrap().parts,
-        [Part::Text("and?".to_owned())]
-    );
+    assert_eq!(request.user_message.unwrap().parts, [Part::Text("and?".to_owned())]);
     assert_eq!(request.answers.len(), 1);
 }
 
@@ -159,9 +133,8 @@ fn a_user_message_may_follow_answers() {
 fn instructions_have_the_indexes_of_their_messages() {
     use InstructionRole::{Developer, System, Tool};
     let check = |roles: &[&str], expected: &[(usize, InstructionRole)]| {
-        let messages = roles
-            .iter()
-            .map(|role| format!(r#"{{"role":"{role}","parts":[{{"type":"text","text":"x"}}]}}"#));
+        let messages =
+            roles.iter().map(|role| format!(r#"{{"role":"{role}","parts":[{{"type":"text","text":"x"}}]}}"#));
         let body = with(&messages.collect::<Vec<_>>().join(","));
         let request = ChatRequest::parse(body.as_bytes()).unwrap();
         assert_eq!(request.instructions, expected, "{roles:?}");
@@ -171,10 +144,7 @@ fn instructions_have_the_indexes_of_their_messages() {
     check(&["system", "user"], &[(0, System)]);
     check(&["user", "assistant", "developer"], &[(2, Developer)]);
     // Also before the last message that is read, and more than one.
-    check(
-        &["tool", "system", "user", "assistant", "user"],
-        &[(0, Tool), (1, System)],
-    );
+    check(&["tool", "system", "user", "assistant", "user"], &[(0, Tool), (1, System)]);
 }
 
 #[test]
@@ -187,14 +157,9 @@ fn triggers() {
     assert_eq!(trigger(""), Trigger::Submit { message_id: None });
     assert_eq!(
         trigger(r#","trigger":"submit-message","messageId":"m""#),
-        Trigger::Submit {
-            message_id: message_id.clone()
-        }
+        Trigger::Submit { message_id: message_id.clone() }
     );
-    assert_eq!(
-        trigger(r#","trigger":"regenerate-message","messageId":"m""#),
-        Trigger::Regenerate { message_id }
-    );
+    assert_eq!(trigger(r#","trigger":"regenerate-message","messageId":"m""#), Trigger::Regenerate { message_id });
 }
 
 #[test]
@@ -204,35 +169,15 @@ fn errors_name_the_path_and_never_quote_the_value() {
     check_error("{secret", "", InvalidJson);
     check_error("{}", "messages", Missing);
     check_error(r#"{"messages":"secret"}"#, "messages", InvalidJson);
-    check_error(
-        r#"{"messages":[],"trigger":"secret"}"#,
-        "trigger",
-        Malformed,
-    );
+    check_error(r#"{"messages":[],"trigger":"secret"}"#, "trigger", Malformed);
     check_error(&with("\"secret\""), "messages[0]", InvalidJson);
     check_error(&with(r#"{"role":"secret"}"#), "messages[0].role", Malformed);
     check_error(&with(r#"{"role":"user"}"#), "messages[0].parts", Missing);
     check_error(&user(""), "messages[0].parts", Missing);
-    check_error(
-        &user(r#"{"text":"secret"}"#),
-        "messages[0].parts[0].type",
-        Missing,
-    );
-    check_error(
-        &user(r#"{"type":"secret"}"#),
-        "messages[0].parts[0].type",
-        Malformed,
-    );
-    check_error(
-        &user(r#"{"type":"text","text":["secret"]}"#),
-        "messages[0].parts[0].text",
-        InvalidJson,
-    );
-    check_error(
-        &user(r#"{"type":"file","mediaType":"image/png"}"#),
-        "messages[0].parts[0].url",
-        Missing,
-    );
+    check_error(&user(r#"{"text":"secret"}"#), "messages[0].parts[0].type", Missing);
+    check_error(&user(r#"{"type":"secret"}"#), "messages[0].parts[0].type", Malformed);
+    check_error(&user(r#"{"type":"text","text":["secret"]}"#), "messages[0].parts[0].text", InvalidJson);
+    check_error(&user(r#"{"type":"file","mediaType":"image/png"}"#), "messages[0].parts[0].url", Missing);
     check_error(
         &assistant(r#"{"type":"tool-t","toolCallId":"","state":"x"}"#),
         "messages[0].parts[0].toolCallId",
@@ -244,11 +189,7 @@ fn errors_name_the_path_and_never_quote_the_value() {
         Missing,
     );
     let long = "x".repeat(ID_BYTES_MAX + 1);
-    check_error(
-        &format!(r#"{{"messages":[],"id":"{long}"}}"#),
-        "id",
-        TooLong,
-    );
+    check_error(&format!(r#"{{"messages":[],"id":"{long}"}}"#), "id", TooLong);
 }
 
 #[test]
@@ -256,28 +197,11 @@ fn bounds_at_their_edge_and_one_past() {
     let many = |count: usize, one: &str| vec![one; count].join(",");
     let system = r#"{"role":"system"}"#;
     assert!(ChatRequest::parse(with(&many(MESSAGES_MAX, system)).as_bytes()).is_ok());
-    check_error(
-        &with(&many(MESSAGES_MAX + 1, system)),
-        "messages",
-        ViolationReason::TooLong,
-    );
+    check_error(&with(&many(MESSAGES_MAX + 1, system)), "messages", ViolationReason::TooLong);
     let text = r#"{"type":"text","text":"x"}"#;
     assert!(ChatRequest::parse(user(&many(PARTS_MAX, text)).as_bytes()).is_ok());
-    check_error(
-        &user(&many(PARTS_MAX + 1, text)),
-        "messages[0].parts",
-        ViolationReason::TooLong,
-    );
-    let sized = |bytes: usize| {
-        user(&format!(
-            r#"{{"type":"text","text":"{}"}}"#,
-            "x".repeat(bytes)
-        ))
-    };
+    check_error(&user(&many(PARTS_MAX + 1, text)), "messages[0].parts", ViolationReason::TooLong);
+    let sized = |bytes: usize| user(&format!(r#"{{"type":"text","text":"{}"}}"#, "x".repeat(bytes)));
     assert!(ChatRequest::parse(sized(EVENT_BYTES_MAX).as_bytes()).is_ok());
-    check_error(
-        &sized(EVENT_BYTES_MAX + 1),
-        "messages[0].parts[0].text",
-        ViolationReason::TooLong,
-    );
+    check_error(&sized(EVENT_BYTES_MAX + 1), "messages[0].parts[0].text", ViolationReason::TooLong);
 }

@@ -46,11 +46,7 @@ pub struct UiMetadata {
 
 /// A part of a message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(
-    tag = "type",
-    rename_all = "kebab-case",
-    rename_all_fields = "camelCase"
-)]
+#[serde(tag = "type", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum UiPart {
     /// The start of a step of the model.
     StepStart,
@@ -97,10 +93,7 @@ pub enum TextState {
     Done,
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes fields by reference"
-)]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
 fn write_outcome<S: Serializer>(outcome: &RunOutcome, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(outcome.as_str())
 }
@@ -131,18 +124,11 @@ mod tests {
     fn parts_have_the_json_of_the_sdk() {
         check(&UiPart::StepStart, r#"{"type":"step-start"}"#);
         check(
-            &UiPart::Text {
-                text: "a".to_owned(),
-                state: Some(TextState::Streaming),
-            },
+            &UiPart::Text { text: "a".to_owned(), state: Some(TextState::Streaming) },
             r#"{"type":"text","text":"a","state":"streaming"}"#,
         );
         check(
-            &UiPart::File {
-                media_type: "image/png".to_owned(),
-                filename: None,
-                url: "https://x".to_owned(),
-            },
+            &UiPart::File { media_type: "image/png".to_owned(), filename: None, url: "https://x".to_owned() },
             r#"{"type":"file","mediaType":"image/png","url":"https://x"}"#,
         );
     }
@@ -150,9 +136,7 @@ mod tests {
     #[test]
     fn calls_are_written_with_their_documents_verbatim() {
         check(
-            &tool(ToolState::InputStreaming {
-                raw_input: "{\"a".to_owned(),
-            }),
+            &tool(ToolState::InputStreaming { raw_input: "{\"a".to_owned() }),
             r#"{"type":"tool-get-time","toolCallId":"c1","state":"input-streaming","rawInput":"{\"a"}"#,
         );
         check(
@@ -165,11 +149,7 @@ mod tests {
         check(
             &tool(ToolState::OutputDenied {
                 input: json("{}"),
-                approval: UiApproval {
-                    id: "c1".to_owned(),
-                    approved: Some(false),
-                    reason: None,
-                },
+                approval: UiApproval { id: "c1".to_owned(), approved: Some(false), reason: None },
             }),
             r#"{"type":"tool-get-time","toolCallId":"c1","state":"output-denied","input":{},"approval":{"id":"c1","approved":false}}"#,
         );

@@ -24,11 +24,7 @@ pub struct ToolPart {
 
 /// The state of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(
-    tag = "state",
-    rename_all = "kebab-case",
-    rename_all_fields = "camelCase"
-)]
+#[serde(tag = "state", rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum ToolState {
     /// The input is not complete.
     InputStreaming {
@@ -117,8 +113,8 @@ pub struct Json(pub JsonText);
 
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let document: &RawValue = serde_json::from_str(self.0.as_str())
-            .map_err(|_| S::Error::custom("a recorded document is not JSON"))?;
+        let document: &RawValue =
+            serde_json::from_str(self.0.as_str()).map_err(|_| S::Error::custom("a recorded document is not JSON"))?;
         document.serialize(serializer)
     }
 }
@@ -127,9 +123,6 @@ fn write_tool_type<S: Serializer>(tool: &ToolName, serializer: S) -> Result<S::O
     serializer.collect_str(&format_args!("tool-{tool}"))
 }
 
-pub(crate) fn write_call_id<S: Serializer>(
-    call: &CallId,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+pub(crate) fn write_call_id<S: Serializer>(call: &CallId, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(call.as_str())
 }

@@ -60,9 +60,7 @@ impl UiStream {
     /// message instead.
     #[must_use]
     pub fn start_chunk(&self) -> UiChunk {
-        UiChunk::Start {
-            message_id: self.message_id.clone(),
-        }
+        UiChunk::Start { message_id: self.message_id.clone() }
     }
 
     /// Whether the run has ended. No chunk follows.
@@ -81,18 +79,11 @@ impl UiStream {
             self.step.push_text(kind, delta, part.number, &mut chunks);
         }
         match &part.kind {
-            RunPartKind::CallBegan {
-                index,
-                call_id,
-                tool_name,
-            } => {
+            RunPartKind::CallBegan { index, call_id, tool_name } => {
                 self.step.begin(&mut chunks);
                 self.step.calls.insert(*index, call_id.clone());
                 self.known.insert(call_id.clone());
-                chunks.push(UiChunk::ToolInputStart {
-                    tool_call_id: call_id.clone(),
-                    tool_name: tool_name.clone(),
-                });
+                chunks.push(UiChunk::ToolInputStart { tool_call_id: call_id.clone(), tool_name: tool_name.clone() });
             }
             RunPartKind::CallInput { index, fragment } => {
                 if let Some(call) = self.step.calls.get(index) {
@@ -169,18 +160,15 @@ pub(crate) fn state_chunk(call_id: &CallId, state: &ToolState) -> Option<UiChunk
     let tool_call_id = call_id.clone();
     match state {
         ToolState::InputStreaming { .. } | ToolState::InputAvailable { .. } => None,
-        ToolState::ApprovalRequested { approval, .. } => Some(UiChunk::ToolApprovalRequest {
-            approval_id: approval.id.clone(),
-            tool_call_id,
-        }),
-        ToolState::OutputAvailable { output, .. } => Some(UiChunk::ToolOutputAvailable {
-            tool_call_id,
-            output: output.clone(),
-        }),
-        ToolState::OutputError { error_text, .. } => Some(UiChunk::ToolOutputError {
-            tool_call_id,
-            error_text: error_text.clone(),
-        }),
+        ToolState::ApprovalRequested { approval, .. } => {
+            Some(UiChunk::ToolApprovalRequest { approval_id: approval.id.clone(), tool_call_id })
+        }
+        ToolState::OutputAvailable { output, .. } => {
+            Some(UiChunk::ToolOutputAvailable { tool_call_id, output: output.clone() })
+        }
+        ToolState::OutputError { error_text, .. } => {
+            Some(UiChunk::ToolOutputError { tool_call_id, error_text: error_text.clone() })
+        }
         ToolState::OutputDenied { .. } => Some(UiChunk::ToolOutputDenied { tool_call_id }),
     }
 }

@@ -29,13 +29,7 @@ impl StepStream {
         }
     }
 
-    pub(super) fn push_text(
-        &mut self,
-        added: DeltaKind,
-        delta: &str,
-        number: u64,
-        chunks: &mut Vec<UiChunk>,
-    ) {
+    pub(super) fn push_text(&mut self, added: DeltaKind, delta: &str, number: u64, chunks: &mut Vec<UiChunk>) {
         if delta.is_empty() {
             return;
         }
@@ -55,12 +49,7 @@ impl StepStream {
     }
 
     /// Adds the parts of a message that were not streamed: only files if the step streamed text, otherwise all parts.
-    pub(super) fn push_message(
-        &mut self,
-        message: &MessageAppended,
-        number: u64,
-        chunks: &mut Vec<UiChunk>,
-    ) {
+    pub(super) fn push_message(&mut self, message: &MessageAppended, number: u64, chunks: &mut Vec<UiChunk>) {
         let parts = message.parts.iter();
         let parts = parts.filter_map(|part| ui_part::part(part, Some(TextState::Done)));
         for (index, part) in parts.enumerate() {
@@ -92,22 +81,13 @@ pub(crate) fn whole(part: &UiPart, id: String) -> Vec<UiChunk> {
     let (kind, text) = match part {
         UiPart::Text { text, .. } => (DeltaKind::Text, text),
         UiPart::Reasoning { text, .. } => (DeltaKind::Thinking, text),
-        UiPart::File {
-            media_type, url, ..
-        } => {
-            return vec![UiChunk::File {
-                url: url.clone(),
-                media_type: media_type.clone(),
-            }];
+        UiPart::File { media_type, url, .. } => {
+            return vec![UiChunk::File { url: url.clone(), media_type: media_type.clone() }];
         }
         UiPart::Data(part) => return vec![UiChunk::Data(part.clone())],
         UiPart::StepStart | UiPart::Tool(_) => return Vec::new(),
     };
-    vec![
-        start_chunk(kind, id.clone()),
-        delta_chunk(kind, id.clone(), text.clone()),
-        end_chunk(kind, id),
-    ]
+    vec![start_chunk(kind, id.clone()), delta_chunk(kind, id.clone(), text.clone()), end_chunk(kind, id)]
 }
 
 fn start_chunk(kind: DeltaKind, id: String) -> UiChunk {

@@ -29,14 +29,12 @@ pub enum Late {
 
 pub fn case() -> impl Strategy<Value = Case> {
     let late = prop::sample::select(vec![Late::Never, Late::BeforeTheRun, Late::InTheRun]);
-    (prop::option::of(script()), late, any::<bool>(), script()).prop_map(
-        |(earlier, late, user_speaks, script)| Case {
-            earlier,
-            late,
-            user_speaks,
-            script,
-        },
-    )
+    (prop::option::of(script()), late, any::<bool>(), script()).prop_map(|(earlier, late, user_speaks, script)| Case {
+        earlier,
+        late,
+        user_speaks,
+        script,
+    })
 }
 
 pub fn approvals() -> Approvals {
@@ -92,10 +90,7 @@ pub fn json(message: &UiMessage) -> Value {
 pub fn without_cut_calls(mut message: Value) -> Value {
     let parts = message["parts"].as_array_mut().unwrap();
     parts.retain(|part| part["state"] != "input-streaming");
-    if parts
-        .last()
-        .is_some_and(|part| part["type"] == "step-start")
-    {
+    if parts.last().is_some_and(|part| part["type"] == "step-start") {
         parts.pop();
     }
     message

@@ -52,9 +52,7 @@ impl Client {
                 self.words_part(&kind, &text("id"))["state"] = "done".into();
                 self.words.remove(&text("id"));
             }
-            "file" => self.push(
-                json!({"type": "file", "mediaType": chunk["mediaType"], "url": chunk["url"]}),
-            ),
+            "file" => self.push(json!({"type": "file", "mediaType": chunk["mediaType"], "url": chunk["url"]})),
             "message-metadata" => self.message["metadata"] = chunk["messageMetadata"].clone(),
             "finish" | "abort" | "error" => {
                 assert!(self.words.is_empty() && !self.in_step, "left open");

@@ -1,8 +1,6 @@
 //! Builds recorded events.
 
-use domain::event::{
-    EventTokens, Fact, MessageAppended, RecordedEvent, Role, RunFinished, RunStarted,
-};
+use domain::event::{EventTokens, Fact, MessageAppended, RecordedEvent, Role, RunFinished, RunStarted};
 use domain::{CommitId, Event, EventId, Part, RunId, RunOutcome, Timestamp, Version};
 use uuid::Uuid;
 
@@ -49,9 +47,5 @@ pub fn said(role: Role, text: &str) -> Fact {
 }
 
 pub fn started(number: u128) -> RunStarted {
-    RunStarted {
-        run: RunId(Uuid::from_u128(0xABC0 + number)),
-        model: None,
-        provider: None,
-    }
+    RunStarted { run: RunId(Uuid::from_u128(0xABC0 + number)), model: None, provider: None }
 }

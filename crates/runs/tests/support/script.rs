@@ -54,13 +54,11 @@ pub fn script() -> impl Strategy<Value = Script> {
         Just((RunOutcome::Abandoned, None)),
     ];
     let steps = prop::collection::vec(step(), 0..4);
-    (steps, prop::option::of(step()), ending).prop_map(|(steps, unfinished, (outcome, error))| {
-        Script {
-            steps,
-            unfinished,
-            outcome,
-            error,
-        }
+    (steps, prop::option::of(step()), ending).prop_map(|(steps, unfinished, (outcome, error))| Script {
+        steps,
+        unfinished,
+        outcome,
+        error,
     })
 }
 
@@ -74,14 +72,12 @@ fn step() -> impl Strategy<Value = Step> {
     let words = prop::collection::vec((kind, deltas), 0..4);
     let calls = prop::collection::vec(call(), 0..3);
     let reason = prop::option::of(prop::sample::select(vec!["stop", "max_tokens", "tool_use"]));
-    (words, calls, reason, prop::bool::weighted(0.8)).prop_map(
-        |(words, calls, finish_reason, streamed)| Step {
-            words: merge(words),
-            calls,
-            finish_reason,
-            streamed,
-        },
-    )
+    (words, calls, reason, prop::bool::weighted(0.8)).prop_map(|(words, calls, finish_reason, streamed)| Step {
+        words: merge(words),
+        calls,
+        finish_reason,
+        streamed,
+    })
 }
 
 /// Merges adjacent texts of one kind.
@@ -97,12 +93,7 @@ fn merge(words: Vec<(DeltaKind, Vec<String>)>) -> Vec<(DeltaKind, Vec<String>)> 
 }
 
 fn call() -> impl Strategy<Value = Call> {
-    let inputs = vec![
-        "{}",
-        "{\"a\": \"é\\n\"}",
-        "{\n \"a\": [1, {\"b\": null}]\n}",
-        "7",
-    ];
+    let inputs = vec!["{}", "{\"a\": \"é\\n\"}", "{\n \"a\": [1, {\"b\": null}]\n}", "7"];
     let answer = prop_oneof![
         Just(Answer::Json("{\"ok\":true}")),
         Just(Answer::Json("null")),
@@ -111,16 +102,8 @@ fn call() -> impl Strategy<Value = Call> {
         Just(Answer::Denied),
     ];
     let tools = vec!["get-time", GUARDED];
-    (
-        prop::sample::select(tools),
-        prop::sample::select(inputs),
-        prop::option::weighted(0.8, answer),
-    )
-        .prop_map(|(tool, input, answer)| Call {
-            tool,
-            input,
-            answer,
-        })
+    (prop::sample::select(tools), prop::sample::select(inputs), prop::option::weighted(0.8, answer))
+        .prop_map(|(tool, input, answer)| Call { tool, input, answer })
 }
 
 /// The parts of a run; `name` makes the ids of its calls unique.
@@ -144,19 +127,13 @@ pub fn parts(script: &Script, name: &str) -> Vec<RunPart> {
         error_type: Label::parse(error_type).unwrap(),
         message: "what the provider said".to_owned(),
     });
-    kinds.push(RunPartKind::RunEnded(RunEnd {
-        outcome: script.outcome,
-        error,
-    }));
+    kinds.push(RunPartKind::RunEnded(RunEnd { outcome: script.outcome, error }));
     numbered(kinds)
 }
 
 /// The kinds, numbered from 1.
 pub fn numbered(kinds: Vec<RunPartKind>) -> Vec<RunPart> {
-    (1..)
-        .zip(kinds)
-        .map(|(number, kind)| RunPart { number, kind })
-        .collect()
+    (1..).zip(kinds).map(|(number, kind)| RunPart { number, kind }).collect()
 }
 
 fn stream(step: &Step, ids: &str, kinds: &mut Vec<RunPartKind>) {
@@ -178,10 +155,7 @@ fn stream(step: &Step, ids: &str, kinds: &mut Vec<RunPartKind>) {
             tool_name: ToolName::parse(call.tool).unwrap(),
         });
         for sign in call.input.chars() {
-            kinds.push(RunPartKind::CallInput {
-                index,
-                fragment: sign.to_string(),
-            });
+            kinds.push(RunPartKind::CallInput { index, fragment: sign.to_string() });
         }
     }
 }
@@ -190,15 +164,10 @@ fn facts_of(step: &Step, ids: &str) -> Vec<Fact> {
     let part = |(kind, deltas): &(DeltaKind, Vec<String>)| match kind {
         DeltaKind::Text => Part::Text(deltas.concat()),
         DeltaKind::Refusal => Part::Refusal(deltas.concat()),
-        DeltaKind::Thinking => Part::Thinking {
-            text: deltas.concat(),
-            signature: Some("s".to_owned()),
-        },
+        DeltaKind::Thinking => Part::Thinking { text: deltas.concat(), signature: Some("s".to_owned()) },
     };
     let mut said = message(Role::Assistant, step.words.iter().map(part).collect());
-    said.finish_reason = step
-        .finish_reason
-        .map(|reason| Label::parse(reason).unwrap());
+    said.finish_reason = step.finish_reason.map(|reason| Label::parse(reason).unwrap());
     let called = |(place, call): (usize, &Call)| {
         Fact::ToolCalled(ToolCalled {
             call_id: call_id(ids, place),
@@ -211,25 +180,14 @@ fn facts_of(step: &Step, ids: &str) -> Vec<Fact> {
         })
     };
     let calls = step.calls.iter().enumerate().map(called);
-    [Fact::MessageAppended(said)]
-        .into_iter()
-        .chain(calls)
-        .collect()
+    [Fact::MessageAppended(said)].into_iter().chain(calls).collect()
 }
 
 fn answer(call: &Call, call_id: CallId) -> Option<ToolReturned> {
-    let returned = |output, outcome| ToolReturned {
-        call_id: call_id.clone(),
-        tool_name: None,
-        output,
-        outcome,
-    };
+    let returned = |output, outcome| ToolReturned { call_id: call_id.clone(), tool_name: None, output, outcome };
     let text = |text: &str| ToolOutput::Parts(vec![Part::Text(text.to_owned())]);
     Some(match call.answer.as_ref()? {
-        Answer::Json(json) => returned(
-            ToolOutput::Json(JsonText::parse(*json).unwrap()),
-            ToolOutcome::Succeeded,
-        ),
+        Answer::Json(json) => returned(ToolOutput::Json(JsonText::parse(*json).unwrap()), ToolOutcome::Succeeded),
         Answer::Text(said) => returned(text(said), ToolOutcome::Succeeded),
         Answer::Failed(said) => returned(text(said), ToolOutcome::Failed),
         // Only calls that need approval can be denied.

@@ -60,11 +60,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     pub(super) fn at(self, key: String, origin: Origin) -> ConfigError {
-        ConfigError {
-            key,
-            origin,
-            kind: self,
-        }
+        ConfigError { key, origin, kind: self }
     }
 }
 

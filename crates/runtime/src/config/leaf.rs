@@ -24,10 +24,7 @@ impl Leaf {
     }
 
     /// The first candidate that `T` accepts at this path; all other settings have their defaults.
-    pub(super) fn accepted<T: DeserializeOwned>(
-        &self,
-        defaults: &Value,
-    ) -> Result<Value, ErrorKind> {
+    pub(super) fn accepted<T: DeserializeOwned>(&self, defaults: &Value) -> Result<Value, ErrorKind> {
         let mut last = ErrorKind::Invalid("has no value; give it one".to_owned());
         for candidate in &self.candidates {
             let mut tree = defaults.clone();
@@ -50,12 +47,7 @@ pub(super) fn set(tree: &mut Value, path: &[String], value: Value) {
         *tree = Dict::new().into();
     }
     if let Value::Dict(_, dict) = tree {
-        set(
-            dict.entry(first.clone())
-                .or_insert_with(|| Dict::new().into()),
-            rest,
-            value,
-        );
+        set(dict.entry(first.clone()).or_insert_with(|| Dict::new().into()), rest, value);
     }
 }
 
@@ -72,9 +64,7 @@ pub(super) fn check_known(defaults: &Value, path: &[String]) -> Result<(), Error
         if dict.is_empty() {
             return Ok(());
         }
-        here = dict
-            .get(name)
-            .ok_or_else(|| ErrorKind::UnknownKey(suggest(name, dict)))?;
+        here = dict.get(name).ok_or_else(|| ErrorKind::UnknownKey(suggest(name, dict)))?;
     }
     Ok(())
 }
@@ -92,32 +82,21 @@ fn suggest(name: &str, known: &Dict) -> String {
     format!("remove it, or use one of: {}", names.join(", "))
 }
 
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "the other kinds contain the value, which may be secret"
-)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other kinds contain the value, which may be secret")]
 fn explain(candidate: &Value, kind: Kind) -> ErrorKind {
     match kind {
-        Kind::InvalidType(_, expected)
-        | Kind::InvalidValue(_, expected)
-        | Kind::InvalidLength(_, expected) => ErrorKind::WrongType {
-            found: type_name(candidate),
-            expected: with_range(expected),
-        },
-        Kind::UnknownField(name, allowed) => ErrorKind::Invalid(format!(
-            "has no `{name}`; use one of: {}",
-            allowed.join(", ")
-        )),
-        Kind::UnknownVariant(_, allowed) => ErrorKind::WrongType {
-            found: "an unknown word",
-            expected: format!("one of {allowed:?}"),
-        },
+        Kind::InvalidType(_, expected) | Kind::InvalidValue(_, expected) | Kind::InvalidLength(_, expected) => {
+            ErrorKind::WrongType { found: type_name(candidate), expected: with_range(expected) }
+        }
+        Kind::UnknownField(name, allowed) => {
+            ErrorKind::Invalid(format!("has no `{name}`; use one of: {}", allowed.join(", ")))
+        }
+        Kind::UnknownVariant(_, allowed) => {
+            ErrorKind::WrongType { found: "an unknown word", expected: format!("one of {allowed:?}") }
+        }
         Kind::Message(reason) => ErrorKind::Invalid(format!("is invalid: {reason}; correct it")),
         Kind::MissingField(name) => ErrorKind::Invalid(format!("needs `{name}`; add it")),
-        _ => ErrorKind::WrongType {
-            found: type_name(candidate),
-            expected: "a value of another type".to_owned(),
-        },
+        _ => ErrorKind::WrongType { found: type_name(candidate), expected: "a value of another type".to_owned() },
     }
 }
 

@@ -32,8 +32,7 @@ pub fn load<T>(sources: &Sources) -> Result<T, ConfigErrors>
 where
     T: Serialize + DeserializeOwned + Default + Validate,
 {
-    let defaults =
-        Value::serialize(T::default()).map_err(|error| ConfigErrors(vec![unreadable(&error)]))?;
+    let defaults = Value::serialize(T::default()).map_err(|error| ConfigErrors(vec![unreadable(&error)]))?;
     let mut errors = Vec::new();
     let mut merged = defaults.clone();
     let mut origins = BTreeMap::new();

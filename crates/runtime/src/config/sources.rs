@@ -47,10 +47,7 @@ impl std::fmt::Debug for Sources {
 impl Sources {
     /// No sources: the defaults apply.
     pub fn new() -> Self {
-        Self {
-            reserved: vec![CONFIG_PATH_VARIABLE.to_owned()],
-            ..Self::default()
-        }
+        Self { reserved: vec![CONFIG_PATH_VARIABLE.to_owned()], ..Self::default() }
     }
 
     /// Reads the TOML file at `path`, which must exist; `None` reads no file.
@@ -68,8 +65,7 @@ impl Sources {
     /// programs that have no other settings: other variables are not reported as unknown keys.
     pub fn environment_of(self, section: &str) -> Self {
         let prefix = format!("{ENV_PREFIX}{}{ENV_NESTING}", section.to_ascii_uppercase());
-        let in_section =
-            |name: &OsString| name.to_str().is_some_and(|name| name.starts_with(&prefix));
+        let in_section = |name: &OsString| name.to_str().is_some_and(|name| name.starts_with(&prefix));
         self.variables(std::env::vars_os().filter(|(name, _)| in_section(name)))
     }
 
@@ -79,10 +75,7 @@ impl Sources {
         N: Into<OsString>,
         V: Into<OsString>,
     {
-        self.variables = variables
-            .into_iter()
-            .map(|(n, v)| (n.into(), v.into()))
-            .collect();
+        self.variables = variables.into_iter().map(|(n, v)| (n.into(), v.into())).collect();
         self.variables.sort();
         self
     }
@@ -90,8 +83,7 @@ impl Sources {
     /// Names `HANSARD_…` variables that other code reads. They are not reported as unknown keys. Those that are keys are
     /// read as settings too.
     pub fn reserved(mut self, names: &[&str]) -> Self {
-        self.reserved
-            .extend(names.iter().map(|name| (*name).to_owned()));
+        self.reserved.extend(names.iter().map(|name| (*name).to_owned()));
         self
     }
 
@@ -138,11 +130,7 @@ impl Sources {
             let Some(key) = name.strip_prefix(ENV_PREFIX) else {
                 continue;
             };
-            let path: Vec<String> = key
-                .to_ascii_lowercase()
-                .split(ENV_NESTING)
-                .map(str::to_owned)
-                .collect();
+            let path: Vec<String> = key.to_ascii_lowercase().split(ENV_NESTING).map(str::to_owned).collect();
             let is_reserved = self.reserved.iter().any(|reserved| reserved == name);
             if is_reserved && check_known(defaults, &path).is_err() {
                 continue;
@@ -153,11 +141,7 @@ impl Sources {
                 errors.push(kind.at(path.join("."), origin));
                 continue;
             };
-            leaves.push(Leaf {
-                path,
-                origin,
-                candidates: candidates(text),
-            });
+            leaves.push(Leaf { path, origin, candidates: candidates(text) });
         }
         leaves
     }
@@ -171,41 +155,24 @@ fn candidates(text: &str) -> Vec<Value> {
 }
 
 fn read_file(path: &Path) -> Result<Dict, ErrorKind> {
-    let unreadable = |e: std::io::Error| {
-        ErrorKind::Invalid(format!(
-            "cannot be read: {}; correct the path or its access",
-            e.kind()
-        ))
-    };
+    let unreadable =
+        |e: std::io::Error| ErrorKind::Invalid(format!("cannot be read: {}; correct the path or its access", e.kind()));
     let mut text = String::new();
     let file = File::open(path).map_err(unreadable)?;
-    file.take(CONFIG_FILE_BYTES_MAX + 1)
-        .read_to_string(&mut text)
-        .map_err(unreadable)?;
+    file.take(CONFIG_FILE_BYTES_MAX + 1).read_to_string(&mut text).map_err(unreadable)?;
     if u64::try_from(text.len()).is_ok_and(|bytes| bytes > CONFIG_FILE_BYTES_MAX) {
-        return Err(ErrorKind::Invalid(format!(
-            "is larger than {CONFIG_FILE_BYTES_MAX} bytes; shorten it"
-        )));
+        return Err(ErrorKind::Invalid(format!("is larger than {CONFIG_FILE_BYTES_MAX} bytes; shorten it")));
     }
     // The Display of the error quotes the line, which may contain a secret.
     Toml::from_str::<Dict>(&text).map_err(|e| {
         let start = e.span().map_or(0, |span| span.start);
         let line = 1 + text.bytes().take(start).filter(|b| *b == b'\n').count();
-        ErrorKind::Invalid(format!(
-            "is not valid TOML at line {line}: {}; correct the line",
-            e.message()
-        ))
+        ErrorKind::Invalid(format!("is not valid TOML at line {line}: {}; correct the line", e.message()))
     })
 }
 
 /// Splits sections into settings. A value that is not a section in the defaults remains whole.
-fn flatten(
-    dict: &Dict,
-    defaults: &Value,
-    path: &mut Vec<String>,
-    origin: &Origin,
-    leaves: &mut Vec<Leaf>,
-) {
+fn flatten(dict: &Dict, defaults: &Value, path: &mut Vec<String>, origin: &Origin, leaves: &mut Vec<Leaf>) {
     for (name, value) in dict {
         path.push(name.clone());
         match (value, defaults.find_ref(&path.join("."))) {
@@ -213,11 +180,7 @@ fn flatten(
             (Value::Dict(_, inner), Some(Value::Dict(_, shape))) if !shape.is_empty() => {
                 flatten(inner, defaults, path, origin, leaves);
             }
-            _ => leaves.push(Leaf {
-                path: path.clone(),
-                origin: origin.clone(),
-                candidates: vec![value.clone()],
-            }),
+            _ => leaves.push(Leaf { path: path.clone(), origin: origin.clone(), candidates: vec![value.clone()] }),
         }
         path.pop();
     }

@@ -42,10 +42,7 @@ impl Default for Config {
             password: None,
             origins: vec!["*".to_owned()],
             labels: BTreeMap::new(),
-            grpc: Grpc {
-                addr: "127.0.0.1:7101".parse().unwrap(),
-                calls_max: 10,
-            },
+            grpc: Grpc { addr: "127.0.0.1:7101".parse().unwrap(), calls_max: 10 },
         }
     }
 }
@@ -69,49 +66,31 @@ fn load_from(file: &str, variables: &[(&str, &str)]) -> Result<Config, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("hansard.toml");
     std::fs::write(&path, file).unwrap();
-    let sources = Sources::new()
-        .file(Some(path.clone()))
-        .variables(variables.iter().copied());
+    let sources = Sources::new().file(Some(path.clone())).variables(variables.iter().copied());
     load(&sources).map_err(|e| e.to_string().replace(path.to_str().unwrap(), "FILE"))
 }
 
 fn check(file: &str, variables: &[(&str, &str)], change: impl FnOnce(&mut Config)) {
     let mut expected = Config::default();
     change(&mut expected);
-    assert_eq!(
-        load_from(file, variables),
-        Ok(expected),
-        "file {file:?}, variables {variables:?}"
-    );
+    assert_eq!(load_from(file, variables), Ok(expected), "file {file:?}, variables {variables:?}");
 }
 
 fn check_lines(file: &str, variables: &[(&str, &str)], expected: &[&str]) {
     let error = load_from(file, variables).expect_err(file);
-    assert_eq!(
-        error.lines().collect::<Vec<_>>(),
-        expected,
-        "file {file:?}, {variables:?}"
-    );
+    assert_eq!(error.lines().collect::<Vec<_>>(), expected, "file {file:?}, {variables:?}");
 }
 
 #[test]
 fn a_later_layer_wins() {
     check("", &[], |_| {});
     check("[grpc]\ncalls_max = 7\n", &[], |c| c.grpc.calls_max = 7);
-    check(
-        "[grpc]\ncalls_max = 7\n",
-        &[("HANSARD_GRPC__CALLS_MAX", "8")],
-        |c| {
-            c.grpc.calls_max = 8;
-        },
-    );
-    check(
-        "",
-        &[("HANSARD_GRPC__ADDR", "[::1]:80"), ("OTHER", "x")],
-        |c| {
-            c.grpc.addr = "[::1]:80".parse().unwrap();
-        },
-    );
+    check("[grpc]\ncalls_max = 7\n", &[("HANSARD_GRPC__CALLS_MAX", "8")], |c| {
+        c.grpc.calls_max = 8;
+    });
+    check("", &[("HANSARD_GRPC__ADDR", "[::1]:80"), ("OTHER", "x")], |c| {
+        c.grpc.addr = "[::1]:80".parse().unwrap();
+    });
     check("", &[("HANSARD_PASSWORD", "0123")], |c| {
         c.password = Some(Secret::new("0123"));
     });
@@ -131,9 +110,7 @@ fn a_later_layer_wins() {
 #[test]
 fn reserved_variables_that_are_keys_are_settings() {
     let variables = ["HANSARD_NAME", "HANSARD_OTHER"];
-    let sources = Sources::new()
-        .variables(variables.map(|name| (name, "env")))
-        .reserved(&variables);
+    let sources = Sources::new().variables(variables.map(|name| (name, "env"))).reserved(&variables);
     let config: Config = load(&sources).unwrap();
     assert_eq!(config.name, "env");
 }
@@ -145,18 +122,10 @@ fn flags_are_the_top_layer() {
         name: Option<&'static str>,
         endpoint: Option<&'static str>,
     }
-    let flags = Flags {
-        name: None,
-        endpoint: Some("http://x"),
-    };
-    let sources = Sources::new()
-        .variables([("HANSARD_NAME", "env"), ("HANSARD_ENDPOINT", "env")])
-        .flags(&flags);
+    let flags = Flags { name: None, endpoint: Some("http://x") };
+    let sources = Sources::new().variables([("HANSARD_NAME", "env"), ("HANSARD_ENDPOINT", "env")]).flags(&flags);
     let config: Config = load(&sources).unwrap();
-    assert_eq!(
-        (config.name.as_str(), config.endpoint.as_deref()),
-        ("env", Some("http://x"))
-    );
+    assert_eq!((config.name.as_str(), config.endpoint.as_deref()), ("env", Some("http://x")));
 }
 
 #[test]
@@ -178,10 +147,7 @@ fn five_errors_are_five_lines() {
 fn errors_of_every_kind_and_layer() {
     check_lines(
         "shape = 'xml'\n",
-        &[
-            ("HANSARD_GRPC__CALLS_MAX", "0"),
-            ("HANSARD_GRPC__COLOUR_OF_IT", "red"),
-        ],
+        &[("HANSARD_GRPC__CALLS_MAX", "0"), ("HANSARD_GRPC__COLOUR_OF_IT", "red")],
         &[
             "`grpc.colour_of_it` (environment variable HANSARD_GRPC__COLOUR_OF_IT) is not a setting; \
              remove it, or use one of: addr, calls_max",
@@ -190,16 +156,8 @@ fn errors_of_every_kind_and_layer() {
              1 to 100 calls",
         ],
     );
-    check_lines(
-        "name = ''",
-        &[],
-        &["`name` (file FILE) is empty; give the service a name"],
-    );
-    check_lines(
-        "grpc = 3",
-        &[],
-        &["`grpc` (file FILE) is a number; write struct Grpc"],
-    );
+    check_lines("name = ''", &[], &["`name` (file FILE) is empty; give the service a name"]);
+    check_lines("grpc = 3", &[], &["`grpc` (file FILE) is a number; write struct Grpc"]);
 }
 
 #[test]
@@ -233,25 +191,14 @@ fn the_bounds_are_inclusive() {
 fn a_file_over_the_bound_is_refused() {
     let bytes = usize::try_from(CONFIG_FILE_BYTES_MAX).unwrap();
     check(&format!("#{}", "x".repeat(bytes - 1)), &[], |_| {});
-    check_lines(
-        &format!("#{}", "x".repeat(bytes)),
-        &[],
-        &["file FILE is larger than 1048576 bytes; shorten it"],
-    );
+    check_lines(&format!("#{}", "x".repeat(bytes)), &[], &["file FILE is larger than 1048576 bytes; shorten it"]);
 }
 
 #[test]
 fn a_secret_is_never_printed() {
-    let config = Config {
-        password: Some(Secret::new("hunter2")),
-        ..Config::default()
-    };
+    let config = Config { password: Some(Secret::new("hunter2")), ..Config::default() };
     let sources = Sources::new().variables([("HANSARD_PASSWORD", "hunter2")]);
-    let printed = format!(
-        "{config:?} {} {sources:?} {:?}",
-        serde_json::to_string(&config).unwrap(),
-        Secret::default()
-    );
+    let printed = format!("{config:?} {} {sources:?} {:?}", serde_json::to_string(&config).unwrap(), Secret::default());
     assert!(!printed.contains("hunter2"), "{printed}");
     assert_eq!(config.password.unwrap().expose(), "hunter2");
 }

@@ -27,11 +27,7 @@ impl<N: Copy> Bounds<N> {
     /// The bounds of a `range`.
     #[must_use]
     pub const fn new(range: RangeInclusive<N>, unit: &'static str) -> Self {
-        Self {
-            min: *range.start(),
-            max: *range.end(),
-            unit,
-        }
+        Self { min: *range.start(), max: *range.end(), unit }
     }
 }
 
@@ -44,34 +40,18 @@ pub struct Checks<'a> {
 }
 
 impl<'a> Checks<'a> {
-    pub(super) fn new(
-        origins: &'a BTreeMap<String, Origin>,
-        errors: &'a mut Vec<ConfigError>,
-    ) -> Self {
-        Self {
-            prefix: String::new(),
-            origins,
-            errors,
-        }
+    pub(super) fn new(origins: &'a BTreeMap<String, Origin>, errors: &'a mut Vec<ConfigError>) -> Self {
+        Self { prefix: String::new(), origins, errors }
     }
 
     /// Validates the section `inner` at `key`.
     pub fn section(&mut self, key: &str, inner: &impl Validate) {
         let prefix = self.path(key);
-        inner.validate(&mut Checks {
-            prefix,
-            origins: self.origins,
-            errors: &mut *self.errors,
-        });
+        inner.validate(&mut Checks { prefix, origins: self.origins, errors: &mut *self.errors });
     }
 
     /// Reports a `value` outside of `bounds`.
-    pub fn bounds<N: Copy + PartialOrd + Display>(
-        &mut self,
-        key: &str,
-        value: N,
-        bounds: &Bounds<N>,
-    ) {
+    pub fn bounds<N: Copy + PartialOrd + Display>(&mut self, key: &str, value: N, bounds: &Bounds<N>) {
         if bounds.min <= value && value <= bounds.max {
             return;
         }
@@ -93,11 +73,7 @@ impl<'a> Checks<'a> {
     }
 
     /// Reports the errors of a section that another crate checks: its keys, each with the rule and the correction.
-    pub fn invalid_section<K: AsRef<str>>(
-        &mut self,
-        section: &str,
-        errors: impl IntoIterator<Item = (K, String)>,
-    ) {
+    pub fn invalid_section<K: AsRef<str>>(&mut self, section: &str, errors: impl IntoIterator<Item = (K, String)>) {
         for (key, message) in errors {
             self.invalid(&format!("{section}.{}", key.as_ref()), message);
         }
@@ -110,10 +86,6 @@ impl<'a> Checks<'a> {
     }
 
     fn path(&self, key: &str) -> String {
-        if self.prefix.is_empty() {
-            key.to_owned()
-        } else {
-            format!("{}.{key}", self.prefix)
-        }
+        if self.prefix.is_empty() { key.to_owned() } else { format!("{}.{key}", self.prefix) }
     }
 }

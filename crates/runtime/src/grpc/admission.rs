@@ -104,10 +104,7 @@ mod tests {
     #[test]
     fn slots_are_taken_released_and_denied_in_a_drain() {
         let drain = Drain::default();
-        let config = GrpcConfig {
-            calls_max: 1,
-            ..GrpcConfig::default()
-        };
+        let config = GrpcConfig { calls_max: 1, ..GrpcConfig::default() };
         let admission = Admission::new(&config, drain.clone());
         let slot = check(&admission, ANY, Ok(true));
         check(&admission, ANY, Err(Code::ResourceExhausted));

@@ -43,8 +43,7 @@ where
 
     fn call(&mut self, request: Request<ReceivedBody>) -> Self::Future {
         let method = self.rules.methods.find(request.uri().path());
-        let mut observation =
-            Observation::start(method, request.headers(), &self.rules.trusted_callers);
+        let mut observation = Observation::start(method, request.headers(), &self.rules.trusted_callers);
         let slot = match self.rules.admission.admit(method) {
             Ok(slot) => slot,
             Err(status) => {
@@ -56,19 +55,9 @@ where
         if let (Some(slot), Some(exchange)) = (slot, &exchange) {
             exchange.hold(slot);
         }
-        let mut request = request.map(|body| {
-            if method.may_pause() {
-                Body::new(body.with_pauses())
-            } else {
-                Body::new(body)
-            }
-        });
-        let deadline = Deadline::for_call(
-            method.kind,
-            request.headers(),
-            self.rules.unary_timeout,
-            Instant::now(),
-        );
+        let mut request =
+            request.map(|body| if method.may_pause() { Body::new(body.with_pauses()) } else { Body::new(body) });
+        let deadline = Deadline::for_call(method.kind, request.headers(), self.rules.unary_timeout, Instant::now());
         observation.deadline = deadline;
         if let Some(deadline) = deadline {
             request.extensions_mut().insert(deadline);
@@ -77,11 +66,7 @@ where
         Either::Right(CallFuture {
             inner,
             sleep: deadline.map(|deadline| sleep_until(deadline.at())),
-            active: Some(ActiveCall {
-                observation,
-                exchange,
-                rules: Arc::clone(&self.rules),
-            }),
+            active: Some(ActiveCall { observation, exchange, rules: Arc::clone(&self.rules) }),
         })
     }
 }
@@ -129,11 +114,7 @@ where
 }
 
 /// The status of a call that ends without a response: its request is late, or its deadline has passed.
-fn poll_end(
-    active: &ActiveCall,
-    sleep: Pin<&mut Option<Sleep>>,
-    cx: &mut Context<'_>,
-) -> Poll<Status> {
+fn poll_end(active: &ActiveCall, sleep: Pin<&mut Option<Sleep>>, cx: &mut Context<'_>) -> Poll<Status> {
     if let Some(exchange) = &active.exchange
         && let Poll::Ready(reason) = exchange.poll_interrupted(cx)
     {
@@ -147,11 +128,7 @@ fn poll_end(
 
 /// Ends the observation, or passes it to the body of a stream.
 fn finish(active: ActiveCall, response: Response<Body>) -> Response<Body> {
-    let ActiveCall {
-        mut observation,
-        exchange,
-        rules,
-    } = active;
+    let ActiveCall { mut observation, exchange, rules } = active;
     let status = status_of(response.headers());
     if status.is_none() && observation.method.kind != Kind::Unary {
         return response.map(|body| Body::new(StreamBody::new(body, observation, exchange, rules)));

@@ -30,26 +30,17 @@ impl Bearer {
             value
         });
         let missing = || Box::new(Status::unauthenticated("a bearer token is required"));
-        Self {
-            authorization: authorization.ok_or_else(missing),
-            timeout: None,
-        }
+        Self { authorization: authorization.ok_or_else(missing), timeout: None }
     }
 
     /// Sets the status of calls without a valid token.
     pub fn invalid_token_status(self, status: impl FnOnce() -> Status) -> Self {
-        Self {
-            authorization: self.authorization.map_err(|_| Box::new(status())),
-            ..self
-        }
+        Self { authorization: self.authorization.map_err(|_| Box::new(status())), ..self }
     }
 
     /// Sets the timeout of each call.
     pub fn timeout(self, timeout: Duration) -> Self {
-        Self {
-            timeout: Some(timeout),
-            ..self
-        }
+        Self { timeout: Some(timeout), ..self }
     }
 
     /// Whether there is a token, and it is a valid header value.

@@ -94,11 +94,7 @@ impl Validate for GrpcConfig {
         checks.bounds("calls_max", self.calls_max, &CALLS);
         checks.bounds("streams_max", self.streams_max, &STREAMS);
         checks.bounds("connections_max", self.connections_max, &CONNECTIONS);
-        checks.bounds(
-            "connection_streams_max",
-            self.connection_streams_max,
-            &CONNECTION_STREAMS,
-        );
+        checks.bounds("connection_streams_max", self.connection_streams_max, &CONNECTION_STREAMS);
         checks.bounds("message_bytes_max", self.message_bytes_max, &MESSAGE);
         let (timeout_ms, bytes_min) = (self.body_progress_timeout_ms, self.body_progress_bytes_min);
         checks.bounds("body_progress_timeout_ms", timeout_ms, &TIMEOUT);

@@ -42,12 +42,7 @@ impl Deadline {
     }
 
     /// The deadline of a call that arrived at `now`; `unary` is the maximum for unary calls.
-    pub(super) fn for_call(
-        kind: Kind,
-        headers: &HeaderMap,
-        unary: Duration,
-        now: Instant,
-    ) -> Option<Self> {
+    pub(super) fn for_call(kind: Kind, headers: &HeaderMap, unary: Duration, now: Instant) -> Option<Self> {
         let caller = headers
             .get(TIMEOUT_HEADER)
             .and_then(|value| parse(value.as_bytes()))
@@ -57,9 +52,7 @@ impl Deadline {
             Kind::ServerStreaming | Kind::ClientStreaming => caller,
         };
         // A timeout beyond the range of the clock is ignored.
-        timeout
-            .and_then(|timeout| now.checked_add(timeout))
-            .map(Self)
+        timeout.and_then(|timeout| now.checked_add(timeout)).map(Self)
     }
 }
 
@@ -70,10 +63,7 @@ pub(super) fn deadline_passed() -> Status {
 /// At most eight digits and a unit; other values are ignored.
 fn parse(value: &[u8]) -> Option<Duration> {
     let (unit, digits) = value.split_last()?;
-    if digits.is_empty()
-        || digits.len() > TIMEOUT_DIGITS_MAX
-        || !digits.iter().all(u8::is_ascii_digit)
-    {
+    if digits.is_empty() || digits.len() > TIMEOUT_DIGITS_MAX || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
     let count: u64 = str::from_utf8(digits).ok()?.parse().ok()?;

@@ -26,29 +26,17 @@ pub(super) fn service(health: Health) -> HealthServer<HealthService> {
 impl HealthRpc for HealthService {
     type WatchStream = BoxStream<'static, Result<HealthCheckResponse, Status>>;
 
-    async fn check(
-        &self,
-        request: Request<HealthCheckRequest>,
-    ) -> Result<Response<HealthCheckResponse>, Status> {
+    async fn check(&self, request: Request<HealthCheckRequest>) -> Result<Response<HealthCheckResponse>, Status> {
         match status_of(&self.0.snapshot(), &request.get_ref().service) {
-            ServingStatus::ServiceUnknown => {
-                Err(Status::not_found("this server does not have the service"))
+            ServingStatus::ServiceUnknown => Err(Status::not_found("this server does not have the service")),
+            status @ (ServingStatus::Serving | ServingStatus::NotServing | ServingStatus::Unknown) => {
+                Ok(Response::new(response(status)))
             }
-            status @ (ServingStatus::Serving
-            | ServingStatus::NotServing
-            | ServingStatus::Unknown) => Ok(Response::new(response(status))),
         }
     }
 
-    async fn watch(
-        &self,
-        request: Request<HealthCheckRequest>,
-    ) -> Result<Response<Self::WatchStream>, Status> {
-        let watcher = Watcher {
-            health: self.0.watch(),
-            service: request.into_inner().service,
-            last_sent: None,
-        };
+    async fn watch(&self, request: Request<HealthCheckRequest>) -> Result<Response<Self::WatchStream>, Status> {
+        let watcher = Watcher { health: self.0.watch(), service: request.into_inner().service, last_sent: None };
         Ok(Response::new(unfold(watcher, Watcher::next).boxed()))
     }
 }
@@ -81,7 +69,5 @@ fn status_of(health: &Snapshot, service: &str) -> ServingStatus {
 }
 
 fn response(status: ServingStatus) -> HealthCheckResponse {
-    HealthCheckResponse {
-        status: status.into(),
-    }
+    HealthCheckResponse { status: status.into() }
 }

@@ -64,9 +64,7 @@ impl Method {
     }
 
     pub(super) fn count(&self, code: Code) {
-        let slot = usize::try_from(i32::from(code))
-            .ok()
-            .and_then(|code| self.calls.get(code));
+        let slot = usize::try_from(i32::from(code)).ok().and_then(|code| self.calls.get(code));
         if let Some(slot) = slot {
             slot.get_or_init(|| self.counter(code)).increment(1);
         }
@@ -106,9 +104,7 @@ impl Methods {
     }
 
     pub(super) fn describes(&self, service: &str) -> bool {
-        self.by_path
-            .values()
-            .any(|method| method.service == service)
+        self.by_path.values().any(|method| method.service == service)
     }
 }
 
@@ -121,9 +117,7 @@ fn add_file(file: &FileDescriptorProto, by_path: &mut HashMap<String, Arc<Method
         for method in &service.method {
             let path = format!("/{service_name}/{}", method.name());
             let kind = kind_of(&service_name, method);
-            by_path
-                .entry(path)
-                .or_insert_with(|| Arc::new(Method::new(&service_name, method.name(), kind)));
+            by_path.entry(path).or_insert_with(|| Arc::new(Method::new(&service_name, method.name(), kind)));
         }
     }
 }
@@ -142,34 +136,17 @@ mod tests {
     use super::*;
 
     fn check(path: &str, span_name: &str, kind: Kind, infrastructure: bool) {
-        let sets = [
-            tonic_health::pb::FILE_DESCRIPTOR_SET,
-            tonic_reflection::pb::v1::FILE_DESCRIPTOR_SET,
-        ];
+        let sets = [tonic_health::pb::FILE_DESCRIPTOR_SET, tonic_reflection::pb::v1::FILE_DESCRIPTOR_SET];
         let methods = Methods::from_descriptors(&sets).unwrap();
         let method = methods.find(path);
-        assert_eq!(
-            (method.span_name.as_str(), method.kind),
-            (span_name, kind),
-            "{path}"
-        );
+        assert_eq!((method.span_name.as_str(), method.kind), (span_name, kind), "{path}");
         assert_eq!(method.infrastructure, infrastructure, "{path}");
     }
 
     #[test]
     fn methods_are_read_from_descriptors() {
-        check(
-            "/grpc.health.v1.Health/Check",
-            "grpc.grpc.health.v1.Health.Check",
-            Kind::Unary,
-            true,
-        );
-        check(
-            "/grpc.health.v1.Health/Watch",
-            "grpc.grpc.health.v1.Health.Watch",
-            Kind::ServerStreaming,
-            true,
-        );
+        check("/grpc.health.v1.Health/Check", "grpc.grpc.health.v1.Health.Check", Kind::Unary, true);
+        check("/grpc.health.v1.Health/Watch", "grpc.grpc.health.v1.Health.Watch", Kind::ServerStreaming, true);
         check(
             "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
             "grpc.grpc.reflection.v1.ServerReflection.ServerReflectionInfo",

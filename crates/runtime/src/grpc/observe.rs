@@ -26,11 +26,7 @@ pub(super) struct Observation {
 }
 
 impl Observation {
-    pub(super) fn start(
-        method: &Arc<Method>,
-        headers: &HeaderMap,
-        trusted: &TrustedCallers,
-    ) -> Self {
+    pub(super) fn start(method: &Arc<Method>, headers: &HeaderMap, trusted: &TrustedCallers) -> Self {
         let span = tracing::debug_span!(
             "grpc.call.serve",
             otel.name = method.span_name,
@@ -45,13 +41,7 @@ impl Observation {
             headers.get(name).and_then(|value| value.to_str().ok())
         });
         method.in_flight.increment(1);
-        Self {
-            method: Arc::clone(method),
-            span,
-            started: Instant::now(),
-            deadline: None,
-            ended: false,
-        }
+        Self { method: Arc::clone(method), span, started: Instant::now(), deadline: None, ended: false }
     }
 
     /// Records the end of the call; later calls have no effect.
@@ -79,10 +69,7 @@ impl Drop for Observation {
     fn drop(&mut self) {
         let code = if std::thread::panicking() {
             Code::Internal
-        } else if self
-            .deadline
-            .is_some_and(|deadline| deadline.remaining().is_zero())
-        {
+        } else if self.deadline.is_some_and(|deadline| deadline.remaining().is_zero()) {
             Code::DeadlineExceeded
         } else {
             Code::Cancelled
@@ -93,9 +80,7 @@ impl Drop for Observation {
 
 /// The status in `headers` or trailers.
 pub(super) fn status_of(headers: &HeaderMap) -> Option<Code> {
-    headers
-        .get(STATUS_HEADER)
-        .map(|value| Code::from_bytes(value.as_bytes()))
+    headers.get(STATUS_HEADER).map(|value| Code::from_bytes(value.as_bytes()))
 }
 
 /// The codes that OpenTelemetry counts as server errors.

@@ -22,9 +22,7 @@ use super::health;
 use super::method::Methods;
 use super::rules::{Rules, TrustedCallers};
 use crate::health::Health;
-use crate::net::{
-    self, BindError, Drain, Drained, Listener, Proxies, ReceivedBody, StreamExecutor,
-};
+use crate::net::{self, BindError, Drain, Drained, Listener, Proxies, ReceivedBody, StreamExecutor};
 use crate::tls::TlsError;
 
 /// The name of this server in metrics.
@@ -46,10 +44,8 @@ const STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
 const FIRST_CALL_TIMEOUT: Duration = Duration::from_mins(1);
 
 const HEALTH_SERVICE: &str = "grpc.health.v1.Health";
-const REFLECTION_SERVICES: [&str; 2] = [
-    "grpc.reflection.v1.ServerReflection",
-    "grpc.reflection.v1alpha.ServerReflection",
-];
+const REFLECTION_SERVICES: [&str; 2] =
+    ["grpc.reflection.v1.ServerReflection", "grpc.reflection.v1alpha.ServerReflection"];
 
 /// A gRPC server cannot be built or run.
 #[derive(Debug, thiserror::Error)]
@@ -101,10 +97,7 @@ impl GrpcServer {
     }
 
     /// Continues the traces of calls whose headers `trusts` accepts; other calls start a new trace. `trusts` must not block.
-    pub fn trusted_callers(
-        mut self,
-        trusts: impl Fn(&HeaderMap) -> bool + Send + Sync + 'static,
-    ) -> Self {
+    pub fn trusted_callers(mut self, trusts: impl Fn(&HeaderMap) -> bool + Send + Sync + 'static) -> Self {
         self.trusted_callers = TrustedCallers::new(trusts);
         self
     }
@@ -119,12 +112,7 @@ impl GrpcServer {
     /// [`GrpcConfig::message_bytes_max`].
     pub fn service<S>(mut self, service: S) -> Self
     where
-        S: Service<Request<Body>, Error = Infallible>
-            + NamedService
-            + Clone
-            + Send
-            + Sync
-            + 'static,
+        S: Service<Request<Body>, Error = Infallible> + NamedService + Clone + Send + Sync + 'static,
         S::Response: IntoResponse,
         S::Future: Send + 'static,
     {
@@ -147,8 +135,7 @@ impl GrpcServer {
             return Err(GrpcError::Undescribed(name));
         }
         if self.config.reflection {
-            self.add_reflection()
-                .map_err(|e| GrpcError::Descriptors(Box::new(e)))?;
+            self.add_reflection().map_err(|e| GrpcError::Descriptors(Box::new(e)))?;
         }
         let drain = Drain::default();
         let rules = Rules {
@@ -180,10 +167,7 @@ impl GrpcServer {
             drain_max: Duration::from_millis(config.drain_ms),
         };
         Ok(BoundGrpcServer {
-            calls: Calls {
-                inner: self.routes.routes().prepare(),
-                rules: Arc::new(rules),
-            },
+            calls: Calls { inner: self.routes.routes().prepare(), rules: Arc::new(rules) },
             server,
             local_addr,
         })
@@ -191,10 +175,10 @@ impl GrpcServer {
 
     fn add_reflection(&mut self) -> Result<(), tonic_reflection::server::Error> {
         let builder = || {
-            let builder = self.descriptors.iter().fold(
-                tonic_reflection::server::Builder::configure(),
-                |builder, set| builder.register_encoded_file_descriptor_set(set),
-            );
+            let builder =
+                self.descriptors.iter().fold(tonic_reflection::server::Builder::configure(), |builder, set| {
+                    builder.register_encoded_file_descriptor_set(set)
+                });
             self.services
                 .iter()
                 .chain(&[HEALTH_SERVICE])
@@ -236,9 +220,7 @@ impl BoundGrpcServer {
 }
 
 fn transport(config: &GrpcConfig) -> Builder<StreamExecutor> {
-    let executor = StreamExecutor {
-        write_timeout: config.connection.write_timeout(),
-    };
+    let executor = StreamExecutor { write_timeout: config.connection.write_timeout() };
     let mut builder = Builder::new(executor).http2_only();
     builder
         .http2()

@@ -46,9 +46,7 @@ impl StreamBody {
         Self {
             inner,
             drain: ends_when_idle.then(|| rules.drain.begins()),
-            sleep: observation
-                .deadline
-                .map(|deadline| sleep_until(deadline.at())),
+            sleep: observation.deadline.map(|deadline| sleep_until(deadline.at())),
             observation,
             exchange,
             rules,
@@ -61,10 +59,7 @@ impl http_body::Body for StreamBody {
     type Data = Bytes;
     type Error = Status;
 
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
         let this = self.project();
         if *this.ended {
             return Poll::Ready(None);
@@ -76,10 +71,7 @@ impl http_body::Body for StreamBody {
             }
             return Poll::Ready(frame);
         }
-        let interrupted = this
-            .exchange
-            .as_ref()
-            .map_or(Poll::Pending, |exchange| exchange.poll_interrupted(cx));
+        let interrupted = this.exchange.as_ref().map_or(Poll::Pending, |exchange| exchange.poll_interrupted(cx));
         let status = match interrupted {
             Poll::Ready(reason) => this.rules.admission.interrupted(reason),
             Poll::Pending => ready!(interruption(this.drain, this.sleep, this.rules, cx)),
@@ -112,16 +104,10 @@ fn interruption(
     rules: &Rules,
     cx: &mut Context<'_>,
 ) -> Poll<Status> {
-    if drain
-        .as_pin_mut()
-        .is_some_and(|drain| drain.poll(cx).is_ready())
-    {
+    if drain.as_pin_mut().is_some_and(|drain| drain.poll(cx).is_ready()) {
         return Poll::Ready(rules.admission.draining());
     }
-    if sleep
-        .as_pin_mut()
-        .is_some_and(|sleep| sleep.poll(cx).is_ready())
-    {
+    if sleep.as_pin_mut().is_some_and(|sleep| sleep.poll(cx).is_ready()) {
         return Poll::Ready(deadline_passed());
     }
     Poll::Pending

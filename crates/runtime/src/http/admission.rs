@@ -31,11 +31,7 @@ impl Admission {
         Self {
             requests: Slots::new("http.requests", config.requests_max, preempt_after),
             streams: Slots::new("http.streams", config.streams_max, preempt_after),
-            memory: Slots::new(
-                "http.memory",
-                memory_slots(config.bodies_bytes_max),
-                preempt_after,
-            ),
+            memory: Slots::new("http.memory", memory_slots(config.bodies_bytes_max), preempt_after),
             drain,
             retry_after: Duration::from_millis(config.retry_after_ms),
         }
@@ -60,8 +56,7 @@ impl Admission {
 
     fn draining(&self) -> HttpProblem {
         let detail = "the server is shutting down: connect again";
-        HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, "DRAINING", detail)
-            .retry_after(self.retry_after)
+        HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, "DRAINING", detail).retry_after(self.retry_after)
     }
 
     fn overloaded(&self, slots: &Slots) -> HttpProblem {
@@ -76,8 +71,7 @@ impl Admission {
 
     fn at_limit(&self, limit: &str) -> HttpProblem {
         let detail = format!("the server is at its limit of {limit}: try again later");
-        HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", detail)
-            .retry_after(self.retry_after)
+        HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, "OVERLOADED", detail).retry_after(self.retry_after)
     }
 
     /// Another request took the slot of a request that waited for its client.
@@ -87,11 +81,7 @@ impl Admission {
 }
 
 /// Takes a slot for a request. Layers that reject requests are outside of this one: rejected requests take no slot.
-pub(super) async fn admit(
-    State(admission): State<Arc<Admission>>,
-    mut request: Request,
-    next: Next,
-) -> Response {
+pub(super) async fn admit(State(admission): State<Arc<Admission>>, mut request: Request, next: Next) -> Response {
     let slot = match admission.admit(&admission.requests) {
         Ok(slot) => slot,
         Err(problem) => return problem.into_response(),
@@ -157,19 +147,13 @@ impl<S: Sync> FromRequestParts<S> for StreamSlot {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
         let extensions = &parts.extensions;
-        let (Some(admission), Some(exchange), Some(drain)) = (
-            extensions.get::<Arc<Admission>>(),
-            extensions.get::<Arc<Exchange>>(),
-            extensions.get::<DrainSignal>(),
-        ) else {
+        let (Some(admission), Some(exchange), Some(drain)) =
+            (extensions.get::<Arc<Admission>>(), extensions.get::<Arc<Exchange>>(), extensions.get::<DrainSignal>())
+        else {
             let detail = "the server of this route has no stream slots";
             let status = StatusCode::INTERNAL_SERVER_ERROR;
             return Err(HttpProblem::new(status, "INTERNAL", detail));
         };
-        Ok(Self {
-            slot: admission.admit(&admission.streams)?,
-            exchange: Arc::clone(exchange),
-            drain: drain.clone(),
-        })
+        Ok(Self { slot: admission.admit(&admission.streams)?, exchange: Arc::clone(exchange), drain: drain.clone() })
     }
 }

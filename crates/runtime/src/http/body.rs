@@ -38,18 +38,14 @@ impl http_body::Body for ResponseBody {
     type Data = Bytes;
     type Error = BoxError;
 
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
         let this = self.project();
         let Ok(polled) = catch_unwind(AssertUnwindSafe(|| this.inner.poll_frame(cx))) else {
             tracing::error!("the body of a response panicked");
             return Poll::Ready(Some(Err(BodyError::Panicked.into())));
         };
         if let Poll::Ready(Some(Ok(frame))) = &polled {
-            this.observation
-                .sent(frame.data_ref().map_or(0, Bytes::len));
+            this.observation.sent(frame.data_ref().map_or(0, Bytes::len));
         }
         let late = |sleep: Pin<&mut Sleep>| polled.is_pending() && sleep.poll(cx).is_ready();
         if this.timeout.as_pin_mut().is_some_and(late) {

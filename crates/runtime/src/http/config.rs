@@ -105,11 +105,7 @@ impl Validate for HttpConfig {
         checks.bounds("connections_max", self.connections_max, &CONNECTIONS);
         checks.bounds("drain_ms", self.drain_ms, &DRAIN);
         checks.bounds("retry_after_ms", self.retry_after_ms, &RETRY_AFTER);
-        checks.bounds(
-            "connections_per_proxy_max",
-            self.connections_per_proxy_max,
-            &CONNECTIONS,
-        );
+        checks.bounds("connections_per_proxy_max", self.connections_per_proxy_max, &CONNECTIONS);
         let (timeout_ms, bytes_min) = (self.body_progress_timeout_ms, self.body_progress_bytes_min);
         checks.bounds("body_progress_timeout_ms", timeout_ms, &TIMEOUT);
         checks.bounds("body_progress_bytes_min", bytes_min, &PROGRESS);
@@ -144,11 +140,7 @@ mod tests {
         check("header_timeout_ms", 1, 600_000);
         check("header_bytes_max", 1024, 1024 * 1024);
         check("body_bytes_max", 1024, 64 * 1024 * 1024);
-        check(
-            "bodies_bytes_max",
-            64 * 1024 * 1024,
-            64 * 1024 * 1024 * 1024,
-        );
+        check("bodies_bytes_max", 64 * 1024 * 1024, 64 * 1024 * 1024 * 1024);
         check("requests_max", 1, 1_000_000);
         check("streams_max", 1, 1_000_000);
         check("connections_max", 1, 100_000);

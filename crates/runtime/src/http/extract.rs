@@ -70,8 +70,7 @@ where
 /// 400: the text is not JSON, or a field is missing, unknown or malformed. The problem names the field, never its value.
 pub fn parse_json<T: DeserializeOwned>(json: &[u8]) -> Result<T, HttpProblem> {
     let mut json = serde_json::Deserializer::from_slice(json);
-    let value =
-        serde_path_to_error::deserialize(&mut json).map_err(|e| parse_error::from_json(&e))?;
+    let value = serde_path_to_error::deserialize(&mut json).map_err(|e| parse_error::from_json(&e))?;
     json.end().map_err(|e| parse_error::from_syntax(&e))?;
     Ok(value)
 }
@@ -121,8 +120,7 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
         let path = axum::extract::Path::from_request_parts(parts, state).await;
-        path.map(|axum::extract::Path(value)| Self(value))
-            .map_err(|rejection| from_path(&rejection))
+        path.map(|axum::extract::Path(value)| Self(value)).map_err(|rejection| from_path(&rejection))
     }
 }
 
@@ -134,8 +132,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     };
     let essence = value.split(';').next().unwrap_or_default();
     let essence = essence.trim().to_ascii_lowercase();
-    essence == "application/json"
-        || (essence.starts_with("application/") && essence.ends_with("+json"))
+    essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 
 fn unread(status: StatusCode) -> HttpProblem {
@@ -147,10 +144,7 @@ fn unread(status: StatusCode) -> HttpProblem {
     HttpProblem::new(StatusCode::BAD_REQUEST, "BODY_UNREADABLE", detail)
 }
 
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "the other kinds are errors of the route, or name no parameter"
-)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other kinds are errors of the route, or name no parameter")]
 fn from_path(rejection: &PathRejection) -> HttpProblem {
     let key = match rejection {
         PathRejection::FailedToDeserializePathParams(failed) => match failed.kind() {
@@ -162,10 +156,7 @@ fn from_path(rejection: &PathRejection) -> HttpProblem {
         _ => None,
     };
     let detail = "a part of the path is malformed: check the ids in it";
-    HttpProblem {
-        field: key,
-        ..HttpProblem::new(StatusCode::BAD_REQUEST, "FIELD_MALFORMED", detail)
-    }
+    HttpProblem { field: key, ..HttpProblem::new(StatusCode::BAD_REQUEST, "FIELD_MALFORMED", detail) }
 }
 
 #[cfg(test)]

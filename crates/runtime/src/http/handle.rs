@@ -54,11 +54,7 @@ impl Rules {
     /// Only the traces of trusted proxies are continued: browsers can send any trace headers.
     fn caller(&self, request: &Request) -> Caller {
         let peer = request.extensions().get::<Peer>();
-        if peer.is_some_and(|Peer(peer)| self.proxies.contains(peer.ip())) {
-            Caller::Trusted
-        } else {
-            Caller::Public
-        }
+        if peer.is_some_and(|Peer(peer)| self.proxies.contains(peer.ip())) { Caller::Trusted } else { Caller::Public }
     }
 }
 
@@ -86,10 +82,7 @@ pub(super) fn layered(router: Router, rules: Rules) -> Router {
         ServiceBuilder::new()
             .layer(set(REFERRER_POLICY, "no-referrer"))
             .layer(set(X_CONTENT_TYPE_OPTIONS, "nosniff"))
-            .layer(SetResponseHeaderLayer::if_not_present(
-                CACHE_CONTROL,
-                value("no-store"),
-            ))
+            .layer(SetResponseHeaderLayer::if_not_present(CACHE_CONTROL, value("no-store")))
             .map_request(prepare)
             .layer(SetRequestIdLayer::new(REQUEST_ID_HEADER, MakeUuidV7))
             .layer(PropagateRequestIdLayer::new(REQUEST_ID_HEADER))
@@ -140,13 +133,7 @@ async fn handle(State(rules): State<Arc<Rules>>, mut request: Request, next: Nex
         observation.stream_started();
         timeout = None;
     }
-    response.map(|inner| {
-        Body::new(ResponseBody {
-            inner,
-            timeout,
-            observation,
-        })
-    })
+    response.map(|inner| Body::new(ResponseBody { inner, timeout, observation }))
 }
 
 /// The size of a body that is in memory as a whole; 0: it is a stream.
@@ -161,8 +148,7 @@ async fn unless_interrupted(
     exchange: Option<&Exchange>,
     rules: &Rules,
 ) -> Response {
-    let interruption =
-        |cx: &mut Context<'_>| exchange.map_or(Poll::Pending, |one| one.poll_interrupted(cx));
+    let interruption = |cx: &mut Context<'_>| exchange.map_or(Poll::Pending, |one| one.poll_interrupted(cx));
     tokio::select! {
         biased;
         response = response => response,
@@ -193,9 +179,7 @@ fn header_bytes(request: &Request) -> usize {
     let uri = request.uri();
     let path = uri.path_and_query().map_or(0, |path| path.as_str().len());
     let headers = request.headers().iter();
-    let lines = headers
-        .map(|(name, value)| name.as_str().len() + value.len() + HEADER_OVERHEAD_BYTES)
-        .sum::<usize>();
+    let lines = headers.map(|(name, value)| name.as_str().len() + value.len() + HEADER_OVERHEAD_BYTES).sum::<usize>();
     request.method().as_str().len() + path + lines
 }
 

@@ -86,22 +86,19 @@ impl Observation {
     }
 
     pub(super) fn sent(&mut self, bytes: usize) {
-        self.bytes = self
-            .bytes
-            .saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
+        self.bytes = self.bytes.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
     }
 }
 
 impl Drop for Observation {
     fn drop(&mut self) {
         gauge!("http_server_requests_in_flight").decrement(1);
-        let status = self
-            .status
-            .map_or(CLIENT_CLOSED_REQUEST, |status| status.as_u16());
+        let status = self.status.map_or(CLIENT_CLOSED_REQUEST, |status| status.as_u16());
         match self.open_streams.take() {
             Some(open) => open.decrement(1),
-            None => histogram!("http_server_request_seconds", "route" => self.route.clone())
-                .record(self.started.elapsed()),
+            None => {
+                histogram!("http_server_request_seconds", "route" => self.route.clone()).record(self.started.elapsed())
+            }
         }
         counter!(
             "http_server_requests_total",

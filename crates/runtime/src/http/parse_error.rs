@@ -25,9 +25,7 @@ pub(super) fn from_syntax(error: &serde_json::Error) -> HttpProblem {
 }
 
 /// The problem of a query that does not match its type.
-pub(super) fn from_query(
-    error: &serde_path_to_error::Error<serde_urlencoded::de::Error>,
-) -> HttpProblem {
+pub(super) fn from_query(error: &serde_path_to_error::Error<serde_urlencoded::de::Error>) -> HttpProblem {
     mismatch(&error.path().to_string(), &error.inner().to_string())
 }
 
@@ -47,9 +45,7 @@ fn mismatch(path: &str, message: &str) -> HttpProblem {
     // The text before it contains the value.
     let detail = match message.split_once(", expected ") {
         Some((_, expected)) => format!("must be {expected}"),
-        None if message.starts_with("invalid ") || message.starts_with("unknown ") => {
-            "is invalid".to_owned()
-        }
+        None if message.starts_with("invalid ") || message.starts_with("unknown ") => "is invalid".to_owned(),
         None => message.to_owned(),
     };
     let field = if path == "." { "body" } else { path };

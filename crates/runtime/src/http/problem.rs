@@ -66,11 +66,7 @@ pub struct ProblemCode(pub Cow<'static, str>);
 impl HttpProblem {
     /// A problem with a status, a code and a detail.
     #[must_use]
-    pub fn new(
-        status: StatusCode,
-        code: impl Into<Cow<'static, str>>,
-        detail: impl Into<String>,
-    ) -> Self {
+    pub fn new(status: StatusCode, code: impl Into<Cow<'static, str>>, detail: impl Into<String>) -> Self {
         Self {
             status,
             code: code.into(),
@@ -83,11 +79,7 @@ impl HttpProblem {
 
     /// A problem of a request field: status 400.
     #[must_use]
-    pub fn of_field(
-        code: impl Into<Cow<'static, str>>,
-        field: impl Into<String>,
-        detail: impl Into<String>,
-    ) -> Self {
+    pub fn of_field(code: impl Into<Cow<'static, str>>, field: impl Into<String>, detail: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, code, detail).in_field(field)
     }
 
@@ -120,9 +112,7 @@ impl HttpProblem {
             code: self.code.into_owned(),
             detail: self.detail,
             field: self.field,
-            retry_after_ms: self
-                .retry_after
-                .map(|delay| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)),
+            retry_after_ms: self.retry_after.map(|delay| u64::try_from(delay.as_millis()).unwrap_or(u64::MAX)),
             metadata: self.metadata,
         }
     }
@@ -134,10 +124,7 @@ impl IntoResponse for HttpProblem {
         let code = ProblemCode(self.code.clone());
         // A struct of texts and numbers always serializes.
         let body = serde_json::to_vec(&self.body()).unwrap_or_default();
-        let headers = [
-            (header::CONTENT_TYPE, PROBLEM_CONTENT_TYPE),
-            (header::CACHE_CONTROL, "no-store"),
-        ];
+        let headers = [(header::CONTENT_TYPE, PROBLEM_CONTENT_TYPE), (header::CACHE_CONTROL, "no-store")];
         let mut response = (status, headers, body).into_response();
         if let Some(delay) = retry_after {
             let seconds = HeaderValue::from(seconds_up(delay));

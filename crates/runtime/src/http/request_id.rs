@@ -34,9 +34,7 @@ pub(super) fn remove_malformed(headers: &mut HeaderMap) {
 
 fn is_well_formed(id: &[u8]) -> bool {
     (1..=REQUEST_ID_BYTES_MAX).contains(&id.len())
-        && id
-            .iter()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
+        && id.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(byte))
 }
 
 #[cfg(test)]
@@ -57,11 +55,7 @@ mod tests {
             let mut headers = HeaderMap::new();
             headers.insert(REQUEST_ID_HEADER, given.parse().unwrap());
             remove_malformed(&mut headers);
-            assert_eq!(
-                headers.contains_key(REQUEST_ID_HEADER),
-                is_kept,
-                "{given:?}"
-            );
+            assert_eq!(headers.contains_key(REQUEST_ID_HEADER), is_kept, "{given:?}");
         }
     }
 

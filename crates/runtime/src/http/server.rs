@@ -20,9 +20,7 @@ use super::config::HttpConfig;
 use super::handle::{Rules, layered};
 use super::problem::HttpProblem;
 use crate::health::Health;
-use crate::net::{
-    self, BindError, Drain, Drained, Listener, Proxies, ReceivedBody, StreamExecutor,
-};
+use crate::net::{self, BindError, Drain, Drained, Listener, Proxies, ReceivedBody, StreamExecutor};
 use crate::tls::TlsError;
 
 /// The name of this server in metrics.
@@ -72,13 +70,7 @@ pub struct HttpServer {
 impl HttpServer {
     /// A server without routes. Install the metrics recorder first.
     pub fn new(config: HttpConfig, health: Health) -> Self {
-        Self {
-            config,
-            health,
-            router: Router::new(),
-            wrap: Box::new(|router| router),
-            trusted_proxies: Vec::new(),
-        }
+        Self { config, health, router: Router::new(), wrap: Box::new(|router| router), trusted_proxies: Vec::new() }
     }
 
     /// Sets the networks of trusted proxies. Each proxy may have `connections_per_proxy_max` connections, and its traces are
@@ -93,9 +85,7 @@ impl HttpServer {
     pub fn router(mut self, router: Router) -> Self {
         let all = self.router.merge(router);
         // The fallbacks are set here, so that later layers also apply to them.
-        self.router = all
-            .fallback(route_not_found)
-            .method_not_allowed_fallback(method_not_allowed);
+        self.router = all.fallback(route_not_found).method_not_allowed_fallback(method_not_allowed);
         self
     }
 
@@ -115,10 +105,8 @@ impl HttpServer {
         let (socket, local_addr) = net::bind(SERVER, self.config.addr).await?;
         let drain = Drain::default();
         let admission = Arc::new(Admission::new(&self.config, drain.clone()));
-        let proxies = Proxies {
-            networks: self.trusted_proxies,
-            connections_max: self.config.connections_per_proxy_max,
-        };
+        let proxies =
+            Proxies { networks: self.trusted_proxies, connections_max: self.config.connections_per_proxy_max };
         let config = &self.config;
         let rules = Rules {
             admission: Arc::clone(&admission),
@@ -147,15 +135,9 @@ impl HttpServer {
             health: self.health,
             drain_max: Duration::from_millis(config.drain_ms),
         };
-        let admitted = self
-            .router
-            .layer(DefaultBodyLimit::max(config.body_bytes_max))
-            .layer(from_fn_with_state(admission, admit));
-        Ok(BoundHttpServer {
-            router: layered((self.wrap)(admitted), rules),
-            server,
-            local_addr,
-        })
+        let admitted =
+            self.router.layer(DefaultBodyLimit::max(config.body_bytes_max)).layer(from_fn_with_state(admission, admit));
+        Ok(BoundHttpServer { router: layered((self.wrap)(admitted), rules), server, local_addr })
     }
 }
 
@@ -180,19 +162,15 @@ impl BoundHttpServer {
     /// Dropping the future closes all connections.
     pub async fn serve(self, shutdown: CancellationToken) -> Drained {
         let router = self.router;
-        let answer =
-            move |request: Request<ReceivedBody>| router.clone().oneshot(request.map(Body::new));
+        let answer = move |request: Request<ReceivedBody>| router.clone().oneshot(request.map(Body::new));
         self.server.serve(answer, shutdown).await
     }
 }
 
 /// The transport of every connection: HTTP/1.1 or HTTP/2, detected by the first bytes.
 fn transport(config: &HttpConfig) -> Builder<StreamExecutor> {
-    let header_bytes_max =
-        (config.header_bytes_max + HEADER_SLACK_BYTES).max(HEADER_BUFFER_BYTES_MIN);
-    let mut builder = Builder::new(StreamExecutor {
-        write_timeout: config.connection.write_timeout(),
-    });
+    let header_bytes_max = (config.header_bytes_max + HEADER_SLACK_BYTES).max(HEADER_BUFFER_BYTES_MIN);
+    let mut builder = Builder::new(StreamExecutor { write_timeout: config.connection.write_timeout() });
     builder
         .http1()
         .timer(TokioTimer::new())

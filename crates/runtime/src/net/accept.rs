@@ -40,36 +40,29 @@ pub(crate) struct Listener {
 }
 
 /// Accepts connections, each with one of `slots`; dropping the stream closes the port.
-pub(super) fn connections(
-    listener: Listener,
-    slots: Arc<Semaphore>,
-    drain: Drain,
-) -> impl Stream<Item = Connection> {
+pub(super) fn connections(listener: Listener, slots: Arc<Semaphore>, drain: Drain) -> impl Stream<Item = Connection> {
     let addresses = Addresses::new(listener.config.per_address_max, listener.proxies.clone());
-    unfold(
-        (listener, slots, addresses, drain),
-        async |(listener, slots, addresses, drain)| {
-            let slot = Arc::clone(&slots).acquire_owned().await.ok()?;
-            let (stream, peer, address) = loop {
-                let (stream, peer) = accept(&listener.socket).await;
-                match addresses.count(peer.ip()) {
-                    Some(address) => break (stream, peer, address),
-                    None => count_closed(listener.server, CloseReason::ADDRESS_LIMIT),
-                }
-            };
-            set_options(&stream, &listener.config);
-            let connection = Connection {
-                peer,
-                activity: Activity::new(),
-                blocked: false,
-                stream: Transport::new(stream, listener.tls.as_ref()),
-                cut: Box::pin(drain.cuts()),
-                _address: address,
-                _slot: slot,
-            };
-            Some((connection, (listener, slots, addresses, drain)))
-        },
-    )
+    unfold((listener, slots, addresses, drain), async |(listener, slots, addresses, drain)| {
+        let slot = Arc::clone(&slots).acquire_owned().await.ok()?;
+        let (stream, peer, address) = loop {
+            let (stream, peer) = accept(&listener.socket).await;
+            match addresses.count(peer.ip()) {
+                Some(address) => break (stream, peer, address),
+                None => count_closed(listener.server, CloseReason::ADDRESS_LIMIT),
+            }
+        };
+        set_options(&stream, &listener.config);
+        let connection = Connection {
+            peer,
+            activity: Activity::new(),
+            blocked: false,
+            stream: Transport::new(stream, listener.tls.as_ref()),
+            cut: Box::pin(drain.cuts()),
+            _address: address,
+            _slot: slot,
+        };
+        Some((connection, (listener, slots, addresses, drain)))
+    })
 }
 
 async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
@@ -89,9 +82,7 @@ fn set_options(stream: &TcpStream, config: &ConnectionConfig) {
     let _ = stream.set_nodelay(true);
     let socket = SockRef::from(stream);
     let interval = Duration::from_millis(config.tcp_keepalive_ms);
-    let probes = TcpKeepalive::new()
-        .with_time(interval)
-        .with_interval(interval);
+    let probes = TcpKeepalive::new().with_time(interval).with_interval(interval);
     let _ = socket.set_tcp_keepalive(&probes);
     #[cfg(target_os = "linux")]
     let _ = socket.set_tcp_user_timeout(Some(Duration::from_millis(config.tcp_user_timeout_ms)));
@@ -111,11 +102,7 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Records whether the socket accepts bytes.
-    fn record_write<T>(
-        &mut self,
-        cx: &mut Context<'_>,
-        polled: Poll<io::Result<T>>,
-    ) -> Poll<io::Result<T>> {
+    fn record_write<T>(&mut self, cx: &mut Context<'_>, polled: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         let blocked = polled.is_pending();
         if blocked != std::mem::replace(&mut self.blocked, blocked) {
             self.activity.set_blocked(blocked);
@@ -128,19 +115,12 @@ impl Connection {
 
     /// Called only when the socket is not ready, so that it costs nothing on busy connections.
     fn unless_cut<T>(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<T>> {
-        self.cut
-            .as_mut()
-            .poll(cx)
-            .map(|()| Err(io::ErrorKind::ConnectionAborted.into()))
+        self.cut.as_mut().poll(cx).map(|()| Err(io::ErrorKind::ConnectionAborted.into()))
     }
 }
 
 impl AsyncRead for Connection {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match Pin::new(&mut self.stream).poll_read(cx, buf) {
             Poll::Pending => self.unless_cut(cx),
             ready @ Poll::Ready(_) => ready,
@@ -149,11 +129,7 @@ impl AsyncRead for Connection {
 }
 
 impl AsyncWrite for Connection {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write(cx, buf);
         self.record_write(cx, polled)
     }

@@ -28,9 +28,7 @@ pub(crate) struct Proxies {
 impl Proxies {
     pub(crate) fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
-        self.networks
-            .iter()
-            .any(|network| network.contains(&address))
+        self.networks.iter().any(|network| network.contains(&address))
     }
 }
 
@@ -50,19 +48,11 @@ pub(super) struct AddressSlot {
 
 impl Addresses {
     pub(super) fn new(per_address_max: usize, proxies: Proxies) -> Arc<Self> {
-        Arc::new(Self {
-            per_address_max,
-            proxies,
-            counts: Mutex::default(),
-        })
+        Arc::new(Self { per_address_max, proxies, counts: Mutex::default() })
     }
 
     fn max_for(&self, address: IpAddr) -> usize {
-        if self.proxies.contains(address) {
-            self.proxies.connections_max
-        } else {
-            self.per_address_max
-        }
+        if self.proxies.contains(address) { self.proxies.connections_max } else { self.per_address_max }
     }
 
     /// Counts a connection; `None` if its address is at its limit.
@@ -75,10 +65,7 @@ impl Addresses {
             return None;
         }
         *count += 1;
-        Some(AddressSlot {
-            addresses: Arc::clone(self),
-            key,
-        })
+        Some(AddressSlot { addresses: Arc::clone(self), key })
     }
 
     fn counts(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
@@ -116,13 +103,8 @@ mod tests {
 
     #[test]
     fn an_address_and_a_proxy_have_different_limits() {
-        let addresses = Addresses::new(
-            2,
-            Proxies {
-                networks: vec!["10.0.0.0/8".parse().unwrap()],
-                connections_max: 3,
-            },
-        );
+        let addresses =
+            Addresses::new(2, Proxies { networks: vec!["10.0.0.0/8".parse().unwrap()], connections_max: 3 });
         let check = |address: &str, max: usize| {
             let count = || addresses.count(address.parse().unwrap());
             let held: Vec<_> = (0..max).map(|_| count().unwrap()).collect();

@@ -29,11 +29,7 @@ pin_project! {
 
 impl<B> SentBody<B> {
     pub(super) fn new(inner: B, exchange: Arc<Exchange>) -> Self {
-        Self {
-            inner,
-            rest: Bytes::new(),
-            exchange,
-        }
+        Self { inner, rest: Bytes::new(), exchange }
     }
 }
 
@@ -41,10 +37,7 @@ impl<B: Body<Data = Bytes>> Body for SentBody<B> {
     type Data = Bytes;
     type Error = B::Error;
 
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
         let this = self.project();
         if this.rest.is_empty() {
             match this.inner.poll_frame(cx) {
@@ -113,10 +106,7 @@ pub(crate) struct BodyProgress {
 
 impl BodyProgress {
     pub(crate) const fn new(timeout_ms: u64, bytes_min: usize) -> Self {
-        Self {
-            timeout: Duration::from_millis(timeout_ms),
-            bytes_min,
-        }
+        Self { timeout: Duration::from_millis(timeout_ms), bytes_min }
     }
 }
 
@@ -140,24 +130,12 @@ pin_project! {
 
 impl ReceivedBody {
     pub(super) fn new(inner: Incoming, progress: BodyProgress, exchange: Arc<Exchange>) -> Self {
-        Self {
-            inner,
-            sleep: None,
-            received: 0,
-            received_in_all: 0,
-            waiting: false,
-            progress,
-            messages: None,
-            exchange,
-        }
+        Self { inner, sleep: None, received: 0, received_in_all: 0, waiting: false, progress, messages: None, exchange }
     }
 
     /// The body as gRPC messages, with pauses of any length between two messages.
     pub(crate) fn with_pauses(self) -> Self {
-        Self {
-            messages: Some(Messages::default()),
-            ..self
-        }
+        Self { messages: Some(Messages::default()), ..self }
     }
 }
 
@@ -165,19 +143,14 @@ impl Body for ReceivedBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
-    fn poll_frame(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
         let mut this = self.project();
         let polled = this.inner.poll_frame(cx);
         let rule = *this.progress;
         if let Poll::Ready(frame) = polled {
             *this.waiting = false;
             this.exchange.body_received();
-            let data = frame
-                .as_ref()
-                .and_then(|frame| frame.as_ref().ok()?.data_ref());
+            let data = frame.as_ref().and_then(|frame| frame.as_ref().ok()?.data_ref());
             let bytes = data.map_or(0, Bytes::len);
             *this.received += bytes;
             *this.received_in_all = this.received_in_all.saturating_add(bytes);
@@ -200,8 +173,7 @@ impl Body for ReceivedBody {
             return Poll::Pending;
         }
         if this.sleep.is_none() {
-            this.sleep
-                .set(Some(sleep_until(Instant::now() + rule.timeout)));
+            this.sleep.set(Some(sleep_until(Instant::now() + rule.timeout)));
         }
         if !std::mem::replace(this.waiting, true) {
             this.exchange.wait_for_body();

@@ -26,6 +26,5 @@ impl CloseReason {
 }
 
 pub(super) fn count_closed(server: &'static str, CloseReason(reason): CloseReason) {
-    counter!("server_connections_closed_total", "server" => server, "reason" => reason)
-        .increment(1);
+    counter!("server_connections_closed_total", "server" => server, "reason" => reason).increment(1);
 }

@@ -70,11 +70,7 @@ struct Held {
 }
 
 impl Exchange {
-    pub(super) fn new(
-        connection: Arc<Activity>,
-        multiplexed: bool,
-        memory: Option<Arc<Slots>>,
-    ) -> Arc<Self> {
+    pub(super) fn new(connection: Arc<Activity>, multiplexed: bool, memory: Option<Arc<Slots>>) -> Arc<Self> {
         connection.exchange_opened();
         Arc::new(Self {
             connection,
@@ -239,8 +235,7 @@ impl Exchange {
             let mut state = self.state();
             let state = &mut *state;
             let mut both = [&mut state.slot, &mut state.memory].into_iter();
-            let held =
-                both.find(|held| held.slot.as_ref().is_some_and(|slot| slot.is_of(slots)))?;
+            let held = both.find(|held| held.slot.as_ref().is_some_and(|slot| slot.is_of(slots)))?;
             held.waiting = None;
             held.slot.take()
         };

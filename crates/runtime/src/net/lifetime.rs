@@ -51,11 +51,8 @@ impl Lifetime {
     }
 
     pub(super) fn check_interval(&self) -> Duration {
-        let shortest = self
-            .header_timeout
-            .min(self.config.idle_timeout())
-            .min(self.config.write_timeout())
-            .min(self.age_max);
+        let shortest =
+            self.header_timeout.min(self.config.idle_timeout()).min(self.config.write_timeout()).min(self.age_max);
         (shortest / CHECKS_PER_TIMEOUT).clamp(CHECK_INTERVAL_MIN, CHECK_INTERVAL_MAX)
     }
 
@@ -67,11 +64,7 @@ impl Lifetime {
         if let Some((since, reason)) = self.closing_since {
             let over = since.elapsed() >= Duration::from_millis(self.config.age_grace_ms);
             let unused = since.elapsed() >= CUT_GRACE && idle.is_some();
-            return if over || unused {
-                Decision::Close(reason)
-            } else {
-                Decision::Keep
-            };
+            return if over || unused { Decision::Close(reason) } else { Decision::Keep };
         }
         if !activity.is_used() {
             return if self.accepted.elapsed() >= self.header_timeout {
@@ -93,7 +86,6 @@ impl Lifetime {
 
     /// The reason of a connection that the transport has closed.
     pub(super) fn close_reason(&self) -> CloseReason {
-        self.closing_since
-            .map_or(CloseReason::CLIENT, |(_, reason)| reason)
+        self.closing_since.map_or(CloseReason::CLIENT, |(_, reason)| reason)
     }
 }

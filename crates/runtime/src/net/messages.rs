@@ -55,20 +55,14 @@ mod tests {
         assert_eq!(between, expected, "{body:?}");
         let mut at_once = Messages::default();
         at_once.receive(body);
-        assert_eq!(
-            at_once.is_between(),
-            expected.last().copied().unwrap_or(true)
-        );
+        assert_eq!(at_once.is_between(), expected.last().copied().unwrap_or(true));
     }
 
     #[test]
     fn a_message_ends_with_its_last_byte() {
         check(&[], &[]);
         check(&[0, 0, 0, 0, 0], &[false, false, false, false, true]);
-        check(
-            &[1, 0, 0, 0, 1, 9],
-            &[false, false, false, false, false, true],
-        );
+        check(&[1, 0, 0, 0, 1, 9], &[false, false, false, false, false, true]);
         let two = [0, 0, 0, 0, 2, 9, 9, 0, 0, 0, 0, 0, 0];
         let f = false;
         check(&two, &[f, f, f, f, f, f, true, f, f, f, f, true, f]);

@@ -48,10 +48,7 @@ pub struct BindError {
 }
 
 /// Binds a listener; also returns its address. `port` is its name in errors.
-pub(crate) async fn bind(
-    port: &'static str,
-    addr: SocketAddr,
-) -> Result<(TcpListener, SocketAddr), BindError> {
+pub(crate) async fn bind(port: &'static str, addr: SocketAddr) -> Result<(TcpListener, SocketAddr), BindError> {
     let failed = |source| BindError { port, addr, source };
     let listener = TcpListener::bind(addr).await.map_err(failed)?;
     let local_addr = listener.local_addr().map_err(failed)?;

@@ -32,10 +32,8 @@ pub(super) async fn watch(gauges: Gauges, saturated_after: Duration, health: Hea
         gauge!("server_connections_open", "server" => server).set(count(open));
         gauge!("server_connections_max", "server" => server).set(count(gauges.connections_max));
         for slots in &gauges.slots {
-            gauge!("server_slots_used", "server" => server, "slots" => slots.kind())
-                .set(count(slots.used()));
-            gauge!("server_slots_max", "server" => server, "slots" => slots.kind())
-                .set(count(slots.max));
+            gauge!("server_slots_used", "server" => server, "slots" => slots.kind()).set(count(slots.used()));
+            gauge!("server_slots_max", "server" => server, "slots" => slots.kind()).set(count(slots.max));
             let full = slots.full_since().map(|since| since.elapsed());
             health.set_saturated(slots.name, full.is_some_and(|full| full >= saturated_after));
         }

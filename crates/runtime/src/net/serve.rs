@@ -131,8 +131,7 @@ where
             async move {
                 let exchange = Exchange::new(activity, is_stream(), memory);
                 watch(&exchange);
-                let mut request = request
-                    .map(|body| ReceivedBody::new(body, body_progress, Arc::clone(&exchange)));
+                let mut request = request.map(|body| ReceivedBody::new(body, body_progress, Arc::clone(&exchange)));
                 request.extensions_mut().insert(peer);
                 request.extensions_mut().insert(Arc::clone(&exchange));
                 let response = answer(request).await?;
@@ -141,11 +140,7 @@ where
             }
         })
     };
-    let mut serving = pin!(
-        rules
-            .transport
-            .serve_connection(TokioIo::new(connection), service)
-    );
+    let mut serving = pin!(rules.transport.serve_connection(TokioIo::new(connection), service));
     let mut lifetime = Lifetime::new(config, rules.header_timeout);
     let mut checks = interval(lifetime.check_interval());
     let (mut begins, mut cuts) = (pin!(rules.drain.begins()), pin!(rules.drain.cuts()));

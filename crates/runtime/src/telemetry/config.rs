@@ -55,13 +55,9 @@ impl Default for TelemetryConfig {
 
 impl Validate for TelemetryConfig {
     fn validate(&self, checks: &mut Checks<'_>) {
-        for (key, directives) in [
-            ("log_filter", &self.log_filter),
-            ("otlp_filter", &self.otlp_filter),
-        ] {
+        for (key, directives) in [("log_filter", &self.log_filter), ("otlp_filter", &self.otlp_filter)] {
             if let Err(error) = EnvFilter::try_new(directives) {
-                let message =
-                    format!("is not a filter: {error}; write it like `info,projector=debug`");
+                let message = format!("is not a filter: {error}; write it like `info,projector=debug`");
                 checks.invalid(key, message);
             }
         }

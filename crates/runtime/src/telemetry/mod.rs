@@ -55,14 +55,9 @@ pub fn init(config: &TelemetryConfig) -> Result<TelemetryGuard, TelemetryError> 
         return Ok(TelemetryGuard(None));
     }
     let provider = otlp::provider(config)?;
-    let traces = provider
-        .as_ref()
-        .map(|provider| otlp::layer(provider).with_filter(otlp_filter));
+    let traces = provider.as_ref().map(|provider| otlp::layer(provider).with_filter(otlp_filter));
     let logs = logs(config.log_format).with_filter(log_filter);
-    let installed = tracing_subscriber::registry()
-        .with(traces)
-        .with(logs)
-        .try_init();
+    let installed = tracing_subscriber::registry().with(traces).with(logs).try_init();
     // Another thread may have been first.
     Ok(TelemetryGuard(provider.filter(|_| installed.is_ok())))
 }
@@ -83,10 +78,6 @@ where
     let layer = fmt::layer().with_writer(io::stderr);
     match format {
         LogFormat::Pretty => layer.with_ansi(io::stderr().is_terminal()).boxed(),
-        LogFormat::Json => layer
-            .json()
-            .flatten_event(true)
-            .with_current_span(false)
-            .boxed(),
+        LogFormat::Json => layer.json().flatten_event(true).with_current_span(false).boxed(),
     }
 }

@@ -50,23 +50,14 @@ fn end(provider: &SdkTracerProvider) {
     }
 }
 
-pub(super) fn provider(
-    config: &TelemetryConfig,
-) -> Result<Option<SdkTracerProvider>, TelemetryError> {
+pub(super) fn provider(config: &TelemetryConfig) -> Result<Option<SdkTracerProvider>, TelemetryError> {
     let Some(endpoint) = &config.otlp_endpoint else {
         return Ok(None);
     };
-    let endpoint = tls::endpoint(endpoint)?
-        .connect_timeout(CONNECT_TIMEOUT)
-        .timeout(EXPORT_TIMEOUT);
-    let exporter = SpanExporter::builder()
-        .with_tonic()
-        .with_channel(endpoint.connect_lazy())
-        .build()?;
+    let endpoint = tls::endpoint(endpoint)?.connect_timeout(CONNECT_TIMEOUT).timeout(EXPORT_TIMEOUT);
+    let exporter = SpanExporter::builder().with_tonic().with_channel(endpoint.connect_lazy()).build()?;
     let sampler = Sampler::TraceIdRatioBased(config.otlp_sample_ratio);
-    let resource = Resource::builder()
-        .with_service_name(config.service_name.clone())
-        .build();
+    let resource = Resource::builder().with_service_name(config.service_name.clone()).build();
     let provider = SdkTracerProvider::builder()
         .with_batch_exporter(exporter)
         .with_sampler(Sampler::ParentBased(Box::new(sampler)))

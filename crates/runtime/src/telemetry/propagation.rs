@@ -127,11 +127,7 @@ mod tests {
         let headers = injected();
         let out = &headers[TRACEPARENT];
         assert_eq!(headers.len(), 1, "{headers:?}");
-        assert_eq!(
-            out[3..35] == REMOTE[3..35],
-            same_trace,
-            "{traceparent_in:?} gave {out}"
-        );
+        assert_eq!(out[3..35] == REMOTE[3..35], same_trace, "{traceparent_in:?} gave {out}");
         assert_ne!(&out[36..52], &REMOTE[36..52]);
         assert_eq!(traceparent().as_ref(), Some(out));
     }
@@ -152,9 +148,7 @@ mod tests {
         traced(|| {
             for (caller, same_trace) in [(Caller::Trusted, true), (Caller::Public, false)] {
                 let span = tracing::info_span!("test.span.extract");
-                extract(&span, caller, |name| {
-                    (name == TRACEPARENT).then_some(REMOTE)
-                });
+                extract(&span, caller, |name| (name == TRACEPARENT).then_some(REMOTE));
                 let _entered = span.enter();
                 let out = &injected()[TRACEPARENT];
                 assert_eq!(out[3..35] == REMOTE[3..35], same_trace, "{caller:?}: {out}");

@@ -23,25 +23,14 @@ pub const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
 
 impl TlsConfig {
     /// The acceptor; `None` if connections are plain. `protocols`: the ALPN protocols, the preferred one first.
-    pub(crate) fn acceptor(
-        &self,
-        protocols: &'static [&'static [u8]],
-    ) -> Result<Option<Acceptor>, TlsError> {
+    pub(crate) fn acceptor(&self, protocols: &'static [&'static [u8]]) -> Result<Option<Acceptor>, TlsError> {
         if *self == Self::OFF {
             return Ok(None);
         }
         // Taken before the files are read, so that a change during the read is detected.
         let stamp = stamp(self);
-        let current = Current {
-            server: Arc::new(self.server(protocols)?),
-            stamp,
-            checked_at: Instant::now(),
-        };
-        Ok(Some(Acceptor {
-            files: self.clone(),
-            protocols,
-            current: Mutex::new(current),
-        }))
+        let current = Current { server: Arc::new(self.server(protocols)?), stamp, checked_at: Instant::now() };
+        Ok(Some(Acceptor { files: self.clone(), protocols, current: Mutex::new(current) }))
     }
 }
 

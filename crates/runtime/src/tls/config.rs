@@ -56,11 +56,7 @@ impl TlsError {
 
 impl TlsConfig {
     /// Plain connections.
-    pub const OFF: Self = Self {
-        cert: None,
-        key: None,
-        client_ca: None,
-    };
+    pub const OFF: Self = Self { cert: None, key: None, client_ca: None };
 
     pub(super) fn server(&self, protocols: &[&[u8]]) -> Result<ServerConfig, TlsError> {
         let mismatch = |error| TlsError::Mismatch(format!("{error}"));
@@ -69,9 +65,7 @@ impl TlsConfig {
         let chain = certificates(chain).map_err(error_of("cert"))?;
         let private = key(private).map_err(error_of("key"))?;
         let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
-        let builder = builder
-            .with_safe_default_protocol_versions()
-            .map_err(mismatch)?;
+        let builder = builder.with_safe_default_protocol_versions().map_err(mismatch)?;
         let builder = match self.client_ca.as_deref() {
             None => builder.with_no_client_auth(),
             Some(path) => builder.with_client_cert_verifier(client_verifier(path)?),

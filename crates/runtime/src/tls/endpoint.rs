@@ -101,8 +101,7 @@ mod tests {
 
     #[test]
     fn urls_are_checked() {
-        let form =
-            Err("is not a service address: write http://host:port, or https://host:port?ca=FILE");
+        let form = Err("is not a service address: write http://host:port, or https://host:port?ca=FILE");
         let rule = "only https:// URLs accept files: ca, and cert together with key";
         let has = |what: &str| format!("has {what}: {rule}");
         check("http://127.0.0.1:7301", Ok(()));
@@ -115,8 +114,7 @@ mod tests {
         check("https://writer:7301?roots=/ca", Err(&has("roots")));
         check("https://writer:7301?cert=/a", Err(&has("cert without key")));
         check("https://writer:7301?key=/a", Err(&has("key without cert")));
-        let missing =
-            "names a file that cannot be used: /nowhere/ca.pem cannot be read: entity not found";
+        let missing = "names a file that cannot be used: /nowhere/ca.pem cannot be read: entity not found";
         check("https://writer:7301?ca=/nowhere%2Fca.pem", Err(missing));
         check(
             "https://writer:7301?ca=/dev/null",

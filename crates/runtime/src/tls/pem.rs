@@ -59,15 +59,9 @@ pub(super) fn roots(path: &Path) -> Result<RootCertStore, PemError> {
 }
 
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, PemError> {
-    fs::read(path).map_err(|error| PemError::Unreadable {
-        path: path.display().to_string(),
-        kind: error.kind(),
-    })
+    fs::read(path).map_err(|error| PemError::Unreadable { path: path.display().to_string(), kind: error.kind() })
 }
 
 pub(super) fn wrong_content(path: &Path, expected: &'static str) -> PemError {
-    PemError::WrongContent {
-        path: path.display().to_string(),
-        expected,
-    }
+    PemError::WrongContent { path: path.display().to_string(), expected }
 }

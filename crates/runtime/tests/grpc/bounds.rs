@@ -20,10 +20,7 @@ async fn an_overloaded_server_rejects_calls_with_a_retry_delay_and_recovers() {
 
     let rejected = client.say("hello").await.unwrap_err();
     assert_eq!(rejected.code(), Code::ResourceExhausted);
-    assert_eq!(
-        rejected.message(),
-        "the server is at its limit of 2 calls; try again later"
-    );
+    assert_eq!(rejected.message(), "the server is at its limit of 2 calls; try again later");
     let retry = rejected.get_details_retry_info().unwrap().retry_delay;
     assert_eq!(retry, Some(Duration::from_millis(100)));
 
@@ -42,10 +39,7 @@ async fn a_slot_is_released_when_its_caller_leaves_or_its_handler_panics() {
     let call = client.saying("hold");
     stack.held(1).await;
     call.abort();
-    eventually("the slot is released", async || {
-        client.say("hello").await.is_ok()
-    })
-    .await;
+    eventually("the slot is released", async || client.say("hello").await.is_ok()).await;
     assert!(client.say("panic").await.is_err());
     assert_eq!(client.say("hello").await.unwrap(), "hello");
     stack.drained().await;
@@ -57,18 +51,12 @@ async fn a_unary_call_ends_at_its_deadline() {
     let client = stack.client().await;
     // The client also has the timeout. It ends with CANCELLED, and may be first on a busy machine.
     let codes = [Code::DeadlineExceeded, Code::Cancelled];
-    let cases = [
-        (None, 1_500, &codes[..1]),
-        (Some("500m"), 498, &codes),
-        (Some("5S"), 1_500, &codes[..1]),
-    ];
+    let cases = [(None, 1_500, &codes[..1]), (Some("500m"), 498, &codes), (Some("5S"), 1_500, &codes[..1])];
     for (header, expected_ms, codes) in cases {
         let request = |text: &str| {
             let mut request = Request::new(text.to_owned());
             if let Some(value) = header {
-                request
-                    .metadata_mut()
-                    .insert("grpc-timeout", value.parse().unwrap());
+                request.metadata_mut().insert("grpc-timeout", value.parse().unwrap());
             }
             request
         };
@@ -76,10 +64,7 @@ async fn a_unary_call_ends_at_its_deadline() {
         let status = client.unary(SAY, request("hold")).await.unwrap_err();
         assert!(codes.contains(&status.code()), "{header:?}: {status}");
         let elapsed = started.elapsed();
-        assert!(
-            elapsed >= Duration::from_millis(expected_ms - 1),
-            "{header:?}: {elapsed:?}"
-        );
+        assert!(elapsed >= Duration::from_millis(expected_ms - 1), "{header:?}: {elapsed:?}");
         let remaining = client.unary(SAY, request("remaining")).await.unwrap();
         let remaining: u64 = remaining.parse().unwrap();
         assert!(remaining <= expected_ms, "{header:?}: {remaining}");
@@ -119,10 +104,7 @@ async fn a_server_that_cannot_be_built_returns_the_reason() {
     let echo = Echo::new(tokio_util::sync::CancellationToken::new(), 4096);
     let server = || GrpcServer::new(GrpcConfig::default(), health.clone()).service(echo.clone());
     let error = server().bind().await.unwrap_err();
-    assert!(
-        matches!(error, GrpcError::Undescribed("test.Echo")),
-        "{error}"
-    );
+    assert!(matches!(error, GrpcError::Undescribed("test.Echo")), "{error}");
     let error = server().descriptors(b"\xff").bind().await.unwrap_err();
     assert!(matches!(error, GrpcError::Descriptors(_)), "{error}");
     let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -27,23 +27,16 @@ async fn stalling(stack: &Stack) -> (SendRequest<Bytes>, JoinHandle<Result<(), h
 
 async fn call(requests: &SendRequest<Bytes>, path: &str) -> RecvStream {
     let mut requests = requests.clone().ready().await.unwrap();
-    let request = Request::post(format!("http://x{path}"))
-        .header("content-type", "application/grpc")
-        .header("te", "trailers");
-    let (response, mut body) = requests
-        .send_request(request.body(()).unwrap(), false)
-        .unwrap();
+    let request =
+        Request::post(format!("http://x{path}")).header("content-type", "application/grpc").header("te", "trailers");
+    let (response, mut body) = requests.send_request(request.body(()).unwrap(), false).unwrap();
     let message = "x".to_owned().encode_to_vec();
     let mut frame = BytesMut::new();
     frame.put_u8(0);
     frame.put_u32(u32::try_from(message.len()).unwrap());
     frame.put_slice(&message);
     body.send_data(frame.freeze(), true).unwrap();
-    timeout(DEADLINE, response)
-        .await
-        .unwrap()
-        .unwrap()
-        .into_body()
+    timeout(DEADLINE, response).await.unwrap().unwrap().into_body()
 }
 
 /// The paused clock advances when all tasks are idle, so that the timeout is reached at once.

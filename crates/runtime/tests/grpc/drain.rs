@@ -13,15 +13,9 @@ async fn a_call_in_flight_finishes_while_new_ones_are_rejected() {
     stack.held(1).await;
     stack.shutdown.cancel();
     let mut health = stack.health.watch();
-    timeout(DEADLINE, health.wait_for(|now| now.draining))
-        .await
-        .unwrap()
-        .unwrap();
+    timeout(DEADLINE, health.wait_for(|now| now.draining)).await.unwrap().unwrap();
 
-    eventually("the port is closed", async || {
-        stack.endpoint.connect().await.is_err()
-    })
-    .await;
+    eventually("the port is closed", async || stack.endpoint.connect().await.is_err()).await;
     assert!(client.say("hello").await.is_err());
     assert!(!held.is_finished());
     stack.echo.gate.add_permits(1);

@@ -8,9 +8,7 @@ use futures::future::{BoxFuture, ready};
 use futures::stream::{BoxStream, StreamExt, pending};
 use http::{Request, Response};
 use prost::Message;
-use prost_types::{
-    FileDescriptorProto, FileDescriptorSet, MethodDescriptorProto, ServiceDescriptorProto,
-};
+use prost_types::{FileDescriptorProto, FileDescriptorSet, MethodDescriptorProto, ServiceDescriptorProto};
 use runtime::grpc::Deadline;
 use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
@@ -42,12 +40,7 @@ impl NamedService for Echo {
 impl Echo {
     pub(crate) fn new(shutdown: CancellationToken, message_bytes_max: usize) -> Self {
         let gate = Arc::new(Semaphore::new(0));
-        Self {
-            gate,
-            held: watch::Sender::new(0),
-            shutdown,
-            message_bytes_max,
-        }
+        Self { gate, held: watch::Sender::new(0), shutdown, message_bytes_max }
     }
 
     pub(crate) fn descriptors() -> &'static [u8] {
@@ -59,11 +52,7 @@ impl Echo {
         };
         let service = ServiceDescriptorProto {
             name: Some("Echo".to_owned()),
-            method: vec![
-                method("Say", false, false),
-                method("Watch", false, true),
-                method("Chat", true, true),
-            ],
+            method: vec![method("Say", false, false), method("Watch", false, true), method("Chat", true, true)],
             ..ServiceDescriptorProto::default()
         };
         let file = FileDescriptorProto {
@@ -85,9 +74,7 @@ impl Echo {
             }
             "panic" => panic!("requested"),
             "remaining" => {
-                return Ok(tonic::Response::new(
-                    deadline.unwrap().remaining().as_millis().to_string(),
-                ));
+                return Ok(tonic::Response::new(deadline.unwrap().remaining().as_millis().to_string()));
             }
             _ => {}
         }
@@ -108,18 +95,9 @@ impl Echo {
         let mut grpc = Grpc::new(ProstCodec::<String, String>::default())
             .apply_max_message_size_config(Some(self.message_bytes_max), None);
         match request.uri().path() {
-            SAY => {
-                grpc.unary(service_fn(|r| self.clone().say(r)), request)
-                    .await
-            }
+            SAY => grpc.unary(service_fn(|r| self.clone().say(r)), request).await,
             WATCH => grpc.server_streaming(service_fn(watch), request).await,
-            CHAT => {
-                grpc.streaming(
-                    service_fn(|r| ready(Ok::<_, Status>(self.chat(r)))),
-                    request,
-                )
-                .await
-            }
+            CHAT => grpc.streaming(service_fn(|r| ready(Ok::<_, Status>(self.chat(r)))), request).await,
             _ => Status::unimplemented("").into_http(),
         }
     }

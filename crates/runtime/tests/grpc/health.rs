@@ -16,16 +16,12 @@ use tonic_reflection::pb::v1alpha;
 use crate::stack::{Client, DEADLINE, serve};
 
 fn of(service: &str) -> HealthCheckRequest {
-    HealthCheckRequest {
-        service: service.to_owned(),
-    }
+    HealthCheckRequest { service: service.to_owned() }
 }
 
 async fn check(client: &Client, service: &str, expected: Result<ServingStatus, Code>) {
     let answer = HealthClient::new(client.0.clone()).check(of(service)).await;
-    let status = answer
-        .map(|r| r.into_inner().status())
-        .map_err(|s| s.code());
+    let status = answer.map(|r| r.into_inner().status()).map_err(|s| s.code());
     assert_eq!(status, expected, "{service:?}");
 }
 
@@ -33,11 +29,7 @@ async fn check(client: &Client, service: &str, expected: Result<ServingStatus, C
 async fn health_is_correct_also_when_the_server_is_overloaded_or_drains() {
     let stack = serve(|c| c.calls_max = 1).await;
     let client = stack.client().await;
-    let mut watch = HealthClient::new(client.0.clone())
-        .watch(of("test.Echo"))
-        .await
-        .unwrap()
-        .into_inner();
+    let mut watch = HealthClient::new(client.0.clone()).watch(of("test.Echo")).await.unwrap().into_inner();
     let mut seen = async || timeout(DEADLINE, watch.next()).await.unwrap().unwrap();
 
     check(&client, "", Ok(NotServing)).await;
@@ -50,12 +42,7 @@ async fn health_is_correct_also_when_the_server_is_overloaded_or_drains() {
     check(&client, "test.Echo", Ok(Serving)).await;
     check(&client, "test.Other", Err(Code::NotFound)).await;
 
-    stack.health.set(
-        "nats",
-        State::Down {
-            reason: "gone".to_owned(),
-        },
-    );
+    stack.health.set("nats", State::Down { reason: "gone".to_owned() });
     assert_eq!(seen().await.unwrap().status(), NotServing);
     check(&client, "test.Echo", Ok(NotServing)).await;
     stack.health.set("nats", State::Up);
@@ -73,16 +60,8 @@ async fn health_is_correct_also_when_the_server_is_overloaded_or_drains() {
 async fn a_watch_of_an_unknown_service_returns_service_unknown() {
     let stack = serve(|_| {}).await;
     let client = stack.client().await;
-    let mut watch = HealthClient::new(client.0.clone())
-        .watch(of("test.Other"))
-        .await
-        .unwrap()
-        .into_inner();
-    let first = timeout(DEADLINE, watch.next())
-        .await
-        .unwrap()
-        .unwrap()
-        .unwrap();
+    let mut watch = HealthClient::new(client.0.clone()).watch(of("test.Other")).await.unwrap().into_inner();
+    let first = timeout(DEADLINE, watch.next()).await.unwrap().unwrap().unwrap();
     assert_eq!(first.status(), ServiceUnknown);
     stack.drained().await;
 }
@@ -95,10 +74,7 @@ const SERVED: [&str; 4] = [
 ];
 
 fn list_services() -> ServerReflectionRequest {
-    ServerReflectionRequest {
-        host: String::new(),
-        message_request: Some(MessageRequest::ListServices(String::new())),
-    }
+    ServerReflectionRequest { host: String::new(), message_request: Some(MessageRequest::ListServices(String::new())) }
 }
 
 #[tokio::test]
@@ -123,18 +99,14 @@ async fn reflection_lists_all_services_in_both_versions() {
         .unwrap()
         .into_inner();
     let answer = v1.message().await.unwrap().unwrap().message_response;
-    let Some(MessageResponse::ListServicesResponse(list)) = answer else {
-        panic!("{answer:?}")
-    };
+    let Some(MessageResponse::ListServicesResponse(list)) = answer else { panic!("{answer:?}") };
     let mut names: Vec<_> = list.service.into_iter().map(|s| s.name).collect();
     names.sort();
     assert_eq!(names, SERVED);
 
     let list = v1alpha::ServerReflectionRequest {
         host: String::new(),
-        message_request: Some(
-            v1alpha::server_reflection_request::MessageRequest::ListServices(String::new()),
-        ),
+        message_request: Some(v1alpha::server_reflection_request::MessageRequest::ListServices(String::new())),
     };
     let mut alpha = v1alpha::server_reflection_client::ServerReflectionClient::new(client.0)
         .server_reflection_info(futures::stream::iter([list]))
@@ -142,9 +114,6 @@ async fn reflection_lists_all_services_in_both_versions() {
         .unwrap()
         .into_inner();
     let answer = alpha.message().await.unwrap().unwrap();
-    assert_eq!(
-        format!("{answer:?}").matches("name: ").count(),
-        SERVED.len()
-    );
+    assert_eq!(format!("{answer:?}").matches("name: ").count(), SERVED.len());
     stack.drained().await;
 }

@@ -40,17 +40,13 @@ async fn connect(stack: &Stack) -> SendRequest<Bytes> {
 
 async fn open(requests: &SendRequest<Bytes>, path: &str) -> (ResponseFuture, SendStream<Bytes>) {
     let mut requests = requests.clone().ready().await.unwrap();
-    let request = Request::post(format!("http://x{path}"))
-        .header("content-type", "application/grpc")
-        .header("te", "trailers");
-    requests
-        .send_request(request.body(()).unwrap(), false)
-        .unwrap()
+    let request =
+        Request::post(format!("http://x{path}")).header("content-type", "application/grpc").header("te", "trailers");
+    requests.send_request(request.body(()).unwrap(), false).unwrap()
 }
 
 fn send(body: &mut SendStream<Bytes>, bytes: &[u8]) {
-    body.send_data(Bytes::copy_from_slice(bytes), false)
-        .unwrap();
+    body.send_data(Bytes::copy_from_slice(bytes), false).unwrap();
 }
 
 /// The number of bytes of a response, and its status.

@@ -36,10 +36,7 @@ pub(crate) struct Stack {
 }
 
 pub(crate) async fn serve(change: impl FnOnce(&mut GrpcConfig)) -> Stack {
-    let mut config = GrpcConfig {
-        drain_ms: 5000,
-        ..GrpcConfig::default()
-    };
+    let mut config = GrpcConfig { drain_ms: 5000, ..GrpcConfig::default() };
     change(&mut config);
     let shutdown = CancellationToken::new();
     let health = Health::new(&["nats"]);
@@ -52,13 +49,7 @@ pub(crate) async fn serve(change: impl FnOnce(&mut GrpcConfig)) -> Stack {
         .unwrap();
     let endpoint = Endpoint::from_shared(format!("http://{}", bound.local_addr())).unwrap();
     let server = tokio::spawn(bound.serve(shutdown.clone()));
-    Stack {
-        echo,
-        health,
-        shutdown,
-        endpoint,
-        server,
-    }
+    Stack { echo, health, shutdown, endpoint, server }
 }
 
 impl Stack {
@@ -75,10 +66,7 @@ impl Stack {
     /// Waits until `count` calls are held at the gate.
     pub(crate) async fn held(&self, count: usize) {
         let mut held = self.echo.held.subscribe();
-        timeout(DEADLINE, held.wait_for(|now| *now >= count))
-            .await
-            .unwrap()
-            .unwrap();
+        timeout(DEADLINE, held.wait_for(|now| *now >= count)).await.unwrap().unwrap();
     }
 
     pub(crate) async fn drained(self) -> Drained {
@@ -101,19 +89,13 @@ impl Client {
         tokio::spawn(async move { client.say(text).await })
     }
 
-    pub(crate) async fn unary(
-        &self,
-        path: &'static str,
-        request: Request<String>,
-    ) -> Result<String, Status> {
+    pub(crate) async fn unary(&self, path: &'static str, request: Request<String>) -> Result<String, Status> {
         let mut grpc = tonic::client::Grpc::new(self.0.clone());
         let ready = grpc.ready().await;
         ready.map_err(|e| Status::unknown(e.to_string()))?;
         let path = PathAndQuery::from_static(path);
         let codec = ProstCodec::<String, String>::default();
-        let answer = timeout(DEADLINE, grpc.unary(request, path, codec))
-            .await
-            .unwrap();
+        let answer = timeout(DEADLINE, grpc.unary(request, path, codec)).await.unwrap();
         answer.map(tonic::Response::into_inner)
     }
 
@@ -127,15 +109,11 @@ impl Client {
         grpc.ready().await.unwrap();
         let mut request = Request::new(requests);
         if let Some(value) = timeout_header {
-            request
-                .metadata_mut()
-                .insert("grpc-timeout", value.parse().unwrap());
+            request.metadata_mut().insert("grpc-timeout", value.parse().unwrap());
         }
         let path = PathAndQuery::from_static(path);
         let codec = ProstCodec::<String, String>::default();
-        let answer = timeout(DEADLINE, grpc.streaming(request, path, codec))
-            .await
-            .unwrap();
+        let answer = timeout(DEADLINE, grpc.streaming(request, path, codec)).await.unwrap();
         answer.map(tonic::Response::into_inner)
     }
 }

@@ -17,10 +17,7 @@ async fn a_stream_outlives_the_unary_deadline_but_not_its_own() {
     let stack = serve(|c| c.unary_timeout_ms = 50).await;
     let client = stack.client().await;
     let mut free = client.stream(WATCH, one("free"), None).await.unwrap();
-    let mut bound = client
-        .stream(WATCH, one("bound"), Some("300m"))
-        .await
-        .unwrap();
+    let mut bound = client.stream(WATCH, one("bound"), Some("300m")).await.unwrap();
     let started = Instant::now();
     assert_eq!(next(&mut free).await.unwrap().unwrap(), "free");
     assert_eq!(next(&mut bound).await.unwrap().unwrap(), "bound");
@@ -44,16 +41,10 @@ async fn streams_have_their_own_slots_until_they_end() {
     let mut first = client.stream(WATCH, one("first"), None).await.unwrap();
     assert_eq!(next(&mut first).await.unwrap().unwrap(), "first");
     let rejected = client.stream(WATCH, one("second"), None).await;
-    assert_eq!(
-        rejected.unwrap_err().message(),
-        "the server is at its limit of 1 streams; try again later"
-    );
+    assert_eq!(rejected.unwrap_err().message(), "the server is at its limit of 1 streams; try again later");
     assert_eq!(client.say("hello").await.unwrap(), "hello");
     drop(first);
-    eventually("the slot is released", async || {
-        client.stream(WATCH, one("third"), None).await.is_ok()
-    })
-    .await;
+    eventually("the slot is released", async || client.stream(WATCH, one("third"), None).await.is_ok()).await;
     stack.drained().await;
 }
 
@@ -71,10 +62,7 @@ async fn a_drain_ends_idle_watchers_and_a_chat_sends_its_last_message() {
     let drained = tokio::spawn(stack.drained());
     let status = next(&mut watch).await.unwrap_err();
     assert_eq!(status.code(), Code::Unavailable, "{status}");
-    assert_eq!(
-        status.message(),
-        "the server is shutting down; connect again"
-    );
+    assert_eq!(status.message(), "the server is shutting down; connect again");
     assert_eq!(next(&mut chat).await.unwrap().unwrap(), "bye");
     assert_eq!(next(&mut chat).await.unwrap(), None);
     assert_eq!(drained.await.unwrap(), Drained::Clean);

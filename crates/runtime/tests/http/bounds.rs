@@ -21,15 +21,9 @@ async fn headers_are_accepted_up_to_their_limit() {
         check(&exchange(&stack, request.as_bytes()).await, status, code);
     }
     // The transport does not read these headers; it may close the connection before the client reads the response.
-    let request = format!(
-        "GET /hello HTTP/1.1\r\nx-pad: {}\r\n\r\n",
-        "x".repeat(64 * 1024)
-    );
+    let request = format!("GET /hello HTTP/1.1\r\nx-pad: {}\r\n\r\n", "x".repeat(64 * 1024));
     let answer = exchange(&stack, request.as_bytes()).await;
-    assert!(
-        answer.is_empty() || answer.starts_with("HTTP/1.1 431 "),
-        "{answer}"
-    );
+    assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 431 "), "{answer}");
 }
 
 #[tokio::test]
@@ -50,10 +44,7 @@ async fn bodies_are_accepted_up_to_their_limit() {
         ("/large", LARGE_BYTES + 1, Some((413, "BODY_TOO_LARGE"))),
     ] {
         for chunked in [false, true] {
-            let body = format!(
-                r#"{{"name":"{}"}}"#,
-                "x".repeat(bytes - r#"{"name":""}"#.len())
-            );
+            let body = format!(r#"{{"name":"{}"}}"#, "x".repeat(bytes - r#"{"name":""}"#.len()));
             let body = if chunked {
                 let whole = futures::stream::iter([Ok::<_, std::io::Error>(body)]);
                 reqwest::Body::wrap_stream(whole)
@@ -130,10 +121,7 @@ async fn slow_or_missing_headers_end_the_connection() {
         let answer = read_to_end(&mut socket).await;
         assert!(!answer.contains("200 OK"), "{sent:?} gave {answer}");
         let elapsed = started.elapsed();
-        assert!(
-            elapsed >= Duration::from_millis(150),
-            "{sent:?}: {elapsed:?}"
-        );
+        assert!(elapsed >= Duration::from_millis(150), "{sent:?}: {elapsed:?}");
         assert!(elapsed < Duration::from_secs(3), "{sent:?}: {elapsed:?}");
     }
 }

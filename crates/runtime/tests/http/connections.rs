@@ -68,10 +68,7 @@ async fn an_old_connection_is_closed_after_its_grace_period() {
 async fn an_old_connection_of_http1_is_closed_after_its_response() {
     let stack = serve(|c| c.connection.age_max_ms = 200).await;
     let mut socket = TcpStream::connect(stack.addr).await.unwrap();
-    socket
-        .write_all(b"GET /hold HTTP/1.1\r\n\r\n")
-        .await
-        .unwrap();
+    socket.write_all(b"GET /hold HTTP/1.1\r\n\r\n").await.unwrap();
     stack.held(1).await;
     tokio::time::sleep(Duration::from_millis(400)).await;
     stack.gate.add_permits(1);
@@ -81,14 +78,9 @@ async fn an_old_connection_of_http1_is_closed_after_its_response() {
 /// A connection from a loopback address, after a response of the server; `None` if the server closes it.
 async fn connect(from: &str, to: SocketAddr) -> Option<TcpStream> {
     let socket = TcpSocket::new_v4().unwrap();
-    socket
-        .bind(SocketAddr::new(from.parse().unwrap(), 0))
-        .unwrap();
+    socket.bind(SocketAddr::new(from.parse().unwrap(), 0)).unwrap();
     let mut stream = socket.connect(to).await.unwrap();
-    stream
-        .write_all(b"GET /hello HTTP/1.1\r\n\r\n")
-        .await
-        .ok()?;
+    stream.write_all(b"GET /hello HTTP/1.1\r\n\r\n").await.ok()?;
     let mut byte = [0];
     let read = timeout(DEADLINE, stream.read(&mut byte)).await.unwrap();
     (read.ok()? > 0).then_some(stream)
@@ -107,10 +99,7 @@ async fn addresses_and_proxies_have_different_limits() {
             open.push(connect(from, stack.addr).await);
             assert!(open[n].is_some(), "{from}: connection {n}");
         }
-        assert!(
-            connect(from, stack.addr).await.is_none(),
-            "{from}: one too many"
-        );
+        assert!(connect(from, stack.addr).await.is_none(), "{from}: one too many");
         open.clear();
         let deadline = Instant::now() + DEADLINE;
         while connect(from, stack.addr).await.is_none() {
@@ -133,10 +122,7 @@ async fn a_pool_of_clients_reconnects_without_an_error() {
     let end = Instant::now() + Duration::from_secs(2);
     let mut pause = 0;
     while Instant::now() < end {
-        assert_eq!(
-            stack.send(pool.get(stack.url("/hello"))).await.status(),
-            200
-        );
+        assert_eq!(stack.send(pool.get(stack.url("/hello"))).await.status(), 200);
         pause = (pause + 7) % 60;
         tokio::time::sleep(Duration::from_millis(pause)).await;
     }

@@ -29,9 +29,7 @@ async fn server(preempt_after_ms: u64) -> Stack {
 /// Sends a request without the last byte of its body.
 async fn send_but_one(stack: &Stack) -> TcpStream {
     let mut socket = TcpStream::connect(stack.addr).await.unwrap();
-    let head = format!(
-        "POST /bytes HTTP/1.1\r\nhost: x\r\ncontent-length: {BIG_BYTES}\r\nconnection: close\r\n\r\n"
-    );
+    let head = format!("POST /bytes HTTP/1.1\r\nhost: x\r\ncontent-length: {BIG_BYTES}\r\nconnection: close\r\n\r\n");
     socket.write_all(head.as_bytes()).await.unwrap();
     socket.write_all(&vec![b'x'; BIG_BYTES - 1]).await.unwrap();
     socket

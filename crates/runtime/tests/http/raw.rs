@@ -22,9 +22,6 @@ pub(crate) async fn read_to_end(socket: &mut TcpStream) -> String {
 }
 
 pub(crate) fn check(answer: &str, status: u16, code: &str) {
-    assert!(
-        answer.starts_with(&format!("HTTP/1.1 {status} ")),
-        "{answer}"
-    );
+    assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
     assert!(answer.contains(code), "no {code} in {answer}");
 }

@@ -33,13 +33,7 @@ async fn the_problem_of_an_invalid_body_names_its_field() {
         (json, "{\"name\":\"x\"} {}", 400, "JSON_MALFORMED", None),
         (json, "{}", 400, "FIELD_MISSING", Some("name")),
         (json, "{\"name\":1}", 400, "FIELD_MALFORMED", Some("name")),
-        (
-            json,
-            r#"{"name":"","x":1}"#,
-            400,
-            "FIELD_UNKNOWN",
-            Some("x"),
-        ),
+        (json, r#"{"name":"","x":1}"#, 400, "FIELD_UNKNOWN", Some("x")),
     ] {
         let mut request = client().post(stack.url("/items")).body(body);
         if let Some(content_type) = content_type {
@@ -62,10 +56,7 @@ async fn a_panic_gets_a_response_and_the_connection_stays_open() {
             let id = answer.headers()["x-request-id"].clone();
             assert!(!id.is_empty());
             let text = answer.text().await.unwrap();
-            assert!(
-                text.contains("\"INTERNAL\"") && !text.contains("secret"),
-                "{text}"
-            );
+            assert!(text.contains("\"INTERNAL\"") && !text.contains("secret"), "{text}");
         }
     }
     // Two requests on one connection.
@@ -126,15 +117,11 @@ async fn every_response_has_security_headers() {
         ("/hello?reject", 0),
         ("/hello", 1024),
     ] {
-        let request = h2_client()
-            .get(stack.url(path))
-            .header("x-pad", "x".repeat(pad));
+        let request = h2_client().get(stack.url(path)).header("x-pad", "x".repeat(pad));
         let answer = stack.send(request).await;
-        for (name, value) in [
-            ("cache-control", "no-store"),
-            ("x-content-type-options", "nosniff"),
-            ("referrer-policy", "no-referrer"),
-        ] {
+        for (name, value) in
+            [("cache-control", "no-store"), ("x-content-type-options", "nosniff"), ("referrer-policy", "no-referrer")]
+        {
             assert_eq!(answer.headers()[name], value, "{path}");
         }
     }

@@ -130,11 +130,7 @@ async fn saturated_slots_are_in_readiness_and_metrics() {
     stack.held(2).await;
     let mut health = stack.health.watch();
     let full = health.wait_for(|now| now.saturated.contains("http.requests"));
-    let snapshot = tokio::time::timeout(DEADLINE, full)
-        .await
-        .unwrap()
-        .unwrap()
-        .clone();
+    let snapshot = tokio::time::timeout(DEADLINE, full).await.unwrap().unwrap().clone();
     assert!(!snapshot.is_ready());
     let text = runtime::metrics::install().unwrap().render();
     for name in [

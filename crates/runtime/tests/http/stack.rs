@@ -13,8 +13,7 @@ use futures::stream::{self, StreamExt};
 use runtime::grpc::Drained;
 use runtime::health::Health;
 use runtime::http::{
-    DrainSignal, HttpConfig, HttpProblem, HttpServer, Json, PROBLEM_CONTENT_TYPE, Path, Query,
-    RequestId, StreamSlot,
+    DrainSignal, HttpConfig, HttpProblem, HttpServer, Json, PROBLEM_CONTENT_TYPE, Path, Query, RequestId, StreamSlot,
 };
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, watch};
@@ -52,16 +51,10 @@ pub(crate) async fn serve(change: impl FnOnce(&mut HttpConfig)) -> Stack {
 
 /// A server behind trusted proxies.
 pub(crate) async fn serve_behind(proxies: &[&str], change: impl FnOnce(&mut HttpConfig)) -> Stack {
-    let mut config = HttpConfig {
-        drain_ms: 5_000,
-        ..HttpConfig::default()
-    };
+    let mut config = HttpConfig { drain_ms: 5_000, ..HttpConfig::default() };
     change(&mut config);
     runtime::metrics::install().unwrap();
-    let shared = Shared {
-        gate: Arc::new(Semaphore::new(0)),
-        held: Arc::new(watch::Sender::new(0)),
-    };
+    let shared = Shared { gate: Arc::new(Semaphore::new(0)), held: Arc::new(watch::Sender::new(0)) };
     let health = Health::new(&[]);
     let bound = HttpServer::new(config, health.clone())
         .trusted_proxies(proxies.iter().map(|net| net.parse().unwrap()).collect())
@@ -72,14 +65,7 @@ pub(crate) async fn serve_behind(proxies: &[&str], change: impl FnOnce(&mut Http
         .unwrap();
     let (addr, shutdown) = (bound.local_addr(), CancellationToken::new());
     let server = tokio::spawn(bound.serve(shutdown.clone()));
-    Stack {
-        addr,
-        gate: shared.gate,
-        held: shared.held,
-        health,
-        shutdown,
-        server,
-    }
+    Stack { addr, gate: shared.gate, held: shared.held, health, shutdown, server }
 }
 
 fn routes(shared: Shared) -> Router {
@@ -95,10 +81,7 @@ fn routes(shared: Shared) -> Router {
         .route("/bytes", post(count))
         .route("/big", get(async || vec![b'x'; BIG_BYTES]))
         .route("/items", post(take))
-        .route(
-            "/large",
-            post(take).layer(DefaultBodyLimit::max(LARGE_BYTES)),
-        )
+        .route("/large", post(take).layer(DefaultBodyLimit::max(LARGE_BYTES)))
         .route("/items/{id}", get(item))
         .with_state(shared)
 }
@@ -173,8 +156,7 @@ async fn endless() -> Response {
 
 /// A stream without end.
 async fn flood(slot: StreamSlot) -> Response {
-    let pieces =
-        stream::repeat_with(|| Ok::<_, std::io::Error>(bytes::Bytes::from(vec![b'x'; 16 * 1024])));
+    let pieces = stream::repeat_with(|| Ok::<_, std::io::Error>(bytes::Bytes::from(vec![b'x'; 16 * 1024])));
     slot.respond(axum::body::Body::from_stream(pieces).into_response())
 }
 

@@ -27,11 +27,7 @@ impl Stalling {
         let socket = TcpStream::connect(addr).await.unwrap();
         let handshake = Builder::new().initial_window_size(window).handshake(socket);
         let (requests, connection) = timeout(DEADLINE, handshake).await.unwrap().unwrap();
-        Self {
-            requests,
-            connection: tokio::spawn(connection),
-            bodies: Vec::new(),
-        }
+        Self { requests, connection: tokio::spawn(connection), bodies: Vec::new() }
     }
 
     pub(crate) async fn start(&mut self, path: &str) -> ResponseFuture {

@@ -10,9 +10,7 @@ async fn requests_are_counted_by_route_and_status() {
     assert_eq!(stack.get("/items/7").await.status(), 200);
     assert_eq!(stack.get("/secret-path").await.status(), 404);
     let method = reqwest::Method::from_bytes(b"INVENTED").unwrap();
-    stack
-        .send(client().request(method, stack.url("/items/8")))
-        .await;
+    stack.send(client().request(method, stack.url("/items/8"))).await;
     let metrics = runtime::metrics::install().unwrap();
     let expected = [
         r#"http_server_requests_total{route="/items/{id}",method="GET",status="200"}"#,

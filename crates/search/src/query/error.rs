@@ -14,9 +14,7 @@ pub enum QueryError {
         bytes: usize,
     },
     /// Over [`QUERY_CLAUSES_MAX`].
-    #[error(
-        "has {clauses} words, phrases and filters, at most {QUERY_CLAUSES_MAX} are allowed: remove some"
-    )]
+    #[error("has {clauses} words, phrases and filters, at most {QUERY_CLAUSES_MAX} are allowed: remove some")]
     TooManyClauses {
         /// Their number.
         clauses: usize,
@@ -28,9 +26,7 @@ pub enum QueryError {
         tokens: usize,
     },
     /// Nothing to search for.
-    #[error(
-        "names nothing to search for: add a word, a phrase in quotes, or a filter such as role:user"
-    )]
+    #[error("names nothing to search for: add a word, a phrase in quotes, or a filter such as role:user")]
     Empty,
     /// A filter with `-`.
     #[error("excludes the filter {name}:, which is not possible: exclude words or phrases")]

@@ -8,8 +8,7 @@ use time::{Date, OffsetDateTime};
 use super::QueryError;
 
 /// The names of filters.
-pub(super) const FILTER_NAMES: [&str; 7] =
-    ["tool", "role", "user", "agent", "before", "after", "has"];
+pub(super) const FILTER_NAMES: [&str; 7] = ["tool", "role", "user", "agent", "before", "after", "has"];
 
 /// The filters of a query; all of them apply.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -47,13 +46,7 @@ pub enum Has {
 
 impl Has {
     /// Every value.
-    const ALL: [Self; 5] = [
-        Self::Tool,
-        Self::Error,
-        Self::Attachment,
-        Self::Title,
-        Self::Rewound,
-    ];
+    const ALL: [Self; 5] = [Self::Tool, Self::Error, Self::Attachment, Self::Title, Self::Rewound];
 
     /// The value in queries.
     #[must_use]
@@ -139,8 +132,5 @@ fn instant(name: &'static str, value: &str) -> Result<Timestamp, QueryError> {
 }
 
 fn invalid(name: &'static str, rule: &str) -> QueryError {
-    QueryError::InvalidFilter {
-        name,
-        rule: rule.to_owned(),
-    }
+    QueryError::InvalidFilter { name, rule: rule.to_owned() }
 }

@@ -35,34 +35,20 @@ fn next(text: &str) -> (Piece<'_>, &str) {
     // A lone `-`, and one before a space, is punctuation.
     let unsigned = unsigned.filter(|text| text.starts_with(|sign: char| !sign.is_whitespace()));
     let text = unsigned.unwrap_or(text);
-    let mut piece = Piece {
-        is_excluded: unsigned.is_some(),
-        is_quoted: false,
-        text,
-        filter: None,
-    };
+    let mut piece = Piece { is_excluded: unsigned.is_some(), is_quoted: false, text, filter: None };
     if let Some((name, value)) = filter(text) {
         let (value, _, rest) = value_of(value);
         piece.filter = Some((name, value));
         return (piece, rest);
     }
     let (text, is_quoted, rest) = value_of(text);
-    (
-        Piece {
-            is_quoted,
-            text,
-            ..piece
-        },
-        rest,
-    )
+    (Piece { is_quoted, text, ..piece }, rest)
 }
 
 /// The name of the filter that a text begins with, and the text after its colon.
 fn filter(text: &str) -> Option<(&'static str, &str)> {
     let (name, value) = text.split_once(':')?;
-    let name = FILTER_NAMES
-        .into_iter()
-        .find(|known| known.eq_ignore_ascii_case(name))?;
+    let name = FILTER_NAMES.into_iter().find(|known| known.eq_ignore_ascii_case(name))?;
     Some((name, value))
 }
 

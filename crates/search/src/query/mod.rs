@@ -51,9 +51,7 @@ impl Query {
         }
         let pieces: Vec<Piece<'_>> = pieces(text).collect();
         if pieces.len() > QUERY_CLAUSES_MAX {
-            return Err(QueryError::TooManyClauses {
-                clauses: pieces.len(),
-            });
+            return Err(QueryError::TooManyClauses { clauses: pieces.len() });
         }
         let mut query = Self::default();
         for piece in pieces {
@@ -70,10 +68,7 @@ impl Query {
             }
             return self.filters.set(name, value);
         }
-        let clause = Clause {
-            tokens: tokens(piece.text).map(Token::into_owned).collect(),
-            is_exact: piece.is_quoted,
-        };
+        let clause = Clause { tokens: tokens(piece.text).map(Token::into_owned).collect(), is_exact: piece.is_quoted };
         match (clause.tokens.is_empty(), piece.is_excluded) {
             (true, _) => {}
             (false, true) => self.excluded.push(clause),

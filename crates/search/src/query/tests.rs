@@ -8,11 +8,7 @@ use super::*;
 fn shown(text: &str) -> Vec<String> {
     let query = Query::parse(text).unwrap();
     let clause = |sign: &str, clause: &Clause| {
-        let forms: Vec<&str> = clause
-            .tokens
-            .iter()
-            .map(|token| token.form.as_ref())
-            .collect();
+        let forms: Vec<&str> = clause.tokens.iter().map(|token| token.form.as_ref()).collect();
         let quote = if clause.is_exact { "\"" } else { "" };
         format!("{sign}{quote}{}{quote}", forms.join(" "))
     };
@@ -27,10 +23,7 @@ fn words_phrases_and_exclusions_are_parsed() {
     check("parcel", &["+parcel"]);
     check("  Where  my PARCEL ", &["+where", "+my", "+parcel"]);
     check("\"blue parcel\" oak", &["+\"blue parcel\"", "+oak"]);
-    check(
-        "parcel -oak -\"the tree\"",
-        &["+parcel", "-oak", "-\"the tree\""],
-    );
+    check("parcel -oak -\"the tree\"", &["+parcel", "-oak", "-\"the tree\""]);
     check("order-1234", &["+order 1234"]);
     check("a@b.example", &["+a b example"]);
     check("parcel - oak", &["+parcel", "+oak"]);
@@ -47,10 +40,7 @@ fn filters_are_parsed() {
     let filters = |text: &str| Query::parse(text).unwrap().filters;
     assert_eq!(filters("role:user").role, Some(Role::User));
     assert_eq!(filters("ROLE:Assistant x").role, Some(Role::Assistant));
-    assert_eq!(
-        filters("tool:find_order").tool.unwrap().as_str(),
-        "find_order"
-    );
+    assert_eq!(filters("tool:find_order").tool.unwrap().as_str(), "find_order");
     assert_eq!(filters("user:\"a b\"").user.unwrap().as_str(), "a b");
     assert_eq!(filters("agent:support").agent.unwrap().as_str(), "support");
     let day = Some(Timestamp(1_795_305_600_000_000_000));
@@ -84,30 +74,15 @@ fn bounds_are_exact() {
     let longest = "x".repeat(QUERY_BYTES_MAX);
     assert!(Query::parse(&longest).is_ok());
     let error = Query::parse(&format!("{longest}x")).unwrap_err();
-    assert_eq!(
-        error,
-        QueryError::TooLong {
-            bytes: QUERY_BYTES_MAX + 1
-        }
-    );
+    assert_eq!(error, QueryError::TooLong { bytes: QUERY_BYTES_MAX + 1 });
     let clauses = |count| vec!["w"; count].join(" ");
     assert!(Query::parse(&clauses(QUERY_CLAUSES_MAX)).is_ok());
     let error = Query::parse(&clauses(QUERY_CLAUSES_MAX + 1)).unwrap_err();
-    assert_eq!(
-        error,
-        QueryError::TooManyClauses {
-            clauses: QUERY_CLAUSES_MAX + 1
-        }
-    );
+    assert_eq!(error, QueryError::TooManyClauses { clauses: QUERY_CLAUSES_MAX + 1 });
     let phrase = |count| format!("\"{}\"", clauses(count));
     assert!(Query::parse(&phrase(QUERY_TOKENS_MAX)).is_ok());
     let error = Query::parse(&phrase(QUERY_TOKENS_MAX + 1)).unwrap_err();
-    assert_eq!(
-        error,
-        QueryError::TooManyTokens {
-            tokens: QUERY_TOKENS_MAX + 1
-        }
-    );
+    assert_eq!(error, QueryError::TooManyTokens { tokens: QUERY_TOKENS_MAX + 1 });
 }
 
 proptest! {

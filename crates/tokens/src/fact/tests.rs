@@ -54,41 +54,23 @@ fn text(text: &str) -> Part {
 }
 
 fn image(url: &str) -> Part {
-    Part::Image {
-        source: MediaSource::Url(url.to_owned()),
-        media_type: None,
-        detail: None,
-    }
+    Part::Image { source: MediaSource::Url(url.to_owned()), media_type: None, detail: None }
 }
 
 fn file_at(url: &str) -> Part {
-    Part::File {
-        source: MediaSource::Url(url.to_owned()),
-        media_type: None,
-        filename: None,
-    }
+    Part::File { source: MediaSource::Url(url.to_owned()), media_type: None, filename: None }
 }
 
 fn file(filename: Option<Label>) -> Part {
-    Part::File {
-        source: MediaSource::FileId("file_1".to_owned()),
-        media_type: None,
-        filename,
-    }
+    Part::File { source: MediaSource::FileId("file_1".to_owned()), media_type: None, filename }
 }
 
 fn thought(text: &str, signature: Option<&str>) -> Part {
-    Part::Thinking {
-        text: text.to_owned(),
-        signature: signature.map(str::to_owned),
-    }
+    Part::Thinking { text: text.to_owned(), signature: signature.map(str::to_owned) }
 }
 
 fn item(json: &str) -> Part {
-    Part::ProviderItem {
-        provider: Label::parse("openai").unwrap(),
-        item: JsonText::parse(json).unwrap(),
-    }
+    Part::ProviderItem { provider: Label::parse("openai").unwrap(), item: JsonText::parse(json).unwrap() }
 }
 
 #[track_caller]
@@ -104,45 +86,18 @@ fn messages() {
     for (case, parts, expected) in [
         ("nothing", vec![], MESSAGE_TOKENS),
         ("a text", vec![text("hello world")], one + two),
-        (
-            "two texts",
-            vec![text("hello world"), text("")],
-            one + PART_TOKENS + two,
-        ),
-        (
-            "a refusal",
-            vec![Part::Refusal("hello world".to_owned())],
-            one + two,
-        ),
-        (
-            "a picture",
-            vec![image("https://example.org/a.png")],
-            one + IMAGE_TOKENS,
-        ),
+        ("two texts", vec![text("hello world"), text("")], one + PART_TOKENS + two),
+        ("a refusal", vec![Part::Refusal("hello world".to_owned())], one + two),
+        ("a picture", vec![image("https://example.org/a.png")], one + IMAGE_TOKENS),
         (
             "a picture of its own bytes",
-            vec![image(&format!(
-                "data:image/png;base64,{}",
-                "A".repeat(99_999)
-            ))],
+            vec![image(&format!("data:image/png;base64,{}", "A".repeat(99_999)))],
             one + IMAGE_TOKENS,
         ),
-        (
-            "a picture far away",
-            vec![image(&long_url)],
-            one + count_text(&long_url),
-        ),
+        ("a picture far away", vec![image(&long_url)], one + count_text(&long_url)),
         ("a file", vec![file(None)], one + FILE_TOKENS),
-        (
-            "a named file",
-            vec![file(label("hello world"))],
-            one + FILE_TOKENS + two,
-        ),
-        (
-            "a provider's item",
-            vec![item("[1]")],
-            one + count_text("[1]"),
-        ),
+        ("a named file", vec![file(label("hello world"))], one + FILE_TOKENS + two),
+        ("a provider's item", vec![item("[1]")], one + count_text("[1]")),
     ] {
         check(case, &message(parts), expected);
     }
@@ -165,11 +120,7 @@ fn embedded_files() {
             vec![file_at(&format!("data:,{}", "hello world".repeat(2_000)))],
             one + TEXT_FILE_TOKENS + count_text(&"hello world".repeat(2_000)),
         ),
-        (
-            "a PDF that comes along",
-            vec![file_at("data:application/pdf;base64,aGVsbG8gd29ybGQ=")],
-            one + FILE_TOKENS,
-        ),
+        ("a PDF that comes along", vec![file_at("data:application/pdf;base64,aGVsbG8gd29ybGQ=")], one + FILE_TOKENS),
     ] {
         check(case, &message(parts), expected);
     }
@@ -184,10 +135,7 @@ fn texts_that_were_once_counted_as_files_are_counted_again() {
     let before = |frame| frame + 2 * PART_TOKENS + 2 + FILE_TOKENS;
     let now = |frame| frame + 2 * PART_TOKENS + 2 + TEXT_FILE_TOKENS + tokens;
     let returned = RESULT_TOKENS + count_text("search");
-    for (fact, frame) in [
-        (message(carried()), MESSAGE_TOKENS),
-        (result(ToolOutput::Parts(carried())), returned),
-    ] {
+    for (fact, frame) in [(message(carried()), MESSAGE_TOKENS), (result(ToolOutput::Parts(carried())), returned)] {
         assert_eq!(count_fact(&fact), now(frame));
         assert_eq!(recount(&fact, before(frame)), now(frame));
         assert_eq!(recount(&fact, before(frame) - 1), now(frame));
@@ -208,16 +156,8 @@ fn thoughts() {
     let two = count_text("hello world");
     for (case, part, expected) in [
         ("a thought", thought("hello world", None), one + two),
-        (
-            "a signed thought",
-            thought("hello world", Some("12345")),
-            one + two + 2,
-        ),
-        (
-            "a sealed thought",
-            Part::RedactedThinking("1234".to_owned()),
-            one + 1,
-        ),
+        ("a signed thought", thought("hello world", Some("12345")), one + two + 2),
+        ("a sealed thought", Part::RedactedThinking("1234".to_owned()), one + 1),
     ] {
         check(case, &message(vec![part]), expected);
     }
@@ -231,11 +171,7 @@ fn calls_results_and_summaries() {
     check("a call", &call("search", input, None), called);
     let signed = call("search", input, Some("s".repeat(9)));
     check("a signed call", &signed, called + 3);
-    for (name, ending) in [
-        ("n".repeat(64), 0),
-        ("n".repeat(65), RENAMED_TOKENS),
-        ("a.b".to_owned(), RENAMED_TOKENS),
-    ] {
+    for (name, ending) in [("n".repeat(64), 0), ("n".repeat(65), RENAMED_TOKENS), ("a.b".to_owned(), RENAMED_TOKENS)] {
         let expected = CALL_TOKENS + count_text(&name) + ending + count_text("1");
         check(&name, &call(&name, "1", None), expected);
     }
@@ -246,11 +182,7 @@ fn calls_results_and_summaries() {
     let document = result(ToolOutput::Json(json));
     check("a document", &document, returned + count_text(input));
     let unnamed = result_of(None, ToolOutput::Parts(vec![]));
-    check(
-        "a nameless result",
-        &unnamed,
-        RESULT_TOKENS + UNNAMED_TOKENS,
-    );
+    check("a nameless result", &unnamed, RESULT_TOKENS + UNNAMED_TOKENS);
     let summary = Fact::from(HistorySummarised {
         through: Version(1),
         text: "hello world".to_owned(),
@@ -262,17 +194,11 @@ fn calls_results_and_summaries() {
 
 #[test]
 fn facts_that_no_model_reads_count_nothing() {
-    let note = SystemNoted {
-        topic: None,
-        text: "hello world".to_owned(),
-    };
+    let note = SystemNoted { topic: None, text: "hello world".to_owned() };
     check("a note", &Fact::from(note), 0);
     if let Some(error_type) = label("timeout") {
         let message = "hello world".to_owned();
-        let error = ErrorOccurred {
-            error_type,
-            message,
-        };
+        let error = ErrorOccurred { error_type, message };
         check("an error", &Fact::from(error), 0);
     }
     for (name, fact) in [

@@ -3,14 +3,13 @@
 use domain::bounds::{EVENT_BYTES_MAX, SUMMARY_BYTES_MAX, TITLE_BYTES_MAX};
 use domain::document::parse_ttl;
 use domain::event::{
-    ConversationUpdated, DocumentDeleted, DocumentPut, ErrorOccurred, HistoryRewound,
-    HistorySummarised, MessageAppended, Role, SystemNoted, ToolCalled, ToolOutcome, ToolOutput,
-    ToolReturned, Usage,
+    ConversationUpdated, DocumentDeleted, DocumentPut, ErrorOccurred, HistoryRewound, HistorySummarised,
+    MessageAppended, Role, SystemNoted, ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
 };
 use domain::violation::check_length;
 use domain::{
-    CallId, DocumentName, Event, EventId, EventTokens, Fact, FieldChange, JsonText, Label,
-    Lifecycle, NewEvent, ToolName, Version, Violation, ViolationReason,
+    CallId, DocumentName, Event, EventId, EventTokens, Fact, FieldChange, JsonText, Label, Lifecycle, NewEvent,
+    ToolName, Version, Violation, ViolationReason,
 };
 
 use super::{lifecycle, texts};
@@ -33,10 +32,7 @@ pub fn from_proto(event: proto::Event) -> Result<Event, Violation> {
         id,
         occurred_at: parts.occurred_at,
         metadata: parts.metadata,
-        tokens: EventTokens {
-            own: parts.tokens,
-            through,
-        },
+        tokens: EventTokens { own: parts.tokens, through },
         fact: parts.fact,
     })
 }
@@ -72,10 +68,7 @@ pub(crate) fn stored_event_from_proto(event: proto::Event) -> Result<NewEvent, V
 fn reject_counted(field: &str, given: u64) -> Result<(), Violation> {
     match given {
         0 => Ok(()),
-        _ => Err(
-            Violation::new(ViolationReason::Malformed, "is set by the writer: omit it")
-                .within(field),
-        ),
+        _ => Err(Violation::new(ViolationReason::Malformed, "is set by the writer: omit it").within(field)),
     }
 }
 
@@ -99,54 +92,46 @@ fn fact(fact: Option<proto::event::Fact>) -> Result<Fact, Violation> {
     let within = |name: &'static str| move |violation: Violation| violation.within(name);
     match fact {
         None => Err(missing("is required: set one of the event's facts").within("fact")),
-        Some(Proto::MessageAppended(message)) => message_from_proto(message)
-            .map(Fact::MessageAppended)
-            .map_err(within("message_appended")),
-        Some(Proto::ToolCalled(call)) => tool_called(call)
-            .map(Fact::ToolCalled)
-            .map_err(within("tool_called")),
-        Some(Proto::ToolReturned(result)) => tool_returned_from_proto(result)
-            .map(Fact::ToolReturned)
-            .map_err(within("tool_returned")),
-        Some(Proto::SystemNoted(note)) => system_noted(note)
-            .map(Fact::from)
-            .map_err(within("system_noted")),
-        Some(Proto::ErrorOccurred(error)) => error_occurred(error)
-            .map(Fact::from)
-            .map_err(within("error_occurred")),
-        Some(Proto::HistorySummarised(summary)) => history_summarised(summary)
-            .map(Fact::from)
-            .map_err(within("history_summarised")),
-        Some(Proto::HistoryRewound(rewound)) => history_rewound(rewound)
-            .map(Fact::from)
-            .map_err(within("history_rewound")),
-        Some(Proto::DocumentPut(put)) => document_put(put)
-            .map(Fact::from)
-            .map_err(within("document_put")),
-        Some(Proto::DocumentDeleted(deleted)) => document_deleted(deleted)
-            .map(Fact::from)
-            .map_err(within("document_deleted")),
-        Some(Proto::ConversationCreated(created)) => lifecycle::created_from_proto(created)
-            .map(Fact::from)
-            .map_err(within("conversation_created")),
-        Some(Proto::ConversationUpdated(updated)) => conversation_updated(updated)
-            .map(Fact::from)
-            .map_err(within("conversation_updated")),
+        Some(Proto::MessageAppended(message)) => {
+            message_from_proto(message).map(Fact::MessageAppended).map_err(within("message_appended"))
+        }
+        Some(Proto::ToolCalled(call)) => tool_called(call).map(Fact::ToolCalled).map_err(within("tool_called")),
+        Some(Proto::ToolReturned(result)) => {
+            tool_returned_from_proto(result).map(Fact::ToolReturned).map_err(within("tool_returned"))
+        }
+        Some(Proto::SystemNoted(note)) => system_noted(note).map(Fact::from).map_err(within("system_noted")),
+        Some(Proto::ErrorOccurred(error)) => error_occurred(error).map(Fact::from).map_err(within("error_occurred")),
+        Some(Proto::HistorySummarised(summary)) => {
+            history_summarised(summary).map(Fact::from).map_err(within("history_summarised"))
+        }
+        Some(Proto::HistoryRewound(rewound)) => {
+            history_rewound(rewound).map(Fact::from).map_err(within("history_rewound"))
+        }
+        Some(Proto::DocumentPut(put)) => document_put(put).map(Fact::from).map_err(within("document_put")),
+        Some(Proto::DocumentDeleted(deleted)) => {
+            document_deleted(deleted).map(Fact::from).map_err(within("document_deleted"))
+        }
+        Some(Proto::ConversationCreated(created)) => {
+            lifecycle::created_from_proto(created).map(Fact::from).map_err(within("conversation_created"))
+        }
+        Some(Proto::ConversationUpdated(updated)) => {
+            conversation_updated(updated).map(Fact::from).map_err(within("conversation_updated"))
+        }
         Some(Proto::ConversationArchived(_)) => Ok(Lifecycle::ConversationArchived.into()),
         Some(Proto::ConversationRestored(_)) => Ok(Lifecycle::ConversationRestored.into()),
         Some(Proto::ConversationErased(_)) => Ok(Lifecycle::ConversationErased.into()),
-        Some(Proto::OwnerChanged(changed)) => lifecycle::owner_changed_from_proto(changed)
-            .map(Fact::from)
-            .map_err(within("owner_changed")),
-        Some(Proto::RunStarted(started)) => lifecycle::run_started_from_proto(started)
-            .map(Fact::from)
-            .map_err(within("run_started")),
+        Some(Proto::OwnerChanged(changed)) => {
+            lifecycle::owner_changed_from_proto(changed).map(Fact::from).map_err(within("owner_changed"))
+        }
+        Some(Proto::RunStarted(started)) => {
+            lifecycle::run_started_from_proto(started).map(Fact::from).map_err(within("run_started"))
+        }
         Some(Proto::RunStopRequested(stop)) => lifecycle::run_from_bytes(&stop.run_id)
             .map(|run| Lifecycle::RunStopRequested(run).into())
             .map_err(within("run_stop_requested")),
-        Some(Proto::RunFinished(finished)) => lifecycle::run_finished_from_proto(&finished)
-            .map(Fact::from)
-            .map_err(within("run_finished")),
+        Some(Proto::RunFinished(finished)) => {
+            lifecycle::run_finished_from_proto(&finished).map(Fact::from).map_err(within("run_finished"))
+        }
     }
 }
 
@@ -191,8 +176,7 @@ fn tool_called(call: proto::ToolCalled) -> Result<ToolCalled, Violation> {
     Ok(ToolCalled {
         call_id: call_id(call.call_id)?,
         tool_name: tool_name(call.tool_name)?,
-        input: JsonText::parse(call.input_json)
-            .map_err(|violation| violation.within("input_json"))?,
+        input: JsonText::parse(call.input_json).map_err(|violation| violation.within("input_json"))?,
         model: label(call.model, "model")?,
         provider: label(call.provider, "provider")?,
         provider_response_id: label(call.provider_response_id, "provider_response_id")?,
@@ -214,37 +198,27 @@ pub fn tool_returned_from_proto(result: proto::ToolReturned) -> Result<ToolRetur
         None => {
             return Err(missing("is required: set output_json or output_parts").within("output"));
         }
-        Some(Output::OutputJson(json)) => ToolOutput::Json(
-            JsonText::parse(json).map_err(|violation| violation.within("output_json"))?,
-        ),
+        Some(Output::OutputJson(json)) => {
+            ToolOutput::Json(JsonText::parse(json).map_err(|violation| violation.within("output_json"))?)
+        }
         Some(Output::OutputParts(parts)) => ToolOutput::Parts(
-            content::from_proto(parts.parts)
-                .map_err(|violation| violation.within("parts").within("output_parts"))?,
+            content::from_proto(parts.parts).map_err(|violation| violation.within("parts").within("output_parts"))?,
         ),
     };
     let name = match result.tool_name.as_str() {
         "" => None,
         _ => Some(tool_name(result.tool_name)?),
     };
-    Ok(ToolReturned {
-        call_id: call_id(result.call_id)?,
-        tool_name: name,
-        output,
-        outcome,
-    })
+    Ok(ToolReturned { call_id: call_id(result.call_id)?, tool_name: name, output, outcome })
 }
 
 fn system_noted(note: proto::SystemNoted) -> Result<SystemNoted, Violation> {
-    Ok(SystemNoted {
-        topic: label(note.topic, "topic")?,
-        text: note.text,
-    })
+    Ok(SystemNoted { topic: label(note.topic, "topic")?, text: note.text })
 }
 
 fn error_occurred(error: proto::ErrorOccurred) -> Result<ErrorOccurred, Violation> {
     Ok(ErrorOccurred {
-        error_type: Label::parse(error.error_type)
-            .map_err(|violation| violation.within("error_type"))?,
+        error_type: Label::parse(error.error_type).map_err(|violation| violation.within("error_type"))?,
         message: error.message,
     })
 }
@@ -256,8 +230,7 @@ fn history_summarised(summary: proto::HistorySummarised) -> Result<HistorySummar
     if summary.text.is_empty() {
         return Err(missing("is required").within("text"));
     }
-    check_length(summary.text.len(), SUMMARY_BYTES_MAX)
-        .map_err(|violation| violation.within("text"))?;
+    check_length(summary.text.len(), SUMMARY_BYTES_MAX).map_err(|violation| violation.within("text"))?;
     Ok(HistorySummarised {
         through: Version(summary.through_version),
         text: summary.text,
@@ -288,14 +261,10 @@ fn document_deleted(deleted: proto::DocumentDeleted) -> Result<DocumentDeleted, 
     Ok(DocumentDeleted { name })
 }
 
-fn conversation_updated(
-    updated: proto::ConversationUpdated,
-) -> Result<ConversationUpdated, Violation> {
+fn conversation_updated(updated: proto::ConversationUpdated) -> Result<ConversationUpdated, Violation> {
     Ok(ConversationUpdated {
         title: changed(updated.title, |title| text(title, TITLE_BYTES_MAX, "title"))?,
-        metadata: changed(updated.metadata_json, |json| {
-            metadata(json, "metadata_json")
-        })?,
+        metadata: changed(updated.metadata_json, |json| metadata(json, "metadata_json"))?,
         provider_conversation_id: changed(updated.provider_conversation_id, |id| {
             label(id, "provider_conversation_id")
         })?,
@@ -308,9 +277,7 @@ fn changed<T>(
     value: Option<String>,
     parse: impl Fn(String) -> Result<Option<T>, Violation>,
 ) -> Result<Option<FieldChange<T>>, Violation> {
-    value
-        .map(|value| parse(value).map(FieldChange::to))
-        .transpose()
+    value.map(|value| parse(value).map(FieldChange::to)).transpose()
 }
 
 fn call_id(id: String) -> Result<CallId, Violation> {

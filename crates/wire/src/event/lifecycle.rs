@@ -6,8 +6,8 @@ use domain::event::{ConversationCreated, OwnerChanged, RunFinished, RunStarted};
 use domain::{AgentId, RunId, RunOutcome, Violation, ViolationReason};
 
 use crate::conversation::{
-    client_context_from_proto, client_context_to_proto, fork_point_from_proto, fork_point_to_proto,
-    owner_from_proto, owner_to_proto,
+    client_context_from_proto, client_context_to_proto, fork_point_from_proto, fork_point_to_proto, owner_from_proto,
+    owner_to_proto,
 };
 use crate::head::uuid;
 use crate::optional::{json_text, label, label_text, metadata, text};
@@ -25,22 +25,16 @@ pub(super) fn created_to_proto(created: &ConversationCreated) -> proto::Conversa
     }
 }
 
-pub(super) fn created_from_proto(
-    created: proto::ConversationCreated,
-) -> Result<ConversationCreated, Violation> {
+pub(super) fn created_from_proto(created: proto::ConversationCreated) -> Result<ConversationCreated, Violation> {
     let forked_from = created.forked_from.map(fork_point_from_proto).transpose();
     Ok(ConversationCreated {
-        agent: AgentId::parse(created.agent_id)
-            .map_err(|violation| violation.within("agent_id"))?,
+        agent: AgentId::parse(created.agent_id).map_err(|violation| violation.within("agent_id"))?,
         owner: owner_from_proto(created.owner).map_err(|violation| violation.within("owner"))?,
         title: text(created.title, TITLE_BYTES_MAX, "title")?,
         metadata: metadata(created.metadata_json, "metadata_json")?,
         client_context: client_context_from_proto(created.client_context)
             .map_err(|violation| violation.within("client_context"))?,
-        provider_conversation_id: label(
-            created.provider_conversation_id,
-            "provider_conversation_id",
-        )?,
+        provider_conversation_id: label(created.provider_conversation_id, "provider_conversation_id")?,
         forked_from: forked_from.map_err(|violation| violation.within("forked_from"))?,
     })
 }
@@ -52,13 +46,10 @@ pub(super) fn owner_changed_to_proto(changed: &OwnerChanged) -> proto::OwnerChan
     }
 }
 
-pub(super) fn owner_changed_from_proto(
-    changed: proto::OwnerChanged,
-) -> Result<OwnerChanged, Violation> {
+pub(super) fn owner_changed_from_proto(changed: proto::OwnerChanged) -> Result<OwnerChanged, Violation> {
     Ok(OwnerChanged {
         owner: owner_from_proto(changed.owner).map_err(|violation| violation.within("owner"))?,
-        previous: owner_from_proto(changed.previous)
-            .map_err(|violation| violation.within("previous"))?,
+        previous: owner_from_proto(changed.previous).map_err(|violation| violation.within("previous"))?,
     })
 }
 
@@ -79,19 +70,13 @@ pub(super) fn run_started_from_proto(started: proto::RunStarted) -> Result<RunSt
 }
 
 pub(super) fn run_finished_to_proto(finished: &RunFinished) -> proto::RunFinished {
-    proto::RunFinished {
-        run_id: run_bytes(finished.run),
-        outcome: outcome_to_proto(finished.outcome).into(),
-    }
+    proto::RunFinished { run_id: run_bytes(finished.run), outcome: outcome_to_proto(finished.outcome).into() }
 }
 
-pub(super) fn run_finished_from_proto(
-    finished: &proto::RunFinished,
-) -> Result<RunFinished, Violation> {
+pub(super) fn run_finished_from_proto(finished: &proto::RunFinished) -> Result<RunFinished, Violation> {
     Ok(RunFinished {
         run: run_from_bytes(&finished.run_id)?,
-        outcome: outcome_from_proto(finished.outcome())
-            .map_err(|violation| violation.within("outcome"))?,
+        outcome: outcome_from_proto(finished.outcome()).map_err(|violation| violation.within("outcome"))?,
     })
 }
 
@@ -120,10 +105,9 @@ pub fn outcome_to_proto(outcome: RunOutcome) -> proto::RunOutcome {
 /// [`ViolationReason::Missing`] for one that is not given.
 pub fn outcome_from_proto(outcome: proto::RunOutcome) -> Result<RunOutcome, Violation> {
     match outcome {
-        proto::RunOutcome::Unspecified => Err(Violation::new(
-            ViolationReason::Missing,
-            "is required: how the run ended",
-        )),
+        proto::RunOutcome::Unspecified => {
+            Err(Violation::new(ViolationReason::Missing, "is required: how the run ended"))
+        }
         proto::RunOutcome::Completed => Ok(RunOutcome::Completed),
         proto::RunOutcome::Stopped => Ok(RunOutcome::Stopped),
         proto::RunOutcome::Failed => Ok(RunOutcome::Failed),

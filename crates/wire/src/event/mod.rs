@@ -7,16 +7,13 @@ mod to_proto;
 
 pub(crate) use from_proto::stored_event_from_proto;
 pub use from_proto::{
-    from_proto, message_from_proto, new_event_from_proto, tool_returned_from_proto,
-    usage_from_proto,
+    from_proto, message_from_proto, new_event_from_proto, tool_returned_from_proto, usage_from_proto,
 };
 pub(crate) use texts::check as check_texts;
 
 pub use lifecycle::{outcome_from_proto, outcome_to_proto};
 pub use texts::check_message;
-pub use to_proto::{
-    fact_to_proto, message_to_proto, role, to_proto, tool_called, tool_returned, usage_to_proto,
-};
+pub use to_proto::{fact_to_proto, message_to_proto, role, to_proto, tool_called, tool_returned, usage_to_proto};
 
 use domain::EventKind;
 

@@ -12,9 +12,7 @@ pub(crate) fn check(fact: &Fact) -> Result<(), Violation> {
         Fact::Annotation(Annotation::SystemNoted(note)) if note.text.is_empty() => {
             Err(empty().within("text").within("system_noted"))
         }
-        Fact::ToolCalled(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => {
-            Ok(())
-        }
+        Fact::ToolCalled(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => Ok(()),
     }
 }
 

@@ -1,8 +1,7 @@
 //! Events as protobuf.
 
 use domain::event::{
-    ConversationUpdated, MessageAppended, Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned,
-    Usage,
+    ConversationUpdated, MessageAppended, Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
 };
 use domain::{Annotation, Event, Fact, FieldChange, JsonText, Label, Lifecycle};
 
@@ -28,10 +27,7 @@ pub fn to_proto(event: &Event) -> proto::Event {
 /// A fact as a new event, without an id, a time or metadata.
 #[must_use]
 pub fn fact_to_proto(given: &Fact) -> proto::Event {
-    proto::Event {
-        fact: Some(fact(given)),
-        ..proto::Event::default()
-    }
+    proto::Event { fact: Some(fact(given)), ..proto::Event::default() }
 }
 
 fn fact(fact: &Fact) -> proto::event::Fact {
@@ -48,25 +44,22 @@ fn fact(fact: &Fact) -> proto::event::Fact {
 fn annotation(fact: &Annotation) -> proto::event::Fact {
     use proto::event::Fact as Proto;
     match fact {
-        Annotation::SystemNoted(note) => Proto::SystemNoted(proto::SystemNoted {
-            topic: label_text(note.topic.as_ref()),
-            text: note.text.clone(),
-        }),
+        Annotation::SystemNoted(note) => {
+            Proto::SystemNoted(proto::SystemNoted { topic: label_text(note.topic.as_ref()), text: note.text.clone() })
+        }
         Annotation::ErrorOccurred(error) => Proto::ErrorOccurred(proto::ErrorOccurred {
             error_type: error.error_type.as_str().to_owned(),
             message: error.message.clone(),
         }),
-        Annotation::HistorySummarised(summary) => {
-            Proto::HistorySummarised(proto::HistorySummarised {
-                through_version: summary.through.0,
-                text: summary.text.clone(),
-                model: label_text(summary.model.as_ref()),
-                previous_version: summary.previous.map_or(0, |version| version.0),
-            })
-        }
-        Annotation::HistoryRewound(rewound) => Proto::HistoryRewound(proto::HistoryRewound {
-            to_version: rewound.to.0,
+        Annotation::HistorySummarised(summary) => Proto::HistorySummarised(proto::HistorySummarised {
+            through_version: summary.through.0,
+            text: summary.text.clone(),
+            model: label_text(summary.model.as_ref()),
+            previous_version: summary.previous.map_or(0, |version| version.0),
         }),
+        Annotation::HistoryRewound(rewound) => {
+            Proto::HistoryRewound(proto::HistoryRewound { to_version: rewound.to.0 })
+        }
         Annotation::DocumentPut(put) => Proto::DocumentPut(proto::DocumentPut {
             namespace: put.name.namespace.labels().to_vec(),
             key: put.name.key.clone(),
@@ -83,31 +76,17 @@ fn annotation(fact: &Annotation) -> proto::event::Fact {
 fn lifecycle(fact: &Lifecycle) -> proto::event::Fact {
     use proto::event::Fact as Proto;
     match fact {
-        Lifecycle::ConversationCreated(created) => {
-            Proto::ConversationCreated(lifecycle::created_to_proto(created))
-        }
-        Lifecycle::ConversationUpdated(updated) => {
-            Proto::ConversationUpdated(conversation_updated(updated))
-        }
-        Lifecycle::ConversationArchived => {
-            Proto::ConversationArchived(proto::ConversationArchived {})
-        }
-        Lifecycle::ConversationRestored => {
-            Proto::ConversationRestored(proto::ConversationRestored {})
-        }
+        Lifecycle::ConversationCreated(created) => Proto::ConversationCreated(lifecycle::created_to_proto(created)),
+        Lifecycle::ConversationUpdated(updated) => Proto::ConversationUpdated(conversation_updated(updated)),
+        Lifecycle::ConversationArchived => Proto::ConversationArchived(proto::ConversationArchived {}),
+        Lifecycle::ConversationRestored => Proto::ConversationRestored(proto::ConversationRestored {}),
         Lifecycle::ConversationErased => Proto::ConversationErased(proto::ConversationErased {}),
-        Lifecycle::OwnerChanged(changed) => {
-            Proto::OwnerChanged(lifecycle::owner_changed_to_proto(changed))
+        Lifecycle::OwnerChanged(changed) => Proto::OwnerChanged(lifecycle::owner_changed_to_proto(changed)),
+        Lifecycle::RunStarted(started) => Proto::RunStarted(lifecycle::run_started_to_proto(started)),
+        Lifecycle::RunStopRequested(run) => {
+            Proto::RunStopRequested(proto::RunStopRequested { run_id: lifecycle::run_bytes(*run) })
         }
-        Lifecycle::RunStarted(started) => {
-            Proto::RunStarted(lifecycle::run_started_to_proto(started))
-        }
-        Lifecycle::RunStopRequested(run) => Proto::RunStopRequested(proto::RunStopRequested {
-            run_id: lifecycle::run_bytes(*run),
-        }),
-        Lifecycle::RunFinished(finished) => {
-            Proto::RunFinished(lifecycle::run_finished_to_proto(finished))
-        }
+        Lifecycle::RunFinished(finished) => Proto::RunFinished(lifecycle::run_finished_to_proto(finished)),
     }
 }
 
@@ -168,9 +147,7 @@ pub fn tool_returned(result: &ToolReturned) -> proto::ToolReturned {
     use proto::tool_returned::Output;
     let output = match &result.output {
         ToolOutput::Json(json) => Output::OutputJson(json.as_str().to_owned()),
-        ToolOutput::Parts(parts) => Output::OutputParts(proto::Parts {
-            parts: content::to_proto(parts),
-        }),
+        ToolOutput::Parts(parts) => Output::OutputParts(proto::Parts { parts: content::to_proto(parts) }),
     };
     let outcome = match result.outcome {
         ToolOutcome::Succeeded => proto::ToolOutcome::Succeeded,
@@ -178,11 +155,7 @@ pub fn tool_returned(result: &ToolReturned) -> proto::ToolReturned {
     };
     proto::ToolReturned {
         call_id: result.call_id.as_str().to_owned(),
-        tool_name: result
-            .tool_name
-            .as_ref()
-            .map(|name| name.as_str().to_owned())
-            .unwrap_or_default(),
+        tool_name: result.tool_name.as_ref().map(|name| name.as_str().to_owned()).unwrap_or_default(),
         output: Some(output),
         outcome: outcome.into(),
     }
@@ -191,16 +164,11 @@ pub fn tool_returned(result: &ToolReturned) -> proto::ToolReturned {
 fn conversation_updated(updated: &ConversationUpdated) -> proto::ConversationUpdated {
     proto::ConversationUpdated {
         title: changed(updated.title.as_ref(), Clone::clone),
-        metadata_json: changed(updated.metadata.as_ref(), |json: &JsonText| {
-            json.as_str().to_owned()
-        }),
-        provider_conversation_id: changed(
-            updated.provider_conversation_id.as_ref(),
-            |label: &Label| label.as_str().to_owned(),
-        ),
-        last_response_id: changed(updated.last_response_id.as_ref(), |label: &Label| {
+        metadata_json: changed(updated.metadata.as_ref(), |json: &JsonText| json.as_str().to_owned()),
+        provider_conversation_id: changed(updated.provider_conversation_id.as_ref(), |label: &Label| {
             label.as_str().to_owned()
         }),
+        last_response_id: changed(updated.last_response_id.as_ref(), |label: &Label| label.as_str().to_owned()),
     }
 }
 

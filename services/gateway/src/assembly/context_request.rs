@@ -50,15 +50,12 @@ impl ContextRequest {
             return Ok(None);
         };
         let render = request.render.unwrap_or_default();
-        parse_enum::<proto::InstructionsRole>(
-            render.instructions_role,
-            "render.instructions_role",
-        )?;
+        parse_enum::<proto::InstructionsRole>(render.instructions_role, "render.instructions_role")?;
         parse_enum::<proto::Thoughts>(render.thoughts, "render.thoughts")?;
         parse_enum::<proto::CallOutputs>(render.call_outputs, "render.call_outputs")?;
         let count = MESSAGES.take(request.messages_max).map_err(Problem::from)?;
-        let messages_max = (request.messages_max > 0)
-            .then(|| MessageCount(usize::try_from(count).unwrap_or(usize::MAX)));
+        let messages_max =
+            (request.messages_max > 0).then(|| MessageCount(usize::try_from(count).unwrap_or(usize::MAX)));
         let (tenant, agent) = (&target.key.tenant, &target.access.agent);
         let policies = &gateway.policies;
         let policy = policies.find(&gateway.registry, tenant, agent, request.policy);
@@ -111,10 +108,10 @@ impl ContextRequest {
         match self.at {
             None => Ok(newest),
             Some(at) if at <= newest => Ok(at),
-            Some(at) => Err(out_of_range(format!(
-                "is {at}, and the conversation is at version {newest}: give that or less"
-            ))
-            .within("at_version")),
+            Some(at) => {
+                Err(out_of_range(format!("is {at}, and the conversation is at version {newest}: give that or less"))
+                    .within("at_version"))
+            }
         }
     }
 
@@ -124,9 +121,7 @@ impl ContextRequest {
         let tokens = budget::context_tokens(&self.policy.policy);
         RenderOptions {
             instructions_role: match self.render.instructions_role() {
-                proto::InstructionsRole::Unspecified | proto::InstructionsRole::System => {
-                    InstructionsRole::System
-                }
+                proto::InstructionsRole::Unspecified | proto::InstructionsRole::System => InstructionsRole::System,
                 proto::InstructionsRole::Developer => InstructionsRole::Developer,
             },
             thoughts: match self.render.thoughts() {
@@ -134,9 +129,7 @@ impl ContextRequest {
                 proto::Thoughts::Omit => Thoughts::Omit,
             },
             call_outputs: match self.render.call_outputs() {
-                proto::CallOutputs::Unspecified | proto::CallOutputs::Together => {
-                    CallOutputs::Together
-                }
+                proto::CallOutputs::Unspecified | proto::CallOutputs::Together => CallOutputs::Together,
                 proto::CallOutputs::Adjacent => CallOutputs::Adjacent,
             },
             cache_key,
@@ -153,9 +146,7 @@ fn refuse_without_format(request: &proto::AssembleContextRequest) -> Result<(), 
         ("with_outcomes", request.with_outcomes),
     ];
     match given.into_iter().find(|(_, given)| *given) {
-        Some((field, _)) => {
-            Err(out_of_range("needs a format: set `format` too".to_owned()).within(field))
-        }
+        Some((field, _)) => Err(out_of_range("needs a format: set `format` too".to_owned()).within(field)),
         None => Ok(()),
     }
 }

@@ -3,9 +3,7 @@
 
 use context::Policy;
 use context::policy::SummaryUse;
-use context::stages::own_instructions::{
-    OWN_INSTRUCTIONS_EVENTS_MAX, OwnInstructions, own_instructions,
-};
+use context::stages::own_instructions::{OWN_INSTRUCTIONS_EVENTS_MAX, OwnInstructions, own_instructions};
 use context::stages::summarise::Summary;
 use domain::{Annotation, ClientContext, EventKind, Fact, Lifecycle, Segments, Version};
 use history::{Direction, Page, PageBounds, Query, Snapshot, View, decode};
@@ -14,29 +12,16 @@ use wire::status::Problem;
 use super::CONTEXT_BYTES_MAX;
 
 /// The events that are searched for the conversation's own instructions.
-const FIRST: PageBounds = PageBounds {
-    events_max: OWN_INSTRUCTIONS_EVENTS_MAX,
-    bytes_max: CONTEXT_BYTES_MAX,
-};
+const FIRST: PageBounds = PageBounds { events_max: OWN_INSTRUCTIONS_EVENTS_MAX, bytes_max: CONTEXT_BYTES_MAX };
 
 /// The client context in the event of version `first`, if the policy uses it. A fork has its own first event.
-pub(super) async fn client(
-    snapshot: &Snapshot<'_>,
-    policy: &Policy,
-    first: Version,
-) -> Result<ClientContext, Problem> {
+pub(super) async fn client(snapshot: &Snapshot<'_>, policy: &Policy, first: Version) -> Result<ClientContext, Problem> {
     if !policy.tells_of_client() {
         return Ok(ClientContext::default());
     }
-    let query = Query {
-        from: first,
-        to: first,
-        ..Query::all(Direction::Backward)
-    };
+    let query = Query { from: first, to: first, ..Query::all(Direction::Backward) };
     let first = snapshot.newest(query, View::Recorded).await?;
-    let Some(Fact::Lifecycle(Lifecycle::ConversationCreated(created))) =
-        first.map(|first| first.event.fact)
-    else {
+    let Some(Fact::Lifecycle(Lifecycle::ConversationCreated(created))) = first.map(|first| first.event.fact) else {
         return Ok(ClientContext::default());
     };
     Ok(created.client_context)
@@ -52,11 +37,7 @@ pub(super) async fn newest_summary(
     if policy.summary != SummaryUse::Newest || !snapshot.has_summary() {
         return Ok(None);
     }
-    let query = Query {
-        to: at,
-        kinds: &[EventKind::HistorySummarised],
-        ..Query::all(Direction::Backward)
-    };
+    let query = Query { to: at, kinds: &[EventKind::HistorySummarised], ..Query::all(Direction::Backward) };
     let Some(event) = snapshot.newest(query, View::Effective(effective)).await? else {
         return Ok(None);
     };

@@ -84,22 +84,14 @@ fn left_out(left_out: LeftOut) -> proto::LeftOut {
         Reason::Budget => proto::LeftOutReason::Budget,
         Reason::Bound => proto::LeftOutReason::Bound,
     };
-    proto::LeftOut {
-        before_version: left_out.before.0,
-        tokens: left_out.tokens,
-        reason: reason.into(),
-    }
+    proto::LeftOut { before_version: left_out.before.0, tokens: left_out.tokens, reason: reason.into() }
 }
 
 fn cleared(outcome: &Outcome) -> Option<proto::ClearedResult> {
     let Effect::Cleared { call, tokens } = &outcome.effect else {
         return None;
     };
-    Some(proto::ClearedResult {
-        version: outcome.first.0,
-        call_id: call.as_str().to_owned(),
-        tokens: *tokens,
-    })
+    Some(proto::ClearedResult { version: outcome.first.0, call_id: call.as_str().to_owned(), tokens: *tokens })
 }
 
 fn pending(outcome: &Outcome) -> Option<String> {
@@ -127,10 +119,7 @@ fn redactions(report: &Report) -> Vec<proto::Redaction> {
 }
 
 fn dropped(dropped: &Dropped) -> proto::DroppedPart {
-    proto::DroppedPart {
-        version: dropped.version.0,
-        what: dropped.what.as_str().to_owned(),
-    }
+    proto::DroppedPart { version: dropped.version.0, what: dropped.what.as_str().to_owned() }
 }
 
 fn loss(loss: &Loss) -> proto::ContextLoss {
@@ -142,8 +131,5 @@ fn loss(loss: &Loss) -> proto::ContextLoss {
 }
 
 fn written((written, recorded): (&str, &str)) -> proto::WrittenName {
-    proto::WrittenName {
-        written: written.to_owned(),
-        recorded: recorded.to_owned(),
-    }
+    proto::WrittenName { written: written.to_owned(), recorded: recorded.to_owned() }
 }

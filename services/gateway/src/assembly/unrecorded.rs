@@ -2,9 +2,7 @@
 
 use context::stages::own_instructions::own_instructions;
 use context::{Assembled, Plan, Reach, Selection, Settings, select};
-use domain::{
-    ClientContext, CommitId, Event, EventId, EventTokens, Fact, RecordedEvent, Timestamp, Version,
-};
+use domain::{ClientContext, CommitId, Event, EventId, EventTokens, Fact, RecordedEvent, Timestamp, Version};
 use formats::Names;
 use history::{Newest, decode};
 use prost::Message as _;
@@ -54,10 +52,7 @@ pub(super) fn push(newest: &mut Newest<'_>, after: After, facts: &[Fact]) -> Res
 ///
 /// # Errors
 /// The budget is too small.
-pub fn assemble_given(
-    request: &ContextRequest,
-    facts: Vec<Fact>,
-) -> Result<(Vec<u8>, Names), Problem> {
+pub fn assemble_given(request: &ContextRequest, facts: Vec<Fact>) -> Result<(Vec<u8>, Names), Problem> {
     let settings = Settings {
         policy: &request.policy.policy,
         rules: &request.policy.rules,
@@ -82,25 +77,19 @@ pub fn assemble_given(
         let own = Some(own);
         assembled = if_it_fits(run_plan(Settings { own, ..settings }, &events), assembled)?;
     }
-    let rendered = formats::render(
-        request.format,
-        &assembled.transcript,
-        &request.options(None),
-    );
+    let rendered = formats::render(request.format, &assembled.transcript, &request.options(None));
     Ok((rendered.body, rendered.names))
 }
 
 fn run_plan(settings: Settings<'_>, events: &[RecordedEvent]) -> Result<Assembled, Problem> {
     let plan = Plan::new(settings).map_err(|error| problem(&error))?;
     let newest_first = events.iter().rev().cloned().map(Ok::<_, Problem>);
-    let Selection::Selected(selected) = select(newest_first, plan.extent(None), Reach::Beginning)?
-    else {
+    let Selection::Selected(selected) = select(newest_first, plan.extent(None), Reach::Beginning)? else {
         return Err(crate::problem::of_contradiction(
             "a list that begins at its beginning needs nothing older".to_owned(),
         ));
     };
-    plan.complete(selected)
-        .map_err(|no_room| problem(&no_room.into()))
+    plan.complete(selected).map_err(|no_room| problem(&no_room.into()))
 }
 
 /// Events for facts that follow a version and a token count, numbered and counted as the writer does it.

@@ -26,8 +26,7 @@ pub fn request(receipt: &proto::Receipt, policy: Option<String>) -> proto::Assem
 #[must_use]
 pub fn is_same(receipt: &proto::Receipt, assembled: &proto::Receipt) -> bool {
     let is_other_revision = receipt.assembly_revision != assembled.assembly_revision;
-    let same_bytes = receipt.body_sha256 == assembled.body_sha256
-        && receipt.policy_digest == assembled.policy_digest;
+    let same_bytes = receipt.body_sha256 == assembled.body_sha256 && receipt.policy_digest == assembled.policy_digest;
     assembled == receipt || is_other_revision && same_bytes
 }
 
@@ -81,15 +80,7 @@ mod tests {
         check((1, 1, 1), (2, 1, 1), Some("different: sha256 02"));
         check((1, 1, 1), (1, 1, 2), Some("equal bytes, but"));
         check((1, 0, 1), (1, 1, 2), None);
-        check(
-            (1, 0, 1),
-            (2, 1, 1),
-            Some("cannot be compared: the receipt has assembly revision 0,"),
-        );
-        check(
-            (1, 2, 1),
-            (2, 1, 1),
-            Some("cannot be compared: the receipt has assembly revision 2,"),
-        );
+        check((1, 0, 1), (2, 1, 1), Some("cannot be compared: the receipt has assembly revision 0,"));
+        check((1, 2, 1), (2, 1, 1), Some("cannot be compared: the receipt has assembly revision 2,"));
     }
 }

@@ -6,9 +6,7 @@ use wire::status::Problem;
 
 use super::DocumentRpc;
 use super::request::{authorize, labels, now};
-use crate::documents::{
-    DOCUMENT_DEPTH, DOCUMENT_NAMESPACES_PAGE, DocumentsPage, NamespaceSearch, namespaces,
-};
+use crate::documents::{DOCUMENT_DEPTH, DOCUMENT_NAMESPACES_PAGE, DocumentsPage, NamespaceSearch, namespaces};
 use crate::request::{Call, fences};
 
 pub(super) async fn handle(
@@ -26,25 +24,10 @@ pub(super) async fn handle(
         fences: fences(&rpc.gateway, &request.position_tokens)?,
         deadline: call.deadline,
     };
-    let depth_max = DOCUMENT_DEPTH
-        .take(request.max_depth)
-        .map_err(Problem::from)?;
+    let depth_max = DOCUMENT_DEPTH.take(request.max_depth).map_err(Problem::from)?;
     let (access, scope) = authorize(rpc, &call, request.scope).await?;
-    let wanted = NamespaceSearch {
-        access,
-        scope,
-        prefix,
-        suffix,
-        depth_max,
-        page,
-        now: now(rpc),
-    };
+    let wanted = NamespaceSearch { access, scope, prefix, suffix, depth_max, page, now: now(rpc) };
     let (found, has_more) = namespaces(&rpc.gateway, wanted).await?;
-    let found = found.iter().map(|namespace| proto::DocumentNamespace {
-        labels: namespace.labels().to_vec(),
-    });
-    Ok(Response::new(proto::ListDocumentNamespacesResponse {
-        namespaces: found.collect(),
-        has_more,
-    }))
+    let found = found.iter().map(|namespace| proto::DocumentNamespace { labels: namespace.labels().to_vec() });
+    Ok(Response::new(proto::ListDocumentNamespacesResponse { namespaces: found.collect(), has_more }))
 }

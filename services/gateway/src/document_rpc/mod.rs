@@ -29,11 +29,7 @@ impl DocumentRpc {
     /// The service of a gateway; `writer` records documents.
     #[must_use]
     pub fn new(gateway: Gateway, writer: WriterClient, clock: Clock) -> Self {
-        Self {
-            gateway,
-            writer,
-            clock,
-        }
+        Self { gateway, writer, clock }
     }
 }
 

@@ -19,10 +19,7 @@ pub(super) async fn handle(
     let name = (request.namespace, request.key);
     let location = locate(rpc, &call, request.scope, name).await?;
     let change = change(rpc, &call, &location, request.expected_version, key);
-    let value = NewValue {
-        value_json: request.value_json,
-        ttl_seconds: request.ttl_seconds,
-    };
+    let value = NewValue { value_json: request.value_json, ttl_seconds: request.ttl_seconds };
     let written = put(change, value).await?;
     Ok(Response::new(proto::PutDocumentResponse {
         version: written.version,

@@ -50,15 +50,7 @@ pub(super) fn change<'call>(
     expected: Option<u64>,
     key: Option<CommitId>,
 ) -> Change<'call> {
-    Change {
-        gateway: &rpc.gateway,
-        writer: &rpc.writer,
-        call,
-        location,
-        expected,
-        key,
-        now: now(rpc),
-    }
+    Change { gateway: &rpc.gateway, writer: &rpc.writer, call, location, expected, key, now: now(rpc) }
 }
 
 /// The present time.
@@ -69,9 +61,9 @@ pub(super) fn now(rpc: &DocumentRpc) -> Timestamp {
 fn kind(kind: Option<Kind>) -> Result<DocumentScope, Violation> {
     match kind {
         None => Ok(DocumentScope::Agent),
-        Some(Kind::Owner(owner)) => owner_from_proto(Some(owner))
-            .map(DocumentScope::Owner)
-            .map_err(|violation| violation.within("owner")),
+        Some(Kind::Owner(owner)) => {
+            owner_from_proto(Some(owner)).map(DocumentScope::Owner).map_err(|violation| violation.within("owner"))
+        }
         Some(Kind::ConversationId(id)) => ConversationId::parse(id)
             .map(DocumentScope::Conversation)
             .map_err(|violation| violation.within("conversation_id")),

@@ -17,8 +17,7 @@ pub(super) async fn handle(
     let request = request.into_inner();
     let prefix = labels(request.namespace_prefix, "namespace_prefix").map_err(Problem::from)?;
     let conditions = parse_filter(&request.filter_json);
-    let conditions =
-        conditions.map_err(|violation| Problem::from(violation.within("filter_json")))?;
+    let conditions = conditions.map_err(|violation| Problem::from(violation.within("filter_json")))?;
     let page = DocumentsPage {
         offset: DocumentsPage::check_offset(request.offset).map_err(Problem::from)?,
         limit: DOCUMENTS_PAGE.take(request.limit).map_err(Problem::from)?,
@@ -26,17 +25,7 @@ pub(super) async fn handle(
         deadline: call.deadline,
     };
     let (access, scope) = authorize(rpc, &call, request.scope).await?;
-    let wanted = DocumentSearch {
-        access,
-        scope,
-        prefix,
-        conditions,
-        page,
-        now: now(rpc),
-    };
+    let wanted = DocumentSearch { access, scope, prefix, conditions, page, now: now(rpc) };
     let (found, has_more) = search(&rpc.gateway, wanted).await?;
-    Ok(Response::new(proto::SearchDocumentsResponse {
-        documents: found.into_iter().map(document).collect(),
-        has_more,
-    }))
+    Ok(Response::new(proto::SearchDocumentsResponse { documents: found.into_iter().map(document).collect(), has_more }))
 }

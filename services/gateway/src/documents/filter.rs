@@ -36,8 +36,8 @@ pub fn parse(filter_json: &str) -> Result<Vec<DocumentCondition>, Violation> {
     }
     check_length(filter_json.len(), FILTER_BYTES_MAX)?;
     let text = JsonText::parse_comparable(filter_json, FILTER_BYTES_MAX)?;
-    let members = members(text.as_str())
-        .ok_or_else(|| Violation::new(ViolationReason::InvalidJson, "is not a JSON object"))?;
+    let members =
+        members(text.as_str()).ok_or_else(|| Violation::new(ViolationReason::InvalidJson, "is not a JSON object"))?;
     let mut conditions = Vec::new();
     add_members(&mut conditions, &[], &members)?;
     Ok(conditions)
@@ -78,11 +78,7 @@ fn add(
         let rule = format!("has more than {FILTER_CONDITIONS_MAX} conditions: send fewer");
         return Err(Violation::new(ViolationReason::OutOfRange, rule));
     }
-    conditions.push(DocumentCondition {
-        path: path.to_vec(),
-        operator,
-        operand: operand.to_owned(),
-    });
+    conditions.push(DocumentCondition { path: path.to_vec(), operator, operand: operand.to_owned() });
     Ok(())
 }
 
@@ -96,10 +92,7 @@ fn operator(name: &str) -> Result<DocumentOperator, Violation> {
 
 /// The members of an object; `None`: it is another value.
 fn members(json: &str) -> Option<Members<'_>> {
-    json.trim_start()
-        .starts_with('{')
-        .then(|| serde_json::from_str(json).ok())
-        .flatten()
+    json.trim_start().starts_with('{').then(|| serde_json::from_str(json).ok()).flatten()
 }
 
 #[cfg(test)]
@@ -108,14 +101,10 @@ mod tests {
 
     fn check(filter: &str, expected: &[(&str, DocumentOperator, &str)]) {
         let conditions = parse(filter).unwrap();
-        let seen: Vec<_> = conditions
-            .iter()
-            .map(|one| (one.path.join("/"), one.operator, one.operand.as_str()))
-            .collect();
-        let expected: Vec<_> = expected
-            .iter()
-            .map(|(path, operator, operand)| ((*path).to_owned(), *operator, *operand))
-            .collect();
+        let seen: Vec<_> =
+            conditions.iter().map(|one| (one.path.join("/"), one.operator, one.operand.as_str())).collect();
+        let expected: Vec<_> =
+            expected.iter().map(|(path, operator, operand)| ((*path).to_owned(), *operator, *operand)).collect();
         assert_eq!(seen, expected, "{filter}");
     }
 
@@ -130,21 +119,14 @@ mod tests {
         check("", &[]);
         check(" {} ", &[]);
         check("{\"a\": 1.50}", &[("a", Eq, "1.50")]);
-        check(
-            "{\"a\": null, \"b\": [1, {\"c\": 2}]}",
-            &[("a", Eq, "null"), ("b", Eq, "[1, {\"c\": 2}]")],
-        );
+        check("{\"a\": null, \"b\": [1, {\"c\": 2}]}", &[("a", Eq, "null"), ("b", Eq, "[1, {\"c\": 2}]")]);
         check(
             "{\"n\": {\"$gte\": 1, \"$lt\": 10}, \"s\": {\"$ne\": {\"x\": 1}}}",
             &[("n", Gte, "1"), ("n", Lt, "10"), ("s", Ne, "{\"x\": 1}")],
         );
         check(
             "{\"o\": {\"p\": {\"$ne\": \"x\"}, \"q\": {}}}",
-            &[
-                ("o", Object, "null"),
-                ("o/p", Ne, "\"x\""),
-                ("o/q", Object, "null"),
-            ],
+            &[("o", Object, "null"), ("o/p", Ne, "\"x\""), ("o/q", Object, "null")],
         );
     }
 
@@ -153,10 +135,7 @@ mod tests {
         check_rejected("[]", ViolationReason::InvalidJson);
         check_rejected("{", ViolationReason::InvalidJson);
         check_rejected("{\"a\": {\"$in\": [1]}}", ViolationReason::Malformed);
-        check_rejected(
-            "{\"a\": {\"$eq\": 1, \"b\": 2}}",
-            ViolationReason::Malformed,
-        );
+        check_rejected("{\"a\": {\"$eq\": 1, \"b\": 2}}", ViolationReason::Malformed);
         check_rejected("{\"a\": \"\\u0000\"}", ViolationReason::NulCharacter);
         check_rejected("{\"a\": 1e9999}", ViolationReason::OutOfRange);
     }
@@ -168,10 +147,7 @@ mod tests {
             format!("{{{}}}", members.join(","))
         };
         assert_eq!(parse(&filter(FILTER_CONDITIONS_MAX)).unwrap().len(), 32);
-        check_rejected(
-            &filter(FILTER_CONDITIONS_MAX + 1),
-            ViolationReason::OutOfRange,
-        );
+        check_rejected(&filter(FILTER_CONDITIONS_MAX + 1), ViolationReason::OutOfRange);
         let sized = |bytes: usize| format!("{{\"a\":\"{}\"}}", "x".repeat(bytes - 8));
         assert!(parse(&sized(FILTER_BYTES_MAX)).is_ok());
         check_rejected(&sized(FILTER_BYTES_MAX + 1), ViolationReason::TooLong);

@@ -1,10 +1,7 @@
 //! Reads one document: its row, and the events of its conversation that the rows do not contain yet.
 
 use domain::event::DocumentPut;
-use domain::{
-    Annotation, CommitId, ConversationId, DocumentName, EventKind, Fact, RecordedEvent, Timestamp,
-    Version,
-};
+use domain::{Annotation, CommitId, ConversationId, DocumentName, EventKind, Fact, RecordedEvent, Timestamp, Version};
 use history::{Batch, Direction, Query, Snapshot, View, decode};
 use read_model::queries::documents::{DocumentValue, find_document};
 use wire::status::{Problem, Reason};
@@ -15,10 +12,7 @@ use crate::Gateway;
 /// The events of documents.
 pub(super) const KINDS: [EventKind; 2] = [EventKind::DocumentPut, EventKind::DocumentDeleted];
 /// The events that one read returns.
-const BATCH: Batch = Batch {
-    events_max: 200,
-    bytes_max: 1024 * 1024,
-};
+const BATCH: Batch = Batch { events_max: 200, bytes_max: 1024 * 1024 };
 const NANOS_PER_MICRO: i64 = 1_000;
 
 /// A document.
@@ -60,10 +54,7 @@ impl DocumentState {
 ///
 /// # Errors
 /// Rows or record are unavailable or corrupt.
-pub async fn find(
-    gateway: &Gateway,
-    location: &DocumentLocation,
-) -> Result<DocumentState, Problem> {
+pub async fn find(gateway: &Gateway, location: &DocumentLocation) -> Result<DocumentState, Problem> {
     let target = &location.target;
     let reader = gateway.reader.for_request(&target.key.tenant);
     let (model, access) = (&reader.read_model, &target.access.tenant);
@@ -71,11 +62,7 @@ pub async fn find(
     let rows = find_document(model, access, conversation, &location.name);
     let rows = target.deadline.rows(rows).await?;
     // The events after the row. The snapshot is opened after the row was read, so none is missing.
-    let query = Query {
-        from: rows.through.next(),
-        kinds: &KINDS,
-        ..Query::all(Direction::Forward)
-    };
+    let query = Query { from: rows.through.next(), kinds: &KINDS, ..Query::all(Direction::Forward) };
     let opened = Snapshot::open_with(&reader, target, &query, BATCH).await;
     let (snapshot, first) = match opened {
         Err(problem) if problem.reason() == Reason::ConversationNotFound => {

@@ -15,8 +15,8 @@ pub use filter::{FILTER_BYTES_MAX, FILTER_CONDITIONS_MAX, parse as parse_filter}
 pub use find::{Document, DocumentState, find};
 pub use scope::{DocumentLocation, DocumentScope};
 pub use search::{
-    DOCUMENT_DEPTH, DOCUMENT_NAMESPACES_PAGE, DOCUMENT_OFFSET_MAX, DOCUMENTS_PAGE,
-    DOCUMENTS_PAGE_BYTES_MAX, DocumentSearch, DocumentsPage, NamespaceSearch, namespaces, search,
+    DOCUMENT_DEPTH, DOCUMENT_NAMESPACES_PAGE, DOCUMENT_OFFSET_MAX, DOCUMENTS_PAGE, DOCUMENTS_PAGE_BYTES_MAX,
+    DocumentSearch, DocumentsPage, NamespaceSearch, namespaces, search,
 };
 pub use versions::{DocumentVersion, VersionsPage, versions};
 pub use write::{Change, Deleted, NewValue, Written, delete, put};

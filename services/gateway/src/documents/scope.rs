@@ -1,8 +1,6 @@
 //! Whose documents a caller names, and the conversation of a document.
 
-use domain::{
-    ConversationId, ConversationKey, DocumentName, Owner, Position, Violation, ViolationReason,
-};
+use domain::{ConversationId, ConversationKey, DocumentName, Owner, Position, Violation, ViolationReason};
 use event_log::registry::{AgentAccess, KeyPurpose};
 use history::{Deadline, Freshness, Reader, Snapshot, Target};
 use keyed_history::DocumentIds;
@@ -52,22 +50,14 @@ impl DocumentScope {
             Self::Agent => derive(gateway, &access, None, &name)?,
             Self::Owner(owner) => derive(gateway, &access, Some(&owner), &name)?,
         };
-        Ok(DocumentLocation {
-            name,
-            owner,
-            target: target(access, conversation, deadline),
-        })
+        Ok(DocumentLocation { name, owner, target: target(access, conversation, deadline) })
     }
 
     /// The rows of the scope.
     ///
     /// # Errors
     /// As [`DocumentScope::locate`].
-    pub fn rows(
-        self,
-        gateway: &Gateway,
-        access: &AgentAccess,
-    ) -> Result<rows::DocumentScope, Problem> {
+    pub fn rows(self, gateway: &Gateway, access: &AgentAccess) -> Result<rows::DocumentScope, Problem> {
         let owner = match self {
             Self::Conversation(conversation) => {
                 return Ok(rows::DocumentScope::Conversation(conversation));
@@ -112,10 +102,7 @@ pub(super) async fn wait_for_rows(
             return Ok(());
         }
         let partition = deadline.record(reader.archive.partition_of(&latest.key));
-        let fence = Position {
-            partition: partition.await?,
-            sequence: snapshot.position().sequence,
-        };
+        let fence = Position { partition: partition.await?, sequence: snapshot.position().sequence };
         let rows = Target {
             freshness: Freshness::Eventual,
             fence: Some(fence),
@@ -132,10 +119,7 @@ pub(super) async fn wait_for_rows(
 /// A read of a conversation that contains every earlier write, also without a position token.
 fn target(access: AgentAccess, conversation: ConversationId, deadline: Deadline) -> Target {
     Target {
-        key: ConversationKey {
-            tenant: access.tenant.tenant().clone(),
-            conversation,
-        },
+        key: ConversationKey { tenant: access.tenant.tenant().clone(), conversation },
         access,
         freshness: Freshness::Leader,
         fence: None,
@@ -154,13 +138,8 @@ fn derive(
     Ok((ids.conversation, Some(ids.owner)))
 }
 
-fn secret(
-    gateway: &Gateway,
-    access: &AgentAccess,
-) -> Result<[u8; keyed_history::CHANNEL_KEY_BYTES], Problem> {
-    let secret = gateway
-        .registry
-        .tenant_key(access.tenant.tenant(), KeyPurpose::Channel);
+fn secret(gateway: &Gateway, access: &AgentAccess) -> Result<[u8; keyed_history::CHANNEL_KEY_BYTES], Problem> {
+    let secret = gateway.registry.tenant_key(access.tenant.tenant(), KeyPurpose::Channel);
     secret.map(|secret| *secret.as_bytes()).ok_or_else(|| {
         let message = "the tenant has no secret for ids yet: start a writer, and try again";
         Problem::new(Reason::RecordUnavailable, message).retry_after(RETRY_AFTER)

@@ -16,23 +16,11 @@ use crate::problem::position_not_reached;
 use crate::request::{BoundedNumber, out_of_range};
 
 /// The number of documents of an answer.
-pub const DOCUMENTS_PAGE: BoundedNumber = BoundedNumber {
-    field: "limit",
-    default: 10,
-    max: 100,
-};
+pub const DOCUMENTS_PAGE: BoundedNumber = BoundedNumber { field: "limit", default: 10, max: 100 };
 /// The number of namespaces of an answer.
-pub const DOCUMENT_NAMESPACES_PAGE: BoundedNumber = BoundedNumber {
-    field: "limit",
-    default: 100,
-    max: 1_000,
-};
+pub const DOCUMENT_NAMESPACES_PAGE: BoundedNumber = BoundedNumber { field: "limit", default: 100, max: 1_000 };
 /// The number of first labels of a namespace that are returned; 0: all.
-pub const DOCUMENT_DEPTH: BoundedNumber = BoundedNumber {
-    field: "max_depth",
-    default: 0,
-    max: 16,
-};
+pub const DOCUMENT_DEPTH: BoundedNumber = BoundedNumber { field: "max_depth", default: 0, max: 16 };
 const _: () = assert!(DOCUMENT_LABELS_MAX == 16);
 /// Maximum size of an answer's values, in bytes. An answer has at least one.
 pub const DOCUMENTS_PAGE_BYTES_MAX: usize = 3 * 1024 * 1024;
@@ -97,9 +85,7 @@ impl DocumentsPage {
         if offset <= DOCUMENT_OFFSET_MAX {
             return Ok(offset);
         }
-        let rule = format!(
-            "is {offset}, the maximum is {DOCUMENT_OFFSET_MAX}: search a longer namespace prefix"
-        );
+        let rule = format!("is {offset}, the maximum is {DOCUMENT_OFFSET_MAX}: search a longer namespace prefix");
         Err(out_of_range(rule).within("offset"))
     }
 }
@@ -108,10 +94,7 @@ impl DocumentsPage {
 ///
 /// # Errors
 /// The rows are unavailable, or do not include the positions in time.
-pub async fn search(
-    gateway: &Gateway,
-    search: DocumentSearch,
-) -> Result<(Vec<Document>, bool), Problem> {
+pub async fn search(gateway: &Gateway, search: DocumentSearch) -> Result<(Vec<Document>, bool), Problem> {
     let page = search.page;
     let model = rows_at(gateway, &search.access, &search.scope, &page).await?;
     let query = DocumentQuery {
@@ -135,10 +118,7 @@ pub async fn search(
         }
         documents.push(Document {
             conversation: found.conversation,
-            name: DocumentName {
-                namespace: found.namespace,
-                key: found.key,
-            },
+            name: DocumentName { namespace: found.namespace, key: found.key },
             value: found.value,
         });
     }
@@ -149,10 +129,7 @@ pub async fn search(
 ///
 /// # Errors
 /// As [`search()`].
-pub async fn namespaces(
-    gateway: &Gateway,
-    search: NamespaceSearch,
-) -> Result<(Vec<DocumentNamespace>, bool), Problem> {
+pub async fn namespaces(gateway: &Gateway, search: NamespaceSearch) -> Result<(Vec<DocumentNamespace>, bool), Problem> {
     let page = search.page;
     let model = rows_at(gateway, &search.access, &search.scope, &page).await?;
     let query = NamespaceQuery {

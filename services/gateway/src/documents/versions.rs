@@ -47,10 +47,8 @@ pub async fn versions(
         to: before.checked_sub(1).map_or(EventQuery::OPEN_END, Version),
         ..Query::all(Direction::Backward)
     };
-    let bounds = PageBounds {
-        events_max: limit,
-        bytes_max: u64::try_from(DOCUMENTS_PAGE_BYTES_MAX).unwrap_or(u64::MAX),
-    };
+    let bounds =
+        PageBounds { events_max: limit, bytes_max: u64::try_from(DOCUMENTS_PAGE_BYTES_MAX).unwrap_or(u64::MAX) };
     let read = Page::recorded(&gateway.reader, &location.target, query, bounds).await;
     let page = match read {
         Err(problem) if problem.reason() == Reason::ConversationNotFound => {
@@ -63,21 +61,13 @@ pub async fn versions(
         let event = decode(&location.target.key, row)?;
         versions.extend(version_of(location, event));
     }
-    Ok(VersionsPage {
-        versions,
-        next_before: page.next.map_or(0, |next| next.version.0.saturating_add(1)),
-    })
+    Ok(VersionsPage { versions, next_before: page.next.map_or(0, |next| next.version.0.saturating_add(1)) })
 }
 
 /// The version that an event records; `None`: it is of another document.
-fn version_of(
-    location: &DocumentLocation,
-    event: domain::RecordedEvent,
-) -> Option<DocumentVersion> {
+fn version_of(location: &DocumentLocation, event: domain::RecordedEvent) -> Option<DocumentVersion> {
     let (name, value, ttl_seconds) = match event.event.fact {
-        Fact::Annotation(Annotation::DocumentPut(put)) => {
-            (put.name, Some(put.value), put.ttl_seconds)
-        }
+        Fact::Annotation(Annotation::DocumentPut(put)) => (put.name, Some(put.value), put.ttl_seconds),
         Fact::Annotation(Annotation::DocumentDeleted(deleted)) => (deleted.name, None, None),
         Fact::MessageAppended(_)
         | Fact::ToolCalled(_)

@@ -84,9 +84,7 @@ pub async fn put(change: Change<'_>, value: NewValue) -> Result<Written, Status>
         None => put_any(change, fact).await,
         Some(0) => put_new(change, fact).await,
         Some(version) => match append(change, &fact, Some(version)).await {
-            Err(status) if has_reason(&status, Reason::ConversationNotFound) => {
-                Err(conflict(version, 0))
-            }
+            Err(status) if has_reason(&status, Reason::ConversationNotFound) => Err(conflict(version, 0)),
             outcome => outcome,
         },
     }
@@ -122,10 +120,7 @@ pub async fn delete(change: Change<'_>) -> Result<Deleted, Status> {
         namespace: name.namespace.labels().to_vec(),
         key: name.key.clone(),
     });
-    Ok(Deleted {
-        deleted: true,
-        written: append(change, &fact, change.expected).await?,
-    })
+    Ok(Deleted { deleted: true, written: append(change, &fact, change.expected).await? })
 }
 
 /// Checks the value before the writer does, so that the error names the caller's field.
@@ -148,9 +143,7 @@ async fn put_any(change: Change<'_>, fact: Fact) -> Result<Written, Status> {
         }
     }
     match create(change, &fact).await {
-        Err(status) if has_reason(&status, Reason::ConversationExists) => {
-            append(change, &fact, None).await
-        }
+        Err(status) if has_reason(&status, Reason::ConversationExists) => append(change, &fact, None).await,
         outcome => outcome,
     }
 }
@@ -180,9 +173,7 @@ async fn create(change: Change<'_>, fact: &Fact) -> Result<Written, Status> {
     let target = &change.location.target;
     let owner = change.location.owner().map_err(Problem::from)?;
     // Another key than that of an append: the writer rejects a key with another request.
-    let key = change
-        .key
-        .map(|key| Uuid::new_v5(&key.0, b"create").to_string());
+    let key = change.key.map(|key| Uuid::new_v5(&key.0, b"create").to_string());
     let request = proto::CreateConversationRequest {
         agent_id: target.access.agent.to_string(),
         conversation_id: target.key.conversation.to_string(),
@@ -201,10 +192,7 @@ async fn append(change: Change<'_>, fact: &Fact, expected: Option<u64>) -> Resul
     let key = change.key.map(|key| key.to_string()).unwrap_or_default();
     let command = command_target(&target.access.agent, &target.key.conversation, key);
     let request = proto::AppendEventsRequest {
-        target: Some(proto::CommandTarget {
-            expected_version: expected,
-            ..command
-        }),
+        target: Some(proto::CommandTarget { expected_version: expected, ..command }),
         events: vec![new_event(fact)],
         ..proto::AppendEventsRequest::default()
     };
@@ -214,28 +202,16 @@ async fn append(change: Change<'_>, fact: &Fact, expected: Option<u64>) -> Resul
 }
 
 fn new_event(fact: &Fact) -> event::Event {
-    event::Event {
-        fact: Some(fact.clone()),
-        ..event::Event::default()
-    }
+    event::Event { fact: Some(fact.clone()), ..event::Event::default() }
 }
 
-fn written<T>(
-    answer: Result<T, Status>,
-    result_of: impl FnOnce(T) -> Option<CommitResult>,
-) -> Result<Written, Status> {
+fn written<T>(answer: Result<T, Status>, result_of: impl FnOnce(T) -> Option<CommitResult>) -> Result<Written, Status> {
     let answer = answer.map_err(|status| without_headers(&status))?;
     let result = result_of(answer).unwrap_or_default();
-    Ok(Written {
-        version: result.version,
-        recorded_at: result.recorded_at,
-        position_token: result.position_token,
-    })
+    Ok(Written { version: result.version, recorded_at: result.recorded_at, position_token: result.position_token })
 }
 
 fn conflict(expected: u64, current: u64) -> Status {
     let message = format!("the document is at version {current}, not at {expected}");
-    Problem::new(Reason::VersionConflict, message)
-        .with("current_version", current.to_string())
-        .into()
+    Problem::new(Reason::VersionConflict, message).with("current_version", current.to_string()).into()
 }

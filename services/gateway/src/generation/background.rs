@@ -42,12 +42,7 @@ impl Generations {
         kind: TaskKind<'_>,
         task: impl Future<Output = Result<Option<&'static str>, Failure>> + Send + 'static,
     ) {
-        let TaskKind {
-            places,
-            span,
-            count,
-            failure_message,
-        } = kind;
+        let TaskKind { places, span, count, failure_message } = kind;
         let Ok(permit) = Arc::clone(places).try_acquire_owned() else {
             count("no_place");
             return;

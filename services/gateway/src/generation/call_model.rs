@@ -172,9 +172,7 @@ impl Drop for TokenCount {
 pub fn reported_usage(facts: &[Fact]) -> Option<Usage> {
     let usages = facts.iter().filter_map(|fact| match fact {
         Fact::MessageAppended(message) => message.usage,
-        Fact::ToolCalled(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => {
-            None
-        }
+        Fact::ToolCalled(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => None,
     });
     usages.reduce(|sum, usage| Usage {
         input_tokens: sum.input_tokens.saturating_add(usage.input_tokens),
@@ -193,10 +191,9 @@ fn may_have_read(error: &ModelError) -> bool {
         | ModelError::Unavailable { .. }
         | ModelError::BreakerOpen { .. }
         | ModelError::Overloaded { .. } => false,
-        ModelError::Failed { .. }
-        | ModelError::TimedOut { .. }
-        | ModelError::Broken
-        | ModelError::TooLarge { .. } => true,
+        ModelError::Failed { .. } | ModelError::TimedOut { .. } | ModelError::Broken | ModelError::TooLarge { .. } => {
+            true
+        }
     }
 }
 

@@ -70,11 +70,7 @@ impl Validate for GenerationConfig {
         checks.bounds("run_timeout_ms", self.run_timeout_ms, &RUN_TIMEOUT);
         checks.bounds("drain_ms", self.drain_ms, &DRAIN);
         checks.bounds("keep_alive_ms", self.keep_alive_ms, &KEEP_ALIVE);
-        checks.bounds(
-            "abandoned_after_ms",
-            self.abandoned_after_ms,
-            &ABANDONED_AFTER,
-        );
+        checks.bounds("abandoned_after_ms", self.abandoned_after_ms, &ABANDONED_AFTER);
         checks.bounds("sweep_every_ms", self.sweep_every_ms, &SWEEP_EVERY);
         checks.bounds("summaries_max", self.summaries_max, &SUMMARIES);
         if self.abandoned_after_ms < self.keep_alive_ms.saturating_mul(MISSED_KEEP_ALIVES_MIN) {

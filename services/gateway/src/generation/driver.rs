@@ -100,11 +100,7 @@ async fn send_parts(generations: &Generations, spec: &RunSpec, part_sender: Part
 }
 
 /// Executes the run and sends its parts, without its end. Returns the end; `None`: another gateway has ended the run.
-async fn execute(
-    generations: &Generations,
-    spec: &RunSpec,
-    part_sender: &PartSender,
-) -> Option<RunEnd> {
+async fn execute(generations: &Generations, spec: &RunSpec, part_sender: &PartSender) -> Option<RunEnd> {
     let timeout = Duration::from_millis(generations.config.run_timeout_ms);
     let (key, run) = (&spec.run.key, spec.run.run);
     tokio::select! {
@@ -122,10 +118,7 @@ async fn execute(
 }
 
 /// Finishes a closed run, with retries without limit.
-async fn finish_with_retries(
-    generations: &Generations,
-    spec: &RunSpec,
-) -> Result<Finished, Problem> {
+async fn finish_with_retries(generations: &Generations, spec: &RunSpec) -> Result<Finished, Problem> {
     (|| finish(generations, &spec.run, Some(spec.started.clone())))
         .retry(exponential(RETRY_WAIT_BASE, RETRY_WAIT_MAX))
         .notify(log_retry)

@@ -5,8 +5,7 @@ use std::time::Duration;
 use backon::Retryable as _;
 use domain::event::{ErrorOccurred, RunStarted};
 use domain::{
-    ConversationKey, EventKind, Fact, Label, Lifecycle, Position, RunEnd, RunId, RunOutcome,
-    RunPartKind, Sequence,
+    ConversationKey, EventKind, Fact, Label, Lifecycle, Position, RunEnd, RunId, RunOutcome, RunPartKind, Sequence,
 };
 use history::{CommitPosition, Direction, Query, Snapshot};
 use runs::RunFold;
@@ -66,11 +65,7 @@ pub(super) async fn finish(
     for (events, is_complete) in result.variants() {
         match commit(generations, run, result.end.outcome, &events).await {
             Ok(finished) => {
-                let label = if is_complete {
-                    result.end.outcome.as_str()
-                } else {
-                    "unrecordable"
-                };
+                let label = if is_complete { result.end.outcome.as_str() } else { "unrecordable" };
                 metrics::run_finished(label);
                 return Ok(finished);
             }
@@ -79,10 +74,7 @@ pub(super) async fn finish(
                 tracing::error!(run.id = %run.run, code = ?status.code(), "the writer rejected the events of a run");
             }
             Err(
-                WriterError::Retryable(_)
-                | WriterError::Stopping
-                | WriterError::Superseded
-                | WriterError::RunActive(_),
+                WriterError::Retryable(_) | WriterError::Stopping | WriterError::Superseded | WriterError::RunActive(_),
             ) => break,
         }
     }
@@ -93,11 +85,7 @@ pub(super) async fn finish(
 impl Generations {
     /// Waits until the finishing commit of a run with published end is in the record, for at most ten seconds. Returns the
     /// position of the conversation's last commit; `None`: the run is not finished yet. The caller checks access first.
-    pub async fn wait_for_finish(
-        &self,
-        key: &ConversationKey,
-        run: RunId,
-    ) -> Option<CommitPosition> {
+    pub async fn wait_for_finish(&self, key: &ConversationKey, run: RunId) -> Option<CommitPosition> {
         let position = async {
             let mut backoff = Backoff::new(POLL_WAIT_BASE, POLL_WAIT_MAX);
             loop {
@@ -132,24 +120,15 @@ impl RunResult {
             })
         });
         let failed: Vec<Fact> = failed.into_iter().collect();
-        let is_message =
-            |fact: &&Fact| matches!(fact, Fact::MessageAppended(_)) && fits_an_event(fact);
+        let is_message = |fact: &&Fact| matches!(fact, Fact::MessageAppended(_)) && fits_an_event(fact);
         let messages = self.facts.iter().filter(is_message).cloned();
         let messages: Vec<Fact> = messages.chain(failed.clone()).collect();
-        vec![
-            (self.facts.clone(), self.is_complete),
-            (messages, false),
-            (failed, false),
-        ]
+        vec![(self.facts.clone(), self.is_complete), (messages, false), (failed, false)]
     }
 }
 
 /// Reads and folds the parts of a run.
-async fn read_result(
-    generations: &Generations,
-    run: &RunKey,
-    started: RunStarted,
-) -> Result<RunResult, Problem> {
+async fn read_result(generations: &Generations, run: &RunKey, started: RunStarted) -> Result<RunResult, Problem> {
     let mut fold = RunFold::new(started);
     let mut after = Sequence(0);
     let mut error = None;
@@ -178,11 +157,7 @@ fn result(fold: &RunFold, end: &RunEnd, error: Option<runs::FoldError>) -> RunRe
     if let Some(error) = error {
         tracing::error!(run.id = %fold.started().run, %error, "the parts of a run cannot be folded");
     }
-    RunResult {
-        facts: fold.facts(),
-        end: end.clone(),
-        is_complete: error.is_none(),
-    }
+    RunResult { facts: fold.facts(), end: end.clone(), is_complete: error.is_none() }
 }
 
 async fn commit(
@@ -211,24 +186,17 @@ async fn commit(
 }
 
 /// The recorded start of an active run; `None`: the run is not active, or its conversation is erased.
-async fn read_started(
-    generations: &Generations,
-    run: &RunKey,
-) -> Result<Option<RunStarted>, Problem> {
+async fn read_started(generations: &Generations, run: &RunKey) -> Result<Option<RunStarted>, Problem> {
     let Some(target) = generations.target(&run.agent, &run.key).await else {
         return Ok(None);
     };
-    let query = Query {
-        kinds: &[EventKind::RunStarted],
-        ..Query::all(Direction::Backward)
-    };
+    let query = Query { kinds: &[EventKind::RunStarted], ..Query::all(Direction::Backward) };
     let reader = &generations.gateway.reader;
     let event = match Snapshot::newest_recorded(reader, &target, query).await {
         Err(problem) if problem.reason() == Reason::ConversationNotFound => return Ok(None),
         found => found?,
     };
-    let Some(Fact::Lifecycle(Lifecycle::RunStarted(started))) = event.map(|event| event.event.fact)
-    else {
+    let Some(Fact::Lifecycle(Lifecycle::RunStarted(started))) = event.map(|event| event.event.fact) else {
         return Ok(None);
     };
     Ok((started.run == run.run).then_some(started))

@@ -75,8 +75,7 @@ impl Generations {
 }
 
 fn too_many_followers(followers_max: usize) -> Problem {
-    let message =
-        format!("this gateway has {followers_max} followers of runs, its maximum: try again");
+    let message = format!("this gateway has {followers_max} followers of runs, its maximum: try again");
     Problem::new(Reason::Overloaded, message).retry_after(problem::RETRY_AFTER)
 }
 

@@ -36,12 +36,7 @@ pub(super) async fn wait(gateway: &Gateway, key: &ConversationKey, run: RunId) -
 }
 
 /// Follows the live commits. Reads the head after a possible loss.
-async fn watch(
-    gateway: &Gateway,
-    key: &ConversationKey,
-    run: RunId,
-    mut live: LiveSubscription,
-) -> Interruption {
+async fn watch(gateway: &Gateway, key: &ConversationKey, run: RunId, mut live: LiveSubscription) -> Interruption {
     // The first check covers the commits before the subscription.
     let mut must_check = true;
     loop {

@@ -54,8 +54,7 @@ pub fn run_finished(outcome: &'static str) {
 
 /// A run of this gateway is finished.
 pub fn run_completed(outcome: RunOutcome, took: Duration) {
-    histogram!("hansard_gateway_run_seconds", "outcome" => outcome.as_str())
-        .record(took.as_secs_f64());
+    histogram!("hansard_gateway_run_seconds", "outcome" => outcome.as_str()).record(took.as_secs_f64());
 }
 
 /// A call was posted to its webhook.

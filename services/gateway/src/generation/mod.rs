@@ -140,11 +140,7 @@ impl Generations {
     ///
     /// # Errors
     /// [`ModelsError::Tls`]: the client for webhooks cannot be set up.
-    pub fn new(
-        gateway: Gateway,
-        deps: Dependencies,
-        config: &GenerationConfig,
-    ) -> Result<Self, ModelsError> {
+    pub fn new(gateway: Gateway, deps: Dependencies, config: &GenerationConfig) -> Result<Self, ModelsError> {
         let call_log = CallLog::start(gateway.clone(), deps.writer.clone(), &deps.shutdown);
         let drain = Duration::from_millis(config.drain_ms);
         let metering = Metering::start(deps.writer.clone(), drain, &deps.shutdown);
@@ -186,10 +182,7 @@ impl Generations {
     /// # Errors
     /// The writer refuses or does not answer.
     pub async fn stop(&self, run: &RunKey) -> Result<CommitResult, Status> {
-        let request = proto::StopRunRequest {
-            target: Some(run.target(None)),
-            run_id: run.run.to_string(),
-        };
+        let request = proto::StopRunRequest { target: Some(run.target(None)), run_id: run.run.to_string() };
         let answer = self.writer.runs().stop_run(request).await;
         let answer = answer.map_err(hide_token_errors)?;
         Ok(answer.into_inner().result.unwrap_or_default())
@@ -221,11 +214,7 @@ impl Generations {
     }
 
     /// The context request of a run, in the format of its model's server.
-    async fn context_request(
-        &self,
-        access: &AgentAccess,
-        model: &ModelChoice,
-    ) -> Result<ContextRequest, Problem> {
+    async fn context_request(&self, access: &AgentAccess, model: &ModelChoice) -> Result<ContextRequest, Problem> {
         let format = self.models.format(&model.server);
         let format = format.unwrap_or(formats::Format::Canonical);
         let outputs = self.models.call_outputs(&model.server);
@@ -253,10 +242,7 @@ impl Generations {
         self.quotas.check_tokens(account).await?;
         let place = self.places.acquire(&account.consumer.tenant).await;
         let place = place.map_err(|_| too_many_runs(self.config.runs_max))?;
-        Ok(RunPermit {
-            _active: active,
-            _place: place,
-        })
+        Ok(RunPermit { _active: active, _place: place })
     }
 
     /// The target of reads by the gateway itself, from the stream's leader; `None`: its token does not allow the read, or
@@ -264,10 +250,7 @@ impl Generations {
     async fn target(&self, agent: &AgentId, key: &ConversationKey) -> Option<Target> {
         let registry = &self.gateway.registry;
         let principal = registry.authenticate(self.token.expose()).await?;
-        let access = registry
-            .authorize(&principal, Scope::Read, agent)
-            .await
-            .ok()?;
+        let access = registry.authorize(&principal, Scope::Read, agent).await.ok()?;
         Some(Target {
             access,
             key: key.clone(),
@@ -297,10 +280,7 @@ async fn read_head(gateway: &Gateway, key: &ConversationKey) -> Result<Option<He
 ///
 /// # Errors
 /// As [`read_head`].
-async fn read_last_commit(
-    gateway: &Gateway,
-    key: &ConversationKey,
-) -> Result<Option<(Head, Sequence)>, Problem> {
+async fn read_last_commit(gateway: &Gateway, key: &ConversationKey) -> Result<Option<(Head, Sequence)>, Problem> {
     let last = gateway.reader.archive.last_commit(key);
     let Some(last) = Deadline::until(None).record(last).await? else {
         return Ok(None);

@@ -24,9 +24,7 @@ impl Batch {
     pub(super) fn of(stored: StoredParts, run: RunId) -> Result<Self, Problem> {
         let sequence = stored.sequence;
         let parts = wire::run::decode_batch(stored.bytes).map_err(|corrupt| {
-            problem::of_contradiction(format!(
-                "the parts of run {run} at sequence {sequence} are corrupt: {corrupt}"
-            ))
+            problem::of_contradiction(format!("the parts of run {run} at sequence {sequence} are corrupt: {corrupt}"))
         })?;
         Ok(Self { sequence, parts })
     }
@@ -69,9 +67,7 @@ pub(super) async fn page(
     let batches = page.batches.into_iter();
     Ok(Page {
         has_more: page.resume_after.is_some(),
-        batches: batches
-            .map(|stored| Batch::of(stored, run))
-            .collect::<Result<_, _>>()?,
+        batches: batches.map(|stored| Batch::of(stored, run)).collect::<Result<_, _>>()?,
     })
 }
 
@@ -79,11 +75,7 @@ pub(super) async fn page(
 ///
 /// # Errors
 /// As [`page`].
-pub(super) async fn last(
-    gateway: &Gateway,
-    key: &ConversationKey,
-    run: RunId,
-) -> Result<Option<Batch>, Problem> {
+pub(super) async fn last(gateway: &Gateway, key: &ConversationKey, run: RunId) -> Result<Option<Batch>, Problem> {
     let reading = gateway.reader.record.last_parts(key, run);
     let last = Deadline::until(None).record(reading).await?;
     last.map(|stored| Batch::of(stored, run)).transpose()

@@ -73,10 +73,7 @@ impl PartSender {
         let bytes = u32::try_from(size_bytes(&kind)).unwrap_or(u32::MAX);
         let room = Arc::clone(&self.room);
         let room = room.acquire_many_owned(bytes.min(BYTES_WAITING_MAX)).await;
-        let part = QueuedPart {
-            kind,
-            _room: room.map_err(|_| Closed)?,
-        };
+        let part = QueuedPart { kind, _room: room.map_err(|_| Closed)? };
         self.parts.send(part).await.map_err(|_| Closed)
     }
 }
@@ -98,17 +95,10 @@ pub(super) struct Publisher {
 impl Publisher {
     /// A publisher for a run without parts, and its sender. After `keep_alive` without a part it publishes a keep-alive part.
     #[must_use]
-    pub(super) fn new(
-        writer: WriterClient,
-        run: RunKey,
-        keep_alive: Duration,
-    ) -> (PartSender, Self) {
+    pub(super) fn new(writer: WriterClient, run: RunKey, keep_alive: Duration) -> (PartSender, Self) {
         let (sender, parts) = mpsc::channel(PARTS_WAITING_MAX);
         let room = usize::try_from(BYTES_WAITING_MAX).unwrap_or(usize::MAX);
-        let part_sender = PartSender {
-            parts: sender,
-            room: Arc::new(Semaphore::new(room)),
-        };
+        let part_sender = PartSender { parts: sender, room: Arc::new(Semaphore::new(room)) };
         let publisher = Self {
             writer,
             run,
@@ -188,11 +178,7 @@ fn coalesced(batch: Vec<RunPartKind>) -> Vec<RunPartKind> {
 }
 
 /// The request that publishes parts after a sequence.
-pub(super) fn request(
-    run: &RunKey,
-    previous: Sequence,
-    parts: Vec<proto::Part>,
-) -> proto::AppendPartsRequest {
+pub(super) fn request(run: &RunKey, previous: Sequence, parts: Vec<proto::Part>) -> proto::AppendPartsRequest {
     proto::AppendPartsRequest {
         agent_id: run.agent.as_str().to_owned(),
         conversation_id: run.key.conversation.as_str().to_owned(),
@@ -203,10 +189,7 @@ pub(super) fn request(
 }
 
 /// Sends a batch until the writer answers.
-async fn send(
-    writer: &WriterClient,
-    request: proto::AppendPartsRequest,
-) -> Result<Sequence, PublishEnd> {
+async fn send(writer: &WriterClient, request: proto::AppendPartsRequest) -> Result<Sequence, PublishEnd> {
     let append = || async {
         let answer = writer.runs().append_parts(request.clone()).await;
         answer.map_err(WriterError::from)
@@ -216,16 +199,12 @@ async fn send(
         .when(WriterError::is_retryable)
         .notify(|_, _| metrics::publish_retried())
         .await;
-    answer
-        .map(|answer| Sequence(answer.into_inner().sequence))
-        .map_err(|refusal| match refusal {
-            WriterError::Stopping => PublishEnd::Stopping,
-            WriterError::Superseded => PublishEnd::Superseded,
-            WriterError::NotActive | WriterError::RunActive(_) => PublishEnd::NotActive,
-            WriterError::Retryable(status) | WriterError::Permanent(status) => {
-                PublishEnd::Refused(status)
-            }
-        })
+    answer.map(|answer| Sequence(answer.into_inner().sequence)).map_err(|refusal| match refusal {
+        WriterError::Stopping => PublishEnd::Stopping,
+        WriterError::Superseded => PublishEnd::Superseded,
+        WriterError::NotActive | WriterError::RunActive(_) => PublishEnd::NotActive,
+        WriterError::Retryable(status) | WriterError::Permanent(status) => PublishEnd::Refused(status),
+    })
 }
 
 #[cfg(test)]

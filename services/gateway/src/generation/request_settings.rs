@@ -34,11 +34,7 @@ impl RequestSettings {
     ///
     /// # Errors
     /// The first option that it does not have.
-    pub(super) fn check(
-        &self,
-        models: &ModelServers,
-        model: &ModelChoice,
-    ) -> Result<(), Violation> {
+    pub(super) fn check(&self, models: &ModelServers, model: &ModelChoice) -> Result<(), Violation> {
         match models.unsupported_option(&model.server, &self.options) {
             None => Ok(()),
             Some(option) => {

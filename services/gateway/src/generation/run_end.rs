@@ -16,10 +16,7 @@ const ATTEMPTS_MAX: u32 = 32;
 
 /// An end without an error.
 pub(super) fn end_with(outcome: RunOutcome) -> RunEnd {
-    RunEnd {
-        outcome,
-        error: None,
-    }
+    RunEnd { outcome, error: None }
 }
 
 /// A failed end; `error_type` is a short stable name.
@@ -29,10 +26,7 @@ pub(super) fn fail_with(error_type: &str, message: &str) -> RunEnd {
     let error_type = Label::parse(error_type);
     RunEnd {
         outcome: RunOutcome::Failed,
-        error: error_type.ok().map(|error_type| ErrorOccurred {
-            error_type,
-            message,
-        }),
+        error: error_type.ok().map(|error_type| ErrorOccurred { error_type, message }),
     }
 }
 
@@ -82,19 +76,13 @@ pub(super) enum CloseResult {
 ///
 /// # Errors
 /// The record or the writer does not answer, or other processes keep publishing. The call can be repeated.
-pub(super) async fn close(
-    generations: &Generations,
-    run: &RunKey,
-    end: RunEnd,
-) -> Result<CloseResult, Problem> {
+pub(super) async fn close(generations: &Generations, run: &RunKey, end: RunEnd) -> Result<CloseResult, Problem> {
     for _ in 0..ATTEMPTS_MAX {
         let last = parts_log::last(&generations.gateway, &run.key, run.run).await?;
         if last.as_ref().is_some_and(parts_log::Batch::ends) {
             return Ok(CloseResult::Closed);
         }
-        let (previous, number) = last.map_or((Sequence(0), 1), |last| {
-            (last.sequence, last.last_number() + 1)
-        });
+        let (previous, number) = last.map_or((Sequence(0), 1), |last| (last.sequence, last.last_number() + 1));
         let kind = RunPartKind::RunEnded(end.clone());
         let part = wire::run::part_to_proto(&RunPart { number, kind });
         let request = request(run, previous, vec![part]);

@@ -21,21 +21,14 @@ pub fn parts_from_delta(delta: Delta) -> Result<Vec<RunPartKind>, Violation> {
         Delta::Text(text) => split(&text).map(RunPartKind::TextDelta).collect(),
         Delta::Thinking(text) => split(&text).map(RunPartKind::ThinkingDelta).collect(),
         Delta::Refusal(text) => split(&text).map(RunPartKind::RefusalDelta).collect(),
-        Delta::CallBegan {
-            index,
-            call_id,
-            tool_name,
-        } => vec![RunPartKind::CallBegan {
+        Delta::CallBegan { index, call_id, tool_name } => vec![RunPartKind::CallBegan {
             index: number(index),
             call_id: CallId::parse(call_id)?,
             tool_name: ToolName::parse(tool_name)?,
         }],
-        Delta::CallInput { index, fragment } => split(&fragment)
-            .map(|fragment| RunPartKind::CallInput {
-                index: number(index),
-                fragment,
-            })
-            .collect(),
+        Delta::CallInput { index, fragment } => {
+            split(&fragment).map(|fragment| RunPartKind::CallInput { index: number(index), fragment }).collect()
+        }
     })
 }
 
@@ -43,13 +36,9 @@ pub fn parts_from_delta(delta: Delta) -> Result<Vec<RunPartKind>, Violation> {
 #[must_use]
 pub fn size_bytes(kind: &RunPartKind) -> usize {
     match kind {
-        RunPartKind::TextDelta(text)
-        | RunPartKind::ThinkingDelta(text)
-        | RunPartKind::RefusalDelta(text) => text.len(),
+        RunPartKind::TextDelta(text) | RunPartKind::ThinkingDelta(text) | RunPartKind::RefusalDelta(text) => text.len(),
         RunPartKind::CallInput { fragment, .. } => fragment.len(),
-        RunPartKind::CallBegan {
-            call_id, tool_name, ..
-        } => call_id.as_str().len() + tool_name.as_str().len(),
+        RunPartKind::CallBegan { call_id, tool_name, .. } => call_id.as_str().len() + tool_name.as_str().len(),
         RunPartKind::StepFinished(facts) => facts.iter().map(fact_bytes).sum(),
         RunPartKind::ToolReturned(result) => fact_bytes(&Fact::ToolReturned(result.clone())),
         RunPartKind::KeptAlive | RunPartKind::RunEnded(_) => 0,
@@ -65,9 +54,7 @@ pub struct RunSize {
 
 /// The run is larger than what can be recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the run comes to more than {STEP_DELTAS_BYTES_MAX} bytes in one answer, or {RUN_FACTS_BYTES_MAX} in all"
-)]
+#[error("the run comes to more than {STEP_DELTAS_BYTES_MAX} bytes in one answer, or {RUN_FACTS_BYTES_MAX} in all")]
 pub struct TooLarge;
 
 impl RunSize {
@@ -94,8 +81,7 @@ impl RunSize {
             | RunPartKind::CallInput { .. } => after.deltas += bytes,
             RunPartKind::KeptAlive | RunPartKind::RunEnded(_) => {}
         }
-        let fits = after.deltas <= STEP_DELTAS_BYTES_MAX
-            && after.facts + after.deltas <= RUN_FACTS_BYTES_MAX;
+        let fits = after.deltas <= STEP_DELTAS_BYTES_MAX && after.facts + after.deltas <= RUN_FACTS_BYTES_MAX;
         if !fits {
             return Err(TooLarge);
         }
@@ -180,14 +166,7 @@ mod tests {
         };
         check(&[text(STEP_DELTAS_BYTES_MAX)], true);
         check(&[text(STEP_DELTAS_BYTES_MAX), text(1)], false);
-        check(
-            &[
-                text(STEP_DELTAS_BYTES_MAX),
-                step(1),
-                text(STEP_DELTAS_BYTES_MAX),
-            ],
-            true,
-        );
+        check(&[text(STEP_DELTAS_BYTES_MAX), step(1), text(STEP_DELTAS_BYTES_MAX)], true);
         let frame = size_bytes(&step(400_000)) - 400_000;
         let largest = EVENT_BYTES_MAX - EVENT_MARGIN_BYTES - frame;
         check(&[step(largest)], true);
@@ -205,11 +184,8 @@ mod tests {
 
     #[test]
     fn ids_that_no_event_can_hold_are_refused() {
-        let began = |call_id: &str| Delta::CallBegan {
-            index: 0,
-            call_id: call_id.to_owned(),
-            tool_name: "t".to_owned(),
-        };
+        let began =
+            |call_id: &str| Delta::CallBegan { index: 0, call_id: call_id.to_owned(), tool_name: "t".to_owned() };
         assert!(parts_from_delta(began("c")).is_ok());
         assert!(parts_from_delta(began("")).is_err());
     }

@@ -86,16 +86,9 @@ impl RunSettings {
             let timeout = Duration::from_millis(tool.timeout_ms.into());
             let webhook = (!tool.webhook_url.is_empty()).then(|| Webhook {
                 url: tool.webhook_url.clone(),
-                timeout: if timeout.is_zero() {
-                    WEBHOOK_TIMEOUT_DEFAULT
-                } else {
-                    timeout
-                },
+                timeout: if timeout.is_zero() { WEBHOOK_TIMEOUT_DEFAULT } else { timeout },
             });
-            let rule = ToolRule {
-                webhook,
-                needs_approval: tool.needs_approval,
-            };
+            let rule = ToolRule { webhook, needs_approval: tool.needs_approval };
             parsed.rules.insert(name, rule);
         }
         Ok(parsed)
@@ -121,11 +114,7 @@ impl ModelChoice {
     pub fn of(settings: Option<&operate::ModelSettings>) -> Self {
         let settings = settings.cloned().unwrap_or_default();
         let or = |text: String, default: &str| {
-            if text.is_empty() {
-                default.to_owned()
-            } else {
-                text
-            }
+            if text.is_empty() { default.to_owned() } else { text }
         };
         let server = or(settings.server, ECHO);
         let output_tokens_max = settings.output_tokens_max;

@@ -3,9 +3,7 @@
 use std::time::Duration;
 
 use domain::event::RunStarted;
-use domain::{
-    CallId, CommitId, ConversationKey, Fact, Label, NewEvent, Owner, RunId, UserId, Version,
-};
+use domain::{CallId, CommitId, ConversationKey, Fact, Label, NewEvent, Owner, RunId, UserId, Version};
 use event_log::registry::AgentAccess;
 use runtime::backoff::Backoff;
 use tonic::{Code, Status};
@@ -100,9 +98,7 @@ impl Generations {
     pub async fn start(&self, start: Start) -> Result<RunHandle, Status> {
         if self.shutdown.has_begun() {
             let message = "this gateway is shutting down: try another one";
-            return Err(Problem::new(Reason::Draining, message)
-                .retry_after(problem::RETRY_AFTER)
-                .into());
+            return Err(Problem::new(Reason::Draining, message).retry_after(problem::RETRY_AFTER).into());
         }
         let mut settings = self.settings(&start.access)?;
         if let Some(request) = &start.settings {
@@ -112,14 +108,8 @@ impl Generations {
             // The caller runs the tools of the request.
             settings.rules.clear();
         }
-        let command = start
-            .idempotency_key
-            .unwrap_or_else(|| CommitId(Uuid::now_v7()));
-        let run = RunKey {
-            agent: start.access.agent.clone(),
-            key: start.key.clone(),
-            run: run_started_by(command),
-        };
+        let command = start.idempotency_key.unwrap_or_else(|| CommitId(Uuid::now_v7()));
+        let run = RunKey { agent: start.access.agent.clone(), key: start.key.clone(), run: run_started_by(command) };
         let permit = match self.acquire(&start.account).await {
             Ok(permit) => Some(permit),
             // The first attempt of this start holds a permit.
@@ -133,10 +123,7 @@ impl Generations {
             provider: provider.and_then(|provider| Label::parse(provider).ok()),
         };
         let (commit, is_ours) = commit_start(self, &run, &start, &started, command).await?;
-        let handle = RunHandle {
-            run: run.run,
-            commit,
-        };
+        let handle = RunHandle { run: run.run, commit };
         if is_ours {
             let spec = RunSpec {
                 fence: request::position_of(&self.gateway, &handle.commit),
@@ -184,9 +171,7 @@ impl StartCommand {
     fn of(run: &RunKey, start: &Start, started: &RunStarted, command: CommitId) -> Self {
         let text = |label: &Option<Label>| {
             let label = label.as_ref();
-            label
-                .map(|label| label.as_str().to_owned())
-                .unwrap_or_default()
+            label.map(|label| label.as_str().to_owned()).unwrap_or_default()
         };
         let run_id = run.run.to_string();
         let (model, provider) = (text(&started.model), text(&started.provider));
@@ -203,20 +188,13 @@ impl StartCommand {
                     metadata_json: new.metadata_json.clone(),
                     forked_from: new.forked_from.clone(),
                     events,
-                    run: Some(write::NewRun {
-                        run_id,
-                        model,
-                        provider,
-                    }),
+                    run: Some(write::NewRun { run_id, model, provider }),
                     ..write::CreateConversationRequest::default()
                 }));
             }
         };
         Self::InConversation(proto::StartRunRequest {
-            target: Some(write::CommandTarget {
-                expected_version,
-                ..run.target(Some(command))
-            }),
+            target: Some(write::CommandTarget { expected_version, ..run.target(Some(command)) }),
             run_id,
             events,
             model,
@@ -264,10 +242,7 @@ async fn commit_start(
         match WriterError::from(status.clone()) {
             WriterError::RunActive(active) => {
                 finished += 1;
-                let active = RunKey {
-                    run: active,
-                    ..run.clone()
-                };
+                let active = RunKey { run: active, ..run.clone() };
                 if finished > RUNS_FINISHED_MAX || !generations.finish_if_closed(&active).await {
                     return Err(status);
                 }
@@ -279,10 +254,9 @@ async fn commit_start(
                 }
                 backoff.wait().await;
             }
-            WriterError::NotActive
-            | WriterError::Stopping
-            | WriterError::Superseded
-            | WriterError::Permanent(_) => return Err(hide_token_errors(status)),
+            WriterError::NotActive | WriterError::Stopping | WriterError::Superseded | WriterError::Permanent(_) => {
+                return Err(hide_token_errors(status));
+            }
         }
     }
 }
@@ -298,10 +272,7 @@ fn new_event(given: &NewEvent) -> event::Event {
 
 /// The status for the caller. Callers do not see errors about the gateway's own token.
 pub(super) fn hide_token_errors(status: Status) -> Status {
-    if !matches!(
-        status.code(),
-        Code::Unauthenticated | Code::PermissionDenied
-    ) {
+    if !matches!(status.code(), Code::Unauthenticated | Code::PermissionDenied) {
         return status;
     }
     tracing::error!(code = ?status.code(), "the writer rejected the gateway's own token: set `writer_token`");
@@ -310,13 +281,8 @@ pub(super) fn hide_token_errors(status: Status) -> Status {
 
 /// The writer does not answer, or its answer is unusable.
 pub(super) fn unavailable(status: &Status) -> Status {
-    let message = format!(
-        "the writer does not answer ({:?}): try again",
-        status.code()
-    );
-    Problem::new(Reason::RecordUnavailable, message)
-        .retry_after(problem::RETRY_AFTER)
-        .into()
+    let message = format!("the writer does not answer ({:?}): try again", status.code());
+    Problem::new(Reason::RecordUnavailable, message).retry_after(problem::RETRY_AFTER).into()
 }
 
 pub(super) fn too_many_runs(runs_max: usize) -> Problem {

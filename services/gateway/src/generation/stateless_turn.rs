@@ -44,10 +44,7 @@ impl StatelessTurn {
     /// Messages without tools.
     #[must_use]
     pub fn of_messages(messages: Vec<MessageAppended>) -> Self {
-        Self {
-            facts: messages.into_iter().map(Fact::MessageAppended).collect(),
-            ..Self::default()
-        }
+        Self { facts: messages.into_iter().map(Fact::MessageAppended).collect(), ..Self::default() }
     }
 }
 
@@ -65,11 +62,7 @@ impl Generations {
     ) -> Result<BoxStream<'static, FollowItem>, Problem> {
         let permit = self.acquire(&account).await?;
         let access = &account.access;
-        let RunSettings {
-            mut model,
-            output_schema,
-            ..
-        } = self.settings(access)?;
+        let RunSettings { mut model, output_schema, .. } = self.settings(access)?;
         turn.settings.check(&self.models, &model)?;
         turn.settings.choose(&mut model);
         let mut context = self.context_request(access, &model).await?;
@@ -87,13 +80,10 @@ impl Generations {
         let generations = self.clone();
         let answer = async move {
             if let Some(schema) = output_schema {
-                let facts =
-                    structured_answer(&generations, &account, &model, &request, &schema).await;
+                let facts = structured_answer(&generations, &account, &model, &request, &schema).await;
                 return whole_parts(facts, permit);
             }
-            let reply = generations
-                .call_model(&account, &model, CallPurpose::Answer, request)
-                .await;
+            let reply = generations.call_model(&account, &model, CallPurpose::Answer, request).await;
             parts(reply.map_err(|error| error.end()), permit)
         };
         Ok(stream::once(answer).flatten().boxed())
@@ -110,15 +100,9 @@ struct ReplyStream {
 }
 
 /// The parts of an answer that is complete.
-fn whole_parts(
-    facts: Result<Vec<Fact>, RunEnd>,
-    permit: RunPermit,
-) -> BoxStream<'static, FollowItem> {
+fn whole_parts(facts: Result<Vec<Fact>, RunEnd>, permit: RunPermit) -> BoxStream<'static, FollowItem> {
     let kinds = match facts {
-        Ok(facts) => vec![
-            RunPartKind::StepFinished(facts),
-            RunPartKind::RunEnded(end_with(RunOutcome::Completed)),
-        ],
+        Ok(facts) => vec![RunPartKind::StepFinished(facts), RunPartKind::RunEnded(end_with(RunOutcome::Completed))],
         Err(end) => {
             log_failure(&end);
             vec![RunPartKind::RunEnded(end)]
@@ -141,13 +125,7 @@ fn parts(reply: Result<MeteredReply, RunEnd>, permit: RunPermit) -> BoxStream<'s
             return stream::once(async move { part }).boxed();
         }
     };
-    let stream = ReplyStream {
-        reply,
-        queue: VecDeque::new(),
-        last_number: 0,
-        is_over: false,
-        _permit: permit,
-    };
+    let stream = ReplyStream { reply, queue: VecDeque::new(), last_number: 0, is_over: false, _permit: permit };
     let parts = unfold(stream, async |mut stream| {
         let kind = stream.next().await?;
         stream.last_number += 1;

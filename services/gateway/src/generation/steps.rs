@@ -96,8 +96,7 @@ impl Steps<'_> {
         loop {
             match self.try_context().await {
                 Ok(context) => return Ok(context),
-                Err(problem)
-                    if problem.reason().code() == Code::Unavailable && backoff.wait().await => {}
+                Err(problem) if problem.reason().code() == Code::Unavailable && backoff.wait().await => {}
                 Err(problem) => return Err(Halt::Ended(from_problem(&problem))),
             }
         }
@@ -126,11 +125,7 @@ impl Steps<'_> {
         let logs = self.spec.settings.logs;
         let log = &self.generations.call_log;
         let listener = log.listener(logs, &self.spec.run, model, CallPurpose::Answer);
-        let request = ModelRequest {
-            tools: self.spec.settings.tools.clone(),
-            listener,
-            ..model.request(body, names)
-        };
+        let request = ModelRequest { tools: self.spec.settings.tools.clone(), listener, ..model.request(body, names) };
         let request = match &self.spec.request {
             Some(given) => given.complete(request),
             None => request,
@@ -151,9 +146,7 @@ impl Steps<'_> {
             let facts = structured_answer(generations, account, model, &request, schema).await;
             return facts.map_err(Halt::Ended);
         }
-        let reply = generations
-            .call_model(account, model, CallPurpose::Answer, request)
-            .await;
+        let reply = generations.call_model(account, model, CallPurpose::Answer, request).await;
         let mut reply = reply.map_err(|error| Halt::Ended(error.end()))?;
         self.stream(&mut reply).await
     }
@@ -164,8 +157,7 @@ impl Steps<'_> {
             match reply.next().await {
                 Some(Ok(Piece::Delta(delta))) => {
                     let kinds = run_parts::parts_from_delta(delta);
-                    let kinds =
-                        kinds.map_err(|_| Halt::Ended(from_model_error(&ModelError::Broken)))?;
+                    let kinds = kinds.map_err(|_| Halt::Ended(from_model_error(&ModelError::Broken)))?;
                     for kind in kinds {
                         self.publish(kind).await?;
                     }
@@ -222,19 +214,16 @@ impl Steps<'_> {
 
     /// Publishes a part, unless the run becomes larger than what can be recorded.
     async fn publish(&mut self, kind: RunPartKind) -> Result<(), Halt> {
-        let part = RunPart {
-            number: self.fold.next_number(),
-            kind,
-        };
+        let part = RunPart { number: self.fold.next_number(), kind };
         if let Err(error) = self.size.add(&part.kind) {
             return Err(Halt::Ended(fail_with("run_too_large", &error.to_string())));
         }
         if let Err(error) = self.fold.absorb(&part) {
             let error_type = match error {
                 FoldError::TooLarge { .. } => "run_too_large",
-                FoldError::Gap { .. }
-                | FoldError::AfterEnd { .. }
-                | FoldError::Malformed { .. } => "model_reply_broken",
+                FoldError::Gap { .. } | FoldError::AfterEnd { .. } | FoldError::Malformed { .. } => {
+                    "model_reply_broken"
+                }
             };
             return Err(Halt::Ended(fail_with(error_type, &error.to_string())));
         }

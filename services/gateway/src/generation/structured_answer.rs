@@ -28,21 +28,15 @@ pub(super) async fn structured_answer(
     schema: &OutputSchema,
 ) -> Result<Vec<Fact>, RunEnd> {
     for _ in 0..REPLIES_MAX {
-        let request = ModelRequest {
-            output_schema: Some(schema.text().clone()),
-            ..request.clone()
-        };
-        let reply = generations
-            .call_model(account, model, CallPurpose::Answer, request)
-            .await;
+        let request = ModelRequest { output_schema: Some(schema.text().clone()), ..request.clone() };
+        let reply = generations.call_model(account, model, CallPurpose::Answer, request).await;
         let facts = whole(reply.map_err(|error| error.end())?).await;
         let facts = facts.map_err(|error| from_model_error(&error))?;
         if calls_tools(&facts) || schema.accepts(&text(&facts)) {
             return Ok(facts);
         }
     }
-    let message =
-        format!("{REPLIES_MAX} replies of the model do not match the agent's output schema");
+    let message = format!("{REPLIES_MAX} replies of the model do not match the agent's output schema");
     Err(fail_with(OUTPUT_INVALID, &message))
 }
 
@@ -77,9 +71,7 @@ pub(super) fn text(facts: &[Fact]) -> String {
     };
     let messages = facts.iter().filter_map(|fact| match fact {
         Fact::MessageAppended(message) => Some(texts(message)),
-        Fact::ToolCalled(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => {
-            None
-        }
+        Fact::ToolCalled(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => None,
     });
     messages.collect()
 }

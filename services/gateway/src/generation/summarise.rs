@@ -30,10 +30,7 @@ use crate::writer::{ATTEMPT_MAX, has_reason};
 pub const REQUEST: &str = "Summarise our conversation so far for yourself, so that you can go on with it when you see \
     only the summary: who wants what, what was decided and why, names, numbers, open questions. Write only the summary.";
 /// The bounds of the events that decide whether a summary is due.
-const WINDOW: WindowBounds = WindowBounds {
-    events_max: 4_000,
-    bytes_max: CONTEXT_BYTES_MAX,
-};
+const WINDOW: WindowBounds = WindowBounds { events_max: 4_000, bytes_max: CONTEXT_BYTES_MAX };
 /// The number of events in the first read.
 const EVENTS_LIKELY: usize = 512;
 /// The default of `tokens_kept` is `tokens_min` divided by this.
@@ -118,10 +115,7 @@ impl Task {
     /// possible.
     async fn boundary(&self, policy: Option<&Policy>) -> Result<Option<Version>, Failure> {
         let gateway = &self.generations.gateway;
-        let query = Query {
-            kinds: &CONTEXT_KINDS,
-            ..Query::all(Direction::Backward)
-        };
+        let query = Query { kinds: &CONTEXT_KINDS, ..Query::all(Direction::Backward) };
         let (reader, target) = (&gateway.reader, &self.target);
         let history = EffectiveHistory::open(reader, target, query, WINDOW, EVENTS_LIKELY);
         let mut history = history.await?;
@@ -152,26 +146,15 @@ impl Task {
         let made = assembly::assemble(gateway, &self.target, &order, &[request()]).await?;
         let log = &self.generations.call_log;
         let listener = log.listener(self.logs, &self.run, &self.model, CallPurpose::Summary);
-        let request = ModelRequest {
-            listener,
-            ..self.model.request(made.body, made.names)
-        };
-        let reply = self
-            .generations
-            .call_model(&self.account, &self.model, CallPurpose::Summary, request)
-            .await;
+        let request = ModelRequest { listener, ..self.model.request(made.body, made.names) };
+        let reply = self.generations.call_model(&self.account, &self.model, CallPurpose::Summary, request).await;
         let reply = whole(reply.map_err(|error| Failure(error.code()))?).await;
         let facts = reply.map_err(|error| Failure(error.code()))?;
         summary_text(&facts)
     }
 
     async fn append(&self, through: Version, text: String) -> Result<&'static str, Failure> {
-        let summarised = HistorySummarised {
-            through,
-            text,
-            model: self.model.label(),
-            previous: None,
-        };
+        let summarised = HistorySummarised { through, text, model: self.model.label(), previous: None };
         let request = write::AppendEventsRequest {
             target: Some(self.run.target(Some(self.commit))),
             events: vec![wire::event::fact_to_proto(&Fact::from(summarised))],
@@ -189,10 +172,7 @@ impl Task {
 }
 
 fn request() -> Fact {
-    Fact::MessageAppended(MessageAppended::new(
-        Role::User,
-        vec![Part::Text(REQUEST.to_owned())],
-    ))
+    Fact::MessageAppended(MessageAppended::new(Role::User, vec![Part::Text(REQUEST.to_owned())]))
 }
 
 /// The reply's text, truncated to the maximum length of a summary.

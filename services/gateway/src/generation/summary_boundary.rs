@@ -48,11 +48,7 @@ impl EventWeight {
             0 => tokens::count_fact(&event.event.fact),
             counted => counted,
         };
-        Self {
-            version: event.version,
-            tokens: tokens.into(),
-            role,
-        }
+        Self { version: event.version, tokens: tokens.into(), role }
     }
 }
 
@@ -123,17 +119,11 @@ mod tests {
             _ => EventRole::Other,
         };
         let events = (1..).zip(words.split_whitespace());
-        let events = events.map(|(version, word)| EventWeight {
-            version: Version(version),
-            tokens: 10,
-            role: role_of(word),
-        });
+        let events =
+            events.map(|(version, word)| EventWeight { version: Version(version), tokens: 10, role: role_of(word) });
         let mut events: Vec<_> = events.collect();
         events.reverse();
-        let rule = SummaryRule {
-            tokens_min,
-            tokens_kept,
-        };
+        let rule = SummaryRule { tokens_min, tokens_kept };
         assert_eq!(boundary(&events, rule), expected.map(Version), "{words}");
     }
 

@@ -29,17 +29,10 @@ pub(super) fn policy_for(policy: &Policy, model: &str) -> Option<Policy> {
 }
 
 /// The rule for a model with this policy: `tokens_kept` is raised until the summarised part fits.
-pub(super) fn rule_within_room(
-    policy: &Policy,
-    rule: SummaryRule,
-    newest_first: &[EventWeight],
-) -> SummaryRule {
+pub(super) fn rule_within_room(policy: &Policy, rule: SummaryRule, newest_first: &[EventWeight]) -> SummaryRule {
     let room = Room::of(policy, 0).map_or(0, |room| room.turns / HISTORY_DIVISOR);
     let sum: u64 = newest_first.iter().map(|event| event.tokens).sum();
-    SummaryRule {
-        tokens_kept: rule.tokens_kept.max(sum.saturating_sub(room)),
-        ..rule
-    }
+    SummaryRule { tokens_kept: rule.tokens_kept.max(sum.saturating_sub(room)), ..rule }
 }
 
 #[cfg(test)]
@@ -76,17 +69,10 @@ mod tests {
 
     #[test]
     fn tokens_beyond_the_room_are_kept() {
-        let event = |tokens| EventWeight {
-            version: Version(1),
-            tokens,
-            role: EventRole::User,
-        };
+        let event = |tokens| EventWeight { version: Version(1), tokens, role: EventRole::User };
         let small = policy(r#"{"budget":{"context_tokens_max":1000,"reserved_tokens":200}}"#);
         for (tokens, expected) in [([100, 300], 50), ([200, 250], 50), ([200, 251], 51)] {
-            let rule = SummaryRule {
-                tokens_min: 300,
-                tokens_kept: 50,
-            };
+            let rule = SummaryRule { tokens_min: 300, tokens_kept: 50 };
             let rule = rule_within_room(&small, rule, &tokens.map(event));
             assert_eq!((rule.tokens_min, rule.tokens_kept), (300, expected));
         }

@@ -33,19 +33,13 @@ impl Window {
     /// The window after a scan. It stays the same until `abandoned_after` has passed between its first scan and this one.
     pub(super) fn after(self, scan: Scan, abandoned_after: Duration) -> Self {
         let Some(seen_at) = self.seen_at else {
-            return Self {
-                seen_at: Some(scan.ended),
-                ..self
-            };
+            return Self { seen_at: Some(scan.ended), ..self };
         };
         let holds_all = self.after.is_none() && scan.end.is_none();
         if holds_all || scan.began.saturating_duration_since(seen_at) < abandoned_after {
             return self;
         }
-        Self {
-            after: scan.end,
-            seen_at: None,
-        }
+        Self { after: scan.end, seen_at: None }
     }
 }
 

@@ -45,11 +45,7 @@ enum Action {
 
 /// Sweeps the runs in the rows of a database at intervals, without end.
 pub(super) async fn sweep(generations: Generations, rows: ReadModel) -> Infallible {
-    let mut sweeper = Sweeper {
-        rows,
-        seen: HashMap::new(),
-        window: Window::default(),
-    };
+    let mut sweeper = Sweeper { rows, seen: HashMap::new(), window: Window::default() };
     let sweep_every = Duration::from_millis(generations.config.sweep_every_ms);
     loop {
         tokio::time::sleep(jittered(sweep_every)).await;
@@ -57,10 +53,7 @@ pub(super) async fn sweep(generations: Generations, rows: ReadModel) -> Infallib
         let swept = sweeper.once(&generations).instrument(span).await;
         metrics::swept(if swept.is_ok() { "ok" } else { "failed" });
         if let Err(problem) = swept {
-            tracing::warn!(
-                reason = problem.reason().as_str(),
-                "the sweep over the active runs failed"
-            );
+            tracing::warn!(reason = problem.reason().as_str(), "the sweep over the active runs failed");
         }
     }
 }
@@ -88,11 +81,7 @@ impl Sweeper {
             let rows = Deadline::until(None).rows(reading).await?;
             let is_last = u32::try_from(rows.len()).is_ok_and(|rows| rows < PAGE_RUNS);
             after = rows.last().map(|row| row.key.clone()).filter(|_| !is_last);
-            let runs = rows.into_iter().map(|row| RunKey {
-                agent: row.agent,
-                key: row.key,
-                run: row.run.id,
-            });
+            let runs = rows.into_iter().map(|row| RunKey { agent: row.agent, key: row.key, run: row.run.id });
             let checks = runs.map(|run| self.check(generations, run));
             // Collected first: the compiler cannot prove that the lazy map is `Send`.
             let checks = stream::iter(checks.collect::<Vec<_>>()).buffered(CONCURRENCY);
@@ -103,11 +92,7 @@ impl Sweeper {
             }
         }
         self.seen = seen;
-        let scan = Scan {
-            began,
-            ended: Instant::now(),
-            end: after,
-        };
+        let scan = Scan { began, ended: Instant::now(), end: after };
         let window = std::mem::take(&mut self.window);
         self.window = window.after(scan, abandoned_after(generations));
         Ok(())
@@ -124,10 +109,7 @@ impl Sweeper {
         };
         let before = self.seen.get(&run).copied();
         let unchanged = before.filter(|before| before.last == now.last);
-        let observation = Observation {
-            since: unchanged.map_or(now.since, |before| before.since),
-            ..now
-        };
+        let observation = Observation { since: unchanged.map_or(now.since, |before| before.since), ..now };
         let ended = match action(before, now, abandoned_after(generations)) {
             Action::Wait => Ok(()),
             Action::Finish => end(generations, &run, "unfinished").await,

@@ -48,8 +48,7 @@ pub(super) fn title(text: &str, chars_max: u32) -> Option<String> {
     let is_boundary = words.chars().nth(chars_max - 1) == Some(' ');
     let end = kept.rfind(' ').filter(|_| !is_boundary);
     let kept = kept.get(..end.unwrap_or(kept.len())).unwrap_or_default();
-    let kept =
-        kept.trim_end_matches(|char: char| char.is_whitespace() || char.is_ascii_punctuation());
+    let kept = kept.trim_end_matches(|char: char| char.is_whitespace() || char.is_ascii_punctuation());
     Some(format!("{kept}{ELLIPSIS}"))
 }
 
@@ -95,13 +94,7 @@ mod tests {
     fn long_messages_are_cut_in_requests() {
         let request = |bytes: usize| title_request(&"x".repeat(bytes), 60).matches('x').count();
         let others = request(0);
-        assert_eq!(
-            request(TITLE_MESSAGE_BYTES_MAX) - others,
-            TITLE_MESSAGE_BYTES_MAX
-        );
-        assert_eq!(
-            request(TITLE_MESSAGE_BYTES_MAX + 1) - others,
-            TITLE_MESSAGE_BYTES_MAX
-        );
+        assert_eq!(request(TITLE_MESSAGE_BYTES_MAX) - others, TITLE_MESSAGE_BYTES_MAX);
+        assert_eq!(request(TITLE_MESSAGE_BYTES_MAX + 1) - others, TITLE_MESSAGE_BYTES_MAX);
     }
 }

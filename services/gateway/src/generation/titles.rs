@@ -26,10 +26,7 @@ pub const TITLES_AT_ONCE: usize = 64;
 /// Maximum number of attempts while other events are appended. The task after the next run tries again.
 const ATTEMPTS_MAX: u32 = 5;
 /// The messages among which the first one of the user is searched.
-const FIRST_MESSAGES: Batch = Batch {
-    events_max: 50,
-    bytes_max: 1024 * 1024,
-};
+const FIRST_MESSAGES: Batch = Batch { events_max: 50, bytes_max: 1024 * 1024 };
 
 /// Writes a title in the background, if the agent's settings ask for titles and the conversation has none. `finished` is
 /// the position of the finishing commit of the run.
@@ -60,12 +57,7 @@ struct Task {
 }
 
 impl Task {
-    fn new(
-        generations: &Generations,
-        spec: &RunSpec,
-        finished: Option<Position>,
-        settings: &TitleSettings,
-    ) -> Self {
+    fn new(generations: &Generations, spec: &RunSpec, finished: Option<Position>, settings: &TitleSettings) -> Self {
         Self {
             generations: generations.clone(),
             target: spec.target(spec.fence.max(finished)),
@@ -76,10 +68,7 @@ impl Task {
                 0 => TITLE_CHARS_DEFAULT,
                 chars_max => chars_max,
             },
-            model: settings
-                .model
-                .as_ref()
-                .map(|model| ModelChoice::of(Some(model))),
+            model: settings.model.as_ref().map(|model| ModelChoice::of(Some(model))),
         }
     }
 
@@ -127,11 +116,7 @@ impl Task {
 
     /// The text of the first message of the user that has one.
     async fn first_message(&self, at: Version) -> Result<Option<String>, Failure> {
-        let query = Query {
-            to: at,
-            kinds: &[EventKind::MessageAppended],
-            ..Query::all(Direction::Forward)
-        };
+        let query = Query { to: at, kinds: &[EventKind::MessageAppended], ..Query::all(Direction::Forward) };
         let reader = &self.generations.gateway.reader;
         let opened = Snapshot::open_with(reader, &self.target, &query, FIRST_MESSAGES);
         let (snapshot, first) = opened.await?;
@@ -163,10 +148,7 @@ impl Task {
             listener: log.listener(self.logs, &self.run, model, CallPurpose::Title),
             ..model.request(body, names)
         };
-        let reply = self
-            .generations
-            .call_model(&self.account, model, CallPurpose::Title, request)
-            .await;
+        let reply = self.generations.call_model(&self.account, model, CallPurpose::Title, request).await;
         let reply = whole(reply.map_err(|error| Failure(error.code()))?).await;
         let facts = reply.map_err(|error| Failure(error.code()))?;
         title_of_reply(&text(&facts), self.chars_max).ok_or(Failure("title_empty"))
@@ -179,9 +161,7 @@ impl Task {
         let request = write::UpdateConversationRequest {
             target: Some(target),
             title: title.to_owned(),
-            update_mask: Some(FieldMask {
-                paths: vec!["title".to_owned()],
-            }),
+            update_mask: Some(FieldMask { paths: vec!["title".to_owned()] }),
             ..write::UpdateConversationRequest::default()
         };
         let mut writer = self.generations.writer.write(ATTEMPT_MAX);
@@ -189,18 +169,13 @@ impl Task {
             return Ok(Some("made"));
         };
         let info = status.get_details_error_info();
-        let is = |reason: Reason| {
-            info.as_ref()
-                .is_some_and(|info| info.reason == reason.as_str())
-        };
+        let is = |reason: Reason| info.as_ref().is_some_and(|info| info.reason == reason.as_str());
         if is(Reason::VersionConflict) {
             return Ok(None);
         }
         // Another task has written a title, and a caller has removed it since.
         let is_over = is(Reason::IdempotencyKeyReused);
-        is_over
-            .then_some(Some("outrun"))
-            .ok_or(Failure("not_appended"))
+        is_over.then_some(Some("outrun")).ok_or(Failure("not_appended"))
     }
 
     /// The commit of the title: equal for all tasks of the conversation, so that one title is written at most.

@@ -23,10 +23,7 @@ pub(super) fn from_step(run: &RunKey, facts: &[Fact], offset: usize) -> Vec<Call
         let Fact::ToolCalled(call) = fact else {
             return None;
         };
-        Some(CallEvent {
-            event: EventId::derived(run.finish_commit(), offset + index),
-            call: call.clone(),
-        })
+        Some(CallEvent { event: EventId::derived(run.finish_commit(), offset + index), call: call.clone() })
     });
     calls.collect()
 }
@@ -45,17 +42,11 @@ pub(super) async fn read_open(
     }
     let head = read_head(gateway, &target.key).await?;
     let open = head.map(|head| head.open_calls).unwrap_or_default();
-    let open = open
-        .into_iter()
-        .filter(|call| wanted.contains(&call.call_id));
+    let open = open.into_iter().filter(|call| wanted.contains(&call.call_id));
     let snapshot = Snapshot::open(&gateway.reader, target).await?;
     let mut calls = Vec::new();
     for call in open {
-        let query = Query {
-            from: call.version,
-            to: call.version,
-            ..Query::all(Direction::Backward)
-        };
+        let query = Query { from: call.version, to: call.version, ..Query::all(Direction::Backward) };
         let recorded = snapshot.newest(query, View::Recorded).await?;
         if let Some(event) = recorded.map(|recorded| recorded.event)
             && let Fact::ToolCalled(call) = event.fact

@@ -22,12 +22,7 @@ pub(super) fn seconds(now: Timestamp) -> i64 {
 
 /// The value of the header: for each key `v1,` and the HMAC-SHA256 of `id.timestamp.body` in base64, separated by spaces;
 /// `None`: there are no keys.
-pub(super) fn signatures(
-    keys: &[WebhookKey],
-    id: &str,
-    seconds: i64,
-    body: &[u8],
-) -> Option<String> {
+pub(super) fn signatures(keys: &[WebhookKey], id: &str, seconds: i64, body: &[u8]) -> Option<String> {
     let sign = |key: &WebhookKey| {
         let key = hmac::Key::new(hmac::HMAC_SHA256, key.as_bytes());
         let mut context = hmac::Context::with_key(&key);

@@ -17,9 +17,7 @@ use uuid::Uuid;
 
 use super::settings::Webhook;
 use super::tool_calls::CallEvent;
-use super::webhook_signature::{
-    WEBHOOK_ID, WEBHOOK_SIGNATURE, WEBHOOK_TIMESTAMP, seconds, signatures,
-};
+use super::webhook_signature::{WEBHOOK_ID, WEBHOOK_SIGNATURE, WEBHOOK_TIMESTAMP, seconds, signatures};
 use super::{RunKey, metrics};
 
 /// Maximum size of a webhook's response body, in bytes.
@@ -112,22 +110,12 @@ impl Webhooks {
         context: &PostContext<'_>,
         calls: &[(CallEvent, Webhook)],
     ) -> Vec<ToolReturned> {
-        let results = calls
-            .iter()
-            .map(|(event, webhook)| self.result(context, event, webhook));
+        let results = calls.iter().map(|(event, webhook)| self.result(context, event, webhook));
         // Collected first: the compiler cannot prove that the lazy map is `Send`.
-        stream::iter(results.collect::<Vec<_>>())
-            .buffered(CALLS_AT_ONCE)
-            .collect()
-            .await
+        stream::iter(results.collect::<Vec<_>>()).buffered(CALLS_AT_ONCE).collect().await
     }
 
-    async fn result(
-        &self,
-        context: &PostContext<'_>,
-        event: &CallEvent,
-        webhook: &Webhook,
-    ) -> ToolReturned {
+    async fn result(&self, context: &PostContext<'_>, event: &CallEvent, webhook: &Webhook) -> ToolReturned {
         let call = &event.call;
         let response = self.post(context, event, webhook);
         let response = tokio::time::timeout(webhook.timeout, response).await;
@@ -136,9 +124,7 @@ impl Webhooks {
             Ok(_) => "ok",
             Err(WebhookError::Unreachable | WebhookError::TooLate) => "unreachable",
             Err(WebhookError::Forbidden(_)) => "forbidden",
-            Err(WebhookError::Refused(_) | WebhookError::TooLong | WebhookError::NoText) => {
-                "refused"
-            }
+            Err(WebhookError::Refused(_) | WebhookError::TooLong | WebhookError::NoText) => "refused",
         });
         if let Err(WebhookError::Forbidden(refusal)) = &response {
             let tool = call.tool_name.as_str();
@@ -148,12 +134,7 @@ impl Webhooks {
             Ok(output) => (output, ToolOutcome::Succeeded),
             Err(error) => (text(error.to_string()), ToolOutcome::Failed),
         };
-        ToolReturned {
-            call_id: call.call_id.clone(),
-            tool_name: Some(call.tool_name.clone()),
-            output,
-            outcome,
-        }
+        ToolReturned { call_id: call.call_id.clone(), tool_name: Some(call.tool_name.clone()), output, outcome }
     }
 
     async fn post(
@@ -260,11 +241,7 @@ fn is_json(content_type: Option<&HeaderValue>) -> bool {
 
 async fn body(mut response: Response) -> Result<Vec<u8>, WebhookError> {
     let mut body = Vec::new();
-    while let Some(chunk) = response
-        .chunk()
-        .await
-        .map_err(|_| WebhookError::Unreachable)?
-    {
+    while let Some(chunk) = response.chunk().await.map_err(|_| WebhookError::Unreachable)? {
         if body.len() + chunk.len() > ANSWER_BYTES_MAX {
             return Err(WebhookError::TooLong);
         }
@@ -282,12 +259,7 @@ mod tests {
     #[test]
     fn failures_of_webhooks_are_recognised() {
         let check = |outcome: ToolOutcome, output: ToolOutput, expected: Option<&str>| {
-            let result = ToolReturned {
-                call_id: CallId::parse("c").expect("an id"),
-                tool_name: None,
-                output,
-                outcome,
-            };
+            let result = ToolReturned { call_id: CallId::parse("c").expect("an id"), tool_name: None, output, outcome };
             assert_eq!(webhook_failure(&result), expected);
         };
         for failure in [
@@ -303,12 +275,7 @@ mod tests {
             check(ToolOutcome::Failed, output.clone(), Some(&failure));
             check(ToolOutcome::Succeeded, output, None);
         }
-        for other in [
-            "",
-            "secret",
-            "the tool answered with status ",
-            "the tool answered with status x",
-        ] {
+        for other in ["", "secret", "the tool answered with status ", "the tool answered with status x"] {
             check(ToolOutcome::Failed, text(other.to_owned()), None);
         }
         let json = JsonText::parse("1").expect("JSON");

@@ -22,30 +22,15 @@ pub(super) struct ResolvedKey {
 impl ResolvedKey {
     /// # Errors
     /// A field breaks a rule, or the caller may not read the agent's conversations.
-    pub(super) async fn of(
-        gateway: &Gateway,
-        call: &Call,
-        key: Option<proto::HistoryKey>,
-    ) -> Result<Self, Problem> {
+    pub(super) async fn of(gateway: &Gateway, call: &Call, key: Option<proto::HistoryKey>) -> Result<Self, Problem> {
         let mut key = key.ok_or_else(|| missing().within("key"))?;
         let agent = call.agent(gateway, &key.agent_id).await;
-        key.agent_id = agent
-            .map_err(|violation| violation.within("key"))?
-            .to_string();
-        let candidates: Vec<&str> = key
-            .history_key_candidates
-            .iter()
-            .map(String::as_str)
-            .collect();
+        key.agent_id = agent.map_err(|violation| violation.within("key"))?.to_string();
+        let candidates: Vec<&str> = key.history_key_candidates.iter().map(String::as_str).collect();
         let template = key.history_key_template.as_str();
-        let rules = KeyRules {
-            template: (!template.is_empty()).then_some(template),
-            candidates: &candidates,
-        };
+        let rules = KeyRules { template: (!template.is_empty()).then_some(template), candidates: &candidates };
         let scope = Scope::of(&key, &rules).map_err(|violation| violation.within("key"))?;
-        let access = call
-            .authorize(gateway, scope.agent.clone(), "key.agent_id")
-            .await?;
+        let access = call.authorize(gateway, scope.agent.clone(), "key.agent_id").await?;
         let resolution = resolve(&rules, &scope.variables);
         for refused in &resolution.refused {
             metrics::history_key_refused(refused.reason.as_str());
@@ -54,11 +39,7 @@ impl ResolvedKey {
             None => Err(Warning::NoValidKey),
             Some(key) => HistoryLocation::of(gateway, access, &scope.namespace, key, call.deadline),
         };
-        Ok(Self {
-            key: resolution.key,
-            location,
-            refused: resolution.refused,
-        })
+        Ok(Self { key: resolution.key, location, refused: resolution.refused })
     }
 
     /// The location of the history, or why it is unknown.
@@ -81,10 +62,7 @@ impl ResolvedKey {
 
     /// The channel id for answers; empty: none.
     pub(super) fn channel_id(&self) -> String {
-        let channel = self
-            .location
-            .as_ref()
-            .map(|location| location.channel.as_str());
+        let channel = self.location.as_ref().map(|location| location.channel.as_str());
         channel.unwrap_or_default().to_owned()
     }
 
@@ -110,10 +88,8 @@ impl Scope {
         rules.check()?;
         Ok(Self {
             agent: agent_id(&key.agent_id)?,
-            namespace: Namespace::parse(&key.namespace)
-                .map_err(|violation| violation.within("namespace"))?,
-            variables: Variables::parse(&key.variables_json)
-                .map_err(|violation| violation.within("variables_json"))?,
+            namespace: Namespace::parse(&key.namespace).map_err(|violation| violation.within("namespace"))?,
+            variables: Variables::parse(&key.variables_json).map_err(|violation| violation.within("variables_json"))?,
         })
     }
 }

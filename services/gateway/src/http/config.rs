@@ -140,33 +140,20 @@ impl Default for HttpSection {
 
 impl Default for DashboardSection {
     fn default() -> Self {
-        Self {
-            oidc: OidcSection::default(),
-            currency: "USD".to_owned(),
-            prices: Vec::new(),
-        }
+        Self { oidc: OidcSection::default(), currency: "USD".to_owned(), prices: Vec::new() }
     }
 }
 
 impl Default for LiveSection {
     fn default() -> Self {
-        Self {
-            age_max_ms: 900_000,
-            heartbeat_ms: 15_000,
-            pause_max_ms: 10_000,
-            per_address_max: 128,
-        }
+        Self { age_max_ms: 900_000, heartbeat_ms: 15_000, pause_max_ms: 10_000, per_address_max: 128 }
     }
 }
 
 impl Default for LimitsSection {
     fn default() -> Self {
         let limit = |per_second, burst| RateLimit { per_second, burst };
-        Self {
-            key: limit(500, 1_000),
-            session: limit(10, 50),
-            address: limit(50, 500),
-        }
+        Self { key: limit(500, 1_000), session: limit(10, 50), address: limit(50, 500) }
     }
 }
 
@@ -177,16 +164,10 @@ impl Validate for HttpSection {
         checks.section("live", &self.live);
         checks.section("mcp", &self.mcp);
         checks.section("dashboard", &self.dashboard);
-        checks.bounds(
-            "session_age_max_days",
-            self.session_age_max_days,
-            &SESSION_AGE,
-        );
+        checks.bounds("session_age_max_days", self.session_age_max_days, &SESSION_AGE);
         let given = self.trusted_proxies.len();
         if given > TRUSTED_PROXIES_MAX {
-            let error = format!(
-                "lists {given} networks, at most {TRUSTED_PROXIES_MAX} are accepted; merge them"
-            );
+            let error = format!("lists {given} networks, at most {TRUSTED_PROXIES_MAX} are accepted; merge them");
             checks.invalid("trusted_proxies", error);
         }
     }
@@ -211,20 +192,14 @@ impl Validate for LiveSection {
 
 impl Validate for McpSection {
     fn validate(&self, checks: &mut Checks<'_>) {
-        for (key, given) in [
-            ("hosts", &self.hosts),
-            ("authorization_servers", &self.authorization_servers),
-        ] {
+        for (key, given) in [("hosts", &self.hosts), ("authorization_servers", &self.authorization_servers)] {
             let count = given.len();
             if count > MCP_NAMES_MAX {
                 let error = format!("lists {count} names, at most {MCP_NAMES_MAX} are accepted");
                 checks.invalid(key, error);
             }
         }
-        let is_name = |name: &String| {
-            name.parse()
-                .is_ok_and(|name: Authority| name.port().is_none())
-        };
+        let is_name = |name: &String| name.parse().is_ok_and(|name: Authority| name.port().is_none());
         if !self.hosts.iter().all(is_name) {
             let error = "lists a value that is no host name; write it like `gateway.internal`";
             checks.invalid("hosts", error.to_owned());
@@ -275,9 +250,7 @@ mod tests {
     fn every_setting_is_bounded() {
         for scope in ["key", "session", "address"] {
             for number in ["per_second", "burst"] {
-                for (value, expected) in
-                    [(0, false), (1, true), (1_000_000, true), (1_000_001, false)]
-                {
+                for (value, expected) in [(0, false), (1, true), (1_000_000, true), (1_000_001, false)] {
                     let limits = json!({ scope: { number: value } });
                     check(&json!({ "limits": limits }), expected);
                 }
@@ -289,8 +262,7 @@ mod tests {
             ("pause_max_ms", 100, 600_000),
             ("per_address_max", 1, 100_000),
         ] {
-            for (value, expected) in [(min - 1, false), (min, true), (max, true), (max + 1, false)]
-            {
+            for (value, expected) in [(min - 1, false), (min, true), (max, true), (max + 1, false)] {
                 check(&json!({ "live": { number: value } }), expected);
             }
         }
@@ -298,19 +270,13 @@ mod tests {
             check(&json!({ "session_age_max_days": days }), expected);
         }
         for (count, expected) in [(0, true), (64, true), (65, false)] {
-            check(
-                &json!({ "trusted_proxies": vec!["10.0.0.0/8"; count] }),
-                expected,
-            );
+            check(&json!({ "trusted_proxies": vec!["10.0.0.0/8"; count] }), expected);
         }
         for (count, expected) in [(64, true), (65, false)] {
             let hosts = vec!["gateway.internal"; count];
             check(&json!({ "mcp": { "hosts": hosts } }), expected);
             let servers = vec!["https://login.example.org"; count];
-            check(
-                &json!({ "mcp": { "authorization_servers": servers } }),
-                expected,
-            );
+            check(&json!({ "mcp": { "authorization_servers": servers } }), expected);
         }
         check(&json!({ "mcp": { "hosts": ["a:80"] } }), false);
         check(&json!({ "mcp": { "hosts": ["::1"] } }), false);

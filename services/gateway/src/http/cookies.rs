@@ -66,9 +66,7 @@ pub(super) fn value(headers: &HeaderMap, name: &str) -> Option<String> {
 
 fn set(prefix: &str, agent: &AgentId, value: &str, age: Duration) -> Option<HeaderValue> {
     let age_s = age.as_secs();
-    let cookie = format!(
-        "{prefix}{agent}={value}; Path=/; Max-Age={age_s}; Secure; HttpOnly; SameSite=Strict"
-    );
+    let cookie = format!("{prefix}{agent}={value}; Path=/; Max-Age={age_s}; Secure; HttpOnly; SameSite=Strict");
     HeaderValue::try_from(cookie).ok()
 }
 
@@ -83,8 +81,7 @@ fn page_origin(parts: &Parts) -> Option<String> {
     let host = host.and_then(|host| host.to_str().ok());
     let host = host.or_else(|| parts.uri.authority().map(Authority::as_str));
     // `__Host-` cookies are sent only over TLS.
-    host.filter(|_| is_own)
-        .map(|host| format!("https://{host}"))
+    host.filter(|_| is_own).map(|host| format!("https://{host}"))
 }
 
 #[cfg(test)]
@@ -94,11 +91,7 @@ mod tests {
     use super::*;
 
     fn parts(headers: &[(&str, &str)]) -> Parts {
-        let request = headers
-            .iter()
-            .fold(Request::get("/"), |request, (name, value)| {
-                request.header(*name, *value)
-            });
+        let request = headers.iter().fold(Request::get("/"), |request, (name, value)| request.header(*name, *value));
         request.body(()).unwrap().into_parts().0
     }
 

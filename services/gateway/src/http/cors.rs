@@ -37,8 +37,7 @@ const EXPOSED_HEADERS: &str = "location, content-disposition, x-request-id, x-ru
 
 const TRUE: HeaderValue = HeaderValue::from_static("true");
 
-const PREFLIGHT_VARY: &str =
-    "origin, access-control-request-method, access-control-request-headers";
+const PREFLIGHT_VARY: &str = "origin, access-control-request-method, access-control-request-headers";
 
 /// The decision about a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,8 +53,7 @@ pub enum Decision {
 /// Whether a list names an origin; [`ANY_ORIGIN`] does not count.
 #[must_use]
 pub fn is_listed(origin: &[u8], allowed: &[String]) -> bool {
-    let is_equal =
-        |known: &String| known != ANY_ORIGIN && known.as_bytes().eq_ignore_ascii_case(origin);
+    let is_equal = |known: &String| known != ANY_ORIGIN && known.as_bytes().eq_ignore_ascii_case(origin);
     allowed.iter().any(is_equal)
 }
 
@@ -67,11 +65,7 @@ pub fn decide(origin: Option<&HeaderValue>, allowed: &[String]) -> Decision {
         return Decision::NoPage;
     };
     let is_any = allowed.iter().any(|known| known == ANY_ORIGIN);
-    if is_any || is_listed(origin.as_bytes(), allowed) {
-        Decision::Allowed(origin.clone())
-    } else {
-        Decision::Rejected
-    }
+    if is_any || is_listed(origin.as_bytes(), allowed) { Decision::Allowed(origin.clone()) } else { Decision::Rejected }
 }
 
 /// Checks a request once its key is known. The response gets the matching headers.
@@ -85,15 +79,13 @@ pub fn admit(parts: &Parts, allowed: &[String]) -> Result<(), HttpProblem> {
             if let Some(Admission(admission)) = parts.extensions.get() {
                 let credentials = is_listed(origin.as_bytes(), allowed);
                 // A second check of the same request has the same result.
-                let _ = admission.set(Admitted {
-                    origin,
-                    credentials,
-                });
+                let _ = admission.set(Admitted { origin, credentials });
             }
             Ok(())
         }
         Decision::Rejected => {
-            let detail = "the page's origin is not allowed: add it to the API key, for administrators to any key of the tenant";
+            let detail =
+                "the page's origin is not allowed: add it to the API key, for administrators to any key of the tenant";
             let status = StatusCode::FORBIDDEN;
             Err(HttpProblem::new(status, "ORIGIN_NOT_ALLOWED", detail))
         }
@@ -137,10 +129,7 @@ pub(super) async fn layer(mut request: Request, next: Next) -> Response {
 }
 
 fn is_preflight(request: &Request) -> bool {
-    request.method() == Method::OPTIONS
-        && request
-            .headers()
-            .contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+    request.method() == Method::OPTIONS && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
 }
 
 fn preflight(origin: HeaderValue, request: &HeaderMap) -> Response {
@@ -149,15 +138,9 @@ fn preflight(origin: HeaderValue, request: &HeaderMap) -> Response {
     let answer: [(HeaderName, HeaderValue); 6] = [
         (header::ACCESS_CONTROL_ALLOW_ORIGIN, origin),
         (header::ACCESS_CONTROL_ALLOW_CREDENTIALS, TRUE),
-        (
-            header::ACCESS_CONTROL_ALLOW_METHODS,
-            HeaderValue::from_static(METHODS),
-        ),
+        (header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(METHODS)),
         (header::ACCESS_CONTROL_ALLOW_HEADERS, headers),
-        (
-            header::ACCESS_CONTROL_MAX_AGE,
-            HeaderValue::from_static(PREFLIGHT_MAX_AGE_S),
-        ),
+        (header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static(PREFLIGHT_MAX_AGE_S)),
         (header::VARY, HeaderValue::from_static(PREFLIGHT_VARY)),
     ];
     (StatusCode::NO_CONTENT, answer).into_response()
@@ -175,11 +158,7 @@ mod tests {
             Some(true) => Decision::Allowed(value.clone().unwrap()),
             Some(false) => Decision::Rejected,
         };
-        assert_eq!(
-            decide(value.as_ref(), &list),
-            decision,
-            "{origin:?} {allowed:?}"
-        );
+        assert_eq!(decide(value.as_ref(), &list), decision, "{origin:?} {allowed:?}");
     }
 
     #[test]

@@ -10,9 +10,7 @@ const FORMULA: [char; 6] = ['=', '+', '-', '@', '\t', '\r'];
 
 /// Appends a row. Cells are quoted only where RFC 4180 requires it.
 pub(in crate::http) fn row<const COUNT: usize>(cells: &[String; COUNT], chunk: &mut Vec<u8>) {
-    let mut writer = WriterBuilder::new()
-        .terminator(Terminator::CRLF)
-        .from_writer(chunk);
+    let mut writer = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(chunk);
     // Dropping the writer flushes it; a buffer in memory takes every row.
     if let Err(error) = writer.write_record(cells.iter().map(|cell| without_formula(cell))) {
         tracing::error!(%error, "a row cannot be written as CSV");
@@ -21,11 +19,7 @@ pub(in crate::http) fn row<const COUNT: usize>(cells: &[String; COUNT], chunk: &
 
 fn without_formula(cell: &str) -> String {
     let is_formula = cell.trim_start_matches(' ').starts_with(FORMULA);
-    if is_formula {
-        format!("'{cell}")
-    } else {
-        cell.to_owned()
-    }
+    if is_formula { format!("'{cell}") } else { cell.to_owned() }
 }
 
 #[cfg(test)]

@@ -10,9 +10,8 @@ use read_model::{Day, DayRange};
 pub(in crate::http) fn day_range(from: &str, to: &str) -> Result<DayRange, Violation> {
     let first = day(from, "from")?;
     let last = day(to, "to")?;
-    DayRange::new(first, last).map_err(|error| {
-        Violation::new(ViolationReason::OutOfRange, format!("is rejected: {error}")).within("to")
-    })
+    DayRange::new(first, last)
+        .map_err(|error| Violation::new(ViolationReason::OutOfRange, format!("is rejected: {error}")).within("to"))
 }
 
 fn day(text: &str, field: &str) -> Result<Day, Violation> {

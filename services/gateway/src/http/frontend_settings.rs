@@ -5,8 +5,7 @@ use event_log::registry::{ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX};
 use runs::{Disclosure, ToolDetail};
 use wire::proto::event::v1::ClientContext;
 use wire::proto::operate::v1::{
-    AgentSettings, Approvers, AttachmentSettings, ClientContextField, FrontendSettings,
-    ToolCallDetail, ToolSettings,
+    AgentSettings, Approvers, AttachmentSettings, ClientContextField, FrontendSettings, ToolCallDetail, ToolSettings,
 };
 
 /// The files that messages may contain.
@@ -23,20 +22,14 @@ pub struct AcceptedFiles {
 /// What is shown of tool calls.
 #[must_use]
 pub fn disclosure(settings: &AgentSettings) -> Disclosure {
-    let answered = settings
-        .tools
-        .iter()
-        .filter(|tool| is_answered(tool, settings));
+    let answered = settings.tools.iter().filter(|tool| is_answered(tool, settings));
     let names = answered.filter_map(|tool| ToolName::parse(tool.tool_name.as_str()).ok());
     Disclosure::new(tool_detail(settings.frontend.as_ref()), names.collect())
 }
 
 /// Whether the caller runs the tool or may approve its calls.
 fn is_answered(tool: &ToolSettings, settings: &AgentSettings) -> bool {
-    let is_approver = !matches!(
-        Approvers::try_from(settings.approvers),
-        Ok(Approvers::Administrator) | Err(_)
-    );
+    let is_approver = !matches!(Approvers::try_from(settings.approvers), Ok(Approvers::Administrator) | Err(_));
     tool.webhook_url.is_empty() || (tool.needs_approval && is_approver)
 }
 
@@ -62,9 +55,7 @@ impl From<&AttachmentSettings> for AcceptedFiles {
         let or_max = |value: u32, max: u32| if value == 0 { max } else { value };
         let types = settings.media_types.iter();
         Self {
-            types: types
-                .filter_map(|name| AttachmentType::parse(name))
-                .collect(),
+            types: types.filter_map(|name| AttachmentType::parse(name)).collect(),
             file_bytes_max: or_max(settings.file_bytes_max, ATTACHMENT_BYTES_MAX),
             files_max: or_max(settings.files_max, ATTACHMENTS_MAX),
         }
@@ -80,19 +71,12 @@ pub fn context_fields(frontend: Option<&FrontendSettings>) -> Option<Vec<ClientC
 
 /// The context without the fields that the agent does not record; `None`: nothing is left.
 #[must_use]
-pub fn recorded_context(
-    frontend: Option<&FrontendSettings>,
-    context: ClientContext,
-) -> Option<ClientContext> {
+pub fn recorded_context(frontend: Option<&FrontendSettings>, context: ClientContext) -> Option<ClientContext> {
     let Some(fields) = context_fields(frontend) else {
         return Some(context);
     };
     let keep = |field: ClientContextField, value: String| {
-        if fields.contains(&field) {
-            value
-        } else {
-            String::new()
-        }
+        if fields.contains(&field) { value } else { String::new() }
     };
     let recorded = ClientContext {
         page_url: keep(ClientContextField::PageUrl, context.page_url),
@@ -100,10 +84,7 @@ pub fn recorded_context(
         user_agent: keep(ClientContextField::UserAgent, context.user_agent),
         locale: keep(ClientContextField::Locale, context.locale),
         timezone: keep(ClientContextField::Timezone, context.timezone),
-        custom_metadata_json: keep(
-            ClientContextField::CustomMetadata,
-            context.custom_metadata_json,
-        ),
+        custom_metadata_json: keep(ClientContextField::CustomMetadata, context.custom_metadata_json),
     };
     (recorded != ClientContext::default()).then_some(recorded)
 }
@@ -115,15 +96,8 @@ mod tests {
     #[test]
     fn callers_get_the_calls_that_they_answer() {
         let check = |webhook_url: &str, needs_approval, approvers: i32, expected: bool| {
-            let tool = ToolSettings {
-                webhook_url: webhook_url.to_owned(),
-                needs_approval,
-                ..ToolSettings::default()
-            };
-            let settings = AgentSettings {
-                approvers,
-                ..AgentSettings::default()
-            };
+            let tool = ToolSettings { webhook_url: webhook_url.to_owned(), needs_approval, ..ToolSettings::default() };
+            let settings = AgentSettings { approvers, ..AgentSettings::default() };
             assert_eq!(is_answered(&tool, &settings), expected);
         };
         let administrator = i32::from(Approvers::Administrator);
@@ -144,10 +118,7 @@ mod tests {
             (3, ToolDetail::Full),
             (99, ToolDetail::Hidden),
         ] {
-            let frontend = FrontendSettings {
-                tool_calls,
-                ..FrontendSettings::default()
-            };
+            let frontend = FrontendSettings { tool_calls, ..FrontendSettings::default() };
             assert_eq!(tool_detail(Some(&frontend)), expected);
         }
     }

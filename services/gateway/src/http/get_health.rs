@@ -24,9 +24,7 @@ pub struct HealthBody {
     tag = "service",
     responses((status = 200, description = "The gateway is ready.", body = HealthBody))
 )]
-pub(super) async fn get_health(
-    State(state): State<HttpState>,
-) -> Result<Json<HealthBody>, HttpProblem> {
+pub(super) async fn get_health(State(state): State<HttpState>) -> Result<Json<HealthBody>, HttpProblem> {
     if state.health.snapshot().is_ready() {
         return Ok(Json(HealthBody { status: "ok" }));
     }

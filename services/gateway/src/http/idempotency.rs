@@ -25,10 +25,7 @@ impl IdempotencyKey {
     /// The key of one of several commands of a request; the same in every retry.
     #[must_use]
     pub fn for_part(self, part: &str) -> Self {
-        Self(
-            self.0
-                .map(|key| CommitId(Uuid::new_v5(&key.0, part.as_bytes()))),
-        )
+        Self(self.0.map(|key| CommitId(Uuid::new_v5(&key.0, part.as_bytes()))))
     }
 }
 
@@ -42,7 +39,8 @@ impl<S: Sync> FromRequestParts<S> for IdempotencyKey {
         let text = value.to_str().ok();
         let key = text.and_then(|text| CommitId::parse(text).ok());
         key.map(|key| Self(Some(key))).ok_or_else(|| {
-            let detail = "the header idempotency-key is not a UUID: send a new one with each request, preferably a UUIDv7";
+            let detail =
+                "the header idempotency-key is not a UUID: send a new one with each request, preferably a UUIDv7";
             HttpProblem::of_field("IDEMPOTENCY_KEY_MALFORMED", "idempotency-key", detail)
         })
     }

@@ -49,20 +49,12 @@ impl Modify for SecuritySchemes {
             .build();
         let service_token = HttpBuilder::new()
             .scheme(HttpAuthScheme::Bearer)
-            .description(Some(
-                "The token of a back end, with the scopes `append` or `read`.",
-            ))
+            .description(Some("The token of a back end, with the scopes `append` or `read`."))
             .build();
         let components = document.components.get_or_insert_default();
         for (name, scheme) in [
             ("api_key", header("x-api-key", "An agent's public API key.")),
-            (
-                "user_token",
-                header(
-                    "x-user-token",
-                    "A user's token, in addition to the API key.",
-                ),
-            ),
+            ("user_token", header("x-user-token", "A user's token, in addition to the API key.")),
             ("bearer", SecurityScheme::Http(bearer)),
             ("service_token", SecurityScheme::Http(service_token)),
         ] {
@@ -79,21 +71,13 @@ pub(super) fn base_description() -> OpenApi {
 /// Adds the problem that every endpoint can answer with.
 pub(super) fn with_problems(mut document: OpenApi) -> OpenApi {
     for (path, item) in &mut document.paths.paths {
-        let (schema, content_type) = if is_openai(path) {
-            ("OpenAiError", "application/json")
-        } else {
-            ("Problem", PROBLEM_CONTENT_TYPE)
-        };
+        let (schema, content_type) =
+            if is_openai(path) { ("OpenAiError", "application/json") } else { ("Problem", PROBLEM_CONTENT_TYPE) };
         for operation in operations(item) {
             let problem = Content::new(Some(Ref::from_schema_name(schema)));
-            let response = ResponseBuilder::new()
-                .description("The problem.")
-                .content(content_type, problem)
-                .build();
+            let response = ResponseBuilder::new().description("The problem.").content(content_type, problem).build();
             let responses = &mut operation.responses.responses;
-            responses
-                .entry("default".to_owned())
-                .or_insert(RefOr::T(response));
+            responses.entry("default".to_owned()).or_insert(RefOr::T(response));
         }
     }
     document

@@ -1,9 +1,7 @@
 //! The caller's conversations.
 
 use axum::http::StatusCode;
-use domain::{
-    Conversation, ConversationId, ConversationKey, Head, Owner, Position, Status, UserId,
-};
+use domain::{Conversation, ConversationId, ConversationKey, Head, Owner, Position, Status, UserId};
 use history::{CommitPosition, Deadline, Freshness, Snapshot, Target};
 use runtime::http::HttpProblem;
 use wire::proto::write::v1 as write;
@@ -61,11 +59,7 @@ impl OwnedChat {
     /// The target of a command; `key`: the caller's idempotency key, or empty.
     #[must_use]
     pub fn command_target(&self, key: String) -> write::CommandTarget {
-        command_target(
-            &self.target.access.agent,
-            &self.target.key.conversation,
-            key,
-        )
+        command_target(&self.target.access.agent, &self.target.key.conversation, key)
     }
 }
 
@@ -73,19 +67,12 @@ impl OwnedChat {
 ///
 /// # Errors
 /// [`not_found`] if the id is invalid, or is of a keyed history, which no frontend can own.
-pub async fn read_target(
-    state: &HttpState,
-    caller: &Caller,
-    id: &str,
-) -> Result<Target, HttpProblem> {
+pub async fn read_target(state: &HttpState, caller: &Caller, id: &str) -> Result<Target, HttpProblem> {
     let conversation = ConversationId::parse(id).map_err(|_| not_found())?;
     if conversation.is_history() || conversation.is_document() {
         return Err(not_found());
     }
-    let key = ConversationKey {
-        tenant: caller.access.tenant.tenant().clone(),
-        conversation,
-    };
+    let key = ConversationKey { tenant: caller.access.tenant.tenant().clone(), conversation };
     Ok(Target {
         fence: positions::fence(&state.gateway, &key).await?,
         key,
@@ -98,13 +85,9 @@ pub async fn read_target(
 /// Whether the writer rejected a command because the expected owner does not own the conversation, or no longer does.
 #[must_use]
 pub fn is_not_owned(problem: &HttpProblem) -> bool {
-    [
-        Reason::OwnerMismatch,
-        Reason::ConversationNotFound,
-        Reason::ConversationErased,
-    ]
-    .iter()
-    .any(|reason| reason.as_str() == problem.code)
+    [Reason::OwnerMismatch, Reason::ConversationNotFound, Reason::ConversationErased]
+        .iter()
+        .any(|reason| reason.as_str() == problem.code)
 }
 
 /// The caller's conversation with this id. The owner may have changed a moment ago: before the conversation is rejected
@@ -113,11 +96,7 @@ pub fn is_not_owned(problem: &HttpProblem) -> bool {
 /// # Errors
 /// [`not_found`] if it does not exist, if it has another tenant, agent or owner, if it was erased, and if the id is
 /// invalid; or the conversation cannot be read.
-pub async fn find_chat(
-    state: &HttpState,
-    caller: &Caller,
-    id: &str,
-) -> Result<OwnedChat, HttpProblem> {
+pub async fn find_chat(state: &HttpState, caller: &Caller, id: &str) -> Result<OwnedChat, HttpProblem> {
     match read_owned(state, caller, read_target(state, caller, id).await?).await? {
         Some(owned) => Ok(owned),
         None => find_latest_chat(state, caller, id).await,
@@ -128,35 +107,21 @@ pub async fn find_chat(
 ///
 /// # Errors
 /// As [`find_chat`].
-pub async fn find_latest_chat(
-    state: &HttpState,
-    caller: &Caller,
-    id: &str,
-) -> Result<OwnedChat, HttpProblem> {
-    let target = Target {
-        freshness: Freshness::Leader,
-        ..read_target(state, caller, id).await?
-    };
+pub async fn find_latest_chat(state: &HttpState, caller: &Caller, id: &str) -> Result<OwnedChat, HttpProblem> {
+    let target = Target { freshness: Freshness::Leader, ..read_target(state, caller, id).await? };
     let owned = read_owned(state, caller, target).await?;
     owned.ok_or_else(not_found)
 }
 
 /// The conversation of a target; `None`: the caller does not own it. Later reads of the request include this one.
-async fn read_owned(
-    state: &HttpState,
-    caller: &Caller,
-    target: Target,
-) -> Result<Option<OwnedChat>, HttpProblem> {
+async fn read_owned(state: &HttpState, caller: &Caller, target: Target) -> Result<Option<OwnedChat>, HttpProblem> {
     let (conversation, position) = read_conversation(state, &target).await?;
     if conversation.head.owner.as_ref() != Some(&caller.owner) {
         return Ok(None);
     }
     positions::record_read(&state.gateway, &target.key, position).await?;
     Ok(Some(OwnedChat {
-        target: Target {
-            fence: positions::fence(&state.gateway, &target.key).await?,
-            ..target
-        },
+        target: Target { fence: positions::fence(&state.gateway, &target.key).await?, ..target },
         conversation,
         authority: Authority::of(caller),
     }))
@@ -181,10 +146,7 @@ pub async fn read_conversation(
 ///
 /// # Errors
 /// As [`from_read_error`].
-pub async fn read_fenced(
-    state: &HttpState,
-    target: Target,
-) -> Result<(Target, Conversation), HttpProblem> {
+pub async fn read_fenced(state: &HttpState, target: Target) -> Result<(Target, Conversation), HttpProblem> {
     let (conversation, position) = read_conversation(state, &target).await?;
     positions::record_read(&state.gateway, &target.key, position).await?;
     let fence = positions::fence(&state.gateway, &target.key).await?;
@@ -202,20 +164,12 @@ pub async fn head_from_leader(
     deadline: Deadline,
 ) -> Result<(Head, Position), HttpProblem> {
     let last = deadline.record(state.gateway.reader.archive.last_commit(key));
-    let last = last
-        .await
-        .map_err(problem::from_problem)?
-        .ok_or_else(not_found)?;
-    let head = last
-        .open_head()
-        .map_err(|corrupt| problem::from_problem(crate::problem::of_corrupt(&corrupt)))?;
+    let last = last.await.map_err(problem::from_problem)?.ok_or_else(not_found)?;
+    let head = last.open_head().map_err(|corrupt| problem::from_problem(crate::problem::of_corrupt(&corrupt)))?;
     if head.status == Status::Erased {
         return Err(not_found());
     }
-    let position = CommitPosition {
-        version: head.version,
-        sequence: last.position.sequence,
-    };
+    let position = CommitPosition { version: head.version, sequence: last.position.sequence };
     positions::record_read(&state.gateway, key, position).await?;
     Ok((head, last.position))
 }

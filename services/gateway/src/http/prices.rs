@@ -46,15 +46,12 @@ impl TryFrom<String> for Amount {
             )
         };
         let (units, decimals) = text.split_once('.').unwrap_or((&text, "0"));
-        let is_number =
-            |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
         if !is_number(units) || !is_number(decimals) || decimals.len() > DECIMALS {
             return Err(wrong());
         }
         let units: u64 = units.parse().map_err(|_| wrong())?;
-        let rest: u64 = format!("{decimals:0<DECIMALS$}")
-            .parse()
-            .map_err(|_| wrong())?;
+        let rest: u64 = format!("{decimals:0<DECIMALS$}").parse().map_err(|_| wrong())?;
         let amount = units.checked_mul(MILLIONTHS);
         let amount = amount.and_then(|amount| amount.checked_add(rest));
         let amount = amount.filter(|amount| *amount <= UNITS_MAX * MILLIONTHS);
@@ -79,17 +76,10 @@ impl fmt::Display for Amount {
 pub fn prices(currency: &str, models: &[ModelPrice]) -> Prices {
     let prices = models.iter().map(|price| {
         let cached_input = price.cached_input.unwrap_or(price.input);
-        let of_model = Price {
-            input: price.input.0,
-            cached_input: cached_input.0,
-            output: price.output.0,
-        };
+        let of_model = Price { input: price.input.0, cached_input: cached_input.0, output: price.output.0 };
         (price.model.clone(), of_model)
     });
-    Prices {
-        currency: currency.to_owned(),
-        by_model: prices.collect(),
-    }
+    Prices { currency: currency.to_owned(), by_model: prices.collect() }
 }
 
 pub(super) fn validate(currency: &str, models: &[ModelPrice], checks: &mut Checks<'_>) {
@@ -148,34 +138,22 @@ mod tests {
         ] {
             let loaded = loaded(&json!({ "prices": [price("m", text)] }));
             let found = loaded.map(|section| section.prices().by_model["m"]);
-            let expected = expected.map(|input| Price {
-                input,
-                cached_input: input,
-                output: 10_000_000,
-            });
+            let expected = expected.map(|input| Price { input, cached_input: input, output: 10_000_000 });
             assert_eq!(found, expected, "{text}");
         }
     }
 
     #[test]
     fn the_number_of_models_and_the_currency_are_bounded() {
-        let prices = |count: usize| -> Vec<Value> {
-            (0..count).map(|n| price(&format!("m{n}"), "1")).collect()
-        };
+        let prices = |count: usize| -> Vec<Value> { (0..count).map(|n| price(&format!("m{n}"), "1")).collect() };
         let check = |dashboard: Value, expected: bool| {
             assert_eq!(loaded(&dashboard).is_some(), expected);
         };
         check(json!({ "prices": prices(PRICES_MAX) }), true);
         check(json!({ "prices": prices(PRICES_MAX + 1) }), false);
-        check(
-            json!({ "prices": [price("m", "1"), price("m", "2")] }),
-            false,
-        );
+        check(json!({ "prices": [price("m", "1"), price("m", "2")] }), false);
         check(json!({ "currency": "x".repeat(CURRENCY_CHARS_MAX) }), true);
-        check(
-            json!({ "currency": "x".repeat(CURRENCY_CHARS_MAX + 1) }),
-            false,
-        );
+        check(json!({ "currency": "x".repeat(CURRENCY_CHARS_MAX + 1) }), false);
         check(json!({ "currency": "" }), false);
     }
 }

@@ -45,10 +45,7 @@ fn field_of(details: &ErrorDetails) -> Option<String> {
 fn unexplained(code: Code) -> HttpProblem {
     let (name, detail) = match code {
         Code::Unavailable => ("UNAVAILABLE", "a service does not answer: try again"),
-        Code::DeadlineExceeded => (
-            "DEADLINE_EXCEEDED",
-            "a service did not answer in time: try again",
-        ),
+        Code::DeadlineExceeded => ("DEADLINE_EXCEEDED", "a service did not answer in time: try again"),
         Code::ResourceExhausted => ("OVERLOADED", "a service is at its bound: try again later"),
         Code::Cancelled => ("CANCELLED", "the call was cancelled"),
         Code::Ok
@@ -82,13 +79,9 @@ fn status_of(code: Code, reason: &str) -> StatusCode {
         Code::PermissionDenied => StatusCode::FORBIDDEN,
         Code::NotFound => StatusCode::NOT_FOUND,
         Code::AlreadyExists | Code::Aborted | Code::FailedPrecondition => StatusCode::CONFLICT,
-        Code::ResourceExhausted if reason != Reason::Overloaded.as_str() => {
-            StatusCode::TOO_MANY_REQUESTS
-        }
+        Code::ResourceExhausted if reason != Reason::Overloaded.as_str() => StatusCode::TOO_MANY_REQUESTS,
         Code::Unimplemented => StatusCode::NOT_IMPLEMENTED,
-        Code::Unavailable | Code::ResourceExhausted | Code::Cancelled => {
-            StatusCode::SERVICE_UNAVAILABLE
-        }
+        Code::Unavailable | Code::ResourceExhausted | Code::Cancelled => StatusCode::SERVICE_UNAVAILABLE,
         Code::DeadlineExceeded => StatusCode::GATEWAY_TIMEOUT,
         Code::Unknown | Code::Internal | Code::DataLoss => StatusCode::INTERNAL_SERVER_ERROR,
     }
@@ -125,19 +118,14 @@ mod tests {
             (Reason::ModelNotConfigured, 503),
             (Reason::Overloaded, 503),
         ] {
-            check(
-                &from_problem(Problem::new(reason, "why")),
-                (status, reason.as_str(), "why"),
-            );
+            check(&from_problem(Problem::new(reason, "why")), (status, reason.as_str(), "why"));
         }
     }
 
     #[test]
     fn a_problem_keeps_field_metadata_and_delay() {
         let violation = Violation::new(ViolationReason::OutOfRange, "is 0").within("page.size");
-        let problem = Problem::from(violation)
-            .with("limit", "7")
-            .retry_after(Duration::from_millis(250));
+        let problem = Problem::from(violation).with("limit", "7").retry_after(Duration::from_millis(250));
         let problem = from_problem(problem);
         check(&problem, (400, "FIELD_OUT_OF_RANGE", "page.size is 0"));
         assert_eq!(problem.field.as_deref(), Some("page.size"));

@@ -19,9 +19,7 @@ use super::chats::events::watch_chat;
 use super::chats::export::export_chat;
 use super::chats::messages::send_message;
 use super::chats::stream::follow_chat;
-use super::chats::{
-    change_chat, create_chat, erase_chat, fork_chat, get_chat, list_chats, stop_chat,
-};
+use super::chats::{change_chat, create_chat, erase_chat, fork_chat, get_chat, list_chats, stop_chat};
 use super::openai::chat::completions::{COMPLETION_BYTES_MAX, create_completion};
 use super::openai::conversations::items::{create_items, delete_item, get_item, list_items};
 use super::openai::conversations::{
@@ -32,9 +30,7 @@ use super::openai::errors;
 use super::openai::models::{get_model, list_models};
 use super::openai::responses::cancel::cancel_response;
 use super::openai::responses::input_items::list_input_items;
-use super::openai::responses::{
-    RESPONSE_BYTES_MAX, create_response, delete_response, get_response,
-};
+use super::openai::responses::{RESPONSE_BYTES_MAX, create_response, delete_response, get_response};
 use super::rate_limits::{self, Admission, RateLimits};
 use super::search::search_chats;
 use super::sessions::{claim_session, issue_session, release_chat};
@@ -77,11 +73,7 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         .routes(routes!(get_health::get_health))
         .routes(routes!(get_limits::get_limits))
         .routes(routes!(create_chat::create_chat, list_chats::list_chats))
-        .routes(routes!(
-            get_chat::get_chat,
-            change_chat::change_chat,
-            erase_chat::erase_chat
-        ))
+        .routes(routes!(get_chat::get_chat, change_chat::change_chat, erase_chat::erase_chat))
         .routes(routes!(search_chats::search_chats))
         .routes(routes!(send_message::send_message))
         .routes(routes!(follow_chat::follow_chat))
@@ -91,10 +83,7 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         .routes(routes!(follow_ui_chat::follow_ui_chat))
         .routes(routes!(stop_ui_chat::stop_ui_chat))
         .routes(routes!(send_turn::chat))
-        .routes(routes!(
-            create_session::create_session,
-            list_sessions::list_sessions
-        ))
+        .routes(routes!(create_session::create_session, list_sessions::list_sessions))
         .routes(routes!(list_messages::list_messages))
         .routes(routes!(fork_chat::fork_chat))
         .routes(routes!(export_chat::export_chat))
@@ -102,20 +91,12 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         .routes(routes!(claim_session::claim_session))
         .routes(routes!(release_chat::release_chat))
         .routes(routes!(create_conversation::create_conversation))
-        .routes(routes!(
-            get_recorded_conversation::get_recorded_conversation,
-            update_conversation::update_conversation
-        ))
+        .routes(routes!(get_recorded_conversation::get_recorded_conversation, update_conversation::update_conversation))
         .routes(
-            routes!(
-                append_events::append_events,
-                list_recorded_events::list_recorded_events
-            )
-            .layer(body_limit(APPEND_BYTES_MAX)),
+            routes!(append_events::append_events, list_recorded_events::list_recorded_events)
+                .layer(body_limit(APPEND_BYTES_MAX)),
         )
-        .routes(routes!(
-            watch_recorded_conversation::watch_recorded_conversation
-        ))
+        .routes(routes!(watch_recorded_conversation::watch_recorded_conversation))
         .routes(routes!(get_context::get_context))
         .routes(routes!(search_conversations::search_conversations))
         .routes(routes!(get_history::get_history))
@@ -159,36 +140,22 @@ fn openai() -> OpenApiRouter<HttpState> {
     OpenApiRouter::new()
         .routes(routes!(list_models::list_models))
         .routes(routes!(get_model::get_model))
-        .routes(
-            routes!(create_completion::create_completion).layer(body_limit(COMPLETION_BYTES_MAX)),
-        )
-        .routes(
-            routes!(create_openai_conversation::create_openai_conversation)
-                .layer(body_limit(APPEND_BYTES_MAX)),
-        )
+        .routes(routes!(create_completion::create_completion).layer(body_limit(COMPLETION_BYTES_MAX)))
+        .routes(routes!(create_openai_conversation::create_openai_conversation).layer(body_limit(APPEND_BYTES_MAX)))
         .routes(routes!(
             get_openai_conversation::get_openai_conversation,
             update_openai_conversation::update_openai_conversation,
             delete_conversation::delete_openai_conversation
         ))
         .routes(
-            routes!(
-                create_items::create_openai_items,
-                list_items::list_openai_items
-            )
-            .layer(body_limit(APPEND_BYTES_MAX)),
+            routes!(create_items::create_openai_items, list_items::list_openai_items)
+                .layer(body_limit(APPEND_BYTES_MAX)),
         )
         .routes(routes!(create_response::create_response).layer(body_limit(RESPONSE_BYTES_MAX)))
-        .routes(routes!(
-            get_response::get_response,
-            delete_response::delete_response
-        ))
+        .routes(routes!(get_response::get_response, delete_response::delete_response))
         .routes(routes!(cancel_response::cancel_response))
         .routes(routes!(list_input_items::list_input_items))
-        .routes(routes!(
-            get_item::get_openai_item,
-            delete_item::delete_openai_item
-        ))
+        .routes(routes!(get_item::get_openai_item, delete_item::delete_openai_item))
 }
 
 /// The bound of a route that accepts larger bodies than others.
@@ -210,8 +177,7 @@ pub fn router(state: HttpState) -> Result<Router, serde_json::Error> {
     let record = state.gateway.reader.record.id();
     let (endpoints, document) = endpoints().split_for_parts();
     let document = bytes::Bytes::from(openapi::with_problems(document).to_json()?);
-    let serve_document =
-        get(async move || ([(header::CONTENT_TYPE, "application/json")], document));
+    let serve_document = get(async move || ([(header::CONTENT_TYPE, "application/json")], document));
     Ok(endpoints
         .route(OPENAPI_PATH, serve_document)
         .merge(mcp::routes(&state))
@@ -227,10 +193,7 @@ pub fn guarded(
     limits: RateLimits,
     token_id: impl Fn(&HeaderMap) -> Option<Arc<str>> + Send + Sync + 'static,
 ) -> Router {
-    let admission = Admission {
-        limits,
-        token_id: Arc::new(token_id),
-    };
+    let admission = Admission { limits, token_id: Arc::new(token_id) };
     routes
         .layer(from_fn(session_renewal::layer))
         .layer(from_fn_with_state(admission, rate_limits::layer))

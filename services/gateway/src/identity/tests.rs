@@ -12,10 +12,7 @@ fn verified(user: &str) -> VerifiedUser {
     let claims = format!(r#"{{"sub":"{user}","exp":1000}}"#);
     let parts = [r#"{"alg":"HS256"}"#, &claims].map(|part| URL_SAFE_NO_PAD.encode(part));
     let message = parts.join(".");
-    let signature = hmac::sign(
-        &hmac::Key::new(hmac::HMAC_SHA256, &SECRET),
-        message.as_bytes(),
-    );
+    let signature = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &SECRET), message.as_bytes());
     let token = format!("{message}.{}", URL_SAFE_NO_PAD.encode(signature));
     let key = Key::hs256(&SigningKeyId::parse("a").unwrap(), &SECRET).unwrap();
     let scope = UserScope {
@@ -40,10 +37,7 @@ fn claimed((session, user, token): Case) -> Claims {
 type Expected = Result<Identity, Refusal>;
 
 fn owned_by(owner: Owner) -> Identity {
-    Identity {
-        owner,
-        verified: false,
-    }
+    Identity { owner, verified: false }
 }
 
 /// All combinations of claims, under every rule, and for a listing by user.
@@ -64,12 +58,7 @@ fn every_combination_of_claims() {
     };
     let session = || Ok(owned_by(Owner::Session(SessionId::parse("s").unwrap())));
     let named = || Ok(owned_by(Owner::User(UserId::parse("ada").unwrap())));
-    let proven = || {
-        named().map(|named| Identity {
-            verified: true,
-            ..named
-        })
-    };
+    let proven = || named().map(|named| Identity { verified: true, ..named });
     let none = || Err(SessionMissing);
     let unproven = || Err(TokenRequired);
     let other = || Err(UserMismatch);
@@ -77,17 +66,11 @@ fn every_combination_of_claims() {
     check(("", "", ""), [none(), none(), none(), unproven()]);
     check(("s", "", ""), [session(), session(), session(), unproven()]);
     check(("", "ada", ""), [none(), named(), unproven(), unproven()]);
-    check(
-        ("s", "ada", ""),
-        [session(), named(), unproven(), unproven()],
-    );
+    check(("s", "ada", ""), [session(), named(), unproven(), unproven()]);
     check(("", "", "ada"), [none(), proven(), proven(), proven()]);
     check(("s", "", "ada"), [session(), proven(), proven(), proven()]);
     check(("", "ada", "ada"), [none(), proven(), proven(), proven()]);
-    check(
-        ("s", "ada", "ada"),
-        [session(), proven(), proven(), proven()],
-    );
+    check(("s", "ada", "ada"), [session(), proven(), proven(), proven()]);
     check(("", "eve", "ada"), [none(), other(), other(), other()]);
     check(("s", "eve", "ada"), [session(), other(), other(), other()]);
 }
@@ -95,14 +78,8 @@ fn every_combination_of_claims() {
 #[test]
 fn rules_of_agents() {
     let check = |mode: Option<i32>, expected: IdentityRule| {
-        let settings = mode.map(|identity_mode| AgentSettings {
-            identity_mode,
-            ..AgentSettings::default()
-        });
-        let agent = Agent {
-            settings,
-            ..Agent::default()
-        };
+        let settings = mode.map(|identity_mode| AgentSettings { identity_mode, ..AgentSettings::default() });
+        let agent = Agent { settings, ..Agent::default() };
         assert_eq!(IdentityRule::of(&agent), expected, "{mode:?}");
     };
     check(None, IdentityRule::Issued);

@@ -5,8 +5,7 @@ use tokio::net::TcpListener;
 
 use super::*;
 
-const SET: &str =
-    r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
+const SET: &str = r#"{"keys":[{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}"#;
 
 fn loopback() -> Policy {
     Policy::new(&egress::EgressConfig::loopback())
@@ -23,15 +22,8 @@ impl Publisher {
     async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/jwks", listener.local_addr().unwrap());
-        let publisher = Self {
-            url,
-            answer: Arc::default(),
-            requests: Arc::default(),
-        };
-        let (answer, requests) = (
-            Arc::clone(&publisher.answer),
-            Arc::clone(&publisher.requests),
-        );
+        let publisher = Self { url, answer: Arc::default(), requests: Arc::default() };
+        let (answer, requests) = (Arc::clone(&publisher.answer), Arc::clone(&publisher.requests));
         tokio::spawn(async move {
             while let Ok((mut stream, _)) = listener.accept().await {
                 let _ = stream.read(&mut [0; 4_096]).await;
@@ -77,41 +69,23 @@ async fn a_set_is_cached_then_fetched_again_then_used_while_stale() {
     let jwks = Jwks::new(loopback()).unwrap();
     // The time, whether there are keys, the number of requests so far.
     let check = async |after: Duration, has_keys: bool, requests: usize| {
-        let keys = jwks
-            .keys(&id(), &publisher.url, CACHE_TTL, at(BEGIN + after))
-            .await;
-        assert_eq!(
-            (keys.is_some(), publisher.requests()),
-            (has_keys, requests),
-            "{after:?}"
-        );
+        let keys = jwks.keys(&id(), &publisher.url, CACHE_TTL, at(BEGIN + after)).await;
+        assert_eq!((keys.is_some(), publisher.requests()), (has_keys, requests), "{after:?}");
     };
     check(Duration::ZERO, true, 1).await;
     check(just_before(CACHE_TTL), true, 1).await;
     check(CACHE_TTL, true, 2).await;
     publisher.set_answer("500 Internal Server Error", SET).await;
     check(CACHE_TTL + CACHE_TTL, true, 3).await;
-    check(
-        just_before(CACHE_TTL + CACHE_TTL + REFETCH_INTERVAL_MIN),
-        true,
-        3,
-    )
-    .await;
+    check(just_before(CACHE_TTL + CACHE_TTL + REFETCH_INTERVAL_MIN), true, 3).await;
     check(CACHE_TTL + CACHE_TTL + REFETCH_INTERVAL_MIN, true, 4).await;
     check(just_before(CACHE_TTL + STALE_TTL), true, 5).await;
     check(CACHE_TTL + STALE_TTL, false, 5).await;
     check(CACHE_TTL + STALE_TTL + REFETCH_INTERVAL_MIN, false, 6).await;
     publisher.set_answer("200 OK", SET).await;
-    check(
-        CACHE_TTL + STALE_TTL + REFETCH_INTERVAL_MIN + REFETCH_INTERVAL_MIN,
-        true,
-        7,
-    )
-    .await;
+    check(CACHE_TTL + STALE_TTL + REFETCH_INTERVAL_MIN + REFETCH_INTERVAL_MIN, true, 7).await;
     let later = at(BEGIN + CACHE_TTL + STALE_TTL + REFETCH_INTERVAL_MIN * 3);
-    let young = jwks
-        .keys(&id(), &publisher.url, REFETCH_INTERVAL_MIN, later)
-        .await;
+    let young = jwks.keys(&id(), &publisher.url, REFETCH_INTERVAL_MIN, later).await;
     assert!(young.is_some());
     assert_eq!(publisher.requests(), 8);
 }
@@ -157,21 +131,11 @@ async fn forbidden_urls_are_not_fetched() {
     publisher.set_answer("200 OK", SET).await;
     let jwks = Jwks::new(loopback()).unwrap();
     let with_name = publisher.url.replace("127.0.0.1", "ada@127.0.0.1");
-    for url in [
-        with_name.as_str(),
-        "http://192.0.2.1/jwks",
-        "file:///etc/passwd",
-        "x",
-    ] {
-        assert!(
-            jwks.keys(&id(), url, CACHE_TTL, at(BEGIN)).await.is_none(),
-            "{url}"
-        );
+    for url in [with_name.as_str(), "http://192.0.2.1/jwks", "file:///etc/passwd", "x"] {
+        assert!(jwks.keys(&id(), url, CACHE_TTL, at(BEGIN)).await.is_none(), "{url}");
     }
     let strict = Jwks::new(Policy::default()).unwrap();
-    let keys = strict
-        .keys(&id(), &publisher.url, CACHE_TTL, at(BEGIN))
-        .await;
+    let keys = strict.keys(&id(), &publisher.url, CACHE_TTL, at(BEGIN)).await;
     assert!(keys.is_none(), "loopback");
     assert_eq!(publisher.requests(), 0);
 }

@@ -14,11 +14,7 @@ use crate::request::BoundedNumber;
 use crate::{Gateway, metrics};
 
 /// The number of messages of a loaded history.
-pub const MESSAGES: BoundedNumber = BoundedNumber {
-    field: "messages_max",
-    default: 50,
-    max: 1_000,
-};
+pub const MESSAGES: BoundedNumber = BoundedNumber { field: "messages_max", default: 50, max: 1_000 };
 
 /// A loaded history.
 #[derive(Debug)]
@@ -48,10 +44,7 @@ pub async fn load(
 ) -> LoadedHistory {
     let began = Instant::now();
     // One message more than can be returned, to detect truncation.
-    let end = HistoryQuery {
-        messages: messages_max.get().max(current.len()) + 1,
-        seen: None,
-    };
+    let end = HistoryQuery { messages: messages_max.get().max(current.len()) + 1, seen: None };
     let (history, warning) = match read(gateway, location, end).await {
         Ok(history) => (history, None),
         Err(warning) => (None, Some(warning)),
@@ -67,11 +60,7 @@ pub async fn load(
     }
     let outcome = warning.map(Warning::code);
     metrics::history_answered("load", outcome, began.elapsed());
-    LoadedHistory {
-        merged,
-        position,
-        warning,
-    }
+    LoadedHistory { merged, position, warning }
 }
 
 async fn read(

@@ -38,10 +38,7 @@ impl HistoryLocation {
         Ok(Self {
             channel: ids.channel,
             target: Target {
-                key: ConversationKey {
-                    tenant,
-                    conversation: ids.conversation,
-                },
+                key: ConversationKey { tenant, conversation: ids.conversation },
                 access,
                 // A call reads what the previous one recorded, also without a position token.
                 freshness: Freshness::Leader,
@@ -61,11 +58,7 @@ impl HistoryLocation {
     ///
     /// # Errors
     /// It cannot be read, or the conversation belongs to another owner than the key's channel.
-    pub(super) async fn read(
-        &self,
-        gateway: &Gateway,
-        end: HistoryQuery,
-    ) -> Result<Option<History>, Warning> {
+    pub(super) async fn read(&self, gateway: &Gateway, end: HistoryQuery) -> Result<Option<History>, Warning> {
         let history = stored_history::read(gateway, &self.target, end).await;
         let history = history.map_err(|_| Warning::Unavailable)?;
         let owner = Owner::Channel(self.channel.clone());

@@ -24,9 +24,8 @@ pub fn parse(messages: Vec<event::MessageAppended>) -> Result<Vec<MessageAppende
         return Err(out_of_range(description).within("messages"));
     }
     let messages = messages.into_iter().enumerate();
-    let messages = messages.map(|(index, message)| {
-        parse_message(message).map_err(|violation| violation.at(index).within("messages"))
-    });
+    let messages = messages
+        .map(|(index, message)| parse_message(message).map_err(|violation| violation.at(index).within("messages")));
     messages.collect()
 }
 
@@ -49,28 +48,21 @@ mod tests {
         let text = "x".repeat(bytes);
         event::MessageAppended {
             role: event::Role::User.into(),
-            parts: vec![event::Part {
-                kind: Some(event::part::Kind::Text(text)),
-            }],
+            parts: vec![event::Part { kind: Some(event::part::Kind::Text(text)) }],
             ..event::MessageAppended::default()
         }
     }
 
     fn check(messages: Vec<event::MessageAppended>, expected: Option<(&str, ViolationReason)>) {
         let violation = parse(messages).err();
-        let seen = violation
-            .as_ref()
-            .map(|violation| (violation.field.as_str(), violation.reason));
+        let seen = violation.as_ref().map(|violation| (violation.field.as_str(), violation.reason));
         assert_eq!(seen, expected);
     }
 
     #[test]
     fn lists_are_bounded() {
         check(vec![message(1); CURRENT_MESSAGES_MAX], None);
-        check(
-            vec![message(1); CURRENT_MESSAGES_MAX + 1],
-            Some(("messages", ViolationReason::OutOfRange)),
-        );
+        check(vec![message(1); CURRENT_MESSAGES_MAX + 1], Some(("messages", ViolationReason::OutOfRange)));
     }
 
     #[test]
@@ -78,18 +70,9 @@ mod tests {
         let around = message(500_000).encoded_len() - 500_000;
         let most = EVENT_BYTES_MAX - AROUND_BYTES_MAX - around;
         check(vec![message(1), message(most)], None);
-        check(
-            vec![message(1), message(most + 1)],
-            Some(("messages[1]", ViolationReason::EventTooLarge)),
-        );
+        check(vec![message(1), message(most + 1)], Some(("messages[1]", ViolationReason::EventTooLarge)));
         let empty = event::MessageAppended::default();
-        check(
-            vec![empty],
-            Some(("messages[0].role", ViolationReason::Missing)),
-        );
-        check(
-            vec![message(1), message(0)],
-            Some(("messages[1].parts[0].text", ViolationReason::Missing)),
-        );
+        check(vec![empty], Some(("messages[0].role", ViolationReason::Missing)));
+        check(vec![message(1), message(0)], Some(("messages[1].parts[0].text", ViolationReason::Missing)));
     }
 }

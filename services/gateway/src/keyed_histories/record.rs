@@ -79,10 +79,7 @@ pub async fn record(recording: Recording<'_>) -> Result<RecordedHistory, Status>
                 tenant.id = location.target.key.tenant.as_str(),
                 conversation.id = location.conversation_id(),
             );
-            let recording = LocatedRecording {
-                request: recording,
-                location,
-            };
+            let recording = LocatedRecording { request: recording, location };
             let attempts = attempts(recording, &mut recorded);
             attempts.instrument(span).await?
         }
@@ -104,10 +101,7 @@ struct LocatedRecording<'call> {
 }
 
 /// Records with retries after lost races. Returns a warning if not all could be recorded.
-async fn attempts(
-    recording: LocatedRecording<'_>,
-    recorded: &mut RecordedHistory,
-) -> Result<Option<Warning>, Status> {
+async fn attempts(recording: LocatedRecording<'_>, recorded: &mut RecordedHistory) -> Result<Option<Warning>, Status> {
     let mut backoff = Backoff::bounded(WAIT_BASE, WAIT_MAX, RETRIES_MAX);
     let mut seen = recording.request.seen;
     loop {
@@ -130,13 +124,8 @@ async fn attempt(
     seen: &mut Option<Version>,
     recorded: &mut RecordedHistory,
 ) -> Result<(), RecordError> {
-    let Recording {
-        gateway, current, ..
-    } = recording.request;
-    let end = HistoryQuery {
-        messages: current.len(),
-        seen: *seen,
-    };
+    let Recording { gateway, current, .. } = recording.request;
+    let end = HistoryQuery { messages: current.len(), seen: *seen };
     let history = recording.location.read(gateway, end).await?;
     let exists = history.is_some();
     let history = history.unwrap_or_default();
@@ -163,8 +152,7 @@ type NewMessage = (usize, event::MessageAppended);
 fn new_messages(history: &History, seen: Version, current: &[MessageAppended]) -> Vec<NewMessage> {
     let indexes = new_turns(history.seen_at(Some(seen)), current).into_iter();
     let new = indexes.filter_map(|index| Some((index, current.get(index)?)));
-    new.map(|(index, message)| (index, wire::event::message_to_proto(message)))
-        .collect()
+    new.map(|(index, message)| (index, wire::event::message_to_proto(message))).collect()
 }
 
 /// Splits messages into commits of at most [`EVENTS_PER_COMMIT_MAX`] messages and `bytes_max` bytes. A larger message gets a
@@ -211,10 +199,7 @@ async fn append(
 ) -> Result<write::CommitResult, RecordError> {
     let target = &recording.location.target;
     let first = commit.first().map_or(0, |(index, _)| *index);
-    let key = recording
-        .request
-        .idempotency_key
-        .map(|key| commit_id(key, first).to_string());
+    let key = recording.request.idempotency_key.map(|key| commit_id(key, first).to_string());
     let events = commit.into_iter().map(|(_, message)| event::Event {
         fact: Some(event::event::Fact::MessageAppended(message)),
         ..event::Event::default()
@@ -222,11 +207,7 @@ async fn append(
     let request = write::AppendEventsRequest {
         target: Some(write::CommandTarget {
             expected_version: Some(expected.0),
-            ..command_target(
-                &target.access.agent,
-                &target.key.conversation,
-                key.unwrap_or_default(),
-            )
+            ..command_target(&target.access.agent, &target.key.conversation, key.unwrap_or_default())
         }),
         events: events.collect(),
         ..write::AppendEventsRequest::default()
@@ -250,10 +231,7 @@ mod tests {
     fn check(sizes: &[usize], bytes_max: usize, expected: &[usize]) {
         let messages = sizes.iter().enumerate().map(|(index, size)| {
             let author = "x".repeat(size - 3);
-            let message = event::MessageAppended {
-                author,
-                ..event::MessageAppended::default()
-            };
+            let message = event::MessageAppended { author, ..event::MessageAppended::default() };
             assert_eq!(message.encoded_len(), *size);
             (index, message)
         });

@@ -22,11 +22,9 @@ impl From<Warning> for RecordError {
     fn from(warning: Warning) -> Self {
         match warning {
             Warning::Unavailable | Warning::Conflict => Self::Retryable(warning),
-            Warning::NoValidKey
-            | Warning::OwnerMismatch
-            | Warning::KeyReused
-            | Warning::Archived
-            | Warning::Erased => Self::Permanent(warning),
+            Warning::NoValidKey | Warning::OwnerMismatch | Warning::KeyReused | Warning::Archived | Warning::Erased => {
+                Self::Permanent(warning)
+            }
         }
     }
 }
@@ -84,14 +82,8 @@ mod tests {
             (Reason::Contention, "retryable CONFLICT"),
             (Reason::ConversationExists, "retryable CONFLICT"),
             (Reason::ConversationNotFound, "retryable CONFLICT"),
-            (
-                Reason::IdempotencyKeyReused,
-                "permanent IDEMPOTENCY_KEY_REUSED",
-            ),
-            (
-                Reason::ConversationArchived,
-                "permanent CONVERSATION_ARCHIVED",
-            ),
+            (Reason::IdempotencyKeyReused, "permanent IDEMPOTENCY_KEY_REUSED"),
+            (Reason::ConversationArchived, "permanent CONVERSATION_ARCHIVED"),
             (Reason::ConversationErased, "permanent CONVERSATION_ERASED"),
             (Reason::Unauthenticated, "refused Unauthenticated"),
             (Reason::MissingScope, "refused PermissionDenied"),
@@ -103,14 +95,8 @@ mod tests {
         ] {
             check(Problem::new(reason, "x").into(), expected);
         }
-        check(
-            Status::unavailable("no connection"),
-            "retryable HISTORY_UNAVAILABLE",
-        );
-        check(
-            Status::deadline_exceeded("x"),
-            "retryable HISTORY_UNAVAILABLE",
-        );
+        check(Status::unavailable("no connection"), "retryable HISTORY_UNAVAILABLE");
+        check(Status::deadline_exceeded("x"), "retryable HISTORY_UNAVAILABLE");
         check(Status::invalid_argument("x"), "refused InvalidArgument");
     }
 
@@ -121,9 +107,6 @@ mod tests {
             panic!("the call is not rejected");
         };
         let info = passed.get_details_error_info().expect("error info");
-        assert_eq!(
-            (info.reason.as_str(), passed.message()),
-            ("MISSING_SCOPE", "needs append")
-        );
+        assert_eq!((info.reason.as_str(), passed.message()), ("MISSING_SCOPE", "needs append"));
     }
 }

@@ -2,10 +2,7 @@
 
 use domain::event::MessageAppended;
 use domain::{EventKind, Fact, Owner, Version};
-use history::{
-    CommitPosition, Coverage, Direction, EffectiveHistory, Newest, Query, Target, WindowBounds,
-    decode,
-};
+use history::{CommitPosition, Coverage, Direction, EffectiveHistory, Newest, Query, Target, WindowBounds, decode};
 use keyed_history::StoredHistory;
 use wire::status::{Problem, Reason};
 
@@ -58,11 +55,7 @@ impl History {
 
     fn of(newest: &Newest<'_>) -> Result<Self, Problem> {
         let snapshot = newest.snapshot();
-        let mut history = Self {
-            position: snapshot.position(),
-            owner: snapshot.owner().cloned(),
-            ..Self::default()
-        };
+        let mut history = Self { position: snapshot.position(), owner: snapshot.owner().cloned(), ..Self::default() };
         for row in newest.newest_first().rev() {
             let recorded = decode(snapshot.key(), row)?;
             if let Fact::MessageAppended(message) = recorded.event.fact {
@@ -78,20 +71,10 @@ impl History {
 ///
 /// # Errors
 /// Rows or record are unavailable or corrupt.
-pub async fn read(
-    gateway: &Gateway,
-    target: &Target,
-    end: HistoryQuery,
-) -> Result<Option<History>, Problem> {
+pub async fn read(gateway: &Gateway, target: &Target, end: HistoryQuery) -> Result<Option<History>, Problem> {
     let likely = end.messages.max(1);
-    let bounds = WindowBounds {
-        events_max: likely + SINCE_MAX,
-        bytes_max: CONTEXT_BYTES_MAX,
-    };
-    let query = Query {
-        kinds: &[EventKind::MessageAppended],
-        ..Query::all(Direction::Backward)
-    };
+    let bounds = WindowBounds { events_max: likely + SINCE_MAX, bytes_max: CONTEXT_BYTES_MAX };
+    let query = Query { kinds: &[EventKind::MessageAppended], ..Query::all(Direction::Backward) };
     let opened = EffectiveHistory::open(&gateway.reader, target, query, bounds, likely).await;
     let mut opened = match opened {
         Err(problem) if problem.reason() == Reason::ConversationNotFound => return Ok(None),

@@ -38,9 +38,7 @@ impl Warning {
     #[must_use]
     pub fn message(self) -> &'static str {
         match self {
-            Self::NoValidKey => {
-                "no candidate is a valid key: nothing was read or recorded; see refused_keys"
-            }
+            Self::NoValidKey => "no candidate is a valid key: nothing was read or recorded; see refused_keys",
             Self::Unavailable => {
                 "the history store did not answer: continue with your own messages and record them again later"
             }
@@ -51,12 +49,8 @@ impl Warning {
             Self::KeyReused => {
                 "an earlier call used this idempotency_key for other messages: use a new key for each call"
             }
-            Self::Archived => {
-                "the conversation is archived: nothing was recorded; restore it first"
-            }
-            Self::Erased => {
-                "the conversation is erased: nothing was recorded; use another key or namespace"
-            }
+            Self::Archived => "the conversation is archived: nothing was recorded; restore it first",
+            Self::Erased => "the conversation is erased: nothing was recorded; use another key or namespace",
         }
     }
 

@@ -35,12 +35,7 @@ impl Attempt {
     #[must_use]
     pub fn new(random: [[u8; SECRET_BYTES]; 3], next: &str) -> Self {
         let [state, nonce, verifier] = random.map(|bytes| URL_SAFE_NO_PAD.encode(bytes));
-        Self {
-            state,
-            nonce,
-            verifier,
-            next: next.to_owned(),
-        }
+        Self { state, nonce, verifier, next: next.to_owned() }
     }
 
     /// The URL of the provider's sign-in; `None`: the endpoint is no URL. Sources: RFC 6749, 4.1.1; RFC 7636, 4.3.
@@ -71,20 +66,12 @@ mod tests {
         // The example of RFC 7636, appendix B.
         let attempt = Attempt {
             verifier: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk".to_owned(),
-            ..Attempt::new(
-                [[1; SECRET_BYTES], [2; SECRET_BYTES], [3; SECRET_BYTES]],
-                "/dashboard",
-            )
+            ..Attempt::new([[1; SECRET_BYTES], [2; SECRET_BYTES], [3; SECRET_BYTES]], "/dashboard")
         };
         let scopes = ["openid".to_owned(), "email".to_owned()];
-        let client = ClientOf {
-            client_id: "hansard",
-            redirect_uri: "https://hansard.example/callback",
-            scopes: &scopes,
-        };
-        let url = attempt
-            .url("https://login.example/auth?a=b", client)
-            .unwrap();
+        let client =
+            ClientOf { client_id: "hansard", redirect_uri: "https://hansard.example/callback", scopes: &scopes };
+        let url = attempt.url("https://login.example/auth?a=b", client).unwrap();
         let query: BTreeMap<_, _> = url.query_pairs().into_owned().collect();
         let challenge = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
         assert_eq!(query["code_challenge"], challenge);

@@ -65,10 +65,8 @@ impl Validate for OidcSection {
             let error = "is required with `issuer`: register a client at the provider";
             checks.invalid("client_id", error.to_owned());
         }
-        for (key, count, max) in [
-            ("scopes", self.scopes.len(), SCOPES_MAX),
-            ("grants", self.grants.len(), GRANTS_MAX),
-        ] {
+        for (key, count, max) in [("scopes", self.scopes.len(), SCOPES_MAX), ("grants", self.grants.len(), GRANTS_MAX)]
+        {
             if count > max {
                 let error = format!("lists {count} values, at most {max} are accepted");
                 checks.invalid(key, error);
@@ -122,22 +120,14 @@ mod tests {
         check(&provider(json!({"url": Value::Null})), false);
         check(&provider(json!({"client_id": ""})), false);
         for (count, expected) in [(1, true), (1_000, true), (1_001, false)] {
-            check(
-                &provider(json!({"grants": vec![grant.clone(); count]})),
-                expected,
-            );
+            check(&provider(json!({"grants": vec![grant.clone(); count]})), expected);
         }
         for (count, expected) in [(32, true), (33, false)] {
-            check(
-                &provider(json!({"scopes": vec!["openid"; count]})),
-                expected,
-            );
+            check(&provider(json!({"scopes": vec!["openid"; count]})), expected);
         }
-        for (role, tenants, expected) in [
-            ("operator", "all", true),
-            ("operator", "one", false),
-            ("administrator", "all", false),
-        ] {
+        for (role, tenants, expected) in
+            [("operator", "all", true), ("operator", "one", false), ("administrator", "all", false)]
+        {
             let mut scoped = grant.clone();
             scoped["role"] = json!(role);
             scoped["tenants"] = json!(tenants);

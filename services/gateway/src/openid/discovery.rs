@@ -34,18 +34,11 @@ pub(super) struct Discovery {
 
 impl Discovery {
     pub(super) fn new(issuer: &str) -> Self {
-        Self {
-            issuer: issuer.to_owned(),
-            known: Mutex::new(None),
-        }
+        Self { issuer: issuer.to_owned(), known: Mutex::new(None) }
     }
 
     /// The endpoints. While the provider does not answer, an old document is used.
-    pub(super) async fn endpoints(
-        &self,
-        client: &EgressClient,
-        now: Timestamp,
-    ) -> Option<Endpoints> {
+    pub(super) async fn endpoints(&self, client: &EgressClient, now: Timestamp) -> Option<Endpoints> {
         let mut known = self.known.lock().await;
         let is_fresh = |fetched_at: &Timestamp| {
             let age = u64::try_from(now.0.saturating_sub(fetched_at.0));

@@ -41,18 +41,11 @@ impl Provider {
             let credentials = basic(&self.section.client_id, secret);
             request = request.header(AUTHORIZATION, credentials);
         }
-        let answer = request
-            .send()
-            .await
-            .map_err(|_| ProviderError::Unavailable)?;
+        let answer = request.send().await.map_err(|_| ProviderError::Unavailable)?;
         let status = answer.status();
         if status != StatusCode::OK {
             tracing::warn!(%status, "the dashboard's provider exchanges no code");
-            return Err(if status.is_client_error() {
-                ProviderError::Rejected
-            } else {
-                ProviderError::Unavailable
-            });
+            return Err(if status.is_client_error() { ProviderError::Rejected } else { ProviderError::Unavailable });
         }
         let body = whole_body(answer).await.ok_or(ProviderError::Unavailable)?;
         let answer: Option<TokenAnswer> = serde_json::from_slice(&body).ok();
@@ -75,8 +68,7 @@ impl Provider {
 }
 
 fn basic(client_id: &str, secret: &str) -> String {
-    let encode =
-        |text: &str| -> String { form_urlencoded::byte_serialize(text.as_bytes()).collect() };
+    let encode = |text: &str| -> String { form_urlencoded::byte_serialize(text.as_bytes()).collect() };
     let pair = format!("{}:{}", encode(client_id), encode(secret));
     format!("Basic {}", STANDARD.encode(pair))
 }

@@ -20,9 +20,7 @@ pub fn people(section: &OidcSection, claims: &IdTokenClaims) -> Vec<NewPerson> {
     for grant in &section.grants {
         let value = |key| grant.get(key).map(String::as_str).unwrap_or_default();
         let is_granted = claims.has(value("claim"), value("value"));
-        let (Ok(tenant), Some(role)) =
-            (TenantId::parse(value("tenant")), Role::parse(value("role")))
-        else {
+        let (Ok(tenant), Some(role)) = (TenantId::parse(value("tenant")), Role::parse(value("role"))) else {
             continue;
         };
         if is_granted {
@@ -35,22 +33,14 @@ pub fn people(section: &OidcSection, claims: &IdTokenClaims) -> Vec<NewPerson> {
     }
     let people = roles.into_iter().take(TENANTS_MAX);
     people
-        .map(|(tenant, (role, tenant_scope))| NewPerson {
-            tenant,
-            role,
-            tenant_scope,
-            subject: subject.clone(),
-        })
+        .map(|(tenant, (role, tenant_scope))| NewPerson { tenant, role, tenant_scope, subject: subject.clone() })
         .collect()
 }
 
 /// The person's name: the configured claim, or `sub`.
 fn name(section: &OidcSection, claims: &IdTokenClaims) -> Option<Label> {
     let names = [claims.text(&section.name_claim), claims.text("sub")];
-    names
-        .into_iter()
-        .flatten()
-        .find_map(|name| Label::parse(name).ok())
+    names.into_iter().flatten().find_map(|name| Label::parse(name).ok())
 }
 
 #[cfg(test)]
@@ -61,12 +51,7 @@ mod tests {
 
     fn check(claims: &Value, expected: &[(&str, Role, &str)]) {
         let grant = |claim: &str, value: &str, tenant: &str, role: &str| {
-            let pairs = [
-                ("claim", claim),
-                ("value", value),
-                ("tenant", tenant),
-                ("role", role),
-            ];
+            let pairs = [("claim", claim), ("value", value), ("tenant", tenant), ("role", role)];
             let pairs = pairs.map(|(key, value)| (key.to_owned(), value.to_owned()));
             BTreeMap::from(pairs)
         };
@@ -82,10 +67,8 @@ mod tests {
         };
         let claims = IdTokenClaims::of(claims.as_object().unwrap().clone());
         let people = people(&section, &claims);
-        let actual: Vec<_> = people
-            .iter()
-            .map(|person| (person.tenant.as_str(), person.role, person.subject.as_str()))
-            .collect();
+        let actual: Vec<_> =
+            people.iter().map(|person| (person.tenant.as_str(), person.role, person.subject.as_str())).collect();
         assert_eq!(actual, expected, "{claims:?}");
     }
 
@@ -97,25 +80,10 @@ mod tests {
         let one = json!({"sub": "1", "email": ada, "groups": "support"});
         check(&one, &[("acme", Role::Support, ada)]);
         let several = json!({"sub": "1", "email": ada, "groups": ["support", "admins"]});
-        check(
-            &several,
-            &[
-                ("acme", Role::Administrator, ada),
-                ("globex", Role::Viewer, ada),
-            ],
-        );
-        check(
-            &json!({"sub": "1", "department": 7}),
-            &[("initech", Role::Viewer, "1")],
-        );
-        check(
-            &json!({"sub": "1", "is_operator": true}),
-            &[("acme", Role::Operator, "1")],
-        );
-        check(
-            &json!({"sub": "1", "is_operator": "no", "groups": {"support": true}}),
-            &[],
-        );
+        check(&several, &[("acme", Role::Administrator, ada), ("globex", Role::Viewer, ada)]);
+        check(&json!({"sub": "1", "department": 7}), &[("initech", Role::Viewer, "1")]);
+        check(&json!({"sub": "1", "is_operator": true}), &[("acme", Role::Operator, "1")]);
+        check(&json!({"sub": "1", "is_operator": "no", "groups": {"support": true}}), &[]);
         check(&json!({"groups": ["support"]}), &[]);
     }
 }

@@ -91,11 +91,7 @@ impl Provider {
     ///
     /// # Errors
     /// [`ProviderError::Unavailable`].
-    pub async fn sign_in_url(
-        &self,
-        attempt: &Attempt,
-        now: Timestamp,
-    ) -> Result<String, ProviderError> {
+    pub async fn sign_in_url(&self, attempt: &Attempt, now: Timestamp) -> Result<String, ProviderError> {
         let endpoints = self.endpoints(now).await?;
         let client = attempt::ClientOf {
             client_id: &self.section.client_id,
@@ -117,16 +113,12 @@ impl Provider {
         now: Timestamp,
     ) -> Result<IdTokenClaims, ProviderError> {
         let endpoints = self.endpoints(now).await?;
-        if callback
-            .issuer
-            .is_some_and(|issuer| issuer != endpoints.issuer)
-        {
+        if callback.issuer.is_some_and(|issuer| issuer != endpoints.issuer) {
             return Err(ProviderError::Rejected);
         }
         let id_token = self.id_token(&endpoints, callback.code, &attempt.verifier);
         let id_token = id_token.await?;
-        self.verified(&id_token, &attempt.nonce, &endpoints, now)
-            .await
+        self.verified(&id_token, &attempt.nonce, &endpoints, now).await
     }
 
     async fn endpoints(&self, now: Timestamp) -> Result<Endpoints, ProviderError> {
@@ -148,22 +140,13 @@ impl Provider {
         endpoints: &Endpoints,
         now: Timestamp,
     ) -> Result<IdTokenClaims, ProviderError> {
-        let rules = IdTokenRules {
-            issuer: &endpoints.issuer,
-            client_id: &self.section.client_id,
-            nonce,
-        };
+        let rules = IdTokenRules { issuer: &endpoints.issuer, client_id: &self.section.client_id, nonce };
         let mut outcome = Err(TokenError::UnknownKey);
         for age_max in [CACHE_TTL, REFETCH_INTERVAL_MIN] {
-            let keys = self
-                .jwks
-                .keys(&self.keys_id, &endpoints.jwks_uri, age_max, now);
+            let keys = self.jwks.keys(&self.keys_id, &endpoints.jwks_uri, age_max, now);
             let keys = keys.await.ok_or(ProviderError::Unavailable)?;
             outcome = verify_id_token(id_token, &keys, rules, now);
-            if !matches!(
-                outcome,
-                Err(TokenError::UnknownKey | TokenError::BadSignature)
-            ) {
+            if !matches!(outcome, Err(TokenError::UnknownKey | TokenError::BadSignature)) {
                 break;
             }
         }

@@ -69,31 +69,19 @@ impl Metering {
 }
 
 /// The metered call of a consumer; `None`: the consumer's agent id is invalid, which does not happen.
-pub(super) fn metered(
-    consumer: &Consumer,
-    input_tokens: u64,
-    output_tokens: u64,
-) -> Option<MeteredCall> {
+pub(super) fn metered(consumer: &Consumer, input_tokens: u64, output_tokens: u64) -> Option<MeteredCall> {
     let owner = consumer.owner.as_deref();
     Some(MeteredCall {
         id: LogId(Uuid::now_v7()),
         agent: AgentId::parse(consumer.agent.as_str()).ok()?,
-        api_key: consumer
-            .key
-            .as_deref()
-            .and_then(|key| Label::parse(key).ok()),
+        api_key: consumer.key.as_deref().and_then(|key| Label::parse(key).ok()),
         owner: owner.and_then(|owner| OwnerDigest::parse(owner).ok()),
         input_tokens,
         output_tokens,
     })
 }
 
-async fn send_all(
-    writer: WriterClient,
-    mut waiting: mpsc::Receiver<MeteredCall>,
-    drain: Duration,
-    shutdown: Shutdown,
-) {
+async fn send_all(writer: WriterClient, mut waiting: mpsc::Receiver<MeteredCall>, drain: Duration, shutdown: Shutdown) {
     let mut sends = JoinSet::new();
     let mut is_closed = false;
     let drained = async {
@@ -126,9 +114,7 @@ async fn send(writer: WriterClient, call: MeteredCall, shutdown: Shutdown) {
 }
 
 async fn try_send(writer: &WriterClient, call: &MeteredCall, shutdown: &Shutdown) -> &'static str {
-    let request = proto::MeterModelCallRequest {
-        call: Some(metered_to_proto(call)),
-    };
+    let request = proto::MeterModelCallRequest { call: Some(metered_to_proto(call)) };
     let mut sends_at_end = 0;
     let meter = || async {
         let answer = writer.runs().meter_model_call(request.clone()).await;
@@ -156,13 +142,8 @@ mod tests {
     #[tokio::test]
     async fn a_call_reserves_its_place_first() {
         let (metering, mut waiting) = Metering::with_room(2);
-        let consumer = Consumer {
-            tenant: "t".to_owned(),
-            agent: "a".to_owned(),
-            key: None,
-            owner: None,
-            address: None,
-        };
+        let consumer =
+            Consumer { tenant: "t".to_owned(), agent: "a".to_owned(), key: None, owner: None, address: None };
         let permits = [metering.reserve().unwrap(), metering.reserve().unwrap()];
         let refused = metering.reserve().unwrap_err();
         assert_eq!(refused.reason(), Reason::RecordUnavailable);

@@ -15,8 +15,7 @@ use domain::event::Usage;
 /// A quota rejected a request.
 pub(super) fn refused(exceeded: &Exceeded) {
     let (quota, scope) = (exceeded.quota.as_str(), exceeded.scope.as_str());
-    counter!("hansard_gateway_quota_exceeded_total", "quota" => quota, "scope" => scope)
-        .increment(1);
+    counter!("hansard_gateway_quota_exceeded_total", "quota" => quota, "scope" => scope).increment(1);
 }
 
 /// The tokens of the day could not be read.
@@ -34,6 +33,5 @@ pub(crate) fn spent(usage: &Usage, is_reported: bool) {
     let tokens = if is_reported { "reported" } else { "estimated" };
     counter!("hansard_gateway_model_calls_total", "tokens" => tokens).increment(1);
     counter!("hansard_gateway_model_tokens_total", "kind" => "input").increment(usage.input_tokens);
-    counter!("hansard_gateway_model_tokens_total", "kind" => "output")
-        .increment(usage.output_tokens);
+    counter!("hansard_gateway_model_tokens_total", "kind" => "output").increment(usage.output_tokens);
 }

@@ -98,13 +98,8 @@ impl Quotas {
     pub fn enter(&self, account: &Account) -> Result<CountedRun, Problem> {
         let consumer = &account.consumer;
         let quotas = self.in_force(account.access.tenant.tenant(), &account.access.agent);
-        self.active()
-            .enter(consumer, &quotas)
-            .map_err(|exceeded| refused(&exceeded))?;
-        Ok(CountedRun {
-            quotas: self.clone(),
-            consumer: consumer.clone(),
-        })
+        self.active().enter(consumer, &quotas).map_err(|exceeded| refused(&exceeded))?;
+        Ok(CountedRun { quotas: self.clone(), consumer: consumer.clone() })
     }
 
     /// The number of a tenant's active runs on this gateway.
@@ -126,8 +121,7 @@ impl Quotas {
     /// # Errors
     /// `QUOTA_EXCEEDED`.
     pub async fn check_tokens(&self, account: &Account) -> Result<(), Problem> {
-        self.refresh(&account.access.tenant, account.consumer.subjects())
-            .await;
+        self.refresh(&account.access.tenant, account.consumer.subjects()).await;
         let consumer = &account.consumer;
         let quotas = self.in_force(account.access.tenant.tenant(), &account.access.agent);
         let now_ms = self.now_ms();
@@ -135,8 +129,7 @@ impl Quotas {
             let (scope, quota) = (subject.scope, Quota::ModelTokensPerDay);
             let bound = quotas.of(scope).model_tokens_per_day;
             let used = lock(&self.counted(&subject)).used(now_ms);
-            check(scope, quota, bound, used, 1, until_next_day(now_ms))
-                .map_err(|exceeded| refused(&exceeded))?;
+            check(scope, quota, bound, used, 1, until_next_day(now_ms)).map_err(|exceeded| refused(&exceeded))?;
         }
         Ok(())
     }
@@ -172,15 +165,11 @@ impl Quotas {
         let now_ms = self.now_ms();
         let metered = subjects.filter_map(|subject| Some((usage_scope(subject.scope)?, subject)));
         let metered: Vec<(UsageScope, Subject)> = metered.collect();
-        let is_fresh = |(_, subject): &(UsageScope, Subject)| {
-            lock(&self.counted(subject)).is_fresh(now_ms, CACHE_TTL)
-        };
+        let is_fresh = |(_, subject): &(UsageScope, Subject)| lock(&self.counted(subject)).is_fresh(now_ms, CACHE_TTL);
         if metered.iter().all(is_fresh) {
             return;
         }
-        let named = metered
-            .iter()
-            .map(|(scope, subject)| (*scope, subject.name.as_str()));
+        let named = metered.iter().map(|(scope, subject)| (*scope, subject.name.as_str()));
         let named: Vec<(UsageScope, &str)> = named.collect();
         let today = Day::from_time(Timestamp(self.0.clock.now_nanos()));
         let reading = model_usage_of(&self.0.read_model, tenant, today, &named);
@@ -215,11 +204,7 @@ impl Drop for CountedRun {
 }
 
 fn tenant_subject(tenant: &TenantId) -> Subject {
-    Subject {
-        scope: Scope::Tenant,
-        tenant: tenant.as_str().to_owned(),
-        name: String::new(),
-    }
+    Subject { scope: Scope::Tenant, tenant: tenant.as_str().to_owned(), name: String::new() }
 }
 
 /// The scope in the read model; `None`: the read model does not count this scope.

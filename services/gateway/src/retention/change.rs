@@ -36,9 +36,7 @@ impl Change {
             | ExpiryRule::PerSession { .. }
             | ExpiryRule::PerUser { .. }
             | ExpiryRule::PerChannel { .. } => Self::Erase,
-            ExpiryRule::Long { messages_max, .. } => Self::Archive {
-                messages_max: *messages_max,
-            },
+            ExpiryRule::Long { messages_max, .. } => Self::Archive { messages_max: *messages_max },
         }
     }
 }
@@ -90,11 +88,7 @@ async fn erase(deps: &Dependencies, target: &Target) -> Result<CommitResult, Sta
 }
 
 /// Appends a note with the reason, then archives the conversation. Events in between cannot make the conversation shorter.
-async fn archive(
-    deps: &Dependencies,
-    target: &Target,
-    messages_max: u64,
-) -> Result<CommitResult, Status> {
+async fn archive(deps: &Dependencies, target: &Target, messages_max: u64) -> Result<CommitResult, Status> {
     if !is_noted(target) {
         let held = target.found.head.totals.messages;
         let noted = event::SystemNoted {
@@ -103,18 +97,13 @@ async fn archive(
         };
         let request = proto::AppendEventsRequest {
             target: Some(command_at_version(target, "note")),
-            events: vec![event::Event {
-                fact: Some(Fact::SystemNoted(noted)),
-                ..event::Event::default()
-            }],
+            events: vec![event::Event { fact: Some(Fact::SystemNoted(noted)), ..event::Event::default() }],
             ..proto::AppendEventsRequest::default()
         };
         let mut writer = deps.writer.write(ANSWER_MAX);
         writer.append_events(request).await?;
     }
-    let request = proto::ArchiveConversationRequest {
-        target: Some(command(target, "archive")),
-    };
+    let request = proto::ArchiveConversationRequest { target: Some(command(target, "archive")) };
     let mut writer = deps.writer.write(ANSWER_MAX);
     let answer = writer.archive_conversation(request).await?;
     Ok(answer.into_inner().result.unwrap_or_default())
@@ -135,10 +124,7 @@ fn command(target: &Target, step: &str) -> proto::CommandTarget {
 
 /// As [`command`], at the version of the row.
 fn command_at_version(target: &Target, step: &str) -> proto::CommandTarget {
-    proto::CommandTarget {
-        expected_version: Some(target.found.head.version.0),
-        ..command(target, step)
-    }
+    proto::CommandTarget { expected_version: Some(target.found.head.version.0), ..command(target, step) }
 }
 
 /// The idempotency key of a step for a row of this version.

@@ -28,12 +28,7 @@ pub struct RetentionConfig {
 
 impl Default for RetentionConfig {
     fn default() -> Self {
-        Self {
-            every_seconds: 300,
-            changes_max: 1_000,
-            changes_at_once: 8,
-            changes_per_second: 50,
-        }
+        Self { every_seconds: 300, changes_max: 1_000, changes_at_once: 8, changes_per_second: 50 }
     }
 }
 
@@ -113,10 +108,7 @@ mod tests {
     #[test]
     fn an_interval_of_zero_disables_rounds() {
         let check = |every_seconds: u64, expected: Option<u64>| {
-            let config = RetentionConfig {
-                every_seconds,
-                ..RetentionConfig::default()
-            };
+            let config = RetentionConfig { every_seconds, ..RetentionConfig::default() };
             assert_eq!(config.every(), expected.map(Duration::from_secs));
         };
         check(0, None);

@@ -38,12 +38,7 @@ pub(super) async fn sweep(
     progress: &mut Progress,
     resume_points: &mut ResumePoints,
 ) -> Result<(), ReadModelError> {
-    let mut sweep = Sweep {
-        deps,
-        principal,
-        progress,
-        pages_left: PAGES_MAX,
-    };
+    let mut sweep = Sweep { deps, principal, progress, pages_left: PAGES_MAX };
     let mut first = resume_points.take_documents();
     let first_tenant = first.as_ref().map(|first| &first.tenant);
     let mut tenants = starting_with(&tenants_of(deps), first_tenant).into_iter();
@@ -112,8 +107,7 @@ impl Sweep<'_> {
                 }
                 self.progress.take_turn().await;
                 let answer = delete(self.deps, tenant, &found).await;
-                self.progress
-                    .count(RuleKind::Documents, outcome_of(&answer));
+                self.progress.count(RuleKind::Documents, outcome_of(&answer));
                 after = Some(found.first);
             }
             let Some(next) = page.next else {
@@ -135,11 +129,7 @@ impl Sweep<'_> {
 
 /// Deletes the documents by one commit, unless their conversation has changed. The deletions happen when the last event did: they are
 /// no activity that keeps a conversation.
-async fn delete(
-    deps: &Dependencies,
-    tenant: &TenantId,
-    found: &ExpiredDocuments,
-) -> Result<CommitResult, Status> {
+async fn delete(deps: &Dependencies, tenant: &TenantId, found: &ExpiredDocuments) -> Result<CommitResult, Status> {
     let deleted = |name: &DocumentName| event::Event {
         occurred_at: Some(wire::time::to_proto(found.last_event_at)),
         fact: Some(Fact::DocumentDeleted(event::DocumentDeleted {
@@ -151,11 +141,7 @@ async fn delete(
     let request = proto::AppendEventsRequest {
         target: Some(proto::CommandTarget {
             expected_version: Some(found.version.0),
-            ..command_target(
-                &found.agent,
-                &found.first.conversation,
-                key(tenant, found).to_string(),
-            )
+            ..command_target(&found.agent, &found.first.conversation, key(tenant, found).to_string())
         }),
         events: found.names.iter().map(deleted).collect(),
         ..proto::AppendEventsRequest::default()

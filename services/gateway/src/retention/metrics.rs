@@ -23,8 +23,7 @@ pub(super) fn change_ended(kind: RuleKind, outcome: Outcome) {
         Outcome::Failed => "failed",
         Outcome::Refused => "refused",
     };
-    counter!("hansard_gateway_retention_changes_total", "rule" => kind.as_str(), "outcome" => outcome)
-        .increment(1);
+    counter!("hansard_gateway_retention_changes_total", "rule" => kind.as_str(), "outcome" => outcome).increment(1);
 }
 
 /// A round ended.

@@ -111,10 +111,7 @@ pub enum RoundError {
 pub fn start(deps: &Dependencies, config: &RetentionConfig, shutdown: &Shutdown) {
     let Some(every) = config.every() else { return };
     for read_model in deps.read_model.databases() {
-        let deps = Dependencies {
-            read_model,
-            ..deps.clone()
-        };
+        let deps = Dependencies { read_model, ..deps.clone() };
         shutdown.spawn_cancellable(run_rounds(deps, config.limits(), every));
     }
 }
@@ -125,9 +122,7 @@ async fn run_rounds(deps: Dependencies, limits: Limits, every: Duration) -> Infa
         sleep(jittered(every)).await;
         let began = Instant::now();
         let span = tracing::info_span!("gateway.retention.round");
-        let result = round(&deps, &limits, &mut resume_points)
-            .instrument(span)
-            .await;
+        let result = round(&deps, &limits, &mut resume_points).instrument(span).await;
         metrics::round_ended(&result, began.elapsed());
         log(&result, began.elapsed());
     }

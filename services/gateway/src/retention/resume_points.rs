@@ -28,10 +28,7 @@ pub(super) struct DocumentsPoint {
 impl DocumentsPoint {
     /// The begin of a tenant.
     pub(super) fn first_of(tenant: TenantId) -> Self {
-        Self {
-            tenant,
-            after: None,
-        }
+        Self { tenant, after: None }
     }
 }
 
@@ -73,10 +70,7 @@ impl ResumePoints {
 
 /// All elements, those from `first` on before the others.
 pub(super) fn starting_with<T: Ord + Clone>(all: &BTreeSet<T>, first: Option<&T>) -> Vec<T> {
-    let (before, from) = all
-        .iter()
-        .cloned()
-        .partition::<Vec<_>, _>(|one| first.is_some_and(|first| one < first));
+    let (before, from) = all.iter().cloned().partition::<Vec<_>, _>(|one| first.is_some_and(|first| one < first));
     from.into_iter().chain(before).collect()
 }
 
@@ -112,17 +106,11 @@ mod tests {
     fn points_are_kept_for_agents_with_rules() {
         let mut resume_points = ResumePoints::default();
         let agent = AgentId::parse("a").unwrap();
-        let point = ExpiryRule::Long {
-            messages_max: 1,
-            after: None,
-        };
+        let point = ExpiryRule::Long { messages_max: 1, after: None };
         resume_points.save(&agent, point.clone());
         resume_points.in_order(&agents(&["a"]));
         assert_eq!(resume_points.take(&agent, RuleKind::Idle), None);
-        assert_eq!(
-            resume_points.take(&agent, RuleKind::Messages),
-            Some(point.clone())
-        );
+        assert_eq!(resume_points.take(&agent, RuleKind::Messages), Some(point.clone()));
         assert_eq!(resume_points.take(&agent, RuleKind::Messages), None);
         resume_points.save(&agent, point);
         resume_points.in_order(&agents(&["b"]));

@@ -6,9 +6,7 @@ use std::time::Duration;
 use domain::{AgentId, TenantId, Timestamp};
 use event_log::registry::{AccessError, AgentAccess, Principal, Scope};
 use read_model::projections::conversations::wait_until_reached;
-use read_model::{
-    ExpiredConversation, ExpiryRule, ReadModelError, expired_conversations, parents_of_forks,
-};
+use read_model::{ExpiredConversation, ExpiryRule, ReadModelError, expired_conversations, parents_of_forks};
 use wire::proto::operate::v1::{Agent, RetentionSettings};
 
 use super::change::{Change, Target};
@@ -123,17 +121,11 @@ async fn process_agent(
         Ok(access) => access,
         Err(AccessError::MissingScope(_)) => return Err(RoundError::Refused),
         // The token is bound to another tenant, or to other agents.
-        Err(
-            AccessError::UnknownAgent | AccessError::UnknownTenant | AccessError::BoundToAgents,
-        ) => {
+        Err(AccessError::UnknownAgent | AccessError::UnknownTenant | AccessError::BoundToAgents) => {
             return Ok(Completion::Partial);
         }
     };
-    let mut round = AgentRound {
-        deps,
-        access: &access,
-        progress,
-    };
+    let mut round = AgentRound { deps, access: &access, progress };
     match round.run(resume_points).await {
         Err(error @ ReadModelError::Unavailable { .. }) => {
             resume_points.start_next_with(agent);
@@ -156,10 +148,7 @@ struct AgentRound<'a> {
 }
 
 impl AgentRound<'_> {
-    async fn run(
-        &mut self,
-        resume_points: &mut ResumePoints,
-    ) -> Result<Completion, ReadModelError> {
+    async fn run(&mut self, resume_points: &mut ResumePoints) -> Result<Completion, ReadModelError> {
         let agent = &self.access.agent;
         let known = self.deps.registry.agent(agent);
         let Some(settings) = known.as_ref().and_then(retention_of) else {
@@ -208,27 +197,15 @@ impl AgentRound<'_> {
     }
 
     /// The conversations of a page that may be changed.
-    async fn targets(
-        &self,
-        found: Vec<ExpiredConversation>,
-        rule: &ExpiryRule,
-    ) -> Result<Vec<Target>, ReadModelError> {
+    async fn targets(&self, found: Vec<ExpiredConversation>, rule: &ExpiryRule) -> Result<Vec<Target>, ReadModelError> {
         let AgentAccess { tenant, agent, .. } = self.access;
         let ids: Vec<_> = found.iter().map(|found| &found.id).collect();
         let forked = match Change::by(rule) {
-            Change::Erase if !ids.is_empty() => {
-                parents_of_forks(&self.deps.read_model, tenant, &ids).await?
-            }
+            Change::Erase if !ids.is_empty() => parents_of_forks(&self.deps.read_model, tenant, &ids).await?,
             Change::Erase | Change::Archive { .. } => HashSet::new(),
         };
-        let unused = found
-            .into_iter()
-            .filter(|found| found.head.active_run.is_none() && !forked.contains(&found.id));
-        let targets = unused.map(|found| Target {
-            tenant: tenant.tenant().clone(),
-            agent: agent.clone(),
-            found,
-        });
+        let unused = found.into_iter().filter(|found| found.head.active_run.is_none() && !forked.contains(&found.id));
+        let targets = unused.map(|found| Target { tenant: tenant.tenant().clone(), agent: agent.clone(), found });
         Ok(targets.collect())
     }
 }

@@ -53,10 +53,7 @@ pub(super) fn rules_of(settings: &RetentionSettings, now: Timestamp) -> Vec<Expi
     if settings.idle_seconds_max > 0 {
         let idle = i64::try_from(settings.idle_seconds_max).unwrap_or(i64::MAX);
         let since = now.0.saturating_sub(idle.saturating_mul(NANOS_PER_SECOND));
-        rules.push(ExpiryRule::Idle {
-            since: Timestamp(since),
-            after: None,
-        });
+        rules.push(ExpiryRule::Idle { since: Timestamp(since), after: None });
     }
     let keep = settings.conversations_per_owner_max;
     if (1..=KEPT_PER_OWNER_MAX).contains(&keep) {
@@ -65,10 +62,7 @@ pub(super) fn rules_of(settings: &RetentionSettings, now: Timestamp) -> Vec<Expi
         rules.push(ExpiryRule::PerChannel { keep, after: None });
     }
     if settings.messages_max > 0 {
-        rules.push(ExpiryRule::Long {
-            messages_max: settings.messages_max,
-            after: None,
-        });
+        rules.push(ExpiryRule::Long { messages_max: settings.messages_max, after: None });
     }
     rules
 }
@@ -86,10 +80,7 @@ pub(super) fn resumed(rule: &ExpiryRule, resume_point: ExpiryRule) -> ExpiryRule
             ExpiryRule::PerChannel { keep: *keep, after }
         }
         (ExpiryRule::Long { messages_max, .. }, ExpiryRule::Long { after, .. }) => {
-            ExpiryRule::Long {
-                messages_max: *messages_max,
-                after,
-            }
+            ExpiryRule::Long { messages_max: *messages_max, after }
         }
         // The oldest conversations are erased, or must be tried again first.
         (rule, _) => rule.clone(),
@@ -106,11 +97,7 @@ mod tests {
     const NOW: Timestamp = Timestamp(1_800_000_000 * NANOS_PER_SECOND);
 
     fn settings(messages_max: u64, per_owner: u32, idle_seconds_max: u64) -> RetentionSettings {
-        RetentionSettings {
-            messages_max,
-            conversations_per_owner_max: per_owner,
-            idle_seconds_max,
-        }
+        RetentionSettings { messages_max, conversations_per_owner_max: per_owner, idle_seconds_max }
     }
 
     #[test]
@@ -118,10 +105,7 @@ mod tests {
         let check = |settings: RetentionSettings, expected: &[ExpiryRule]| {
             assert_eq!(rules_of(&settings, NOW), expected, "{settings:?}");
         };
-        let idle = |since| ExpiryRule::Idle {
-            since: Timestamp(since),
-            after: None,
-        };
+        let idle = |since| ExpiryRule::Idle { since: Timestamp(since), after: None };
         let per_owner = |keep| {
             [
                 ExpiryRule::PerSession { keep, after: None },
@@ -133,15 +117,9 @@ mod tests {
         check(settings(0, 0, 60), &[idle(NOW.0 - 60 * NANOS_PER_SECOND)]);
         check(settings(0, 0, u64::MAX), &[idle(NOW.0 - i64::MAX)]);
         check(settings(0, 1, 0), &per_owner(1));
-        check(
-            settings(0, KEPT_PER_OWNER_MAX, 0),
-            &per_owner(KEPT_PER_OWNER_MAX),
-        );
+        check(settings(0, KEPT_PER_OWNER_MAX, 0), &per_owner(KEPT_PER_OWNER_MAX));
         check(settings(0, KEPT_PER_OWNER_MAX + 1, 0), &[]);
-        let long = ExpiryRule::Long {
-            messages_max: u64::MAX,
-            after: None,
-        };
+        let long = ExpiryRule::Long { messages_max: u64::MAX, after: None };
         check(settings(u64::MAX, 0, 0), &[long]);
         let kinds = |settings: &RetentionSettings| {
             let rules = rules_of(settings, NOW);
@@ -150,13 +128,7 @@ mod tests {
         assert_eq!(CONVERSATIONS_PER_OWNER_MAX, KEPT_PER_OWNER_MAX);
         assert_eq!(
             kinds(&settings(1, 1, 1)),
-            [
-                RuleKind::Idle,
-                RuleKind::PerSession,
-                RuleKind::PerUser,
-                RuleKind::PerChannel,
-                RuleKind::Messages
-            ]
+            [RuleKind::Idle, RuleKind::PerSession, RuleKind::PerUser, RuleKind::PerChannel, RuleKind::Messages]
         );
     }
 
@@ -167,10 +139,7 @@ mod tests {
         let resume_point = per_session(5, after.clone());
         let rule = per_session(3, None);
         assert_eq!(resumed(&rule, resume_point.clone()), per_session(3, after));
-        let idle = ExpiryRule::Idle {
-            since: NOW,
-            after: None,
-        };
+        let idle = ExpiryRule::Idle { since: NOW, after: None };
         assert_eq!(resumed(&idle, resume_point), idle);
     }
 }

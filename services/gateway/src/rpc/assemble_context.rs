@@ -37,16 +37,8 @@ pub(super) async fn handle(
         commit.version = field::Empty,
     );
     let (response, is_in_rows) = match &request {
-        Some(request) => {
-            formatted(gateway, &target, request)
-                .instrument(span)
-                .await?
-        }
-        None => {
-            unformatted(gateway, &target, messages_max)
-                .instrument(span)
-                .await?
-        }
+        Some(request) => formatted(gateway, &target, request).instrument(span).await?,
+        None => unformatted(gateway, &target, messages_max).instrument(span).await?,
     };
     let source = if is_in_rows { "rows" } else { "tail" };
     metrics::context_assembled(began.elapsed(), source);
@@ -78,15 +70,9 @@ async fn unformatted(
     target: &Target,
     messages_max: MessageCount,
 ) -> Result<(proto::AssembleContextResponse, bool), Problem> {
-    let bounds = WindowBounds {
-        events_max: messages_max.events_max(),
-        bytes_max: CONTEXT_BYTES_MAX,
-    };
+    let bounds = WindowBounds { events_max: messages_max.events_max(), bytes_max: CONTEXT_BYTES_MAX };
     let likely = messages_max.0 + messages_max.0 / 8 + EVENTS_TO_SPARE;
-    let query = Query {
-        kinds: &CONTEXT_KINDS,
-        ..Query::all(Direction::Backward)
-    };
+    let query = Query { kinds: &CONTEXT_KINDS, ..Query::all(Direction::Backward) };
     let history = EffectiveHistory::open(&gateway.reader, target, query, bounds, likely);
     let mut history = history.await?;
     let mut newest = history.newest().await?;
@@ -117,11 +103,8 @@ async fn unformatted(
 /// How the context was assembled.
 fn report(selected: &Selected, snapshot: &Snapshot<'_>) -> proto::ContextReport {
     let versions = selected.units.iter().flat_map(Unit::versions);
-    let (rows, tail): (Vec<_>, Vec<_>) =
-        versions.partition(|version| snapshot.is_event_in_rows(*version));
-    let shared = snapshot
-        .recorded()
-        .inherited_before(snapshot.position().version);
+    let (rows, tail): (Vec<_>, Vec<_>) = versions.partition(|version| snapshot.is_event_in_rows(*version));
+    let shared = snapshot.recorded().inherited_before(snapshot.position().version);
     let calls = selected.units.iter().flat_map(|unit| &unit.calls);
     let pending = calls.filter(|call| call.result.is_none() && call.version > shared);
     let pending = pending.map(|call| &call.called.call_id);

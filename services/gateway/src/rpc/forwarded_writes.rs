@@ -42,20 +42,12 @@ impl ForwardedWrites {
     /// [`EndpointError`].
     pub(crate) fn to(writer_url: &str, registry: Registry) -> Result<Self, EndpointError> {
         let writer = WriterClient::endpoint(writer_url)?;
-        Ok(Self {
-            registry,
-            unary: writer.connect_lazy(),
-            writer,
-        })
+        Ok(Self { registry, unary: writer.connect_lazy(), writer })
     }
 
     /// The connection of a call.
     fn connection(&self, request: &Request<Body>) -> Channel {
-        if request.uri().path().ends_with(STREAM_METHOD) {
-            self.writer.connect_lazy()
-        } else {
-            self.unary.clone()
-        }
+        if request.uri().path().ends_with(STREAM_METHOD) { self.writer.connect_lazy() } else { self.unary.clone() }
     }
 
     async fn forward(self, request: Request<Body>) -> Result<Response<Body>, Status> {

@@ -20,13 +20,8 @@ pub(super) async fn handle(
 ) -> Result<Response<proto::ListConversationsResponse>, Status> {
     let call = Call::of(&request);
     let request = request.into_inner();
-    let agent = call
-        .agent(gateway, &request.agent_id)
-        .await
-        .map_err(Problem::from)?;
-    let size = CONVERSATIONS_PAGE
-        .take(request.page_size)
-        .map_err(Problem::from)?;
+    let agent = call.agent(gateway, &request.agent_id).await.map_err(Problem::from)?;
+    let size = CONVERSATIONS_PAGE.take(request.page_size).map_err(Problem::from)?;
     let listing = Listing {
         status: status(request.status).map_err(Problem::from)?,
         ..Listing::of(filter(request.filter, agent.clone()).map_err(Problem::from)?)
@@ -34,19 +29,10 @@ pub(super) async fn handle(
     let access = call.authorize(gateway, agent, "agent_id").await?;
     if listing.filter == ListFilter::Tenant {
         let principal = call.principal(gateway).await?;
-        principal
-            .require_whole_tenant()
-            .map_err(|error| access_problem(&error, "filter"))?;
+        principal.require_whole_tenant().map_err(|error| access_problem(&error, "filter"))?;
     }
-    let paging = Paging {
-        token: &request.page_token,
-        size,
-        deadline: call.deadline,
-    };
-    let rows = gateway
-        .reader
-        .read_model
-        .for_request(access.tenant.tenant());
+    let paging = Paging { token: &request.page_token, size, deadline: call.deadline };
+    let rows = gateway.reader.read_model.for_request(access.tenant.tenant());
     let page = listing.page(&rows, &access.tenant, paging, |conversation| {
         let conversation = wire::reads::conversation(conversation);
         let bytes = conversation.encoded_len();

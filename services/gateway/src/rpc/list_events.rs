@@ -10,17 +10,11 @@ use wire::proto::read::v1 as proto;
 use wire::status::Problem;
 
 use crate::page_token::{self, QueryHash, take_number};
-use crate::request::{
-    BoundedNumber, Call, first_version, missing, out_of_range, parse_enum, read_target,
-};
+use crate::request::{BoundedNumber, Call, first_version, missing, out_of_range, parse_enum, read_target};
 use crate::{Gateway, render};
 
 /// The number of events of a page.
-pub const EVENTS_PAGE: BoundedNumber = BoundedNumber {
-    field: "page_size",
-    default: 200,
-    max: 1_000,
-};
+pub const EVENTS_PAGE: BoundedNumber = BoundedNumber { field: "page_size", default: 200, max: 1_000 };
 /// Maximum size of the events of a page, in bytes.
 pub const EVENTS_PAGE_BYTES_MAX: u64 = 3 * 1024 * 1024;
 
@@ -34,12 +28,7 @@ pub(super) async fn handle(
     let target = read_target(gateway, &call, target).await?;
     let hash = range.hash(&target);
     let kinds: Vec<EventKind> = range.kinds.iter().copied().collect();
-    let mut query = Query {
-        from: range.from,
-        to: range.to,
-        kinds: &kinds,
-        ..Query::all(range.direction)
-    };
+    let mut query = Query { from: range.from, to: range.to, kinds: &kinds, ..Query::all(range.direction) };
     let start = page_token::cursor(&request.get_ref().page_token, hash, read_start)?;
     match (range.direction, start) {
         (Direction::Forward, Some(start)) => {
@@ -67,8 +56,7 @@ impl EventRange {
         let to = match request.to_version {
             0 => EventQuery::OPEN_END,
             to if to < from.0 => {
-                let description =
-                    format!("is {to}, less than from_version {from}: send a later version, or 0");
+                let description = format!("is {to}, less than from_version {from}: send a later version, or 0");
                 return Err(out_of_range(description).within("to_version"));
             }
             to => Version(to),
@@ -82,19 +70,12 @@ impl EventRange {
             to,
             kinds: kinds(&request.kinds)?,
             direction,
-            bounds: PageBounds {
-                events_max: EVENTS_PAGE.take(request.page_size)?,
-                bytes_max: EVENTS_PAGE_BYTES_MAX,
-            },
+            bounds: PageBounds { events_max: EVENTS_PAGE.take(request.page_size)?, bytes_max: EVENTS_PAGE_BYTES_MAX },
         })
     }
 
     fn hash(&self, target: &Target) -> QueryHash {
-        let kinds: Vec<u8> = self
-            .kinds
-            .iter()
-            .flat_map(|kind| kind.code().to_be_bytes())
-            .collect();
+        let kinds: Vec<u8> = self.kinds.iter().flat_map(|kind| kind.code().to_be_bytes()).collect();
         QueryHash::of(&[
             b"events",
             target.key.tenant.as_str().as_bytes(),
@@ -120,11 +101,7 @@ fn kinds(kinds: &[i32]) -> Result<BTreeSet<EventKind>, Violation> {
     kinds.iter().enumerate().map(kind).collect()
 }
 
-fn response(
-    target: &Target,
-    page: Page,
-    hash: QueryHash,
-) -> Result<proto::ListEventsResponse, Problem> {
+fn response(target: &Target, page: Page, hash: QueryHash) -> Result<proto::ListEventsResponse, Problem> {
     let events = page.events.into_iter();
     let events = events.map(|event| render::recorded_event(&target.key, event));
     Ok(proto::ListEventsResponse {
@@ -135,11 +112,7 @@ fn response(
 }
 
 fn token(hash: QueryHash, start: PageStart) -> String {
-    let numbers = [
-        start.version.0,
-        start.after.version.0,
-        start.after.sequence.0,
-    ];
+    let numbers = [start.version.0, start.after.version.0, start.after.sequence.0];
     page_token::encode(hash, numbers.map(u64::to_be_bytes).as_flattened())
 }
 
@@ -147,10 +120,7 @@ fn read_start(bytes: &[u8]) -> Option<PageStart> {
     let (version, bytes) = take_number(bytes)?;
     let (after_version, bytes) = take_number(bytes)?;
     let (after_sequence, bytes) = take_number(bytes)?;
-    let after = CommitPosition {
-        version: Version(after_version),
-        sequence: Sequence(after_sequence),
-    };
+    let after = CommitPosition { version: Version(after_version), sequence: Sequence(after_sequence) };
     let version = Version(version);
     (bytes.is_empty() && after.version < version).then_some(PageStart { version, after })
 }

@@ -10,8 +10,7 @@ use crate::Gateway;
 use crate::problem::access_problem;
 use crate::request::{Call, fences, parse_enum};
 use crate::search::{
-    SEARCH_PAGE, SearchAgents, SearchAudience, SearchOrder, SearchPage, SearchRequest,
-    SearchResult, search,
+    SEARCH_PAGE, SearchAgents, SearchAudience, SearchOrder, SearchPage, SearchRequest, SearchResult, search,
 };
 
 pub(super) async fn handle(
@@ -44,12 +43,7 @@ pub(super) async fn handle(
     Ok(Response::new(response(page)))
 }
 
-async fn agents(
-    gateway: &Gateway,
-    call: &Call,
-    agent: AgentId,
-    whole_tenant: bool,
-) -> Result<SearchAgents, Problem> {
+async fn agents(gateway: &Gateway, call: &Call, agent: AgentId, whole_tenant: bool) -> Result<SearchAgents, Problem> {
     if !whole_tenant {
         return Ok(SearchAgents::Only(vec![agent]));
     }
@@ -78,10 +72,8 @@ fn result(result: SearchResult) -> proto::SearchResult {
         Kind::ToolCall => proto::SearchResultKind::ToolCall,
         Kind::ToolResult => proto::SearchResultKind::ToolResult,
     };
-    let snippet = result.snippet.into_iter().map(|part| proto::SnippetPart {
-        text: part.text,
-        is_match: part.is_match,
-    });
+    let snippet =
+        result.snippet.into_iter().map(|part| proto::SnippetPart { text: part.text, is_match: part.is_match });
     let user = result.user.as_ref();
     proto::SearchResult {
         conversation_id: result.conversation.as_str().to_owned(),

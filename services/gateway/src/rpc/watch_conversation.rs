@@ -23,10 +23,7 @@ pub(super) async fn handle(
 ) -> Result<Response<Responses>, Status> {
     let call = Call::of(&request);
     let request = request.into_inner();
-    let agent = call
-        .agent(gateway, &request.agent_id)
-        .await
-        .map_err(Problem::from)?;
+    let agent = call.agent(gateway, &request.agent_id).await.map_err(Problem::from)?;
     let conversation = conversation_id(&request.conversation_id).map_err(Problem::from)?;
     let target = call.target(gateway, agent, conversation, "agent_id");
     let target = target.await?;
@@ -43,11 +40,7 @@ pub(super) async fn handle(
         tenant.id = key.tenant.as_str(),
         conversation.id = key.conversation.as_str(),
     );
-    let watch = Watch {
-        subscription,
-        from,
-        pause_max: None,
-    };
+    let watch = Watch { subscription, from, pause_max: None };
     let (items, work) = watcher::watch(gateway, watch);
     tokio::spawn(work.instrument(span));
     let responses = ReceiverStream::new(items).map(move |item| response(&key, item));

@@ -36,11 +36,7 @@ pub(super) async fn progress(
 }
 
 /// `ends`: the ends of the record at `now`; `None`: unknown.
-fn indexed_until(
-    now: Timestamp,
-    ends: Option<&[Position]>,
-    checkpoints: &[SearchCheckpoint],
-) -> Option<Timestamp> {
+fn indexed_until(now: Timestamp, ends: Option<&[Position]>, checkpoints: &[SearchCheckpoint]) -> Option<Timestamp> {
     let until = ends?.iter().map(|end| {
         let mut checkpoints = checkpoints.iter();
         let checkpoint = checkpoints.find(|one| one.partition == end.partition);
@@ -68,12 +64,11 @@ mod tests {
             sequence: Sequence(*sequence),
         };
         let ends: Option<Vec<Position>> = ends.map(|ends| (0..).zip(ends).map(position).collect());
-        let checkpoint =
-            |(partition, (sequence, at)): (u16, &(u64, Option<i64>))| SearchCheckpoint {
-                partition: Partition(partition),
-                sequence: Sequence(*sequence),
-                indexed_at: at.map(Timestamp),
-            };
+        let checkpoint = |(partition, (sequence, at)): (u16, &(u64, Option<i64>))| SearchCheckpoint {
+            partition: Partition(partition),
+            sequence: Sequence(*sequence),
+            indexed_at: at.map(Timestamp),
+        };
         let checkpoints: Vec<SearchCheckpoint> = (0..).zip(indexed).map(checkpoint).collect();
         let until = indexed_until(Timestamp(100), ends.as_deref(), &checkpoints);
         assert_eq!(until, expected.map(Timestamp), "{ends:?} {indexed:?}");

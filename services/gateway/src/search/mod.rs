@@ -72,32 +72,16 @@ pub async fn search(gateway: &Gateway, request: SearchRequest<'_>) -> Result<Sea
         SearchOrder::Newest => Start::Newest(page::start(&request)?),
         SearchOrder::Relevance => Start::Ranked(relevance::start(&request)?),
     };
-    let rows = gateway
-        .reader
-        .rows_at(
-            request.access.tenant(),
-            &request.fences,
-            FencedTables::Search,
-        )
-        .await;
+    let rows = gateway.reader.rows_at(request.access.tenant(), &request.fences, FencedTables::Search).await;
     let rows = rows.map_err(|error| problem::of_read_model(&error))?;
     let rows = rows.ok_or_else(problem::position_not_reached)?;
     let scope = Scope::of(gateway, &request, &query)?;
     let progress = freshness::progress(gateway, &rows, &request).await?;
-    let key = request
-        .deadline
-        .rows(term_key(&rows, &request.access))
-        .await?;
+    let key = request.deadline.rows(term_key(&rows, &request.access)).await?;
     let page = match (key, scope) {
         (Some(key), Some(scope)) => {
             let terms = scope.terms(&key, &query);
-            let search = page::Search {
-                rows: &rows,
-                request: &request,
-                query: &query,
-                scope: &scope,
-                terms,
-            };
+            let search = page::Search { rows: &rows, request: &request, query: &query, scope: &scope, terms };
             match start {
                 Start::Newest(after) => page::newest(&search, after).await?,
                 Start::Ranked(start) => relevance::best(&search, start).await?,
@@ -105,11 +89,7 @@ pub async fn search(gateway: &Gateway, request: SearchRequest<'_>) -> Result<Sea
         }
         (None, _) | (_, None) => SearchPage::default(),
     };
-    Ok(SearchPage {
-        indexed_until: progress.indexed_until,
-        is_reindexing: progress.is_reindexing,
-        ..page
-    })
+    Ok(SearchPage { indexed_until: progress.indexed_until, is_reindexing: progress.is_reindexing, ..page })
 }
 
 /// Where a page starts; `None`: it is the first page.
@@ -119,6 +99,5 @@ enum Start {
 }
 
 fn query_invalid(rule: &str) -> Problem {
-    Problem::of_field(Reason::SearchQueryInvalid, "query", rule)
-        .with("bytes_max", QUERY_BYTES_MAX.to_string())
+    Problem::of_field(Reason::SearchQueryInvalid, "query", rule).with("bytes_max", QUERY_BYTES_MAX.to_string())
 }

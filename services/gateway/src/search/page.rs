@@ -3,8 +3,7 @@
 use domain::{ConversationId, Timestamp, Version};
 use read_model::ReadModel;
 use read_model::queries::search::{
-    DocumentCursor, DocumentQuery, FoundDocuments, SEARCH_TIMEOUT_MS, SearchError, documents,
-    rewinds,
+    DocumentCursor, DocumentQuery, FoundDocuments, SEARCH_TIMEOUT_MS, SearchError, documents, rewinds,
 };
 use search::{Matcher, Query, QueryTerms};
 use tokio::time::timeout;
@@ -18,11 +17,7 @@ use crate::problem;
 use crate::request::BoundedNumber;
 
 /// The number of results of a page.
-pub const SEARCH_PAGE: BoundedNumber = BoundedNumber {
-    field: "page_size",
-    default: 20,
-    max: 100,
-};
+pub const SEARCH_PAGE: BoundedNumber = BoundedNumber { field: "page_size", default: 20, max: 100 };
 /// Maximum number of documents whose texts are compared with the query for one page. A page that reaches it may have fewer results.
 pub const EXAMINED_DOCUMENTS_MAX: usize = 2_000;
 /// The number of documents of a read, after a first one of a page's size.
@@ -63,10 +58,7 @@ pub(super) fn start(request: &SearchRequest<'_>) -> Result<Option<DocumentCursor
 ///
 /// # Errors
 /// As [`super::search()`].
-pub(super) async fn newest(
-    search: &Search<'_>,
-    mut after: Option<DocumentCursor>,
-) -> Result<SearchPage, Problem> {
+pub(super) async fn newest(search: &Search<'_>, mut after: Option<DocumentCursor>) -> Result<SearchPage, Problem> {
     let hash = hash(search.request);
     let is_first_page = after.is_none();
     let size = usize::try_from(search.request.page_size).unwrap_or(usize::MAX);
@@ -106,11 +98,7 @@ impl Search<'_> {
     ///
     /// # Errors
     /// `SEARCH_TIMED_OUT`, or the read model does not answer.
-    pub(super) async fn examine(
-        &self,
-        after: Option<DocumentCursor>,
-        limit: u32,
-    ) -> Result<Examined, Problem> {
+    pub(super) async fn examine(&self, after: Option<DocumentCursor>, limit: u32) -> Result<Examined, Problem> {
         let filters = &self.query.filters;
         let query = DocumentQuery {
             terms: self.terms.clone(),
@@ -139,9 +127,7 @@ impl Search<'_> {
             let cursor = document.cursor.clone();
             let result = result(document, &matcher, &rewinds);
             let result = result.filter(|result| self.is_wanted(result));
-            examined
-                .results
-                .extend(result.map(|result| (cursor, result)));
+            examined.results.extend(result.map(|result| (cursor, result)));
         }
         Ok(examined)
     }
@@ -183,10 +169,7 @@ fn conversations(found: &FoundDocuments) -> Vec<&ConversationId> {
 }
 
 fn match_count(found: &FoundDocuments) -> MatchCount {
-    MatchCount {
-        count: found.candidates.count,
-        is_capped: found.candidates.is_capped,
-    }
+    MatchCount { count: found.candidates.count, is_capped: found.candidates.is_capped }
 }
 
 fn token(hash: QueryHash, cursor: &DocumentCursor) -> String {

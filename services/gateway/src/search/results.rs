@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 
 use domain::event::Role;
-use domain::{
-    AgentId, ConversationId, RecordedEvent, Segments, Status, Timestamp, UserId, Version,
-};
+use domain::{AgentId, ConversationId, RecordedEvent, Segments, Status, Timestamp, UserId, Version};
 use read_model::queries::search::FoundDocument;
 use search::{Document, Kind, Matcher, SnippetPart, score, snippet};
 

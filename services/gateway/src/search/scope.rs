@@ -45,14 +45,8 @@ impl Scope {
     ///
     /// # Errors
     /// `SEARCH_DISABLED`: the search of every agent is disabled.
-    pub(super) fn of(
-        gateway: &Gateway,
-        request: &SearchRequest<'_>,
-        query: &Query,
-    ) -> Result<Option<Self>, Problem> {
-        let all = gateway
-            .registry
-            .agent_searches(Some(request.access.tenant()));
+    pub(super) fn of(gateway: &Gateway, request: &SearchRequest<'_>, query: &Query) -> Result<Option<Self>, Problem> {
+        let all = gateway.registry.agent_searches(Some(request.access.tenant()));
         let mut agents: Vec<AgentSearch> = all
             .into_iter()
             .filter(|agent| match &request.agents {
@@ -72,8 +66,7 @@ impl Scope {
         if agents.is_empty() || is_hidden || names_another_user(request, query) {
             return Ok(None);
         }
-        let languages: BTreeSet<Language> =
-            agents.iter().filter_map(|agent| agent.language).collect();
+        let languages: BTreeSet<Language> = agents.iter().filter_map(|agent| agent.language).collect();
         Ok(Some(Self {
             documents: DocumentScope {
                 agents: agents.into_iter().map(|agent| agent.agent).collect(),

@@ -12,9 +12,7 @@ use std::time::Duration;
 
 use domain::{ForkPoint, Version};
 use event_log::{LiveItem, LiveSubscription, StoredCommit, StoredMessage};
-use history::{
-    CommitPosition, Deadline, Direction, Page, PageBounds, Query, Target, commits_after, event_rows,
-};
+use history::{CommitPosition, Deadline, Direction, Page, PageBounds, Query, Target, commits_after, event_rows};
 use read_model::EventRow;
 use runtime::backoff::Backoff;
 use tokio::sync::mpsc;
@@ -30,10 +28,7 @@ use crate::{Gateway, metrics, problem};
 /// Maximum number of buffered items: at most 4 MiB.
 const BUFFERED_ITEMS_MAX: usize = 8;
 /// The bounds of a page of history.
-const HISTORY_PAGE: PageBounds = PageBounds {
-    events_max: 500,
-    bytes_max: 1024 * 1024,
-};
+const HISTORY_PAGE: PageBounds = PageBounds { events_max: 500, bytes_max: 1024 * 1024 };
 /// First wait after a dependency failed.
 const RETRY_WAIT_BASE: Duration = Duration::from_millis(50);
 /// Maximum wait after a dependency failed.
@@ -68,9 +63,7 @@ impl From<WatchEnd> for Problem {
         match end {
             WatchEnd::Failed(problem) => problem,
             WatchEnd::TooSlow(pause) => {
-                let message = format!(
-                    "the caller received nothing for {pause:?}: watch from the next version"
-                );
+                let message = format!("the caller received nothing for {pause:?}: watch from the next version");
                 Self::new(Reason::Overloaded, message).retry_after(problem::RETRY_AFTER)
             }
         }
@@ -151,11 +144,7 @@ impl Watcher {
     async fn history(&mut self) -> Result<(), WatchEnd> {
         loop {
             self.target.deadline = Deadline::until(None);
-            let query = Query {
-                from: self.next,
-                after: self.after,
-                ..Query::all(Direction::Forward)
-            };
+            let query = Query { from: self.next, after: self.after, ..Query::all(Direction::Forward) };
             let reader = &self.gateway.reader;
             let page = Page::recorded(reader, &self.target, query, HISTORY_PAGE).await?;
             for event in page.events {
@@ -173,9 +162,7 @@ impl Watcher {
         if message.position.sequence <= self.after.sequence {
             return Ok(());
         }
-        let commit = message
-            .open()
-            .map_err(|corrupt| problem::of_corrupt(&corrupt))?;
+        let commit = message.open().map_err(|corrupt| problem::of_corrupt(&corrupt))?;
         if commit.opened.commit.first_version == self.after.version.next() {
             return self.send_commit(&commit).await;
         }
@@ -238,9 +225,7 @@ impl Watcher {
         // Sending fails only if the caller is gone; then `run` ends the watcher.
         let _ = match self.pause_max {
             None => sending.await,
-            Some(pause) => timeout(pause, sending)
-                .await
-                .map_err(|_| WatchEnd::TooSlow(pause))?,
+            Some(pause) => timeout(pause, sending).await.map_err(|_| WatchEnd::TooSlow(pause))?,
         };
         Ok(())
     }
@@ -254,9 +239,7 @@ async fn retrying(
     let mut backoff = Backoff::new(RETRY_WAIT_BASE, RETRY_WAIT_MAX);
     loop {
         match work(watcher).await {
-            Err(WatchEnd::Failed(problem)) if problem.reason().code() == Code::Unavailable => {
-                backoff.wait().await
-            }
+            Err(WatchEnd::Failed(problem)) if problem.reason().code() == Code::Unavailable => backoff.wait().await,
             outcome => return outcome,
         };
     }

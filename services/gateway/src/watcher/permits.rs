@@ -31,12 +31,7 @@ impl Watchers {
     /// `drain` is cancelled.
     #[must_use]
     pub fn new(watchers_max: usize, idle_check: Duration, drain: CancellationToken) -> Self {
-        Self {
-            permits: Arc::new(Semaphore::new(watchers_max)),
-            max: watchers_max,
-            idle_check,
-            drain,
-        }
+        Self { permits: Arc::new(Semaphore::new(watchers_max)), max: watchers_max, idle_check, drain }
     }
 
     /// Maximum number of concurrent watchers.
@@ -52,9 +47,6 @@ impl Watchers {
     pub fn acquire(&self) -> Result<WatcherPermit, Problem> {
         let permit = Arc::clone(&self.permits).try_acquire_owned();
         let permit = permit.map_err(|_| problem::too_many_watchers(self.max))?;
-        Ok(WatcherPermit {
-            _permit: permit,
-            _gauge: Gauge::up("hansard_gateway_watchers"),
-        })
+        Ok(WatcherPermit { _permit: permit, _gauge: Gauge::up("hansard_gateway_watchers") })
     }
 }

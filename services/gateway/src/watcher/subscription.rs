@@ -33,10 +33,7 @@ impl Subscription {
         let partition = target.deadline.record(partition).await?;
         let live = reader.record.live(&target.key);
         let live = target.deadline.record(live).await?;
-        let latest = Target {
-            freshness: Freshness::Leader,
-            ..target.clone()
-        };
+        let latest = Target { freshness: Freshness::Leader, ..target.clone() };
         let snapshot = Snapshot::open(reader, &latest).await?;
         let position = snapshot.position();
         Ok(Self {
@@ -46,10 +43,7 @@ impl Subscription {
             version: position.version,
             target: Target {
                 freshness: Freshness::Fresh,
-                fence: Some(Position {
-                    partition,
-                    sequence: position.sequence,
-                }),
+                fence: Some(Position { partition, sequence: position.sequence }),
                 ..target
             },
         })

@@ -56,9 +56,7 @@ impl From<Status> for WriterError {
         if let (true, Some(Ok(run))) = (is(Reason::RunActive), run) {
             return Self::RunActive(run);
         }
-        let is_over = is(Reason::RunNotActive)
-            || is(Reason::ConversationNotFound)
-            || is(Reason::ConversationErased);
+        let is_over = is(Reason::RunNotActive) || is(Reason::ConversationNotFound) || is(Reason::ConversationErased);
         // A version is never reached again, and the caller learns when the quota allows a retry.
         let is_permanent = is(Reason::VersionConflict) || is(Reason::QuotaExceeded);
         let is_retryable = matches!(

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use domain::{
-    AgentId, ConversationId, ConversationKey, Fact, Lifecycle, RecordedEvent, RunId, RunOutcome,
-    RunPart, RunPartKind, TenantId,
+    AgentId, ConversationId, ConversationKey, Fact, Lifecycle, RecordedEvent, RunId, RunOutcome, RunPart, RunPartKind,
+    TenantId,
 };
 use event_log::Record;
 use event_log::registry::Scope;
@@ -52,9 +52,7 @@ impl<'s> Chat<'s> {
         let request = write::CreateConversationRequest {
             agent_id: agent.as_str().to_owned(),
             conversation_id: chat.key.conversation.as_str().to_owned(),
-            owner: Some(Owner {
-                kind: Some(owner::Kind::SessionId("s".to_owned())),
-            }),
+            owner: Some(Owner { kind: Some(owner::Kind::SessionId("s".to_owned())) }),
             ..write::CreateConversationRequest::default()
         };
         let mut writer = chat.writer();
@@ -86,11 +84,7 @@ impl<'s> Chat<'s> {
     }
 
     pub(crate) fn run_key(&self, run: RunId) -> RunKey {
-        RunKey {
-            agent: self.agent.clone(),
-            key: self.key.clone(),
-            run,
-        }
+        RunKey { agent: self.agent.clone(), key: self.key.clone(), run }
     }
 
     /// Sends a message, which starts a run on a gateway.
@@ -124,8 +118,7 @@ impl<'s> Chat<'s> {
         };
         change(&mut start);
         let generations = node.generations.clone();
-        node.within(async move { generations.start(start).await })
-            .await
+        node.within(async move { generations.start(start).await }).await
     }
 
     pub(crate) async fn stop(&self, node: &Node, run: RunId) {
@@ -171,12 +164,7 @@ impl<'s> Chat<'s> {
         self.wait_for_part(node, run, is_step).await;
     }
 
-    async fn wait_for_part(
-        &self,
-        node: &Node,
-        run: RunId,
-        mut is_met: impl FnMut(RunPart) -> bool + Send + 'static,
-    ) {
+    async fn wait_for_part(&self, node: &Node, run: RunId, mut is_met: impl FnMut(RunPart) -> bool + Send + 'static) {
         let (generations, key) = (node.generations.clone(), self.key.clone());
         let reading = async move {
             let stream = generations.follow(&key, run, 1).await.unwrap();
@@ -192,18 +180,12 @@ impl<'s> Chat<'s> {
     }
 
     /// Waits until the run is finished. Returns its outcome and the conversation's events.
-    pub(crate) async fn wait_for_finish(
-        &self,
-        node: &Node,
-        run: RunId,
-    ) -> (RunOutcome, Vec<RecordedEvent>) {
+    pub(crate) async fn wait_for_finish(&self, node: &Node, run: RunId) -> (RunOutcome, Vec<RecordedEvent>) {
         let deadline = Instant::now() + DEADLINE;
         loop {
             let events = self.events(node).await;
             let outcome = events.iter().find_map(|event| match &event.event.fact {
-                Fact::Lifecycle(Lifecycle::RunFinished(finished)) if finished.run == run => {
-                    Some(finished.outcome)
-                }
+                Fact::Lifecycle(Lifecycle::RunFinished(finished)) if finished.run == run => Some(finished.outcome),
                 _ => None,
             });
             if let Some(outcome) = outcome {
@@ -220,10 +202,7 @@ impl<'s> Chat<'s> {
         let (gateway, key) = (node.gateway.clone(), self.key.clone());
         let reading = async move {
             let query = Query::all(Direction::Forward);
-            let bounds = PageBounds {
-                events_max: 500,
-                bytes_max: 4 * 1024 * 1024,
-            };
+            let bounds = PageBounds { events_max: 500, bytes_max: 4 * 1024 * 1024 };
             let page = Page::recorded(&gateway.reader, &target, query, bounds).await;
             let page = page.unwrap();
             let events = page.events.iter();
@@ -238,9 +217,7 @@ impl<'s> Chat<'s> {
         let deadline = Instant::now() + DEADLINE;
         loop {
             let principal = registry.authenticate(token).await.unwrap();
-            let access = registry
-                .authorize(&principal, Scope::Read, &self.agent)
-                .await;
+            let access = registry.authorize(&principal, Scope::Read, &self.agent).await;
             // The gateway's registry may be behind.
             let is_current = registry.agent(&self.agent) == self.stack.registry.agent(&self.agent);
             if let (Ok(access), true) = (access, is_current) {
@@ -262,10 +239,7 @@ impl Chat<'static> {
     /// A gateway of the shared stack, and a conversation that this model server answers.
     pub(crate) async fn with_node(server: &str) -> (Node, Self) {
         let stack = shared().await;
-        (
-            Node::start(stack).await,
-            Self::answered_by(stack, server).await,
-        )
+        (Node::start(stack).await, Self::answered_by(stack, server).await)
     }
 
     /// The same with two gateways.

@@ -44,16 +44,8 @@ fn a_stop_on_another_gateway_ends_a_run_long_before_its_answer() {
 }
 
 async fn late_parts_are_refused(stack: &Stack, chat: &Chat<'_>, parts: &[RunPart], run: RunId) {
-    let last = stack
-        .record
-        .last_parts(&chat.key, run)
-        .await
-        .unwrap()
-        .unwrap();
-    let late = RunPart {
-        number: parts.last().unwrap().number + 1,
-        kind: RunPartKind::TextDelta("late".to_owned()),
-    };
+    let last = stack.record.last_parts(&chat.key, run).await.unwrap().unwrap();
+    let late = RunPart { number: parts.last().unwrap().number + 1, kind: RunPartKind::TextDelta("late".to_owned()) };
     let request = proto::AppendPartsRequest {
         agent_id: chat.agent.as_str().to_owned(),
         conversation_id: chat.key.conversation.as_str().to_owned(),
@@ -71,11 +63,7 @@ fn a_model_that_fails_ends_a_run_and_its_text_is_kept() {
         let stack = shared().await;
         let cases: [(Vec<Reply>, &str, &[&str]); 3] = [
             (vec![Reply::Refused(401)], "model_refused", &[]),
-            (
-                vec![Reply::BrokenOff("so far")],
-                "model_reply_broken",
-                &["so far"],
-            ),
+            (vec![Reply::BrokenOff("so far")], "model_reply_broken", &["so far"]),
             (vec![Reply::Failing("so far")], "model_failed", &["so far"]),
         ];
         for (replies, error_type, kept) in cases {
@@ -85,9 +73,7 @@ fn a_model_that_fails_ends_a_run_and_its_text_is_kept() {
             let (outcome, events) = chat.wait_for_finish(&node, handle.run).await;
             assert_eq!(outcome, RunOutcome::Failed, "{error_type}");
             let errors = events.iter().filter_map(|event| match &event.event.fact {
-                Fact::Annotation(Annotation::ErrorOccurred(error)) => {
-                    Some(error.error_type.as_str())
-                }
+                Fact::Annotation(Annotation::ErrorOccurred(error)) => Some(error.error_type.as_str()),
                 _ => None,
             });
             assert_eq!(errors.collect::<Vec<_>>(), [error_type]);
@@ -124,15 +110,9 @@ fn a_run_has_a_timeout() {
 fn a_gateway_drains_its_runs_at_shutdown() {
     run(async {
         let stack = shared().await;
-        for (drain_ms, words, expected) in [
-            (20_000, 20, RunOutcome::Completed),
-            (200, 500, RunOutcome::Abandoned),
-        ] {
+        for (drain_ms, words, expected) in [(20_000, 20, RunOutcome::Completed), (200, 500, RunOutcome::Abandoned)] {
             let drain = |config: &mut gateway::GatewayConfig| config.generation.drain_ms = drain_ms;
-            let (node, other) = (
-                Node::start_with(stack, drain).await,
-                Node::start(stack).await,
-            );
+            let (node, other) = (Node::start_with(stack, drain).await, Node::start(stack).await);
             let chat = Chat::answered_by(stack, SLOW).await;
             let handle = chat.say(&node, &prose(words)).await;
             chat.wait_for_words(&other, handle.run, 3).await;
@@ -141,10 +121,7 @@ fn a_gateway_drains_its_runs_at_shutdown() {
             assert_eq!(outcome, expected);
             let parts = chat.parts(&other, handle.run, 1).await;
             assert_eq!(text_of(&parts), answers(&events).pop().unwrap());
-            assert!(
-                chat.start(&node, vec![]).await.is_err(),
-                "it starts no more"
-            );
+            assert!(chat.start(&node, vec![]).await.is_err(), "it starts no more");
         }
     });
 }
@@ -160,11 +137,7 @@ fn an_erased_conversation_has_no_run() {
         chat.erase().await;
         // Its task ends, so that the drain does not wait.
         node.drain().await;
-        let last = stack
-            .record
-            .last_parts(&chat.key, handle.run)
-            .await
-            .unwrap();
+        let last = stack.record.last_parts(&chat.key, handle.run).await.unwrap();
         assert_eq!(last, None);
     });
 }
@@ -178,10 +151,7 @@ fn a_run_outlives_the_server_of_the_record() {
         let patient = |config: &mut gateway::GatewayConfig| {
             config.generation.abandoned_after_ms = 60_000;
         };
-        let (one, other) = (
-            Node::start_with(&stack, patient).await,
-            Node::start_with(&stack, patient).await,
-        );
+        let (one, other) = (Node::start_with(&stack, patient).await, Node::start_with(&stack, patient).await);
         let chat = Chat::answered_by(&stack, SLOW).await;
         let handle = chat.say(&one, &prose(100)).await;
         let following = chat.parts(&other, handle.run, 1);

@@ -50,21 +50,12 @@ pub(crate) struct FakeServer {
 
 /// Starts a server with these replies, in order; the last one repeats.
 pub(crate) async fn start(replies: Vec<Reply>) -> FakeServer {
-    let script = Script {
-        replies: Arc::new(Mutex::new(replies.into())),
-        requests: Arc::default(),
-    };
-    let routes = Router::new()
-        .route("/chat/completions", post(answer))
-        .with_state(script.clone());
+    let script = Script { replies: Arc::new(Mutex::new(replies.into())), requests: Arc::default() };
+    let routes = Router::new().route("/chat/completions", post(answer)).with_state(script.clone());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
     let serving = tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
-    FakeServer {
-        addr,
-        script,
-        serving,
-    }
+    FakeServer { addr, script, serving }
 }
 
 impl FakeServer {
@@ -102,11 +93,9 @@ async fn answer(State(script): State<Script>, body: Bytes) -> Response {
     drop(replies);
     match reply {
         Reply::Refused(status) => StatusCode::from_u16(status).unwrap().into_response(),
-        Reply::Text(text) => streamed(vec![
-            delta(&json!({"role": "assistant", "content": text})),
-            finish("stop"),
-            done(),
-        ]),
+        Reply::Text(text) => {
+            streamed(vec![delta(&json!({"role": "assistant", "content": text})), finish("stop"), done()])
+        }
         Reply::Calls(calls) => {
             let calls: Vec<Value> = (0..).zip(&calls).map(call).collect();
             let calls = delta(&json!({"role": "assistant", "tool_calls": calls}));

@@ -41,9 +41,7 @@ fn a_follower_can_start_at_any_part() {
         let handle = chat.say(&node, &prose(50)).await;
         let all = chat.parts(&node, handle.run, 1).await;
         for from in 1..=all.len() {
-            let rest = chat
-                .parts(&node, handle.run, u64::try_from(from).unwrap())
-                .await;
+            let rest = chat.parts(&node, handle.run, u64::try_from(from).unwrap()).await;
             assert_eq!(rest, all[from - 1..], "from {from}");
         }
     });

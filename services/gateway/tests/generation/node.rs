@@ -28,20 +28,11 @@ impl Node {
     pub(crate) async fn start_with(stack: &Stack, change: impl FnOnce(&mut GatewayConfig)) -> Self {
         let mut config = stack.config.clone();
         change(&mut config);
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
-            .enable_all()
-            .build()
-            .unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let shutdown = Shutdown::new();
         let starting = parts(config, shutdown.clone());
         let (gateway, generations) = runtime.spawn(starting).await.unwrap();
-        Self {
-            runtime: Some(runtime),
-            generations,
-            gateway,
-            shutdown,
-        }
+        Self { runtime: Some(runtime), generations, gateway, shutdown }
     }
 
     /// A gateway with a model server that gives these replies.
@@ -52,10 +43,7 @@ impl Node {
     }
 
     /// Runs a future in the gateway's own runtime, like its listeners do.
-    pub(crate) async fn within<T: Send + 'static>(
-        &self,
-        work: impl Future<Output = T> + Send + 'static,
-    ) -> T {
+    pub(crate) async fn within<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> T {
         self.handle().spawn(work).await.unwrap()
     }
 

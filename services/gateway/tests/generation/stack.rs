@@ -106,9 +106,7 @@ impl Stack {
             writer_url: format!("http://{}", writer.grpc_addr),
             writer_token: token,
             models: ModelServersConfig(
-                [(SLOW, WORD_DELAY), (MUTE, MUTE_DELAY)]
-                    .map(|(name, delay)| (name.to_owned(), echo(delay)))
-                    .into(),
+                [(SLOW, WORD_DELAY), (MUTE, MUTE_DELAY)].map(|(name, delay)| (name.to_owned(), echo(delay))).into(),
             ),
             egress: egress::EgressConfig::loopback(),
             ..GatewayConfig::default()
@@ -117,12 +115,7 @@ impl Stack {
         // No gateway ends a run that the machine only delays. Tests of abandoned runs have a stack of their own.
         config.generation.abandoned_after_ms = 20_000;
         config.generation.sweep_every_ms = 200;
-        Self {
-            record,
-            registry,
-            config,
-            shutdown,
-        }
+        Self { record, registry, config, shutdown }
     }
 
     /// The writer, called under the gateway's token.
@@ -136,10 +129,7 @@ impl Stack {
         let agent = AgentId::parse(format!("a-{}", Uuid::now_v7())).unwrap();
         let tenant = TenantId::parse(TENANT).unwrap();
         let registry = &self.registry;
-        registry
-            .create_agent(&tenant, &agent, "", Timestamp(0))
-            .await
-            .unwrap();
+        registry.create_agent(&tenant, &agent, "", Timestamp(0)).await.unwrap();
         let settings = CheckedSettings::parse(settings).unwrap();
         registry.set_agent_settings(&agent, settings).await.unwrap();
         agent
@@ -155,11 +145,7 @@ pub(crate) fn abandon_soon(config: &mut GatewayConfig) {
 /// The settings of an agent with a model on this server.
 pub(crate) fn answered_by(server: &str) -> AgentSettings {
     AgentSettings {
-        model: Some(ModelSettings {
-            server: server.to_owned(),
-            model: "m".to_owned(),
-            ..ModelSettings::default()
-        }),
+        model: Some(ModelSettings { server: server.to_owned(), model: "m".to_owned(), ..ModelSettings::default() }),
         ..AgentSettings::default()
     }
 }
@@ -174,21 +160,13 @@ fn echo(word_delay: Duration) -> ModelServerConfig {
 
 async fn populate(registry: &Registry) -> Secret {
     let tenant = TenantId::parse(TENANT).unwrap();
-    registry
-        .create_tenant(&tenant, "", Timestamp(0))
-        .await
-        .unwrap();
+    registry.create_tenant(&tenant, "", Timestamp(0)).await.unwrap();
     let new = NewServiceToken {
         display_name: Label::parse("gateway").unwrap(),
-        scopes: [Scope::Append, Scope::Read, Scope::Erase]
-            .into_iter()
-            .collect(),
+        scopes: [Scope::Append, Scope::Read, Scope::Erase].into_iter().collect(),
         tenant: None,
         agents: BTreeSet::new(),
     };
-    let (_, secret) = registry
-        .create_service_token(new, Timestamp(0))
-        .await
-        .unwrap();
+    let (_, secret) = registry.create_service_token(new, Timestamp(0)).await.unwrap();
     Secret::new(secret.reveal())
 }

@@ -8,9 +8,7 @@ use event_log::LoggedSubject;
 use futures::StreamExt as _;
 use gateway::generation::SUMMARY_REQUEST;
 use tokio::time::{Instant, sleep, timeout};
-use wire::proto::operate::v1::{
-    AgentSettings, ModelSettings, ProviderLogDetail, ProviderLogSettings, SummarySettings,
-};
+use wire::proto::operate::v1::{AgentSettings, ModelSettings, ProviderLogDetail, ProviderLogSettings, SummarySettings};
 
 use crate::chat::Chat;
 use crate::fake_server::{NAME, Reply};
@@ -26,17 +24,11 @@ fn a_long_history_is_summarised_and_the_next_context_uses_the_summary() {
         let agent = stack
             .agent(AgentSettings {
                 summaries: Some(SummarySettings {
-                    model: Some(ModelSettings {
-                        server: "echo".to_owned(),
-                        ..ModelSettings::default()
-                    }),
+                    model: Some(ModelSettings { server: "echo".to_owned(), ..ModelSettings::default() }),
                     tokens_min: 1_000,
                     tokens_kept: 200,
                 }),
-                provider_logs: Some(ProviderLogSettings {
-                    detail: ProviderLogDetail::Facts.into(),
-                    days: 1,
-                }),
+                provider_logs: Some(ProviderLogSettings { detail: ProviderLogDetail::Facts.into(), days: 1 }),
                 ..answered_by(NAME)
             })
             .await;
@@ -55,10 +47,7 @@ fn a_long_history_is_summarised_and_the_next_context_uses_the_summary() {
         let through = summary.through;
         let events = chat.events(&node).await;
         let next = events.iter().find(|event| event.version == through.next());
-        assert!(
-            next.is_some_and(|event| event.version > Version(3)),
-            "{through}"
-        );
+        assert!(next.is_some_and(|event| event.version > Version(3)), "{through}");
         let handle = chat.say(&node, "and then?").await;
         chat.wait_for_finish(&node, handle.run).await;
         let request = server.requests().pop().unwrap().to_string();

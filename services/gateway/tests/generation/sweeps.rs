@@ -27,11 +27,7 @@ fn a_run_whose_gateway_is_killed_ends_as_abandoned() {
         // A follower on another gateway receives the end too.
         let parts = chat.parts(&other, handle.run, 1).await;
         // The other gateway alone would wait 20 s.
-        assert!(
-            killed.elapsed() < Duration::from_secs(15),
-            "{:?}",
-            killed.elapsed()
-        );
+        assert!(killed.elapsed() < Duration::from_secs(15), "{:?}", killed.elapsed());
         let (outcome, events) = chat.wait_for_finish(&third, handle.run).await;
         assert_eq!(outcome, RunOutcome::Abandoned);
         third.kill();
@@ -53,10 +49,7 @@ fn a_silent_run_is_not_ended() {
         let sweeping = |config: &mut gateway::GatewayConfig| {
             config.generation.abandoned_after_ms = MUTE_ABANDONED_AFTER_MS;
         };
-        let (one, _other) = (
-            Node::start_with(&stack, sweeping).await,
-            Node::start_with(&stack, sweeping).await,
-        );
+        let (one, _other) = (Node::start_with(&stack, sweeping).await, Node::start_with(&stack, sweeping).await);
         let chat = Chat::answered_by(&stack, MUTE).await;
         let handle = chat.say(&one, "x").await;
         let (outcome, _) = chat.wait_for_finish(&one, handle.run).await;
@@ -83,10 +76,7 @@ fn a_run_that_was_closed_and_not_finished_does_not_block_the_next_one() {
         let parts = wire::run::decode_batch(last.bytes).unwrap();
         let ended = RunPart {
             number: parts.last().unwrap().number + 1,
-            kind: RunPartKind::RunEnded(RunEnd {
-                outcome: RunOutcome::Completed,
-                error: None,
-            }),
+            kind: RunPartKind::RunEnded(RunEnd { outcome: RunOutcome::Completed, error: None }),
         };
         close(stack, &chat, handle.run, last.sequence, &ended).await;
         let next = chat.say(&other, "next").await;
@@ -98,13 +88,7 @@ fn a_run_that_was_closed_and_not_finished_does_not_block_the_next_one() {
     });
 }
 
-async fn close(
-    stack: &Stack,
-    chat: &Chat<'_>,
-    run: domain::RunId,
-    previous: Sequence,
-    end: &RunPart,
-) {
+async fn close(stack: &Stack, chat: &Chat<'_>, run: domain::RunId, previous: Sequence, end: &RunPart) {
     let request = proto::AppendPartsRequest {
         agent_id: chat.agent.as_str().to_owned(),
         conversation_id: chat.key.conversation.as_str().to_owned(),

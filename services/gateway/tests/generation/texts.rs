@@ -39,20 +39,11 @@ fn text_of_message(message: &MessageAppended) -> String {
 }
 
 pub(crate) fn user(text: &str) -> Fact {
-    Fact::MessageAppended(MessageAppended::new(
-        Role::User,
-        vec![Part::Text(text.to_owned())],
-    ))
+    Fact::MessageAppended(MessageAppended::new(Role::User, vec![Part::Text(text.to_owned())]))
 }
 
 pub(crate) fn new_event(fact: Fact) -> NewEvent {
-    NewEvent {
-        id: None,
-        occurred_at: None,
-        metadata: None,
-        tokens: 0,
-        fact,
-    }
+    NewEvent { id: None, occurred_at: None, metadata: None, tokens: 0, fact }
 }
 
 /// A text of this many different words.

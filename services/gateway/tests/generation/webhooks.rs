@@ -30,9 +30,7 @@ type Posted = Arc<Mutex<Vec<(String, Value)>>>;
 /// Webhooks: `/weather`, `/text`, `/broken`, `/away` (redirects), `/long`, `/hang` (never answers).
 async fn webhooks() -> (SocketAddr, Posted) {
     let posted = Posted::default();
-    let routes = Router::new()
-        .route("/{name}", post(hook))
-        .with_state(Arc::clone(&posted));
+    let routes = Router::new().route("/{name}", post(hook)).with_state(Arc::clone(&posted));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, routes).await });
@@ -69,10 +67,7 @@ fn tool(name: &str, hooks: Option<SocketAddr>) -> ToolSettings {
 }
 
 async fn agent(stack: &Stack, tools: Vec<ToolSettings>, steps_max: u32) -> Chat<'_> {
-    let mut settings = AgentSettings {
-        tools,
-        ..answered_by(NAME)
-    };
+    let mut settings = AgentSettings { tools, ..answered_by(NAME) };
     settings.model.as_mut().unwrap().steps_max = steps_max;
     let agent = stack.agent(settings).await;
     Chat::begin(stack, &agent).await
@@ -115,9 +110,7 @@ fn webhooks_answer_and_the_model_reads_it() {
         // The second step reads the first one, which is not committed yet.
         let requests = server.requests();
         let messages = requests[1]["messages"].as_array().unwrap().iter();
-        let roles: Vec<_> = messages
-            .map(|message| message["role"].as_str().unwrap())
-            .collect();
+        let roles: Vec<_> = messages.map(|message| message["role"].as_str().unwrap()).collect();
         assert_eq!(roles, ["user", "assistant", "tool", "tool"]);
     });
 }
@@ -131,11 +124,7 @@ fn a_webhook_that_fails_gives_a_failed_result() {
         for (name, at, expected) in [
             ("broken", hooks, "the tool answered with status 500"),
             ("away", hooks, "the tool answered with status 302"),
-            (
-                "long",
-                hooks,
-                "the tool's answer is longer than 262144 bytes",
-            ),
+            ("long", hooks, "the tool's answer is longer than 262144 bytes"),
             ("gone", away, "the tool cannot be reached"),
         ] {
             let replies = vec![Reply::Calls(vec![("c", name, "{}")]), Reply::Text("pity")];
@@ -182,9 +171,7 @@ fn the_number_of_steps_is_limited() {
         let (hooks, posted) = webhooks().await;
         for steps_max in [1, 3] {
             let calls = |id| Reply::Calls(vec![(id, "text", "{}")]);
-            let (server, node) =
-                Node::with_replies(stack, vec![calls("a"), calls("b"), calls("c"), calls("d")])
-                    .await;
+            let (server, node) = Node::with_replies(stack, vec![calls("a"), calls("b"), calls("c"), calls("d")]).await;
             let chat = agent(stack, vec![tool("text", Some(hooks))], steps_max).await;
             posted.lock().unwrap().clear();
             let handle = chat.say(&node, "x").await;
@@ -203,16 +190,12 @@ fn a_call_for_the_client_stays_open() {
         let stack = shared().await;
         let (hooks, posted) = webhooks().await;
         let calls = vec![("c1", "text", "{}"), ("c2", "mine", "{}")];
-        let (server, node) =
-            Node::with_replies(stack, vec![Reply::Calls(calls), Reply::Text("thanks")]).await;
+        let (server, node) = Node::with_replies(stack, vec![Reply::Calls(calls), Reply::Text("thanks")]).await;
         let tools = vec![tool("text", Some(hooks)), tool("mine", None)];
         let chat = agent(stack, tools, 0).await;
         let handle = chat.say(&node, "x").await;
         let (outcome, events) = chat.wait_for_finish(&node, handle.run).await;
-        assert_eq!(
-            (outcome, returned(&events).len()),
-            (RunOutcome::Completed, 1)
-        );
+        assert_eq!((outcome, returned(&events).len()), (RunOutcome::Completed, 1));
         assert_eq!(posted.lock().unwrap().len(), 1);
         let answer = Fact::ToolReturned(ToolReturned {
             call_id: call_id("c2"),
@@ -234,10 +217,7 @@ fn a_pending_approval_survives_a_restart() {
         let (hooks, posted) = webhooks().await;
         let calls = Reply::Calls(vec![("c1", "weather", r#"{"city":"Bern"}"#)]);
         let server = fake_server::start(vec![calls, Reply::Text("sunny")]).await;
-        let approved = ToolSettings {
-            needs_approval: true,
-            ..tool("weather", Some(hooks))
-        };
+        let approved = ToolSettings { needs_approval: true, ..tool("weather", Some(hooks)) };
         let chat = agent(stack, vec![approved], 0).await;
         let node = Node::start_with(stack, |config| server.join(config)).await;
         let handle = chat.say(&node, "x").await;
@@ -265,30 +245,21 @@ fn each_call_has_a_unique_idempotency_key() {
         let stack = shared().await;
         let (hooks, posted) = webhooks().await;
         let calls = || Reply::Calls(vec![("call_1", "weather", "{}")]);
-        let mut settings = AgentSettings {
-            tools: vec![tool("weather", Some(hooks))],
-            ..answered_by(NAME)
-        };
+        let mut settings = AgentSettings { tools: vec![tool("weather", Some(hooks))], ..answered_by(NAME) };
         settings.model.as_mut().unwrap().steps_max = 3;
         let agent = stack.agent(settings).await;
         let command = crate::texts::new_key();
         let mut keys = Vec::new();
         // Models repeat the ids of calls, and callers may use one idempotency key in two conversations.
         for _ in 0..2 {
-            let (_server, node) =
-                Node::with_replies(stack, vec![calls(), calls(), Reply::Text("sunny")]).await;
+            let (_server, node) = Node::with_replies(stack, vec![calls(), calls(), Reply::Text("sunny")]).await;
             let chat = Chat::begin(stack, &agent).await;
             let named = |start: &mut Start| start.idempotency_key = Some(command);
-            let handle = chat
-                .start_with(&node, vec![user("x")], named)
-                .await
-                .unwrap();
+            let handle = chat.start_with(&node, vec![user("x")], named).await.unwrap();
             let (_, events) = chat.wait_for_finish(&node, handle.run).await;
             let posts = std::mem::take(&mut *posted.lock().unwrap());
             let posts: Vec<String> = posts.into_iter().map(|(key, _)| key).collect();
-            let made = events
-                .iter()
-                .filter(|event| matches!(event.event.fact, Fact::ToolCalled(_)));
+            let made = events.iter().filter(|event| matches!(event.event.fact, Fact::ToolCalled(_)));
             let made = made.map(|event| webhook_key(&chat.key, event.event.id).to_string());
             // The key can be derived from the record.
             assert_eq!(posts, made.collect::<Vec<_>>());
@@ -310,10 +281,7 @@ fn a_repeated_post_has_the_same_idempotency_key() {
         let handle = chat.say(&node, "x").await;
         let keys = || {
             let posted = posted.lock().unwrap();
-            posted
-                .iter()
-                .map(|(key, _)| key.clone())
-                .collect::<Vec<_>>()
+            posted.iter().map(|(key, _)| key.clone()).collect::<Vec<_>>()
         };
         eventually(|| (keys().len() == 1).then_some(())).await;
         chat.wait_for_step(&node, handle.run).await;
@@ -350,8 +318,7 @@ fn a_repeated_call_id_does_not_block_later_runs() {
     run(async {
         let stack = shared().await;
         let calls = Reply::Calls(vec![("c1", "mine", "{}")]);
-        let (_server, node) =
-            Node::with_replies(stack, vec![calls.clone(), calls, Reply::Text("ok")]).await;
+        let (_server, node) = Node::with_replies(stack, vec![calls.clone(), calls, Reply::Text("ok")]).await;
         let chat = agent(stack, vec![tool("mine", None)], 0).await;
         // The model repeats the id of an open call: the second call cannot be recorded.
         for _ in 0..2 {
@@ -363,9 +330,7 @@ fn a_repeated_call_id_does_not_block_later_runs() {
         assert_eq!(outcome, RunOutcome::Completed);
         assert_eq!(answers(&events).last().unwrap(), "ok");
         let unrecordable = events.iter().any(|event| match &event.event.fact {
-            Fact::Annotation(Annotation::ErrorOccurred(error)) => {
-                error.error_type.as_str() == "run_unrecordable"
-            }
+            Fact::Annotation(Annotation::ErrorOccurred(error)) => error.error_type.as_str() == "run_unrecordable",
             _ => false,
         });
         assert!(unrecordable);

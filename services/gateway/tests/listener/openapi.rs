@@ -6,12 +6,7 @@ use gateway::http::router::document;
 use serde_json::Value;
 
 /// Endpoints without authentication.
-const PUBLIC: [&str; 4] = [
-    "/healthz",
-    "/v1/limits",
-    "/widget/1/hansard-chat.js",
-    "/widget/1/{release}/{file}",
-];
+const PUBLIC: [&str; 4] = ["/healthz", "/v1/limits", "/widget/1/hansard-chat.js", "/widget/1/{release}/{file}"];
 
 fn check(path: &str, method: &str, operation: &Value) {
     let name = format!("{method} {path}");
@@ -44,10 +39,7 @@ fn every_operation_is_described_completely() {
         for (method, operation) in item.as_object().unwrap() {
             check(path, method, operation);
             let id = operation["operationId"].as_str().unwrap();
-            assert!(
-                ids.insert(id.to_owned()),
-                "{id} is the id of two operations"
-            );
+            assert!(ids.insert(id.to_owned()), "{id} is the id of two operations");
         }
     }
 }
@@ -147,10 +139,7 @@ fn a_cleared_title_or_metadata_is_described() {
     });
     let updated = updated.unwrap();
     let members = &updated["properties"];
-    assert_eq!(
-        members["title"]["type"],
-        serde_json::json!(["string", "null"])
-    );
+    assert_eq!(members["title"]["type"], serde_json::json!(["string", "null"]));
     assert!(members["conversationMetadata"]["oneOf"].is_null());
     assert_eq!(updated["required"], serde_json::json!(["type"]));
 }

@@ -42,15 +42,9 @@ async fn preflights_are_answered_for_any_origin() {
     for (name, value) in [
         ("access-control-allow-origin", "https://evil.net"),
         ("access-control-allow-credentials", "true"),
-        (
-            "access-control-allow-methods",
-            "GET, HEAD, POST, PUT, PATCH, DELETE",
-        ),
+        ("access-control-allow-methods", "GET, HEAD, POST, PUT, PATCH, DELETE"),
         ("access-control-max-age", "600"),
-        (
-            "vary",
-            "origin, access-control-request-method, access-control-request-headers",
-        ),
+        ("vary", "origin, access-control-request-method, access-control-request-headers"),
     ] {
         assert_eq!(header(&preflight, name), Some(value), "{name}");
     }

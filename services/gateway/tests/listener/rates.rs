@@ -13,10 +13,7 @@ use crate::server::{TestServer, header, serve};
 const DEADLINE: Duration = Duration::from_secs(10);
 
 /// Three requests at once, then one per second.
-const FEW: RateLimit = RateLimit {
-    per_second: 1,
-    burst: 3,
-};
+const FEW: RateLimit = RateLimit { per_second: 1, burst: 3 };
 
 /// After this time, [`FEW`] admits one more request.
 const REFILLED_AFTER: Duration = Duration::from_secs(1);
@@ -46,12 +43,7 @@ async fn four_at_once(
     }
 }
 
-async fn check(
-    change: impl Fn(&mut HttpSection),
-    limit: &str,
-    same: Headers<'_>,
-    other: Headers<'_>,
-) {
+async fn check(change: impl Fn(&mut HttpSection), limit: &str, same: Headers<'_>, other: Headers<'_>) {
     let request = async |server: &TestServer, _: u8| server.get(same).await;
     let (server, [first, second, third, refused]) = four_at_once(change, request).await;
     for (answer, remaining) in [(first, "2"), (second, "1"), (third, "0")] {

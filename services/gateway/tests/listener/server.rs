@@ -24,10 +24,7 @@ const DEADLINE: Duration = Duration::from_secs(10);
 pub(crate) const ORIGIN: &str = "https://example.org";
 
 /// More requests than any test sends.
-pub(crate) const PLENTY: RateLimit = RateLimit {
-    per_second: 1_000,
-    burst: 1_000,
-};
+pub(crate) const PLENTY: RateLimit = RateLimit { per_second: 1_000, burst: 1_000 };
 
 /// A caller whose key and session are the values of the headers.
 struct Caller;
@@ -35,10 +32,7 @@ struct Caller;
 impl FromRequestParts<RateLimits> for Caller {
     type Rejection = HttpProblem;
 
-    async fn from_request_parts(
-        parts: &mut Parts,
-        limits: &RateLimits,
-    ) -> Result<Self, HttpProblem> {
+    async fn from_request_parts(parts: &mut Parts, limits: &RateLimits) -> Result<Self, HttpProblem> {
         let text = |name: &str| Some(parts.headers.get(name)?.to_str().ok()?.to_owned());
         let unknown = || HttpProblem::new(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", "no key");
         let key = text("x-api-key").ok_or_else(unknown)?;
@@ -63,18 +57,13 @@ pub(crate) struct TestServer {
 }
 
 pub(crate) async fn serve(change: impl FnOnce(&mut HttpSection)) -> TestServer {
-    let mut section = HttpSection {
-        server: HttpConfig::default(),
-        ..HttpSection::default()
-    };
+    let mut section = HttpSection { server: HttpConfig::default(), ..HttpSection::default() };
     section.limits.key = PLENTY;
     section.limits.session = PLENTY;
     section.limits.address = PLENTY;
     change(&mut section);
     let limits = RateLimits::new(&section);
-    let routes = Router::new()
-        .route("/hello", get(hello))
-        .with_state(limits.clone());
+    let routes = Router::new().route("/hello", get(hello)).with_state(limits.clone());
     let server = HttpServer::new(section.server, Health::new(&[]))
         .router(routes)
         .layered(|routes| router::guarded(routes, limits, |_| None))
@@ -101,9 +90,7 @@ impl TestServer {
     pub(crate) async fn send(&self, method: Method, headers: &[(&str, &str)]) -> Response {
         let url = format!("http://{}/hello", self.addr);
         let request = self.client.request(method, url);
-        let request = headers.iter().fold(request, |request, (name, value)| {
-            request.header(*name, *value)
-        });
+        let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
         timeout(DEADLINE, request.send()).await.unwrap().unwrap()
     }
 }

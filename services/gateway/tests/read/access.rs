@@ -7,9 +7,7 @@ use tonic::{Code, Status};
 use wire::proto::read::v1 as proto;
 
 use crate::author::Author;
-use crate::client::{
-    context_request, events_request, eventual_of, get_request, target, watch_request,
-};
+use crate::client::{context_request, events_request, eventual_of, get_request, target, watch_request};
 use crate::errors::check;
 use crate::facts::user;
 use crate::stack::{FOREIGN_AGENT, FOREIGN_TENANT, OTHER_AGENT, run, shared};
@@ -66,14 +64,8 @@ fn foreign_erased_and_missing_conversations_get_the_same_answer() {
             missing.conversation_id = "none".to_owned();
             let missing = not_found(&theirs, missing).await;
             let mut cases = vec![
-                proto::ReadTarget {
-                    agent_id: OTHER_AGENT.to_owned(),
-                    ..target(&theirs)
-                },
-                proto::ReadTarget {
-                    agent_id: FOREIGN_AGENT.to_owned(),
-                    ..target(&theirs)
-                },
+                proto::ReadTarget { agent_id: OTHER_AGENT.to_owned(), ..target(&theirs) },
+                proto::ReadTarget { agent_id: FOREIGN_AGENT.to_owned(), ..target(&theirs) },
             ];
             if project {
                 cases.extend([target(&erased), target(&erased_rows)]);
@@ -93,11 +85,7 @@ fn an_erasure_is_effective_before_it_is_projected() {
         erased.append(vec![user("secret")]).await;
         erased.project(2).await;
         erased.erase().await;
-        let outcome = erased
-            .stack
-            .client
-            .context(context_request(target(&erased), 5))
-            .await;
+        let outcome = erased.stack.client.context(context_request(target(&erased), 5)).await;
         check(outcome, Code::NotFound, "CONVERSATION_NOT_FOUND", "");
     });
 }
@@ -114,27 +102,13 @@ async fn not_found(author: &Author<'_>, target: proto::ReadTarget) -> Vec<Vec<u8
     let statuses = [
         client.get(get_request(target.clone())).await.unwrap_err(),
         client.get(get_request(eventual.clone())).await.unwrap_err(),
-        client
-            .events(events_request(target.clone()))
-            .await
-            .unwrap_err(),
-        client
-            .context(context_request(target, 0))
-            .await
-            .unwrap_err(),
-        client
-            .context(context_request(eventual, 0))
-            .await
-            .unwrap_err(),
+        client.events(events_request(target.clone())).await.unwrap_err(),
+        client.context(context_request(target, 0)).await.unwrap_err(),
+        client.context(context_request(eventual, 0)).await.unwrap_err(),
         client.watch(watch).await.unwrap_err(),
     ];
     let as_bytes = |status: Status| {
-        check(
-            Err::<(), _>(status.clone()),
-            Code::NotFound,
-            "CONVERSATION_NOT_FOUND",
-            "",
-        );
+        check(Err::<(), _>(status.clone()), Code::NotFound, "CONVERSATION_NOT_FOUND", "");
         bytes_of(&status)
     };
     statuses.into_iter().map(as_bytes).collect()
@@ -150,11 +124,5 @@ fn bytes_of(status: &Status) -> Vec<u8> {
         .filter(|(name, _)| *name != "date")
         .map(|(name, value)| (name.to_string(), value.as_bytes().to_vec()))
         .collect();
-    format!(
-        "{:?} {} {:?} {headers:?}",
-        status.code(),
-        status.message(),
-        status.details()
-    )
-    .into_bytes()
+    format!("{:?} {} {:?} {headers:?}", status.code(), status.message(), status.details()).into_bytes()
 }

@@ -2,9 +2,8 @@
 
 use domain::event::ConversationCreated;
 use domain::{
-    Actor, AgentId, ClientContext, CommitId, ConversationId, ConversationKey, Event, EventId,
-    EventTokens, Fact, Head, Label, Lifecycle, Owner, Position, RequestDigest, Sequence, SessionId,
-    TenantId, Timestamp,
+    Actor, AgentId, ClientContext, CommitId, ConversationId, ConversationKey, Event, EventId, EventTokens, Fact, Head,
+    Label, Lifecycle, Owner, Position, RequestDigest, Sequence, SessionId, TenantId, Timestamp,
 };
 use event_log::{Append, AppendOutcome, StoredCommit, TraceHeaders};
 use uuid::Uuid;
@@ -45,10 +44,7 @@ impl<'s> Author<'s> {
         let agent = AgentId::parse(agent).unwrap();
         let mut author = Self {
             stack,
-            key: ConversationKey {
-                tenant: TenantId::parse(tenant).unwrap(),
-                conversation: id,
-            },
+            key: ConversationKey { tenant: TenantId::parse(tenant).unwrap(), conversation: id },
             agent: agent.clone(),
             commits: Vec::new(),
             projected: 0,
@@ -101,21 +97,13 @@ impl<'s> Author<'s> {
 
     /// Erases the conversation.
     pub(crate) async fn erase(&mut self) {
-        self.append(vec![Fact::Lifecycle(Lifecycle::ConversationErased)])
-            .await;
-        self.stack
-            .record
-            .erase_before_last(&self.key)
-            .await
-            .unwrap();
+        self.append(vec![Fact::Lifecycle(Lifecycle::ConversationErased)]).await;
+        self.stack.record.erase_before_last(&self.key).await.unwrap();
     }
 
     /// Projects the first `commits` commits.
     pub(crate) async fn project(&mut self, commits: usize) {
-        self.stack
-            .projection
-            .apply(&self.commits[self.projected..commits])
-            .await;
+        self.stack.projection.apply(&self.commits[self.projected..commits]).await;
         self.projected = commits;
     }
 
@@ -174,10 +162,7 @@ impl<'s> Author<'s> {
         let layout = self.stack.record.layout();
         let partition = layout.only_candidate(&self.key).unwrap();
         self.commits.push(StoredCommit {
-            position: Position {
-                partition,
-                sequence,
-            },
+            position: Position { partition, sequence },
             opened: open(sealed.message.clone()).unwrap(),
         });
     }

@@ -22,9 +22,7 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) fn connect(addr: SocketAddr, token: &str) -> Self {
-        let channel = Endpoint::from_shared(format!("http://{addr}"))
-            .unwrap()
-            .connect_lazy();
+        let channel = Endpoint::from_shared(format!("http://{addr}")).unwrap().connect_lazy();
         Self {
             service: ReadServiceClient::new(channel).max_decoding_message_size(64 * 1024 * 1024),
             token: token.to_owned(),
@@ -33,10 +31,7 @@ impl Client {
 
     /// The same client with another token; empty: none.
     pub(crate) fn with_token(&self, token: &str) -> Self {
-        Self {
-            token: token.to_owned(),
-            ..self.clone()
-        }
+        Self { token: token.to_owned(), ..self.clone() }
     }
 
     pub(crate) async fn get(
@@ -57,10 +52,7 @@ impl Client {
         Ok(response.into_inner())
     }
 
-    pub(crate) async fn events(
-        &self,
-        request: proto::ListEventsRequest,
-    ) -> Result<proto::ListEventsResponse, Status> {
+    pub(crate) async fn events(&self, request: proto::ListEventsRequest) -> Result<proto::ListEventsResponse, Status> {
         let mut service = self.service.clone();
         let response = service.list_events(self.request(request)).await?;
         Ok(response.into_inner())
@@ -119,40 +111,22 @@ pub(crate) fn eventual(author: &Author<'_>) -> proto::ReadTarget {
 }
 
 pub(crate) fn eventual_of(target: proto::ReadTarget) -> proto::ReadTarget {
-    proto::ReadTarget {
-        consistency: proto::Consistency::Eventual.into(),
-        ..target
-    }
+    proto::ReadTarget { consistency: proto::Consistency::Eventual.into(), ..target }
 }
 
 pub(crate) fn get_request(target: proto::ReadTarget) -> proto::GetConversationRequest {
-    proto::GetConversationRequest {
-        target: Some(target),
-    }
+    proto::GetConversationRequest { target: Some(target) }
 }
 
-pub(crate) fn context_request(
-    target: proto::ReadTarget,
-    messages_max: u32,
-) -> proto::AssembleContextRequest {
-    proto::AssembleContextRequest {
-        target: Some(target),
-        messages_max,
-        ..proto::AssembleContextRequest::default()
-    }
+pub(crate) fn context_request(target: proto::ReadTarget, messages_max: u32) -> proto::AssembleContextRequest {
+    proto::AssembleContextRequest { target: Some(target), messages_max, ..proto::AssembleContextRequest::default() }
 }
 
 pub(crate) fn events_request(target: proto::ReadTarget) -> proto::ListEventsRequest {
-    proto::ListEventsRequest {
-        target: Some(target),
-        ..proto::ListEventsRequest::default()
-    }
+    proto::ListEventsRequest { target: Some(target), ..proto::ListEventsRequest::default() }
 }
 
-pub(crate) fn watch_request(
-    author: &Author<'_>,
-    from_version: u64,
-) -> proto::WatchConversationRequest {
+pub(crate) fn watch_request(author: &Author<'_>, from_version: u64) -> proto::WatchConversationRequest {
     proto::WatchConversationRequest {
         agent_id: author.agent.as_str().to_owned(),
         conversation_id: author.key.conversation.as_str().to_owned(),

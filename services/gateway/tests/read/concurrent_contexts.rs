@@ -56,27 +56,20 @@ fn concurrent_contexts_are_those_of_their_conversations() {
             authors.push(begin(stack, foreign, Some(&own), number).await);
             authors.push(own);
         }
-        let requests: Vec<proto::AssembleContextRequest> = authors
-            .iter()
-            .flat_map(|author| MESSAGES_MAX.map(|most| context_request(target(author), most)))
-            .collect();
+        let requests: Vec<proto::AssembleContextRequest> =
+            authors.iter().flat_map(|author| MESSAGES_MAX.map(|most| context_request(target(author), most))).collect();
         let mut alone = Vec::new();
         for request in &requests {
             alone.push(stack.client.context(request.clone()).await.unwrap());
         }
         for (author, contexts) in authors.iter().zip(alone.chunks(MESSAGES_MAX.len())) {
             let text = format!("{}:{}:", author.key.tenant, author.agent);
-            for context in contexts
-                .iter()
-                .filter(|context| !context.messages.is_empty())
-            {
+            for context in contexts.iter().filter(|context| !context.messages.is_empty()) {
                 assert!(format!("{:?}", context.messages).contains(&text), "{text}");
             }
         }
         for _ in 0..ROUNDS {
-            let contexts = requests
-                .iter()
-                .map(|request| stack.client.context(request.clone()));
+            let contexts = requests.iter().map(|request| stack.client.context(request.clone()));
             for (context, alone) in join_all(contexts).await.into_iter().zip(&alone) {
                 assert_eq!(context.unwrap(), *alone);
             }

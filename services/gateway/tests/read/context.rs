@@ -20,13 +20,9 @@ fn a_context_is_the_last_messages_in_canonical_form() {
         let mut author = Author::begin(shared().await).await;
         author.append(vec![message(Role::System, "be kind")]).await;
         author.append(vec![user("what is it?"), note()]).await;
-        author
-            .append(vec![assistant("let me look"), call("a"), call("b")])
-            .await;
+        author.append(vec![assistant("let me look"), call("a"), call("b")]).await;
         author.append(vec![result("b")]).await;
-        author
-            .append(vec![titled("another title"), result("a")])
-            .await;
+        author.append(vec![titled("another title"), result("a")]).await;
         author.append(vec![assistant("this"), call("c")]).await;
 
         let whole = "2 system be kind|3 user what is it?|5 assistant let me look[a b]|10 =a|8 =b|11 assistant this[c]";
@@ -40,11 +36,7 @@ fn a_context_is_the_last_messages_in_canonical_form() {
         check(&author, 2, "11 assistant this[c]|13 =c", "11 truncated").await;
 
         author.project(3).await;
-        let response = author
-            .stack
-            .client
-            .context(context_request(target(&author), 0))
-            .await;
+        let response = author.stack.client.context(context_request(target(&author), 0)).await;
         let report = response.unwrap().report.unwrap();
         assert_eq!((report.events_from_rows, report.events_from_tail), (2, 8));
     });
@@ -69,24 +61,14 @@ fn a_context_of_many_tool_calls_needs_more_than_one_read() {
         author.append(calls).await;
         let notes: Vec<Fact> = (0..50).map(|_| note()).collect();
         author.append(notes).await;
-        author
-            .append(ids.iter().map(|id| result(id)).collect())
-            .await;
+        author.append(ids.iter().map(|id| result(id)).collect()).await;
         author.project_all().await;
         for messages_max in [60, 61, 62, 63, 64] {
             let request = context_request(eventual(&author), messages_max);
             let response = author.stack.client.context(request).await.unwrap();
-            let expected = if messages_max < 61 {
-                0
-            } else {
-                messages_max.min(63)
-            };
+            let expected = if messages_max < 61 { 0 } else { messages_max.min(63) };
             assert_eq!(response.messages.len(), usize::try_from(expected).unwrap());
-            assert_eq!(
-                response.report.unwrap().truncated,
-                messages_max < 63,
-                "{messages_max}"
-            );
+            assert_eq!(response.report.unwrap().truncated, messages_max < 63, "{messages_max}");
         }
     });
 }
@@ -129,20 +111,10 @@ fn written(messages: &[proto::ContextMessage]) -> String {
 fn written_message(message: &proto::ContextMessage) -> String {
     match message.kind.as_ref().unwrap() {
         Kind::Turn(turn) => {
-            let role = turn
-                .role()
-                .as_str_name()
-                .trim_start_matches("ROLE_")
-                .to_lowercase();
+            let role = turn.role().as_str_name().trim_start_matches("ROLE_").to_lowercase();
             let mut written = format!("{} {role} ", message.version);
-            turn.parts
-                .iter()
-                .for_each(|part| written.push_str(text(part)));
-            let calls: Vec<&str> = turn
-                .tool_calls
-                .iter()
-                .map(|call| call.call_id.as_str())
-                .collect();
+            turn.parts.iter().for_each(|part| written.push_str(text(part)));
+            let calls: Vec<&str> = turn.tool_calls.iter().map(|call| call.call_id.as_str()).collect();
             if !calls.is_empty() {
                 write!(written, "[{}]", calls.join(" ")).unwrap();
             }
@@ -160,11 +132,7 @@ fn text(part: &event::Part) -> &str {
 }
 
 fn written_report(report: &proto::ContextReport) -> String {
-    let extent = if report.truncated {
-        "truncated"
-    } else {
-        "whole"
-    };
+    let extent = if report.truncated { "truncated" } else { "whole" };
     let mut written = format!("{} {extent}", report.first_version);
     for id in &report.pending_call_ids {
         write!(written, ", {id} waits").unwrap();

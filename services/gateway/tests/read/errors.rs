@@ -11,12 +11,7 @@ use crate::stack::{AGENT, run, shared};
 
 /// Checks the code, the reason and the field of an error; empty: no field.
 #[track_caller]
-pub(crate) fn check<T>(
-    outcome: Result<T, Status>,
-    code: Code,
-    reason: &str,
-    field: &str,
-) -> Status {
+pub(crate) fn check<T>(outcome: Result<T, Status>, code: Code, reason: &str, field: &str) -> Status {
     let Err(status) = outcome else {
         panic!("{reason} {field}: there is no error");
     };
@@ -29,22 +24,10 @@ pub(crate) fn check<T>(
         .flatten()
         .map(|violation| violation.field.as_str())
         .collect();
-    let expected: Vec<&str> = if field.is_empty() {
-        vec![]
-    } else {
-        vec![field]
-    };
-    assert_eq!(
-        (info.reason.as_str(), fields),
-        (reason, expected),
-        "{status}"
-    );
+    let expected: Vec<&str> = if field.is_empty() { vec![] } else { vec![field] };
+    assert_eq!((info.reason.as_str(), fields), (reason, expected), "{status}");
     assert_eq!(status.code(), code, "{status}");
-    assert_eq!(
-        details.retry_info().is_some(),
-        code == Code::Unavailable,
-        "{status}"
-    );
+    assert_eq!(details.retry_info().is_some(), code == Code::Unavailable, "{status}");
     status
 }
 
@@ -95,14 +78,8 @@ fn contexts_out_of_range() {
         let request = context_request(target(&author), 1_001);
         let (code, reason) = (Code::InvalidArgument, "FIELD_OUT_OF_RANGE");
         let status = check(client.context(request).await, code, reason, "messages_max");
-        assert_eq!(
-            status.message(),
-            "messages_max is 1001, the maximum is 1000"
-        );
-        client
-            .context(context_request(target(&author), 1_000))
-            .await
-            .unwrap();
+        assert_eq!(status.message(), "messages_max is 1001, the maximum is 1000");
+        client.context(context_request(target(&author), 1_000)).await.unwrap();
         let watch = client.watch(watch_request(&author, 3)).await;
         invalid(watch, "FIELD_OUT_OF_RANGE", "from_version");
     });
@@ -117,16 +94,8 @@ fn pages_of_events_out_of_range() {
         (|it| it.direction = 7, out_of_range, "direction"),
         (|it| it.kinds = vec![1, 99], out_of_range, "kinds[1]"),
         (|it| it.kinds = vec![0], "FIELD_MISSING", "kinds[0]"),
-        (
-            |it| (it.from_version, it.to_version) = (3, 2),
-            out_of_range,
-            "to_version",
-        ),
-        (
-            |it| it.page_token = "?".to_owned(),
-            "PAGE_TOKEN_INVALID",
-            "page_token",
-        ),
+        (|it| (it.from_version, it.to_version) = (3, 2), out_of_range, "to_version"),
+        (|it| it.page_token = "?".to_owned(), "PAGE_TOKEN_INVALID", "page_token"),
     ];
     run(async move {
         let author = Author::begin(shared().await).await;
@@ -152,18 +121,10 @@ fn invalid_listings() {
         (|it| it.filter = None, "FIELD_MISSING", "filter"),
         (|it| session(it, ""), "FIELD_MISSING", "session_id"),
         (|it| session(it, "\n"), "FIELD_MALFORMED", "session_id"),
-        (
-            |it| session(it, &"x".repeat(257)),
-            "FIELD_TOO_LONG",
-            "session_id",
-        ),
+        (|it| session(it, &"x".repeat(257)), "FIELD_TOO_LONG", "session_id"),
         (|it| it.status = 44, "FIELD_OUT_OF_RANGE", "status"),
         (|it| it.page_size = 201, "FIELD_OUT_OF_RANGE", "page_size"),
-        (
-            |it| it.page_token = "AAAA".to_owned(),
-            "PAGE_TOKEN_INVALID",
-            "page_token",
-        ),
+        (|it| it.page_token = "AAAA".to_owned(), "PAGE_TOKEN_INVALID", "page_token"),
     ];
     run(async move {
         let stack = shared().await;

@@ -11,9 +11,7 @@ use crate::stack::{run, shared};
 fn ranges_directions_and_kinds() {
     run(async {
         let mut author = Author::begin(shared().await).await;
-        author
-            .append(vec![user("1"), note(), assistant("2"), call("a")])
-            .await;
+        author.append(vec![user("1"), note(), assistant("2"), call("a")]).await;
         author.append(vec![result("a"), user("3")]).await;
         for projected in [0, 1, 2, 3] {
             author.project(projected).await;
@@ -62,12 +60,7 @@ fn an_eventual_page_comes_from_the_rows_alone() {
         author.append(vec![user("1")]).await;
         author.append(vec![user("2")]).await;
         author.project(2).await;
-        let page = author
-            .stack
-            .client
-            .events(events_request(eventual(&author)))
-            .await
-            .unwrap();
+        let page = author.stack.client.events(events_request(eventual(&author))).await.unwrap();
         assert_eq!((page.events.len(), page.version), (2, 2));
     });
 }
@@ -112,10 +105,7 @@ fn query(
 /// Checks the versions of a query, in one page and in pages of two.
 async fn check(author: &Author<'_>, query: &proto::ListEventsRequest, expected: &[u64]) {
     for page_size in [0, 2] {
-        let mut query = proto::ListEventsRequest {
-            page_size,
-            ..query.clone()
-        };
+        let mut query = proto::ListEventsRequest { page_size, ..query.clone() };
         let mut versions = Vec::new();
         loop {
             let page = author.stack.client.events(query.clone()).await.unwrap();

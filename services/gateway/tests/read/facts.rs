@@ -1,8 +1,7 @@
 //! Builds facts for tests.
 
 use domain::event::{
-    ConversationUpdated, MessageAppended, Role, SystemNoted, ToolCalled, ToolOutcome, ToolOutput,
-    ToolReturned,
+    ConversationUpdated, MessageAppended, Role, SystemNoted, ToolCalled, ToolOutcome, ToolOutput, ToolReturned,
 };
 use domain::{CallId, Fact, FieldChange, JsonText, Part, ToolName};
 
@@ -15,10 +14,7 @@ pub(crate) fn assistant(text: &str) -> Fact {
 }
 
 pub(crate) fn message(role: Role, text: &str) -> Fact {
-    Fact::MessageAppended(MessageAppended::new(
-        role,
-        vec![Part::Text(text.to_owned())],
-    ))
+    Fact::MessageAppended(MessageAppended::new(role, vec![Part::Text(text.to_owned())]))
 }
 
 pub(crate) fn call(id: &str) -> Fact {
@@ -43,10 +39,7 @@ pub(crate) fn result(id: &str) -> Fact {
 }
 
 pub(crate) fn note() -> Fact {
-    Fact::from(SystemNoted {
-        topic: None,
-        text: "noted".to_owned(),
-    })
+    Fact::from(SystemNoted { topic: None, text: "noted".to_owned() })
 }
 
 pub(crate) fn titled(title: &str) -> Fact {

@@ -15,10 +15,7 @@ fn a_fresh_read_includes_an_acknowledged_commit() {
     run(async {
         let mut author = Author::begin(shared().await).await;
         let position_token = author.append(vec![user("1")]).await;
-        let target = proto::ReadTarget {
-            position_token,
-            ..target(&author)
-        };
+        let target = proto::ReadTarget { position_token, ..target(&author) };
         let response = author.stack.client.get(get_request(target)).await.unwrap();
         assert_eq!(response.conversation.unwrap().version, 2);
         assert_eq!(response.position_token, author.token());
@@ -31,17 +28,11 @@ fn an_eventual_read_waits_for_the_rows() {
         let mut author = Author::begin(shared().await).await;
         author.project_all().await;
         let position_token = author.append(vec![user("1")]).await;
-        let target = proto::ReadTarget {
-            position_token,
-            ..eventual(&author)
-        };
+        let target = proto::ReadTarget { position_token, ..eventual(&author) };
         let early = author.stack.client.get(get_request(target.clone())).await;
         check(early, Code::Unavailable, "POSITION_NOT_REACHED", "");
         // A gateway that waits until the rows are projected, however slowly.
-        let (client, shutdown) = author
-            .stack
-            .gateway_with(|config| config.fence_wait_ms = 10_000)
-            .await;
+        let (client, shutdown) = author.stack.gateway_with(|config| config.fence_wait_ms = 10_000).await;
         let waiting = async { client.context(context_request(target, 5)).await };
         let ((), response) = tokio::join!(author.project_all(), waiting);
         assert_eq!(response.unwrap().version, 2);
@@ -56,10 +47,7 @@ fn a_position_of_the_future_is_not_reached() {
         let mut token = PositionToken::decode(&author.token(), author.stack.record.id()).unwrap();
         token.position.sequence.0 += 1_000_000;
         for target in [target(&author), eventual(&author)] {
-            let target = proto::ReadTarget {
-                position_token: token.encode(),
-                ..target
-            };
+            let target = proto::ReadTarget { position_token: token.encode(), ..target };
             let outcome = author.stack.client.get(get_request(target)).await;
             check(outcome, Code::Unavailable, "POSITION_NOT_REACHED", "");
         }
@@ -70,18 +58,14 @@ fn a_position_of_the_future_is_not_reached() {
 fn a_position_of_another_conversation_of_the_partition_is_reached() {
     run(async {
         let author = Author::begin(shared().await).await;
-        let partition =
-            |author: &Author<'_>| author.stack.record.layout().only_candidate(&author.key);
+        let partition = |author: &Author<'_>| author.stack.record.layout().only_candidate(&author.key);
         let other = loop {
             let other = Author::begin(shared().await).await;
             if partition(&other) == partition(&author) {
                 break other;
             }
         };
-        let target = proto::ReadTarget {
-            position_token: other.token(),
-            ..target(&author)
-        };
+        let target = proto::ReadTarget { position_token: other.token(), ..target(&author) };
         let response = author.stack.client.get(get_request(target)).await.unwrap();
         assert_eq!(response.conversation.unwrap().version, 1);
     });
@@ -94,11 +78,7 @@ fn rows_ahead_of_a_lagging_replica_are_used() {
         author.append(vec![user("1")]).await;
         author.withhold(vec![user("2")]);
         author.project_all().await;
-        let response = author
-            .stack
-            .client
-            .context(context_request(target(&author), 5))
-            .await;
+        let response = author.stack.client.context(context_request(target(&author), 5)).await;
         let response = response.unwrap();
         assert_eq!((response.version, response.messages.len()), (3, 2));
         assert_eq!(response.position_token, author.token());

@@ -33,20 +33,12 @@ fn answers_do_not_depend_on_a_projector_that_is_far_behind() {
     run(async {
         let mut author = Author::begin(shared().await).await;
         author.append(vec![titled("early")]).await;
-        author
-            .append(vec![user("first"), assistant("calls"), call("early")])
-            .await;
+        author.append(vec![user("first"), assistant("calls"), call("early")]).await;
         for _ in 0..600 {
             author.append(vec![note(), user("later")]).await;
         }
         let unprojected = answers(&author, 300).await;
-        let title = unprojected
-            .conversation
-            .conversation
-            .as_ref()
-            .unwrap()
-            .title
-            .as_str();
+        let title = unprojected.conversation.conversation.as_ref().unwrap().title.as_str();
         assert_eq!(title, "early");
         author.project(4).await;
         assert_eq!(answers(&author, 300).await, unprojected);
@@ -63,11 +55,7 @@ async fn check(commits: Vec<Vec<Fact>>, share: usize) {
     }
     let unprojected = answers(&author, 3).await;
     author.project(author.commits.len() * share / 100).await;
-    assert_eq!(
-        answers(&author, 3).await,
-        unprojected,
-        "{share} % projected"
-    );
+    assert_eq!(answers(&author, 3).await, unprojected, "{share} % projected");
     author.project_all().await;
     assert_eq!(answers(&author, 3).await, unprojected, "all projected");
 }
@@ -89,17 +77,12 @@ async fn answers(author: &Author<'_>, page_size: u32) -> Answers {
         let mut response = client.context(request).await.unwrap();
         let report = response.report.as_mut().unwrap();
         // Only the source of the events may differ.
-        (report.events_from_rows, report.events_from_tail) =
-            (report.events_from_rows + report.events_from_tail, 0);
+        (report.events_from_rows, report.events_from_tail) = (report.events_from_rows + report.events_from_tail, 0);
         contexts.push(response);
     }
     let mut listings = Vec::new();
     for direction in [proto::Direction::Forward, proto::Direction::Backward] {
-        for (page_size, kinds) in [
-            (page_size, vec![]),
-            (page_size, vec![1]),
-            (1_000, vec![2, 3, 4]),
-        ] {
+        for (page_size, kinds) in [(page_size, vec![]), (page_size, vec![1]), (1_000, vec![2, 3, 4])] {
             let query = proto::ListEventsRequest {
                 direction: direction.into(),
                 kinds,
@@ -120,10 +103,7 @@ async fn answers(author: &Author<'_>, page_size: u32) -> Answers {
 }
 
 /// Every page of a query, without tokens: those contain sequences of the record.
-async fn pages(
-    author: &Author<'_>,
-    mut query: proto::ListEventsRequest,
-) -> Vec<proto::ListEventsResponse> {
+async fn pages(author: &Author<'_>, mut query: proto::ListEventsRequest) -> Vec<proto::ListEventsResponse> {
     let mut pages = Vec::new();
     loop {
         let mut page = author.stack.client.events(query.clone()).await.unwrap();
@@ -157,15 +137,8 @@ fn histories() -> impl Strategy<Value = (Vec<Vec<Fact>>, usize)> {
     let sizes = prop::collection::vec(1_usize..6, 90);
     (steps, sizes, 0_usize..100).prop_map(|(steps, sizes, share)| {
         let mut facts = valid(steps).into_iter();
-        let commits = sizes
-            .into_iter()
-            .map(|size| facts.by_ref().take(size).collect());
-        (
-            commits
-                .take_while(|commit: &Vec<Fact>| !commit.is_empty())
-                .collect(),
-            share,
-        )
+        let commits = sizes.into_iter().map(|size| facts.by_ref().take(size).collect());
+        (commits.take_while(|commit: &Vec<Fact>| !commit.is_empty()).collect(), share)
     })
 }
 

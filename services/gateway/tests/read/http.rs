@@ -21,9 +21,7 @@ fn client() -> Client {
 async fn send(addr: SocketAddr, method: Method, path: &str, headers: &[(&str, &str)]) -> Response {
     let client = client();
     let request = client.request(method, format!("http://{addr}{path}"));
-    let request = headers.iter().fold(request, |request, (name, value)| {
-        request.header(*name, *value)
-    });
+    let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
     timeout(DEADLINE, request.send()).await.unwrap().unwrap()
 }
 
@@ -72,12 +70,7 @@ fn unknown_routes_and_methods_are_problems() {
         for (method, path, status, code) in [
             (Method::GET, "/nowhere", 404, Some("ROUTE_NOT_FOUND")),
             (Method::POST, "/v1/limits", 405, Some("METHOD_NOT_ALLOWED")),
-            (
-                Method::OPTIONS,
-                "/v1/limits",
-                405,
-                Some("METHOD_NOT_ALLOWED"),
-            ),
+            (Method::OPTIONS, "/v1/limits", 405, Some("METHOD_NOT_ALLOWED")),
             (Method::HEAD, "/v1/limits", 200, None),
         ] {
             let answer = send(addr, method.clone(), path, &[]).await;

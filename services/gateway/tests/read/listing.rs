@@ -26,17 +26,10 @@ fn conversations_by_session_newest_first() {
             let listed = list(stack, query(AGENT, filter.clone(), page_size)).await;
             assert_eq!(listed, newest_first, "pages of {page_size}");
         }
-        assert_eq!(
-            list(stack, query(OTHER_AGENT, filter, 50)).await,
-            other_conversation
-        );
+        assert_eq!(list(stack, query(OTHER_AGENT, filter, 50)).await, other_conversation);
         let tenant = Filter::WholeTenant(proto::WholeTenant {});
         let all = list(stack, query(AGENT, tenant, 200)).await;
-        assert!(
-            ids.iter()
-                .chain(&other_conversation)
-                .all(|id| all.contains(id))
-        );
+        assert!(ids.iter().chain(&other_conversation).all(|id| all.contains(id)));
     });
 }
 
@@ -47,14 +40,10 @@ fn conversations_by_user_and_status() {
         let id = Uuid::now_v7().to_string();
         let owner = Owner::User(UserId::parse(id.clone()).unwrap());
         let mut archived = Author::begin_with(stack, owner.clone(), (TENANT, AGENT)).await;
-        archived
-            .append(vec![Fact::Lifecycle(Lifecycle::ConversationArchived)])
-            .await;
+        archived.append(vec![Fact::Lifecycle(Lifecycle::ConversationArchived)]).await;
         archived.project_all().await;
         let mut active = Author::begin_with(stack, owner.clone(), (TENANT, AGENT)).await;
-        active
-            .append(vec![Fact::from(ConversationUpdated::default())])
-            .await;
+        active.append(vec![Fact::from(ConversationUpdated::default())]).await;
         active.project_all().await;
         let mut erased = Author::begin_with(stack, owner, (TENANT, AGENT)).await;
         erased.project_all().await;
@@ -78,12 +67,7 @@ fn conversations_by_user_and_status() {
 }
 
 /// Creates and projects conversations, each with a later event than the previous one. Returns their ids.
-async fn conversations(
-    stack: &Stack,
-    session: &str,
-    agent: (&str, &str),
-    count: usize,
-) -> Vec<String> {
+async fn conversations(stack: &Stack, session: &str, agent: (&str, &str), count: usize) -> Vec<String> {
     let mut ids = Vec::new();
     for messages in 0..count {
         let owner = Owner::Session(SessionId::parse(session).unwrap());
@@ -116,11 +100,7 @@ async fn list(stack: &Stack, mut query: proto::ListConversationsRequest) -> Vec<
     loop {
         let page = stack.client.list(query.clone()).await.unwrap();
         assert!(page.conversations.len() <= usize::try_from(query.page_size).unwrap());
-        ids.extend(
-            page.conversations
-                .into_iter()
-                .map(|listed| listed.conversation_id),
-        );
+        ids.extend(page.conversations.into_iter().map(|listed| listed.conversation_id));
         query.page_token = page.next_page_token;
         if query.page_token.is_empty() {
             return ids;

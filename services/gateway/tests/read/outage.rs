@@ -96,10 +96,6 @@ async fn recovers(author: &Author<'_>) {
 /// The number of messages of a context.
 async fn read(author: &Author<'_>, target: proto::ReadTarget) -> Result<usize, Status> {
     let request = context_request(target, 5);
-    let response = author
-        .stack
-        .client
-        .context_within(request, READ_DEADLINE)
-        .await?;
+    let response = author.stack.client.context_within(request, READ_DEADLINE).await?;
     Ok(response.messages.len())
 }

@@ -21,20 +21,13 @@ pub(crate) struct Projection {
 impl Projection {
     pub(crate) async fn new(record: &Record, read_model: &ReadModel) -> Self {
         let holder = Holder("test".to_owned());
-        lease::ensure(read_model, record.partitions())
-            .await
-            .unwrap();
+        lease::ensure(read_model, record.partitions()).await.unwrap();
         let mut checkpoints = HashMap::new();
         for partition in (0..record.partitions()).map(Partition) {
-            let taken = lease::take(read_model, partition, &holder, LEASE_TTL_MS)
-                .await
-                .unwrap();
+            let taken = lease::take(read_model, partition, &holder, LEASE_TTL_MS).await.unwrap();
             checkpoints.insert(partition, taken.unwrap());
         }
-        Self {
-            read_model: read_model.clone(),
-            checkpoints: Mutex::new(checkpoints),
-        }
+        Self { read_model: read_model.clone(), checkpoints: Mutex::new(checkpoints) }
     }
 
     /// Projects consecutive commits of one conversation. They follow the ones from before.

@@ -10,9 +10,7 @@ use tonic::{Code, Status};
 use wire::proto::read::v1 as proto;
 
 use crate::author::Author;
-use crate::client::{
-    Client, DEADLINE, context_request, events_request, eventual, get_request, target,
-};
+use crate::client::{Client, DEADLINE, context_request, events_request, eventual, get_request, target};
 use crate::errors::check;
 use crate::facts::user;
 use crate::stack::{Stack, run};
@@ -44,14 +42,7 @@ impl Replicated {
         let stack = Stack::over(&nats, &postgres.database_url("rows")).await;
         let standby = test::standby(&postgres).await;
         let (client, shutdown) = gateway(&stack, &standby, lag_ms_max).await;
-        Self {
-            standby,
-            postgres,
-            _nats: nats,
-            stack,
-            client,
-            shutdown,
-        }
+        Self { standby, postgres, _nats: nats, stack, client, shutdown }
     }
 
     /// A conversation with this number of messages, which the replica has and answers.
@@ -65,8 +56,7 @@ impl Replicated {
         loop {
             let (answered, behind) = (self.statements(), self.fallbacks("behind"));
             let version = self.version(eventual(&author)).await;
-            let is_from_replica =
-                self.statements() > answered && self.fallbacks("behind") <= behind;
+            let is_from_replica = self.statements() > answered && self.fallbacks("behind") <= behind;
             if is_from_replica && version.is_ok_and(|found| found == author.version()) {
                 return author;
             }
@@ -124,10 +114,7 @@ async fn until(what: &str, holds: impl AsyncFn() -> bool) {
 
 /// The same read, after the last commit.
 fn after_last(author: &Author<'_>, target: proto::ReadTarget) -> proto::ReadTarget {
-    proto::ReadTarget {
-        position_token: author.token(),
-        ..target
-    }
+    proto::ReadTarget { position_token: author.token(), ..target }
 }
 
 #[test]
@@ -143,11 +130,7 @@ fn reads_include_their_tokens_while_the_replay_is_paused() {
         // Without its token, the read shows that the replica has earlier rows.
         assert_eq!(replicated.version(eventual(&author)).await.unwrap(), 2);
         let behind = replicated.fallbacks("behind");
-        for target in [
-            target(&author),
-            after_last(&author, target(&author)),
-            after_last(&author, eventual(&author)),
-        ] {
+        for target in [target(&author), after_last(&author, target(&author)), after_last(&author, eventual(&author))] {
             assert_eq!(replicated.version(target).await.unwrap(), 3);
         }
         assert!(replicated.fallbacks("behind") > behind);
@@ -167,11 +150,7 @@ fn reads_include_their_tokens_while_the_replay_is_paused() {
         // A conversation that the replica does not know as erased.
         erased.erase().await;
         erased.project_all().await;
-        for target in [
-            target(&erased),
-            after_last(&erased, target(&erased)),
-            after_last(&erased, eventual(&erased)),
-        ] {
+        for target in [target(&erased), after_last(&erased, target(&erased)), after_last(&erased, eventual(&erased))] {
             let read = replicated.client.get(get_request(target.clone())).await;
             check(read, Code::NotFound, "CONVERSATION_NOT_FOUND", "");
             let context = replicated.client.context(context_request(target, 5)).await;
@@ -232,18 +211,12 @@ fn no_read_fails_while_a_replica_ends_and_returns() {
         });
         let readers: Vec<_> = readers.collect();
         replicated.standby.kill();
-        until("the replica is unreachable", async || {
-            replicated.fallbacks("unreachable") > lost
-        })
-        .await;
+        until("the replica is unreachable", async || replicated.fallbacks("unreachable") > lost).await;
         replicated.standby.restart().await.unwrap();
         replicated.conversation(1).await;
         replicated.standby.pause();
         let lost = replicated.fallbacks("unreachable");
-        until("the replica is unreachable", async || {
-            replicated.fallbacks("unreachable") > lost
-        })
-        .await;
+        until("the replica is unreachable", async || replicated.fallbacks("unreachable") > lost).await;
         replicated.standby.resume();
         replicated.conversation(1).await;
         stop.send_replace(true);

@@ -78,10 +78,7 @@ impl Stack {
         let token = populate(&registry).await;
         let config = GatewayConfig {
             grpc: GrpcConfig::at("127.0.0.1:0".parse().unwrap()),
-            http: HttpSection {
-                server: HttpConfig::default(),
-                ..HttpSection::default()
-            },
+            http: HttpSection { server: HttpConfig::default(), ..HttpSection::default() },
             admin_addr: "127.0.0.1:0".parse().unwrap(),
             record: record_config,
             read_model: read_model_config.into(),
@@ -103,10 +100,7 @@ impl Stack {
     }
 
     /// Another gateway over the same servers, with changes to its configuration.
-    pub(crate) async fn gateway_with(
-        &self,
-        change: impl FnOnce(&mut GatewayConfig),
-    ) -> (Client, Shutdown) {
+    pub(crate) async fn gateway_with(&self, change: impl FnOnce(&mut GatewayConfig)) -> (Client, Shutdown) {
         let mut config = self.config.clone();
         change(&mut config);
         let shutdown = Shutdown::new();
@@ -114,10 +108,7 @@ impl Stack {
     }
 
     /// The HTTP listener of another gateway over the same servers, with changes to its configuration.
-    pub(crate) async fn http_with(
-        &self,
-        change: impl FnOnce(&mut GatewayConfig),
-    ) -> (SocketAddr, Shutdown) {
+    pub(crate) async fn http_with(&self, change: impl FnOnce(&mut GatewayConfig)) -> (SocketAddr, Shutdown) {
         let mut config = self.config.clone();
         change(&mut config);
         let shutdown = Shutdown::new();
@@ -137,22 +128,13 @@ async fn start(config: &GatewayConfig, shutdown: &Shutdown, token: &str) -> Clie
 }
 
 async fn populate(registry: &Registry) -> String {
-    let agents = [
-        (TENANT, vec![AGENT, OTHER_AGENT]),
-        (FOREIGN_TENANT, vec![FOREIGN_AGENT]),
-    ];
+    let agents = [(TENANT, vec![AGENT, OTHER_AGENT]), (FOREIGN_TENANT, vec![FOREIGN_AGENT])];
     for (tenant, agents) in agents {
         let tenant = TenantId::parse(tenant).unwrap();
-        registry
-            .create_tenant(&tenant, "", Timestamp(0))
-            .await
-            .unwrap();
+        registry.create_tenant(&tenant, "", Timestamp(0)).await.unwrap();
         for agent in agents {
             let agent = AgentId::parse(agent).unwrap();
-            registry
-                .create_agent(&tenant, &agent, "", Timestamp(0))
-                .await
-                .unwrap();
+            registry.create_agent(&tenant, &agent, "", Timestamp(0)).await.unwrap();
         }
     }
     make_token(registry, &[Scope::Read], None).await
@@ -165,9 +147,6 @@ async fn make_token(registry: &Registry, scopes: &[Scope], tenant: Option<&str>)
         tenant: tenant.map(|tenant| TenantId::parse(tenant).unwrap()),
         agents: BTreeSet::new(),
     };
-    let (_, secret) = registry
-        .create_service_token(new, Timestamp(0))
-        .await
-        .unwrap();
+    let (_, secret) = registry.create_service_token(new, Timestamp(0)).await.unwrap();
     secret.reveal().to_owned()
 }

@@ -31,10 +31,7 @@ fn invalid_position_tokens() {
             (other_record.encode(), "POSITION_TOKEN_OF_OTHER_RECORD"),
         ];
         for (position_token, reason) in cases {
-            let target = proto::ReadTarget {
-                position_token,
-                ..target(&author)
-            };
+            let target = proto::ReadTarget { position_token, ..target(&author) };
             let outcome = stack.client.get(get_request(target)).await;
             invalid(outcome, reason, "target.position_token");
         }
@@ -49,27 +46,14 @@ fn page_tokens_of_other_queries() {
         author.append(vec![user("1"), user("2"), user("3")]).await;
         let mut other = Author::begin(stack).await;
         other.append(vec![user("1"), user("2"), user("3")]).await;
-        let query = |author: &Author<'_>| proto::ListEventsRequest {
-            page_size: 2,
-            ..events_request(target(author))
-        };
+        let query = |author: &Author<'_>| proto::ListEventsRequest { page_size: 2, ..events_request(target(author)) };
         let page = stack.client.events(query(&author)).await.unwrap();
         let token = page.next_page_token;
         assert!(!token.is_empty());
-        let mine = proto::ListEventsRequest {
-            page_token: token.clone(),
-            ..query(&author)
-        };
-        let changes: [fn(&mut proto::ListEventsRequest); 4] = [
-            |it| it.direction = 2,
-            |it| it.kinds = vec![1],
-            |it| it.from_version = 2,
-            |it| it.to_version = 9,
-        ];
-        let mut cases = vec![proto::ListEventsRequest {
-            page_token: token.clone(),
-            ..query(&other)
-        }];
+        let mine = proto::ListEventsRequest { page_token: token.clone(), ..query(&author) };
+        let changes: [fn(&mut proto::ListEventsRequest); 4] =
+            [|it| it.direction = 2, |it| it.kinds = vec![1], |it| it.from_version = 2, |it| it.to_version = 9];
+        let mut cases = vec![proto::ListEventsRequest { page_token: token.clone(), ..query(&other) }];
         cases.extend(changes.map(|change| {
             let mut case = mine.clone();
             change(&mut case);
@@ -79,16 +63,10 @@ fn page_tokens_of_other_queries() {
             let outcome = stack.client.events(case).await;
             invalid(outcome, "PAGE_TOKEN_OF_OTHER_QUERY", "page_token");
         }
-        let listing = proto::ListConversationsRequest {
-            page_token: token,
-            ..whole_agent()
-        };
+        let listing = proto::ListConversationsRequest { page_token: token, ..whole_agent() };
         let outcome = stack.client.list(listing).await;
         invalid(outcome, "PAGE_TOKEN_OF_OTHER_QUERY", "page_token");
-        let larger = proto::ListEventsRequest {
-            page_size: 9,
-            ..mine
-        };
+        let larger = proto::ListEventsRequest { page_size: 9, ..mine };
         let rest = stack.client.events(larger).await.unwrap();
         let versions: Vec<u64> = rest.events.iter().map(|event| event.version).collect();
         assert_eq!(versions, [3, 4]);

@@ -92,12 +92,7 @@ fn an_erasure_ends_the_stream() {
         expect(&mut watching, &[1, 2]).await;
         caught_up(&mut watching).await;
         author.erase().await;
-        check(
-            end(&mut watching).await,
-            Code::NotFound,
-            "CONVERSATION_NOT_FOUND",
-            "",
-        );
+        check(end(&mut watching).await, Code::NotFound, "CONVERSATION_NOT_FOUND", "");
     });
 }
 
@@ -167,19 +162,12 @@ async fn append_until_done(author: &mut Author<'_>) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    timeout(DEADLINE, up)
-        .await
-        .expect("the record answers again");
+    timeout(DEADLINE, up).await.expect("the record answers again");
     author.append(vec![user("again")]).await;
 }
 
 async fn watch(author: &Author<'_>, from: u64) -> Responses {
-    author
-        .stack
-        .client
-        .watch(watch_request(author, from))
-        .await
-        .unwrap()
+    author.stack.client.watch(watch_request(author, from)).await.unwrap()
 }
 
 /// The next events have these versions.
@@ -200,15 +188,11 @@ async fn caught_up(responses: &mut Responses) -> u64 {
 }
 
 async fn item(responses: &mut Responses) -> Item {
-    let next = timeout(DEADLINE, responses.message())
-        .await
-        .expect("something comes in time");
+    let next = timeout(DEADLINE, responses.message()).await.expect("something comes in time");
     next.unwrap().expect("the stream continues").item.unwrap()
 }
 
 async fn end(responses: &mut Responses) -> Result<(), Status> {
-    let next = timeout(DEADLINE, responses.message())
-        .await
-        .expect("the stream ends in time");
+    let next = timeout(DEADLINE, responses.message()).await.expect("the stream ends in time");
     next.map(drop)
 }

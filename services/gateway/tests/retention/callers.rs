@@ -8,13 +8,7 @@ use crate::stack::{SECOND, START, Stack};
 
 impl Stack {
     /// Creates a conversation whose only event has this time.
-    pub(crate) async fn create(
-        &self,
-        agent: &str,
-        id: &str,
-        owner: event::owner::Kind,
-        at: Timestamp,
-    ) {
+    pub(crate) async fn create(&self, agent: &str, id: &str, owner: event::owner::Kind, at: Timestamp) {
         let request = creation(agent, id, owner, at);
         self.writer().create_conversation(request).await.unwrap();
     }
@@ -48,15 +42,11 @@ impl Stack {
     pub(crate) async fn say(&self, agent: &str, id: &str, messages: usize) {
         let message = event::MessageAppended {
             role: event::Role::User.into(),
-            parts: vec![event::Part {
-                kind: Some(event::part::Kind::Text("hello".to_owned())),
-            }],
+            parts: vec![event::Part { kind: Some(event::part::Kind::Text("hello".to_owned())) }],
             ..event::MessageAppended::default()
         };
-        let appended = event::Event {
-            fact: Some(event::event::Fact::MessageAppended(message)),
-            ..event::Event::default()
-        };
+        let appended =
+            event::Event { fact: Some(event::event::Fact::MessageAppended(message)), ..event::Event::default() };
         let request = proto::AppendEventsRequest {
             target: Some(target(agent, id)),
             events: vec![appended; messages],
@@ -69,21 +59,14 @@ impl Stack {
     pub(crate) async fn claim(&self, agent: &str, id: &str, user_id: &str) {
         let request = proto::ChangeOwnerRequest {
             target: Some(target(agent, id)),
-            owner: Some(event::Owner {
-                kind: Some(user(user_id)),
-            }),
+            owner: Some(event::Owner { kind: Some(user(user_id)) }),
             expected_owner: None,
         };
         self.writer().change_owner(request).await.unwrap();
     }
 }
 
-fn creation(
-    agent: &str,
-    id: &str,
-    owner: event::owner::Kind,
-    at: Timestamp,
-) -> proto::CreateConversationRequest {
+fn creation(agent: &str, id: &str, owner: event::owner::Kind, at: Timestamp) -> proto::CreateConversationRequest {
     proto::CreateConversationRequest {
         agent_id: agent.to_owned(),
         conversation_id: id.to_owned(),

@@ -41,16 +41,12 @@ async fn create_with_documents(stack: &Stack, agent: &str, id: &str, commits: &[
 }
 
 async fn archive(stack: &Stack, agent: &str, id: &str) {
-    let request = proto::ArchiveConversationRequest {
-        target: Some(target(agent, id)),
-    };
+    let request = proto::ArchiveConversationRequest { target: Some(target(agent, id)) };
     stack.writer().archive_conversation(request).await.unwrap();
 }
 
 async fn restore(stack: &Stack, agent: &str, id: &str) {
-    let request = proto::RestoreConversationRequest {
-        target: Some(target(agent, id)),
-    };
+    let request = proto::RestoreConversationRequest { target: Some(target(agent, id)) };
     stack.writer().restore_conversation(request).await.unwrap();
 }
 
@@ -99,12 +95,7 @@ async fn documents_and_rules_have_budgets_of_their_own() {
     stack.clock.set(i64::MAX);
     let mut resume_points = ResumePoints::default();
     for (changed, left_over, erased) in [(4, 1, 2), (2, 0, 3), (0, 0, 3)] {
-        let expected = Tally {
-            agents: 1,
-            changed,
-            left_over,
-            ..Tally::default()
-        };
+        let expected = Tally { agents: 1, changed, left_over, ..Tally::default() };
         let tally = stack.round_from(&mut resume_points).await.unwrap();
         assert_eq!(tally, expected);
         assert_eq!(stack.erased(&idle).await, idle[..erased]);
@@ -134,11 +125,7 @@ async fn a_deletion_is_no_activity() {
     let before = stack.head("c").await;
     assert_eq!(before.last_event_at, Timestamp(START.0 + SECOND));
     stack.clock.set(Clock::System.now_nanos() + 10 * SECOND);
-    let expected = Tally {
-        agents: 1,
-        changed: 1,
-        ..Tally::default()
-    };
+    let expected = Tally { agents: 1, changed: 1, ..Tally::default() };
     assert_eq!(stack.round().await, expected);
     let after = stack.head("c").await;
     assert_eq!(size(&after), (3, 3));

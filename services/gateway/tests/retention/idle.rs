@@ -30,25 +30,14 @@ async fn conversations_beyond_the_idle_time_are_erased() {
         (60 * SECOND + MICRO, 1, &["first"][..]),
         (60 * SECOND + 2 * MICRO, 1, &["first", "second"][..]),
         (3_600 * SECOND, 0, &["first", "second"][..]),
-        (
-            i64::MAX - START.0,
-            1,
-            &["first", "second", "lenient-first"][..],
-        ),
+        (i64::MAX - START.0, 1, &["first", "second", "lenient-first"][..]),
     ] {
         stack.clock.set(START.0 + after);
-        let expected = Tally {
-            agents: 2,
-            changed,
-            ..Tally::default()
-        };
+        let expected = Tally { agents: 2, changed, ..Tally::default() };
         assert_eq!(stack.round().await, expected, "{after}");
         assert_eq!(stack.erased(&all).await, erased, "{after}");
         // A second round changes nothing.
-        let again = Tally {
-            changed: 0,
-            ..expected
-        };
+        let again = Tally { changed: 0, ..expected };
         assert_eq!(stack.round().await, again, "{after}");
     }
     // A tombstone is one event.
@@ -60,9 +49,7 @@ async fn archived_conversations_are_erased_and_a_removed_rule_has_no_effect() {
     let stack = Stack::start().await;
     stack.agent("strict", rules(0, 0, 60)).await;
     stack.create("strict", "c", session("s"), START).await;
-    let request = ArchiveConversationRequest {
-        target: Some(target("strict", "c")),
-    };
+    let request = ArchiveConversationRequest { target: Some(target("strict", "c")) };
     let archived = stack.writer().archive_conversation(request).await;
     archived.unwrap();
     stack.clock.set(i64::MAX);
@@ -81,11 +68,7 @@ async fn a_conversation_is_erased_after_its_forks() {
     stack.create("strict", "root", session("s"), START).await;
     let later = Timestamp(START.0 + 100 * SECOND);
     stack.fork("strict", "fork", "root", later).await;
-    for (after, erased) in [
-        (150 * SECOND, &[][..]),
-        (170 * SECOND, &["fork"]),
-        (170 * SECOND, &["root", "fork"]),
-    ] {
+    for (after, erased) in [(150 * SECOND, &[][..]), (170 * SECOND, &["fork"]), (170 * SECOND, &["root", "fork"])] {
         stack.clock.set(START.0 + after);
         assert_eq!(stack.round().await.failed, 0);
         assert_eq!(stack.erased(&["root", "fork"]).await, erased, "{after}");

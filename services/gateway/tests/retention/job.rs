@@ -25,20 +25,14 @@ async fn a_gateway_runs_the_job() {
         read_model: stack.read_model.clone().into(),
         writer_url: stack.writer_url.clone(),
         writer_token: stack.deps.token.clone(),
-        retention: RetentionConfig {
-            every_seconds: 1,
-            ..RetentionConfig::default()
-        },
+        retention: RetentionConfig { every_seconds: 1, ..RetentionConfig::default() },
         ..GatewayConfig::default()
     };
     config.grpc.addr = any;
     config.http.server.addr = any;
     let shutdown = Shutdown::new();
     let running = Box::pin(gateway::start(config, &shutdown)).await.unwrap();
-    eventually("an erased conversation", || async {
-        (!stack.erased(&["old"]).await.is_empty()).then_some(())
-    })
-    .await;
+    eventually("an erased conversation", || async { (!stack.erased(&["old"]).await.is_empty()).then_some(()) }).await;
     let expected = [
         "hansard_gateway_retention_changes_total{rule=\"idle\",outcome=\"changed\"} ",
         "hansard_gateway_retention_rounds_total{outcome=\"ok\"} ",
@@ -47,10 +41,7 @@ async fn a_gateway_runs_the_job() {
     ];
     eventually("the metrics of a round", || async {
         let metrics = scrape(running.admin_addr).await;
-        expected
-            .iter()
-            .all(|line| metrics.contains(line))
-            .then_some(())
+        expected.iter().all(|line| metrics.contains(line)).then_some(())
     })
     .await;
     assert!(stack.erased(&["kept"]).await.is_empty());

@@ -18,16 +18,8 @@ async fn every_agent_is_processed() {
     stack.clock.set(i64::MAX);
     let mut resume_points = ResumePoints::default();
     for (changed, left_over, erased) in [(5, 2, 5), (5, 2, 10), (2, 0, 12), (0, 0, 12)] {
-        let expected = Tally {
-            agents: 3,
-            changed,
-            left_over,
-            ..Tally::default()
-        };
-        assert_eq!(
-            stack.round_from(&mut resume_points).await.unwrap(),
-            expected
-        );
+        let expected = Tally { agents: 3, changed, left_over, ..Tally::default() };
+        assert_eq!(stack.round_from(&mut resume_points).await.unwrap(), expected);
         assert_eq!(stack.erased(&ids).await, ids[..erased]);
     }
 }
@@ -61,12 +53,7 @@ async fn a_round_ends_early_without_a_writer_or_a_valid_token() {
     stack.clock.set(i64::MAX);
     let registry = stack.deps.registry.clone();
     let valid = stack.deps.token.clone();
-    for scopes in [
-        &[Scope::Append, Scope::Read][..],
-        &[Scope::Erase, Scope::Append],
-        &[Scope::Erase],
-        &[],
-    ] {
+    for scopes in [&[Scope::Append, Scope::Read][..], &[Scope::Erase, Scope::Append], &[Scope::Erase], &[]] {
         stack.set_token(token(&registry, scopes, Some(TENANT)).await);
         let refused = stack.round_from(&mut ResumePoints::default()).await;
         assert!(matches!(refused, Err(RoundError::Refused)), "{scopes:?}");
@@ -77,16 +64,8 @@ async fn a_round_ends_early_without_a_writer_or_a_valid_token() {
     stack.set_token(valid);
     stack.projected().await;
     stack.stop_writer().await;
-    stack.limits = Limits {
-        changes_at_once: 1,
-        ..stack.limits
-    };
-    let expected = Tally {
-        agents: 1,
-        failed: FAILURES_MAX,
-        left_over: 1,
-        ..Tally::default()
-    };
+    stack.limits = Limits { changes_at_once: 1, ..stack.limits };
+    let expected = Tally { agents: 1, failed: FAILURES_MAX, left_over: 1, ..Tally::default() };
     assert_eq!(stack.round().await, expected);
     assert!(stack.erased(&ids).await.is_empty());
 }

@@ -17,11 +17,7 @@ async fn long_conversations_are_archived_with_a_note() {
     let stack = Stack::start().await;
     stack.agent("brief", rules(2, 0, 0)).await;
     stack.agent("free", rules(0, 0, 0)).await;
-    for (agent, id, messages) in [
-        ("brief", "at", 2),
-        ("brief", "past", 3),
-        ("free", "free", 9),
-    ] {
+    for (agent, id, messages) in [("brief", "at", 2), ("brief", "past", 3), ("free", "free", 9)] {
         stack.create(agent, id, session("s"), START).await;
         stack.say(agent, id, messages).await;
     }
@@ -40,9 +36,7 @@ async fn long_conversations_are_archived_with_a_note() {
     assert_eq!(topic, "retention");
     assert_eq!(text, "archived: it holds 3 messages, at most 2 may be");
     // A restored conversation is still too long.
-    let request = RestoreConversationRequest {
-        target: Some(target("brief", "past")),
-    };
+    let request = RestoreConversationRequest { target: Some(target("brief", "past")) };
     let restored = stack.writer().restore_conversation(request).await;
     restored.unwrap();
     assert_eq!(stack.round().await.changed, 1);
@@ -57,10 +51,7 @@ async fn note(stack: &Stack, id: &str) -> (String, String) {
     let agent = domain::AgentId::parse("brief").unwrap();
     let access = registry.authorize(&principal, Scope::Read, &agent);
     let access = access.await.unwrap();
-    let query = EventQuery {
-        kinds: vec![EventKind::SystemNoted],
-        ..EventQuery::latest(1, u64::MAX)
-    };
+    let query = EventQuery { kinds: vec![EventKind::SystemNoted], ..EventQuery::latest(1, u64::MAX) };
     let id = domain::ConversationId::parse(id).unwrap();
     let found = head_and_events(&stack.deps.read_model, &access.tenant, &id, &query).await;
     let (_, events) = found.unwrap().unwrap();
@@ -78,11 +69,8 @@ async fn a_conversation_with_an_active_run_is_skipped() {
     stack.create("strict", "c", session("s"), START).await;
     stack.say("strict", "c", 2).await;
     let mut service = stack.deps.writer.runs();
-    let start = StartRunRequest {
-        target: Some(target("strict", "c")),
-        run_id: RUN.to_owned(),
-        ..StartRunRequest::default()
-    };
+    let start =
+        StartRunRequest { target: Some(target("strict", "c")), run_id: RUN.to_owned(), ..StartRunRequest::default() };
     service.start_run(start).await.unwrap();
     stack.clock.set(i64::MAX);
     assert_eq!(stack.round().await.changed, 0);

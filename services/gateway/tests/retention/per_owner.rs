@@ -51,13 +51,7 @@ async fn owners_are_counted_apart() {
 async fn a_claimed_conversation_counts_for_its_new_owner() {
     let stack = Stack::start().await;
     stack.agent("two", rules(0, 2, 0)).await;
-    let owners = [
-        user("u"),
-        user("u"),
-        session("s"),
-        session("s"),
-        session("s"),
-    ];
+    let owners = [user("u"), user("u"), session("s"), session("s"), session("s")];
     let ids = begin(&stack, "two", &owners).await;
     // The user claims the session's oldest conversation. Then the session is within its limit and the user is not.
     stack.claim("two", "two-2", "u").await;

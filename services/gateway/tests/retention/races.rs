@@ -62,18 +62,10 @@ async fn conversations_with_new_events_are_kept() {
     stack.agent("idle", rules(0, 0, 3_600)).await;
     let ids = stack.create_many("idle", "i", 12).await;
     stack.clock.set(Clock::System.now_nanos());
-    let limits = Limits {
-        changes_at_once: 1,
-        change_every: Duration::from_millis(300),
-        ..stack.limits
-    };
+    let limits = Limits { changes_at_once: 1, change_every: Duration::from_millis(300), ..stack.limits };
     let deps = stack.deps.clone();
-    let under_way =
-        tokio::spawn(async move { round(&deps, &limits, &mut ResumePoints::default()).await });
-    eventually("the first one erased", || async {
-        (!stack.erased(&ids[..1]).await.is_empty()).then_some(())
-    })
-    .await;
+    let under_way = tokio::spawn(async move { round(&deps, &limits, &mut ResumePoints::default()).await });
+    eventually("the first one erased", || async { (!stack.erased(&ids[..1]).await.is_empty()).then_some(()) }).await;
     let late = &ids[9..];
     for id in late {
         stack.say("idle", id, 1).await;
@@ -93,10 +85,7 @@ async fn a_conversation_that_is_forked_during_the_round_stays() {
     let ids = stack.create_many("idle", "i", 4).await;
     stack.clock.set(i64::MAX);
     let forking = async {
-        eventually("the first erasure", || async {
-            (!stack.erased(&ids).await.is_empty()).then_some(())
-        })
-        .await;
+        eventually("the first erasure", || async { (!stack.erased(&ids).await.is_empty()).then_some(()) }).await;
         let late = domain::Timestamp(i64::MAX - 1);
         stack.fork("idle", "fork", &ids[3], late).await;
     };

@@ -24,10 +24,7 @@ async fn rounds_are_postponed_without_a_projector() {
     assert!(matches!(result, Err(RoundError::RowsBehind)), "{result:?}");
     stack.limits.rows_wait = rows_wait;
     stack.start_projector().await;
-    let expected = Tally {
-        agents: 1,
-        ..Tally::default()
-    };
+    let expected = Tally { agents: 1, ..Tally::default() };
     assert_eq!(stack.round().await, expected);
     assert!(stack.erased(&["older", "newer"]).await.is_empty());
 }

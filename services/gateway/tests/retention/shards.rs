@@ -11,10 +11,7 @@ use crate::stack::{SECOND, START, Stack, TENANT, eventually, rules};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_round_processes_the_tenants_of_its_database() {
-    let [first, shard] = [
-        devstack::test::database().await.url,
-        devstack::test::database().await.url,
-    ];
+    let [first, shard] = [devstack::test::database().await.url, devstack::test::database().await.url];
     let mut stack = Stack::start_with(ReadModelConfig {
         shards: vec![ShardConfig {
             name: "eu".to_owned(),
@@ -38,14 +35,9 @@ async fn a_round_processes_the_tenants_of_its_database() {
     let projector = Shutdown::new();
     stack.start_projector_of("eu", &projector).await;
     stack.limits.rows_wait = rows_wait;
-    let erased = Tally {
-        agents: 1,
-        changed: 1,
-        ..Tally::default()
-    };
-    let round = eventually("a round of the shard", || async {
-        stack.round_from(&mut ResumePoints::default()).await.ok()
-    });
+    let erased = Tally { agents: 1, changed: 1, ..Tally::default() };
+    let round =
+        eventually("a round of the shard", || async { stack.round_from(&mut ResumePoints::default()).await.ok() });
     assert_eq!(round.await, erased);
     assert_eq!(stack.erased(&["old"]).await, ["old"]);
     projector.begin();

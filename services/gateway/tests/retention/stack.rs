@@ -8,9 +8,7 @@ use devstack::{NatsServer, test};
 use domain::{AgentId, ConversationId, ConversationKey, Head, Label, Status, TenantId, Timestamp};
 use event_log::registry::{CheckedSettings, NewServiceToken, Scope};
 use event_log::{Record, RecordConfig, Registry};
-use gateway::retention::{
-    Dependencies, Limits, ResumePoints, RetentionConfig, RoundError, Tally, round,
-};
+use gateway::retention::{Dependencies, Limits, ResumePoints, RetentionConfig, RoundError, Tally, round};
 use gateway::writer::WriterClient;
 use projector::ProjectorConfig;
 use read_model::projections::conversations::wait_until_reached;
@@ -133,10 +131,7 @@ impl Stack {
     }
 
     pub(crate) async fn set_rules(&self, agent: &str, retention: Option<RetentionSettings>) {
-        let settings = CheckedSettings::parse(AgentSettings {
-            retention,
-            ..AgentSettings::default()
-        });
+        let settings = CheckedSettings::parse(AgentSettings { retention, ..AgentSettings::default() });
         let registry = &self.deps.registry;
         let agent = agent_id(agent);
         let set = registry.set_agent_settings(&agent, settings.unwrap());
@@ -159,10 +154,7 @@ impl Stack {
         self.round_from(&mut ResumePoints::default()).await.unwrap()
     }
 
-    pub(crate) async fn round_from(
-        &self,
-        resume_points: &mut ResumePoints,
-    ) -> Result<Tally, RoundError> {
+    pub(crate) async fn round_from(&self, resume_points: &mut ResumePoints) -> Result<Tally, RoundError> {
         round(&self.deps, &self.limits, resume_points).await
     }
 
@@ -177,10 +169,7 @@ impl Stack {
     }
 
     /// The conversations of these that are erased.
-    pub(crate) async fn erased<'a>(
-        &self,
-        ids: impl IntoIterator<Item = &'a (impl AsRef<str> + 'a)>,
-    ) -> Vec<&'a str> {
+    pub(crate) async fn erased<'a>(&self, ids: impl IntoIterator<Item = &'a (impl AsRef<str> + 'a)>) -> Vec<&'a str> {
         let mut erased = Vec::new();
         for id in ids {
             if self.head(id.as_ref()).await.status == Status::Erased {
@@ -209,11 +198,7 @@ impl Drop for Stack {
     }
 }
 
-async fn start_writer(
-    record: &RecordConfig,
-    read_model: &ReadModelConfig,
-    shutdown: &Shutdown,
-) -> String {
+async fn start_writer(record: &RecordConfig, read_model: &ReadModelConfig, shutdown: &Shutdown) -> String {
     let mut config = WriterConfig {
         admin_addr: "127.0.0.1:0".parse().unwrap(),
         record: record.clone(),
@@ -254,11 +239,7 @@ where
 
 /// Rules with these limits: messages, conversations per owner, idle seconds; 0: none.
 pub(crate) fn rules(messages: u64, per_owner: u32, idle_seconds: u64) -> RetentionSettings {
-    RetentionSettings {
-        messages_max: messages,
-        conversations_per_owner_max: per_owner,
-        idle_seconds_max: idle_seconds,
-    }
+    RetentionSettings { messages_max: messages, conversations_per_owner_max: per_owner, idle_seconds_max: idle_seconds }
 }
 
 fn agent_id(name: &str) -> AgentId {

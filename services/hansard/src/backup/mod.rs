@@ -68,12 +68,7 @@ pub(crate) struct ArchivedStream {
 
 impl Manifest {
     /// A manifest without streams.
-    pub(crate) fn new(
-        record: String,
-        partitions: u16,
-        begun_at: String,
-        receipt_keys: Vec<String>,
-    ) -> Self {
+    pub(crate) fn new(record: String, partitions: u16, begun_at: String, receipt_keys: Vec<String>) -> Self {
         Self {
             form: FORM.to_owned(),
             record,
@@ -101,15 +96,10 @@ impl Manifest {
     pub(crate) fn read(folder: &Path) -> anyhow::Result<Self> {
         let file = folder.join(MANIFEST_FILE);
         let name = file.display().to_string();
-        let text =
-            std::fs::read(&file).with_context(|| format!("not a backup: cannot read {name}"))?;
-        let manifest: Self =
-            serde_json::from_slice(&text).with_context(|| format!("{name} is not a manifest"))?;
+        let text = std::fs::read(&file).with_context(|| format!("not a backup: cannot read {name}"))?;
+        let manifest: Self = serde_json::from_slice(&text).with_context(|| format!("{name} is not a manifest"))?;
         let form = &manifest.form;
-        ensure!(
-            form == FORM,
-            "{name} has the format {form:?}; this program reads {FORM:?}"
-        );
+        ensure!(form == FORM, "{name} has the format {form:?}; this program reads {FORM:?}");
         Ok(manifest)
     }
 

@@ -75,10 +75,7 @@ mod tests {
             sha256: hex::encode(digest::digest(&digest::SHA256, CONTENT)),
             messages: 1,
             last_sequence: 1,
-            description: StreamDescription {
-                config: Value::Null,
-                state: Value::Null,
-            },
+            description: StreamDescription { config: Value::Null, state: Value::Null },
         });
         manifest
     }
@@ -101,26 +98,14 @@ mod tests {
         let differs = Some("S.archive differs from the manifest");
         check(b"an archivE", |_| (), differs);
         check(b"an archive.", |_| (), differs);
-        check(
-            CONTENT,
-            |manifest| manifest.streams.clear(),
-            Some("no streams"),
-        );
-        check(
-            CONTENT,
-            |manifest| manifest.form.clear(),
-            Some("has the format \"\""),
-        );
+        check(CONTENT, |manifest| manifest.streams.clear(), Some("no streams"));
+        check(CONTENT, |manifest| manifest.form.clear(), Some("has the format \"\""));
         check(
             CONTENT,
             |manifest| manifest.streams[0].file = "../S.archive".to_owned(),
             Some("not in the backup's folder"),
         );
-        check(
-            CONTENT,
-            |manifest| manifest.streams[0].file = "T.archive".to_owned(),
-            Some("cannot read T.archive"),
-        );
+        check(CONTENT, |manifest| manifest.streams[0].file = "T.archive".to_owned(), Some("cannot read T.archive"));
         assert!(verified(Path::new("/no/such/folder")).is_err());
     }
 }

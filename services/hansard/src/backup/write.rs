@@ -20,17 +20,10 @@ use crate::view::when::{now, rfc3339};
 const STREAMS_IN_FLIGHT: usize = 16;
 
 /// Writes a backup of the record into a new or empty folder.
-pub(crate) async fn write(
-    record: &Record,
-    folder: &Path,
-    progress: &mut Progress,
-) -> anyhow::Result<Manifest> {
+pub(crate) async fn write(record: &Record, folder: &Path, progress: &mut Progress) -> anyhow::Result<Manifest> {
     let name = folder.display();
     fs::create_dir_all(folder).with_context(|| format!("cannot create the folder {name}"))?;
-    ensure!(
-        fs::read_dir(folder)?.next().is_none(),
-        "the folder {name} is not empty: name a new or empty folder"
-    );
+    ensure!(fs::read_dir(folder)?.next().is_none(), "the folder {name} is not empty: name a new or empty folder");
     let begun_at = rfc3339(now());
     // Creates the key if there is none, so that the backup contains the key of every later receipt.
     let receipt_keys = public_keys(&receipt_keys(record).await?);
@@ -41,9 +34,7 @@ pub(crate) async fn write(
     let partition_0 = first.first().cloned();
     let copy = |name| archive(record, folder, name);
     let copies = stream::iter(first).map(copy);
-    let mut copies = copies
-        .buffer_unordered(STREAMS_IN_FLIGHT)
-        .chain(stream::iter(last).map(copy).buffered(1));
+    let mut copies = copies.buffer_unordered(STREAMS_IN_FLIGHT).chain(stream::iter(last).map(copy).buffered(1));
     while let Some(archived) = copies.try_next().await? {
         manifest.streams.push(archived);
         let done = u64::try_from(manifest.streams.len()).unwrap_or(u64::MAX);

@@ -41,13 +41,7 @@ pub(crate) enum Role {
 
 impl Role {
     /// All roles, in the order of data.
-    pub(crate) const ALL: [Self; 5] = [
-        Self::Nats,
-        Self::Writer,
-        Self::Projector,
-        Self::Postgres,
-        Self::Gateway,
-    ];
+    pub(crate) const ALL: [Self; 5] = [Self::Nats, Self::Writer, Self::Projector, Self::Postgres, Self::Gateway];
 
     /// The name for people.
     #[must_use]
@@ -84,9 +78,7 @@ impl Role {
     pub(super) fn memory_bytes(self, load: &Load) -> u64 {
         let awake = load.conversations.saturating_sub(load.hibernated);
         let conversations = match self {
-            Self::Nats => awake
-                .saturating_mul(SUBJECT_BYTES)
-                .saturating_mul(load.replicas),
+            Self::Nats => awake.saturating_mul(SUBJECT_BYTES).saturating_mul(load.replicas),
             Self::Writer | Self::Gateway => load.hibernated.saturating_mul(HIBERNATED_KEY_BYTES),
             Self::Projector | Self::Postgres => 0,
         };
@@ -101,21 +93,13 @@ impl Role {
         match self {
             Self::Nats => {
                 let awake = load.conversations.saturating_sub(load.hibernated);
-                let event = load
-                    .event_bytes
-                    .saturating_add(COMMIT_BYTES / EVENTS_PER_COMMIT);
-                events_of(awake)
-                    .saturating_mul(event)
-                    .saturating_mul(load.replicas)
+                let event = load.event_bytes.saturating_add(COMMIT_BYTES / EVENTS_PER_COMMIT);
+                events_of(awake).saturating_mul(event).saturating_mul(load.replicas)
             }
             Self::Postgres => {
-                let event = load
-                    .event_bytes
-                    .saturating_add(EVENT_ROW_BYTES + DOCUMENT_BYTES);
+                let event = load.event_bytes.saturating_add(EVENT_ROW_BYTES + DOCUMENT_BYTES);
                 let rows = load.conversations.saturating_mul(CONVERSATION_ROW_BYTES);
-                events_of(load.conversations)
-                    .saturating_mul(event)
-                    .saturating_add(rows)
+                events_of(load.conversations).saturating_mul(event).saturating_add(rows)
             }
             Self::Writer | Self::Projector | Self::Gateway => 0,
         }

@@ -83,10 +83,7 @@ impl Plan {
     #[must_use]
     pub(crate) fn of(load: &Load, server: &Server) -> Self {
         let needs = Role::ALL.map(|role| need(role, load, server));
-        Self {
-            needs: needs.to_vec(),
-            bottleneck: bottleneck(load, server, &needs),
-        }
+        Self { needs: needs.to_vec(), bottleneck: bottleneck(load, server, &needs) }
     }
 }
 
@@ -100,13 +97,7 @@ fn need(role: Role, load: &Load, server: &Server) -> Need {
         disk_bytes.div_ceil(server.disk_gib.saturating_mul(GIB).max(1)),
     ];
     let least = if role == Role::Nats { load.replicas } else { 1 };
-    Need {
-        role,
-        millicores,
-        memory_bytes,
-        disk_bytes,
-        servers: by_resource.into_iter().max().unwrap_or(1).max(least),
-    }
+    Need { role, millicores, memory_bytes, disk_bytes, servers: by_resource.into_iter().max().unwrap_or(1).max(least) }
 }
 
 /// Everything but Postgres can be spread over more servers, NATS by its partitions.
@@ -117,26 +108,15 @@ fn bottleneck(load: &Load, server: &Server, needs: &[Need]) -> Bottleneck {
     let partitions = u64::from(PARTITIONS_MAX).saturating_mul(costs::PARTITION_COMMITS_PER_SECOND);
     let resources = [
         ("processors of Postgres", half, millicores),
-        (
-            "disk of Postgres",
-            server.disk_gib.saturating_mul(GIB),
-            disk,
-        ),
-        (
-            "commits per second of all partitions",
-            partitions,
-            load.commits_per_second,
-        ),
+        ("disk of Postgres", server.disk_gib.saturating_mul(GIB), disk),
+        ("commits per second of all partitions", partitions, load.commits_per_second),
     ];
     let percents = resources.map(|(resource, available, needed)| Bottleneck {
         resource,
         at_percent: available.saturating_mul(100) / needed.max(1),
     });
     let first = percents.into_iter().min_by_key(|one| one.at_percent);
-    first.unwrap_or(Bottleneck {
-        resource: "none",
-        at_percent: u64::MAX,
-    })
+    first.unwrap_or(Bottleneck { resource: "none", at_percent: u64::MAX })
 }
 
 #[cfg(test)]

@@ -1,10 +1,6 @@
 use super::*;
 
-const SERVER: Server = Server {
-    cores: 8,
-    memory_gib: 32,
-    disk_gib: 2_000,
-};
+const SERVER: Server = Server { cores: 8, memory_gib: 32, disk_gib: 2_000 };
 
 fn load(conversations: u64, commits_per_second: u64) -> Load {
     Load {
@@ -37,10 +33,7 @@ fn servers_follow_the_scarcest_resource() {
 #[test]
 fn hibernated_conversations_cost_nats_nothing() {
     let needs = |hibernated| {
-        let load = Load {
-            hibernated,
-            ..load(100_000_000, 1)
-        };
+        let load = Load { hibernated, ..load(100_000_000, 1) };
         let needs = Plan::of(&load, &SERVER).needs;
         let of = |role: usize| (needs[role].memory_bytes, needs[role].disk_bytes);
         (of(0), of(1), of(3))
@@ -64,18 +57,12 @@ fn the_bounds_of_a_server() {
 fn the_first_bottleneck_is_named() {
     let check = |load: &Load, resource: &str, at_percent: u64| {
         let bottleneck = Plan::of(load, &SERVER).bottleneck;
-        let expected = Bottleneck {
-            resource: bottleneck.resource,
-            at_percent,
-        };
+        let expected = Bottleneck { resource: bottleneck.resource, at_percent };
         assert_eq!((bottleneck, bottleneck.resource), (expected, resource));
     };
     check(&load(1_000, 1_000), "processors of Postgres", 2_985);
     check(&load(10_000_000, 1_000), "disk of Postgres", 555);
-    let only_commits = Load {
-        contexts_per_second: 0,
-        ..load(1_000, 1_000)
-    };
+    let only_commits = Load { contexts_per_second: 0, ..load(1_000, 1_000) };
     check(&only_commits, "processors of Postgres", 4_761);
 }
 

@@ -47,16 +47,9 @@ impl Chat {
     }
 
     async fn list(&mut self) -> anyhow::Result<()> {
-        let page = self
-            .turns
-            .gateway
-            .get(&format!("/api/chats?limit={LISTED}"))
-            .await?;
+        let page = self.turns.gateway.get(&format!("/api/chats?limit={LISTED}")).await?;
         let conversations = list(&page, "conversations");
-        self.listed = conversations
-            .iter()
-            .map(|one| text(one, "id").to_owned())
-            .collect();
+        self.listed = conversations.iter().map(|one| text(one, "id").to_owned()).collect();
         let rows: Vec<_> = conversations.iter().enumerate().map(row).collect();
         let mut out = Vec::new();
         table::write(&mut out, ["NUMBER", "LAST EVENT", "ID", "TITLE"], &rows)?;
@@ -66,18 +59,12 @@ impl Chat {
     async fn open(&mut self, argument: &str) -> anyhow::Result<()> {
         let id = match argument.parse::<usize>() {
             Ok(number) => self.listed.get(number.wrapping_sub(1)).cloned(),
-            Err(_) => ids::conversation(argument)
-                .ok()
-                .map(|id| id.as_str().to_owned()),
+            Err(_) => ids::conversation(argument).ok().map(|id| id.as_str().to_owned()),
         };
         let Some(id) = id else {
             bail!("give the id of a conversation, or its number in /list: /open 1");
         };
-        let chat = self
-            .turns
-            .gateway
-            .get(&format!("/api/chats/{id}?limit={MESSAGES_SHOWN}"))
-            .await?;
+        let chat = self.turns.gateway.get(&format!("/api/chats/{id}?limit={MESSAGES_SHOWN}")).await?;
         self.conversation = Some(id.clone());
         self.replaces = None;
         self.show_title(&chat)?;
@@ -105,29 +92,14 @@ impl Chat {
 
     fn show_title(&self, chat: &Value) -> anyhow::Result<()> {
         let title = line(text(chat, "title"), TEXT_CHARS_MAX);
-        let title = if title.is_empty() {
-            "no title".to_owned()
-        } else {
-            title
-        };
-        Ok(self
-            .turns
-            .screen
-            .note(&format!("({}: {title})", text(chat, "id")))?)
+        let title = if title.is_empty() { "no title".to_owned() } else { title };
+        Ok(self.turns.screen.note(&format!("({}: {title})", text(chat, "id")))?)
     }
 
     async fn fork(&mut self, title: &str) -> anyhow::Result<()> {
         let id = self.opened()?.to_owned();
-        let body = if title.is_empty() {
-            json!({})
-        } else {
-            json!({"title": title})
-        };
-        let fork = self
-            .turns
-            .gateway
-            .post(&format!("/api/chats/{id}/fork"), &body)
-            .await?;
+        let body = if title.is_empty() { json!({}) } else { json!({"title": title}) };
+        let fork = self.turns.gateway.post(&format!("/api/chats/{id}/fork"), &body).await?;
         let id = text(&fork, "id").to_owned();
         self.turns.screen.note(&format!("(the fork is {id})"))?;
         self.conversation = Some(id);
@@ -136,34 +108,20 @@ impl Chat {
     }
 
     async fn rewind(&mut self, argument: &str) -> anyhow::Result<()> {
-        let count = if argument.is_empty() {
-            Ok(1)
-        } else {
-            argument.parse()
-        };
+        let count = if argument.is_empty() { Ok(1) } else { argument.parse() };
         let Some(skipped) = count.ok().and_then(|count: usize| count.checked_sub(1)) else {
             bail!("the count is not a number from 1: /rewind 2 replaces your last two messages");
         };
         let id = self.opened()?;
-        let chat = self
-            .turns
-            .gateway
-            .get(&format!("/api/chats/{id}?limit={MESSAGES_SEARCHED}"))
-            .await?;
+        let chat = self.turns.gateway.get(&format!("/api/chats/{id}?limit={MESSAGES_SEARCHED}")).await?;
         let messages = list(&chat, "messages").iter();
-        let mut own = messages
-            .rev()
-            .filter(|message| text(message, "role") == "user");
+        let mut own = messages.rev().filter(|message| text(message, "role") == "user");
         let Some(message) = own.nth(skipped) else {
-            bail!(
-                "there are fewer messages of yours among the last {MESSAGES_SEARCHED}: give a smaller count"
-            );
+            bail!("there are fewer messages of yours among the last {MESSAGES_SEARCHED}: give a smaller count");
         };
         self.replaces = Some(text(message, "id").to_owned());
         let said = line(&text_of(message), TEXT_CHARS_MAX);
-        self.turns.screen.note(&format!(
-            "(your next message replaces this one, and everything after it: {said})"
-        ))?;
+        self.turns.screen.note(&format!("(your next message replaces this one, and everything after it: {said})"))?;
         Ok(())
     }
 
@@ -173,35 +131,21 @@ impl Chat {
             let chat = self.turns.gateway.get(&format!("{path}?limit=1")).await?;
             return self.show_title(&chat);
         }
-        self.turns
-            .gateway
-            .patch(&path, &json!({"title": title}))
-            .await?;
+        self.turns.gateway.patch(&path, &json!({"title": title})).await?;
         Ok(())
     }
 
     async fn export(&mut self, argument: &str) -> anyhow::Result<()> {
         let id = self.opened()?;
-        let name = if argument.is_empty() {
-            format!("{id}.jsonl")
-        } else {
-            argument.to_owned()
-        };
+        let name = if argument.is_empty() { format!("{id}.jsonl") } else { argument.to_owned() };
         let path = format!("/api/chats/{id}/export?format=ndjson");
         let request = self.turns.gateway.request(Method::GET, &path);
         let mut answer = self.turns.gateway.send(request).await?;
         let mut file = OpenOptions::new();
         let file = file.write(true).create_new(true).open(&name);
-        let mut file = file.with_context(|| {
-            format!("cannot create {name}: give another name with /export FILE")
-        })?;
-        while let Some(bytes) = answer
-            .chunk()
-            .await
-            .context("the export is incomplete: export again")?
-        {
-            file.write_all(&bytes)
-                .with_context(|| format!("cannot write {name}"))?;
+        let mut file = file.with_context(|| format!("cannot create {name}: give another name with /export FILE"))?;
+        while let Some(bytes) = answer.chunk().await.context("the export is incomplete: export again")? {
+            file.write_all(&bytes).with_context(|| format!("cannot write {name}"))?;
         }
         self.turns.screen.note(&format!("(written to {name})"))?;
         Ok(())
@@ -211,12 +155,8 @@ impl Chat {
         let path = format!("/api/chats/{}?limit={MESSAGES_SEARCHED}", self.opened()?);
         let chat = self.turns.gateway.get(&path).await?;
         let messages = list(&chat, "messages").iter();
-        let calls = messages
-            .flat_map(|message| list(message, "parts"))
-            .filter_map(recorded_call);
-        let rows: Vec<_> = calls
-            .map(|(call, state)| [state, call.tool, line(&call.input, TEXT_CHARS_MAX)])
-            .collect();
+        let calls = messages.flat_map(|message| list(message, "parts")).filter_map(recorded_call);
+        let rows: Vec<_> = calls.map(|(call, state)| [state, call.tool, line(&call.input, TEXT_CHARS_MAX)]).collect();
         let mut out = Vec::new();
         table::write(&mut out, ["STATE", "TOOL", "INPUT"], &rows)?;
         Ok(write_result(&String::from_utf8_lossy(&out))?)
@@ -225,16 +165,12 @@ impl Chat {
     async fn context(&mut self) -> anyhow::Result<()> {
         let gateway = &self.turns.gateway;
         if !gateway.may_read_contexts() {
-            bail!(
-                "only back ends read contexts: start with --token and a service token with the scope read"
-            );
+            bail!("only back ends read contexts: start with --token and a service token with the scope read");
         }
         let id = self.opened()?;
         let chat = gateway.get(&format!("/api/chats/{id}?limit=1")).await?;
         let path = format!("/v1/conversations/{id}/context?format=openai-chat");
-        let context = gateway
-            .get_as_service(&path, text(&chat, "agentId"))
-            .await?;
+        let context = gateway.get_as_service(&path, text(&chat, "agentId")).await?;
         Ok(write_result(&model_input::text(&context))?)
     }
 
@@ -255,10 +191,7 @@ fn row((index, conversation): (usize, &Value)) -> [String; 4] {
 }
 
 fn text<'a>(object: &'a Value, member: &str) -> &'a str {
-    object
-        .get(member)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
+    object.get(member).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn list<'a>(object: &'a Value, member: &str) -> &'a [Value] {

@@ -59,12 +59,7 @@ impl Answer {
 
     /// The next chunk.
     pub(super) fn push(&mut self, chunk: &Value) -> Option<Piece> {
-        let text = |member: &str| {
-            chunk
-                .get(member)
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-        };
+        let text = |member: &str| chunk.get(member).and_then(Value::as_str).unwrap_or_default();
         match text("type") {
             "text-delta" => Some(Piece::Text(text("delta").to_owned())),
             "text-end" => Some(Piece::TextEnded),
@@ -121,9 +116,7 @@ pub(super) fn outcome(metadata: &Value) -> Option<Outcome> {
 
 /// The calls of recorded messages that wait for a person's decision.
 pub(super) fn undecided(messages: &[Value]) -> Vec<Call> {
-    let parts = messages
-        .iter()
-        .filter_map(|message| message.get("parts")?.as_array());
+    let parts = messages.iter().filter_map(|message| message.get("parts")?.as_array());
     let calls = parts.flatten().filter_map(recorded_call);
     let undecided = calls.filter(|(_, state)| state == "approval-requested");
     undecided.map(|(call, _)| call).take(CALLS_MAX).collect()
@@ -149,12 +142,7 @@ mod tests {
     use super::*;
 
     fn call(id: &str, needs_approval: bool) -> Call {
-        Call {
-            id: id.to_owned(),
-            tool: "search".to_owned(),
-            input: r#"{"q":1}"#.to_owned(),
-            needs_approval,
-        }
+        Call { id: id.to_owned(), tool: "search".to_owned(), input: r#"{"q":1}"#.to_owned(), needs_approval }
     }
 
     fn available(id: &str) -> Value {
@@ -169,27 +157,15 @@ mod tests {
             answer.waiting().to_vec()
         };
         let text = Piece::Text("a".to_owned());
-        check(
-            json!({"type": "text-delta", "id": "p", "delta": "a"}),
-            Some(text),
-        );
-        check(
-            json!({"type": "text-end", "id": "p"}),
-            Some(Piece::TextEnded),
-        );
+        check(json!({"type": "text-delta", "id": "p", "delta": "a"}), Some(text));
+        check(json!({"type": "text-end", "id": "p"}), Some(Piece::TextEnded));
         check(json!({"type": "start"}), None);
         check(json!([]), None);
         check(available("c"), Some(Piece::Called(call("c", false))));
-        let waiting = check(
-            json!({"type": "tool-approval-request", "toolCallId": "c"}),
-            None,
-        );
+        let waiting = check(json!({"type": "tool-approval-request", "toolCallId": "c"}), None);
         assert_eq!(waiting, [call("c", true)]);
         let result = json!({"type": "tool-output-denied", "toolCallId": "c"});
-        let waiting = check(
-            result.clone(),
-            Some(Piece::Returned("search".to_owned(), "was refused")),
-        );
+        let waiting = check(result.clone(), Some(Piece::Returned("search".to_owned(), "was refused")));
         assert_eq!(waiting, []);
         check(result, None);
         let ended = |outcome: &str| json!({"type": "message-metadata", "messageMetadata": {"outcome": outcome}});
@@ -211,7 +187,8 @@ mod tests {
 
     #[test]
     fn undecided_calls_are_found_in_messages() {
-        let part = |id: &str, state: &str| json!({"type": "tool-search", "toolCallId": id, "state": state, "input": {"q": 1}});
+        let part =
+            |id: &str, state: &str| json!({"type": "tool-search", "toolCallId": id, "state": state, "input": {"q": 1}});
         let messages = [
             json!({"role": "user", "parts": [{"type": "text", "text": "a"}]}),
             json!({"role": "assistant", "parts": [part("a", "approval-requested"), part("b", "output-available")]}),

@@ -83,10 +83,7 @@ impl Blocks {
 /// The sign and length of the fence that a line begins with.
 fn fence_of(line: &str) -> Option<(char, usize)> {
     let text = line.trim_start_matches(' ');
-    let sign = text
-        .chars()
-        .next()
-        .filter(|sign| matches!(sign, '`' | '~'))?;
+    let sign = text.chars().next().filter(|sign| matches!(sign, '`' | '~'))?;
     let length = text.chars().take_while(|next| *next == sign).count();
     (length >= 3).then_some((sign, length))
 }
@@ -121,10 +118,7 @@ mod tests {
         check("a", &["a"]);
         check("a\nb\n\nc", &["a\nb\n", "c"]);
         check("- a\n- b\n\n\n# c\n", &["- a\n- b\n", "# c\n"]);
-        check(
-            "a\n```rust\nb\n\nc\n```\nd",
-            &["a\n", "```rust\nb\n\nc\n```\n", "d"],
-        );
+        check("a\n```rust\nb\n\nc\n```\nd", &["a\n", "```rust\nb\n\nc\n```\n", "d"]);
         check("````\n```\n\n````\n", &["````\n```\n\n````\n"]);
         check("~~~\n```\n~~~\n", &["~~~\n```\n~~~\n"]);
         check("```\n``` x\n```", &["```\n``` x\n```"]);

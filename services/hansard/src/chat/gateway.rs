@@ -97,12 +97,8 @@ impl Gateway {
             file.write(&session)?;
             session
         };
-        let mut value = HeaderValue::from_str(session.expose()).map_err(|_| {
-            UsageError(format!(
-                "the session file {} is damaged: delete it",
-                file.name()
-            ))
-        })?;
+        let mut value = HeaderValue::from_str(session.expose())
+            .map_err(|_| UsageError(format!("the session file {} is damaged: delete it", file.name())))?;
         value.set_sensitive(true);
         self.set(SESSION, value);
         Ok(())
@@ -122,16 +118,11 @@ impl Gateway {
     }
 
     pub(super) async fn patch(&self, path: &str, body: &Value) -> Result<Value, GatewayError> {
-        self.json(self.request(Method::PATCH, path).json(body))
-            .await
+        self.json(self.request(Method::PATCH, path).json(body)).await
     }
 
     /// A `GET` with the service token in place of the API key.
-    pub(super) async fn get_as_service(
-        &self,
-        path: &str,
-        agent: &str,
-    ) -> Result<Value, GatewayError> {
+    pub(super) async fn get_as_service(&self, path: &str, agent: &str) -> Result<Value, GatewayError> {
         let token = self.service_token.as_ref().map_or("", Secret::expose);
         let request = self.client.get(self.at(path));
         let request = request.bearer_auth(token).header("x-agent-id", agent);
@@ -140,24 +131,16 @@ impl Gateway {
 
     /// A request of the caller.
     pub(super) fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        let headers = self
-            .headers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let headers = self.headers.lock().unwrap_or_else(PoisonError::into_inner).clone();
         self.client.request(method, self.at(path)).headers(headers)
     }
 
     /// Sends a request; the answer is not an error.
     pub(super) async fn send(&self, request: RequestBuilder) -> Result<Response, GatewayError> {
         let sent = timeout(ANSWER_MAX, request.send()).await;
-        let answer = sent.map_err(|_| GatewayError::Lost)?.map_err(|error| {
-            if error.is_connect() {
-                GatewayError::NotReachable
-            } else {
-                GatewayError::Lost
-            }
-        })?;
+        let answer = sent
+            .map_err(|_| GatewayError::Lost)?
+            .map_err(|error| if error.is_connect() { GatewayError::NotReachable } else { GatewayError::Lost })?;
         self.note_headers(answer.headers());
         if answer.status().is_success() {
             return Ok(answer);
@@ -208,15 +191,9 @@ impl Gateway {
 
 fn headers(endpoint: &Endpoint) -> Result<HeaderMap, UsageError> {
     let mut headers = HeaderMap::new();
-    headers.insert(
-        API_KEY,
-        secret_header(endpoint.api_key.expose(), "the API key")?,
-    );
+    headers.insert(API_KEY, secret_header(endpoint.api_key.expose(), "the API key")?);
     if let Some(token) = &endpoint.user_token {
-        headers.insert(
-            USER_TOKEN,
-            secret_header(token.expose(), "the user's token")?,
-        );
+        headers.insert(USER_TOKEN, secret_header(token.expose(), "the user's token")?);
     }
     Ok(headers)
 }

@@ -8,8 +8,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use reedline::{
-    FileBackedHistory, Prompt, PromptEditMode, PromptHistorySearch, Reedline, Signal,
-    ValidationResult, Validator,
+    FileBackedHistory, Prompt, PromptEditMode, PromptHistorySearch, Reedline, Signal, ValidationResult, Validator,
 };
 use tokio::sync::mpsc;
 
@@ -53,14 +52,9 @@ impl Input {
     pub(super) fn terminal(folder: &Path, is_coloured: bool) -> anyhow::Result<Self> {
         let history = history(&folder.join("history"))?;
         let editor = || Reedline::create().with_ansi_colors(is_coloured);
-        let messages = editor()
-            .with_history(Box::new(history))
-            .with_validator(Box::new(Backslash))
-            .use_bracketed_paste(true);
-        Ok(Self::Terminal(Box::new(Editors {
-            messages: Some(messages),
-            answers: Some(editor()),
-        })))
+        let messages =
+            editor().with_history(Box::new(history)).with_validator(Box::new(Backslash)).use_bracketed_paste(true);
+        Ok(Self::Terminal(Box::new(Editors { messages: Some(messages), answers: Some(editor()) })))
     }
 
     /// The lines of standard input, which a thread reads because such reads cannot be interrupted.
@@ -90,9 +84,7 @@ impl Input {
     /// The answer to a question.
     pub(super) async fn answer(&mut self, question: &str) -> anyhow::Result<Entry> {
         match self {
-            Self::Terminal(editors) => {
-                edit(&mut editors.answers, Question(question.to_owned())).await
-            }
+            Self::Terminal(editors) => edit(&mut editors.answers, Question(question.to_owned())).await,
             Self::Pipe(lines) => Ok(lines.recv().await.unwrap_or(Entry::End)),
         }
     }
@@ -104,14 +96,11 @@ pub(super) fn whole() -> anyhow::Result<String> {
     let bound = u64::try_from(MESSAGE_BYTES_MAX).unwrap_or(u64::MAX);
     let bound = bound.saturating_add(1);
     let mut input = io::stdin().lock().take(bound);
-    input
-        .read_to_end(&mut bytes)
-        .context("cannot read standard input")?;
+    input.read_to_end(&mut bytes).context("cannot read standard input")?;
     if bytes.len() > MESSAGE_BYTES_MAX {
         return Err(UsageError(too_long().to_owned()).into());
     }
-    String::from_utf8(bytes)
-        .map_err(|_| UsageError("standard input is not UTF-8 text".to_owned()).into())
+    String::from_utf8(bytes).map_err(|_| UsageError("standard input is not UTF-8 text".to_owned()).into())
 }
 
 /// Why a message is not sent.
@@ -150,12 +139,7 @@ async fn edit(editor: &mut Option<Reedline>, question: Question) -> anyhow::Resu
 
 /// The history. The file is created first, because only its owner may read it.
 fn history(path: &Path) -> anyhow::Result<FileBackedHistory> {
-    let cannot = || {
-        format!(
-            "cannot write {}: name another folder with --data-dir",
-            path.display()
-        )
-    };
+    let cannot = || format!("cannot write {}: name another folder with --data-dir", path.display());
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).with_context(cannot)?;
     }
@@ -170,11 +154,7 @@ struct Backslash;
 
 impl Validator for Backslash {
     fn validate(&self, line: &str) -> ValidationResult {
-        if line.ends_with('\\') {
-            ValidationResult::Incomplete
-        } else {
-            ValidationResult::Complete
-        }
+        if line.ends_with('\\') { ValidationResult::Incomplete } else { ValidationResult::Complete }
     }
 }
 

@@ -108,9 +108,7 @@ impl Chat {
     /// Sends one message. Standard output has the answer and nothing else.
     async fn ask_once(&mut self, message: &str) -> anyhow::Result<Exit> {
         if message.trim().is_empty() {
-            return Err(
-                exit::UsageError("the message is empty: give a question".to_owned()).into(),
-            );
+            return Err(exit::UsageError("the message is empty: give a question".to_owned()).into());
         }
         if message.len() > input::MESSAGE_BYTES_MAX {
             return Err(exit::UsageError(too_long().to_owned()).into());
@@ -126,9 +124,7 @@ impl Chat {
             self.report(opened.or_else(unless_missing))?;
         }
         if self.is_terminal() {
-            self.turns
-                .screen
-                .note("Ctrl-C stops an answer, Ctrl-D ends, /help lists commands.")?;
+            self.turns.screen.note("Ctrl-C stops an answer, Ctrl-D ends, /help lists commands.")?;
         }
         loop {
             match self.next_entry().await? {
@@ -182,11 +178,7 @@ impl Chat {
         let new_id = || Uuid::now_v7().to_string();
         let conversation = self.conversation.get_or_insert_with(new_id).clone();
         self.waiting.clear();
-        let message = Message {
-            conversation: &conversation,
-            text,
-            replaces: self.replaces.as_deref(),
-        };
+        let message = Message { conversation: &conversation, text, replaces: self.replaces.as_deref() };
         let reply = self.turns.send(message).await?;
         self.replaces = None;
         self.reply = Some(reply.outcome);
@@ -245,15 +237,8 @@ impl Chat {
 
     fn show_waiting(&self) -> anyhow::Result<()> {
         for call in &self.waiting {
-            let what = if call.needs_approval {
-                "a decision"
-            } else {
-                "its result"
-            };
-            self.turns.screen.note(&format!(
-                "({} waits for {what})",
-                line(&call.tool, QUESTION_CHARS_MAX)
-            ))?;
+            let what = if call.needs_approval { "a decision" } else { "its result" };
+            self.turns.screen.note(&format!("({} waits for {what})", line(&call.tool, QUESTION_CHARS_MAX)))?;
         }
         Ok(())
     }
@@ -263,13 +248,11 @@ impl Chat {
             Some(Outcome::Failed(why)) => {
                 bail!("the answer failed: {}", line(why, QUESTION_CHARS_MAX))
             }
-            Some(Outcome::Stopped) => Ok(self
+            Some(Outcome::Stopped) => Ok(self.turns.screen.note("(stopped: the answer so far is kept)")?),
+            Some(Outcome::Detached) => Ok(self
                 .turns
                 .screen
-                .note("(stopped: the answer so far is kept)")?),
-            Some(Outcome::Detached) => Ok(self.turns.screen.note(
-                "(not stopped: the answer may continue; open the conversation again to see it)",
-            )?),
+                .note("(not stopped: the answer may continue; open the conversation again to see it)")?),
             Some(Outcome::Completed) | None => Ok(()),
         }
     }
@@ -309,9 +292,9 @@ impl Chat {
             return Ok(Exit::Stopped);
         }
         if let (false, Some(id)) = (self.waiting.is_empty(), &self.conversation) {
-            self.turns.screen.note(&format!(
-                "open the conversation at a terminal: hansard chat --conversation {id}"
-            ))?;
+            self.turns
+                .screen
+                .note(&format!("open the conversation at a terminal: hansard chat --conversation {id}"))?;
             return Ok(Exit::WaitsForTool);
         }
         Ok(Exit::Done)

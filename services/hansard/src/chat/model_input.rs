@@ -24,16 +24,10 @@ pub(super) fn text(context: &Value) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "  {role:>ROLE_CHARS_MAX$}  {said}");
     }
-    let total: u64 = SECTIONS
-        .iter()
-        .map(|section| tokens(context, section))
-        .sum();
+    let total: u64 = SECTIONS.iter().map(|section| tokens(context, section)).sum();
     let by_section = SECTIONS.map(|section| format!("{} {section}", tokens(context, section)));
     let (by_section, room) = (by_section.join(", "), tokens(context, "room"));
-    let _ = writeln!(
-        text,
-        "  ({total} tokens: {by_section}; room for {room} of turns)"
-    );
+    let _ = writeln!(text, "  ({total} tokens: {by_section}; room for {room} of turns)");
     text
 }
 

@@ -41,12 +41,7 @@ impl Screen {
             Style::Coloured => MadSkin::default(),
             Style::Plain | Style::Uncoloured => MadSkin::no_style(),
         };
-        Self {
-            style,
-            skin,
-            blocks: Blocks::default(),
-            is_in_line: false,
-        }
+        Self { style, skin, blocks: Blocks::default(), is_in_line: false }
     }
 
     /// Writes more of an answer. On a terminal, text appears when its block is complete.
@@ -130,11 +125,8 @@ mod tests {
         let coloured = Screen::new(Style::Coloured);
         let rendered = coloured.rendered(&printable(HOSTILE), 80);
         let sequences = rendered.split('\u{1b}').skip(1);
-        let mut sequences = sequences.map(|rest| {
-            rest.trim_start_matches(|sign: char| {
-                sign == '[' || sign == ';' || sign.is_ascii_digit()
-            })
-        });
+        let mut sequences = sequences
+            .map(|rest| rest.trim_start_matches(|sign: char| sign == '[' || sign == ';' || sign.is_ascii_digit()));
         assert!(sequences.all(|rest| rest.starts_with('m')), "{rendered:?}");
     }
 
@@ -142,10 +134,7 @@ mod tests {
     fn markdown_fits_the_width() {
         let screen = Screen::new(Style::Uncoloured);
         let rendered = screen.rendered("**bold** and `code` in a line that is long", 20);
-        assert!(
-            rendered.lines().all(|line| line.chars().count() <= 20),
-            "{rendered}"
-        );
+        assert!(rendered.lines().all(|line| line.chars().count() <= 20), "{rendered}");
         assert!(!rendered.contains("**"), "{rendered}");
     }
 }

@@ -39,13 +39,10 @@ impl SessionFile {
     /// The session; `None`: there is no file.
     pub(super) fn read(&self) -> anyhow::Result<Option<Secret>> {
         let mut text = String::new();
-        let read = File::open(&self.0)
-            .and_then(|file| file.take(SESSION_BYTES_MAX).read_to_string(&mut text));
+        let read = File::open(&self.0).and_then(|file| file.take(SESSION_BYTES_MAX).read_to_string(&mut text));
         match read {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => {
-                Err(error).with_context(|| format!("cannot read the session file {}", self.name()))
-            }
+            Err(error) => Err(error).with_context(|| format!("cannot read the session file {}", self.name())),
             Ok(_) => Ok(Some(Secret::new(text.trim()))),
         }
     }

@@ -26,61 +26,21 @@ pub(super) struct Command {
     pub(super) action: Action,
 }
 
-const fn command(
-    name: &'static str,
-    argument: &'static str,
-    help: &'static str,
-    action: Action,
-) -> Command {
-    Command {
-        name,
-        argument,
-        help,
-        action,
-    }
+const fn command(name: &'static str, argument: &'static str, help: &'static str, action: Action) -> Command {
+    Command { name, argument, help, action }
 }
 
 /// Every command.
 pub(super) const COMMANDS: [Command; 11] = [
     command("new", "", "begin a new conversation", Action::New),
     command("list", "", "list your newest conversations", Action::List),
-    command(
-        "open",
-        "ID",
-        "open a conversation, by its id or its number in the list",
-        Action::Open,
-    ),
-    command(
-        "fork",
-        "[TITLE]",
-        "continue in a new conversation that shares everything so far",
-        Action::Fork,
-    ),
-    command(
-        "rewind",
-        "[COUNT]",
-        "replace your last message, or the last COUNT, by the next one",
-        Action::Rewind,
-    ),
-    command(
-        "title",
-        "[TITLE]",
-        "set the title; without one, show it",
-        Action::Title,
-    ),
-    command(
-        "export",
-        "[FILE]",
-        "write every event as JSON Lines",
-        Action::Export,
-    ),
+    command("open", "ID", "open a conversation, by its id or its number in the list", Action::Open),
+    command("fork", "[TITLE]", "continue in a new conversation that shares everything so far", Action::Fork),
+    command("rewind", "[COUNT]", "replace your last message, or the last COUNT, by the next one", Action::Rewind),
+    command("title", "[TITLE]", "set the title; without one, show it", Action::Title),
+    command("export", "[FILE]", "write every event as JSON Lines", Action::Export),
     command("tools", "", "list the latest calls of tools", Action::Tools),
-    command(
-        "context",
-        "",
-        "show what the model reads, with tokens (needs --token)",
-        Action::Context,
-    ),
+    command("context", "", "show what the model reads, with tokens (needs --token)", Action::Context),
     command("help", "", "show this list", Action::Help),
     command("quit", "", "end; so does Ctrl-D", Action::Quit),
 ];
@@ -112,9 +72,7 @@ pub(super) fn parse(line: &str) -> Line<'_> {
     }
     let (name, argument) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
     let found = COMMANDS.iter().find(|command| command.name == name);
-    found.map_or(Line::Unknown(name), |command| {
-        Line::Command(command.action, argument.trim())
-    })
+    found.map_or(Line::Unknown(name), |command| Line::Command(command.action, argument.trim()))
 }
 
 /// The help of all commands.
@@ -124,7 +82,9 @@ pub(super) fn help() -> String {
         format!("  {:<16} {}\n", call.trim_end(), command.help)
     };
     let mut text: String = COMMANDS.iter().map(row).collect();
-    text.push_str("  Alt-Enter or a backslash at the end begins another line; Ctrl-R searches; // begins a message with /\n");
+    text.push_str(
+        "  Alt-Enter or a backslash at the end begins another line; Ctrl-R searches; // begins a message with /\n",
+    );
     text
 }
 

@@ -59,31 +59,18 @@ struct Connection {
 
 impl<'a> AnswerStream<'a> {
     /// The stream of the answer to a request; `None`: it has no run.
-    pub(super) fn answering(
-        gateway: &'a Gateway,
-        conversation: &str,
-        response: Response,
-    ) -> Option<Self> {
+    pub(super) fn answering(gateway: &'a Gateway, conversation: &str, response: Response) -> Option<Self> {
         Self::of(gateway, conversation, response, Parts::default())
     }
 
     /// The stream of a run that has begun before; `None`: no run is active.
-    pub(super) fn following(
-        gateway: &'a Gateway,
-        conversation: &str,
-        response: Response,
-    ) -> Option<Self> {
+    pub(super) fn following(gateway: &'a Gateway, conversation: &str, response: Response) -> Option<Self> {
         let mut parts = Parts::default();
         parts.reopened();
         Self::of(gateway, conversation, response, parts)
     }
 
-    fn of(
-        gateway: &'a Gateway,
-        conversation: &str,
-        response: Response,
-        parts: Parts,
-    ) -> Option<Self> {
+    fn of(gateway: &'a Gateway, conversation: &str, response: Response, parts: Parts) -> Option<Self> {
         let run = response.headers().get("x-run-id")?.to_str().ok()?;
         Some(Self {
             gateway,
@@ -180,11 +167,7 @@ fn is_interruption(event: &StreamEvent) -> bool {
 
 impl Connection {
     fn of(response: Response) -> Self {
-        Self {
-            response,
-            parser: EventData::default(),
-            received: VecDeque::new(),
-        }
+        Self { response, parser: EventData::default(), received: VecDeque::new() }
     }
 
     /// The next event; `None`: the connection has ended.
@@ -239,10 +222,7 @@ mod tests {
     use super::*;
 
     fn event(id: Option<&str>, data: &str) -> StreamEvent {
-        StreamEvent {
-            id: id.map(|id| id.as_bytes().to_vec()),
-            data: data.as_bytes().to_vec(),
-        }
+        StreamEvent { id: id.map(|id| id.as_bytes().to_vec()), data: data.as_bytes().to_vec() }
     }
 
     #[test]
@@ -280,10 +260,7 @@ mod tests {
         assert_eq!(parts.push(first.clone()), Some(vec![first]));
         assert_eq!(parts.push(event(None, "b")), None);
         let second = event(Some("r:2"), "c");
-        assert_eq!(
-            parts.push(second.clone()),
-            Some(vec![event(None, "b"), second])
-        );
+        assert_eq!(parts.push(second.clone()), Some(vec![event(None, "b"), second]));
     }
 
     #[test]
@@ -301,16 +278,8 @@ mod tests {
         let check = |id: Option<&str>, data: &str, expected| {
             assert_eq!(is_interruption(&event(id, data)), expected);
         };
-        check(
-            None,
-            r#"{"type":"error","errorText":"The connection was closed"}"#,
-            true,
-        );
-        check(
-            Some("r:9"),
-            r#"{"type":"error","errorText":"An error occurred."}"#,
-            false,
-        );
+        check(None, r#"{"type":"error","errorText":"The connection was closed"}"#, true);
+        check(Some("r:9"), r#"{"type":"error","errorText":"An error occurred."}"#, false);
         check(None, r#"{"type":"text-end"}"#, false);
     }
 }

@@ -4,9 +4,7 @@
 /// start escape sequences, and characters that change the direction of text.
 pub(super) fn printable(text: &str) -> String {
     let signs = text.chars().filter(|sign| *sign != '\r');
-    signs
-        .map(|sign| if is_unsafe(sign) { '\u{fffd}' } else { sign })
-        .collect()
+    signs.map(|sign| if is_unsafe(sign) { '\u{fffd}' } else { sign }).collect()
 }
 
 /// The same in one line of at most `chars_max` characters.
@@ -39,19 +37,10 @@ mod tests {
         let check = |text: &str, expected: &str| assert_eq!(printable(text), expected, "{text:?}");
         check("a\n\tb ü € 😀", "a\n\tb ü € 😀");
         check("a\r\nb\rc", "a\nbc");
-        check(
-            "\u{1b}[2J\u{1b}]0;title\u{7}",
-            "\u{fffd}[2J\u{fffd}]0;title\u{fffd}",
-        );
+        check("\u{1b}[2J\u{1b}]0;title\u{7}", "\u{fffd}[2J\u{fffd}]0;title\u{fffd}");
         check("\u{1b}]52;c;YQ==\u{1b}\\", "\u{fffd}]52;c;YQ==\u{fffd}\\");
-        check(
-            "\u{9b}31m\u{9d}0;t\u{9c}\u{7f}\u{8}\u{0}",
-            "\u{fffd}31m\u{fffd}0;t\u{fffd}\u{fffd}\u{fffd}\u{fffd}",
-        );
-        check(
-            "\u{202e}gpj.exe\u{2066}\u{2028}",
-            "\u{fffd}gpj.exe\u{fffd}\u{fffd}",
-        );
+        check("\u{9b}31m\u{9d}0;t\u{9c}\u{7f}\u{8}\u{0}", "\u{fffd}31m\u{fffd}0;t\u{fffd}\u{fffd}\u{fffd}\u{fffd}");
+        check("\u{202e}gpj.exe\u{2066}\u{2028}", "\u{fffd}gpj.exe\u{fffd}\u{fffd}");
         // Every character, by the rule of the standard library.
         let all: String = (char::MIN..=char::MAX).collect();
         let unsafe_signs = |sign: char| sign.is_control() && sign != '\n' && sign != '\t';

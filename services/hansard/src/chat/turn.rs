@@ -33,10 +33,7 @@ pub(super) struct Reply {
 
 impl Reply {
     fn detached() -> Self {
-        Self {
-            outcome: Outcome::Detached,
-            waiting: Vec::new(),
-        }
+        Self { outcome: Outcome::Detached, waiting: Vec::new() }
     }
 }
 
@@ -61,11 +58,7 @@ pub(super) struct Turns {
 impl Turns {
     /// From now on, Ctrl-C does not end the program.
     pub(super) fn new(gateway: Gateway, screen: Screen) -> anyhow::Result<Self> {
-        Ok(Self {
-            gateway,
-            screen,
-            interrupts: signal(SignalKind::interrupt())?,
-        })
+        Ok(Self { gateway, screen, interrupts: signal(SignalKind::interrupt())? })
     }
 
     /// Waits for Ctrl-C.
@@ -93,19 +86,13 @@ impl Turns {
             body.insert("messageId".to_owned(), json!(replaced));
         }
         let answer = Answer::default();
-        self.post("/api/chat", message.conversation, &body, answer)
-            .await
+        self.post("/api/chat", message.conversation, &body, answer).await
     }
 
     /// Sends a person's decisions about calls, and writes the rest of the answer.
-    pub(super) async fn decide(
-        &mut self,
-        conversation: &str,
-        decisions: Vec<(Call, bool)>,
-    ) -> anyhow::Result<Reply> {
+    pub(super) async fn decide(&mut self, conversation: &str, decisions: Vec<(Call, bool)>) -> anyhow::Result<Reply> {
         let approvals = decisions.iter();
-        let approvals =
-            approvals.map(|(call, approved)| json!({"toolCallId": call.id, "approved": approved}));
+        let approvals = approvals.map(|(call, approved)| json!({"toolCallId": call.id, "approved": approved}));
         let body = json!({"approvals": approvals.collect::<Vec<_>>()});
         let path = format!("/api/chats/{conversation}/messages");
         // Only approved calls return in the stream; refusals are recorded before it.
@@ -115,10 +102,7 @@ impl Turns {
     }
 
     /// Writes the answer of the active run; `None`: no run is active.
-    pub(super) async fn follow_active(
-        &mut self,
-        conversation: &str,
-    ) -> anyhow::Result<Option<Reply>> {
+    pub(super) async fn follow_active(&mut self, conversation: &str) -> anyhow::Result<Option<Reply>> {
         let path = format!("/api/chats/{conversation}/stream");
         let request = self.gateway.request(Method::GET, &path);
         let response = self.gateway.send(request).await?;
@@ -129,13 +113,7 @@ impl Turns {
         turn.follow(stream, &mut self.interrupts).await.map(Some)
     }
 
-    async fn post(
-        &mut self,
-        path: &str,
-        conversation: &str,
-        body: &Value,
-        answer: Answer,
-    ) -> anyhow::Result<Reply> {
+    async fn post(&mut self, path: &str, conversation: &str, body: &Value, answer: Answer) -> anyhow::Result<Reply> {
         let key = Uuid::now_v7().to_string();
         let request = || {
             let request = self.gateway.request(Method::POST, path);
@@ -161,10 +139,7 @@ impl Turns {
 }
 
 /// Sends a request, again if the connection is lost: its idempotency key makes it one request.
-async fn open(
-    gateway: &Gateway,
-    request: impl Fn() -> RequestBuilder,
-) -> Result<Response, GatewayError> {
+async fn open(gateway: &Gateway, request: impl Fn() -> RequestBuilder) -> Result<Response, GatewayError> {
     let mut sent = gateway.send(request()).await;
     if !matches!(sent, Err(GatewayError::Lost)) {
         return sent;
@@ -228,21 +203,10 @@ struct Turn<'a> {
 
 impl<'a> Turn<'a> {
     fn of(gateway: &'a Gateway, conversation: &'a str, screen: &'a mut Screen) -> Self {
-        Self {
-            gateway,
-            conversation,
-            screen,
-            answer: Answer::default(),
-            outcome: None,
-            stop_by: None,
-        }
+        Self { gateway, conversation, screen, answer: Answer::default(), outcome: None, stop_by: None }
     }
 
-    async fn follow(
-        &mut self,
-        mut stream: AnswerStream<'_>,
-        interrupts: &mut Signal,
-    ) -> anyhow::Result<Reply> {
+    async fn follow(&mut self, mut stream: AnswerStream<'_>, interrupts: &mut Signal) -> anyhow::Result<Reply> {
         loop {
             let deadline = self.stop_by.unwrap_or_else(Instant::now);
             let next = tokio::select! {
@@ -291,12 +255,8 @@ impl<'a> Turn<'a> {
     /// Writes the recorded answer, because its stream is not kept any more.
     async fn recorded(&mut self) -> anyhow::Result<Reply> {
         self.screen.text_end()?;
-        self.screen
-            .note("(the stream is not kept any more: this is the recorded answer)")?;
-        let chat = self
-            .gateway
-            .get(&format!("/api/chats/{}?limit=1", self.conversation))
-            .await?;
+        self.screen.note("(the stream is not kept any more: this is the recorded answer)")?;
+        let chat = self.gateway.get(&format!("/api/chats/{}?limit=1", self.conversation)).await?;
         let messages = chat.get("messages").and_then(Value::as_array);
         let last = messages.and_then(|messages| messages.last());
         let Some(last) = last.filter(|last| last.get("role") == Some(&json!("assistant"))) else {

@@ -12,9 +12,7 @@ fn the_command_line_is_valid() {
 
 #[test]
 fn help_of_every_command() {
-    let mut command = Cli::command()
-        .term_width(COLUMNS)
-        .color(clap::ColorChoice::Never);
+    let mut command = Cli::command().term_width(COLUMNS).color(clap::ColorChoice::Never);
     command.build();
     insta::assert_snapshot!("help", command.render_long_help());
     for command in command.get_subcommands_mut() {

@@ -39,10 +39,7 @@ impl AppendStream {
         let window = window.clamp(1, WINDOW_MAX);
         let (jobs, queue) = mpsc::channel(window);
         tokio::spawn(run_streams(service.stream_writer(), queue, window));
-        Self {
-            jobs,
-            window: Arc::new(Semaphore::new(window)),
-        }
+        Self { jobs, window: Arc::new(Semaphore::new(window)) }
     }
 
     /// Sends one command and waits for its result. Commands that are sent one after another are executed in that order.
@@ -65,11 +62,7 @@ impl AppendStream {
 async fn run_streams(mut writer: Writer, mut queue: mpsc::Receiver<Job>, window: usize) {
     while let Some(first) = queue.recv().await {
         let (requests, outgoing) = mpsc::channel(window);
-        let mut open = StreamSlot {
-            requests,
-            waiting: HashMap::new(),
-            sent: 0,
-        };
+        let mut open = StreamSlot { requests, waiting: HashMap::new(), sent: 0 };
         open.send(first);
         match writer.append_stream(ReceiverStream::new(outgoing)).await {
             Ok(answers) => open.exchange(&mut queue, answers.into_inner()).await,
@@ -86,11 +79,7 @@ struct StreamSlot {
 }
 
 impl StreamSlot {
-    async fn exchange(
-        mut self,
-        queue: &mut mpsc::Receiver<Job>,
-        mut answers: Streaming<AppendStreamResponse>,
-    ) {
+    async fn exchange(mut self, queue: &mut mpsc::Receiver<Job>, mut answers: Streaming<AppendStreamResponse>) {
         let mut accepts_jobs = true;
         while accepts_jobs || !self.waiting.is_empty() {
             tokio::select! {
@@ -110,10 +99,7 @@ impl StreamSlot {
     /// The channel has room for the whole window, and every waiting command holds a permit of the window.
     fn send(&mut self, job: Job) {
         self.sent += 1;
-        let request = AppendStreamRequest {
-            correlation_id: self.sent,
-            command: Some(job.command),
-        };
+        let request = AppendStreamRequest { correlation_id: self.sent, command: Some(job.command) };
         match self.requests.try_send(request) {
             Ok(()) => drop(self.waiting.insert(self.sent, job.answer)),
             // The receiver is gone if the caller was cancelled.

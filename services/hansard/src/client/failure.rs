@@ -62,20 +62,13 @@ impl From<Status> for Failure {
         // tonic's messages hide the cause: no service at the address, or an untrusted certificate.
         let message = match tls::cause(&status) {
             Some(problem) => format!("the TLS connection to the service failed: {problem}"),
-            None if status.code() == Code::Unavailable && reason.is_empty() => {
-                "the service does not answer".to_owned()
-            }
+            None if status.code() == Code::Unavailable && reason.is_empty() => "the service does not answer".to_owned(),
             // The connection failed before the service answered.
             None if source.is_some_and(<dyn Error>::is::<transport::Error>) => CLOSED.to_owned(),
             None => message(&status, &details),
         };
         let retry_after = details.retry_info().and_then(|retry| retry.retry_delay);
-        Self {
-            code: status.code(),
-            reason,
-            message,
-            retry_after,
-        }
+        Self { code: status.code(), reason, message, retry_after }
     }
 }
 
@@ -86,16 +79,13 @@ fn message(status: &Status, details: &ErrorDetails) -> String {
     if fields.len() < 2 {
         return status.message().to_owned();
     }
-    let descriptions = fields
-        .iter()
-        .map(|violation| format!("{} {}", violation.field, violation.description));
+    let descriptions = fields.iter().map(|violation| format!("{} {}", violation.field, violation.description));
     descriptions.collect::<Vec<_>>().join("; ")
 }
 
 impl From<CommandError> for Failure {
     fn from(error: CommandError) -> Self {
-        let retry_after =
-            (error.retry_after_ms > 0).then(|| Duration::from_millis(error.retry_after_ms));
+        let retry_after = (error.retry_after_ms > 0).then(|| Duration::from_millis(error.retry_after_ms));
         Self {
             code: Code::from(i32::try_from(error.code).unwrap_or_default()),
             reason: error.reason,
@@ -113,16 +103,12 @@ mod tests {
     use super::*;
 
     fn check(failure: &Failure, transient: bool, text: &str) {
-        assert_eq!(
-            (failure.is_transient(), failure.to_string().as_str()),
-            (transient, text)
-        );
+        assert_eq!((failure.is_transient(), failure.to_string().as_str()), (transient, text));
     }
 
     #[test]
     fn a_status_and_a_command_error_give_the_same_failure() {
-        let problem = Problem::new(Reason::Overloaded, "too much at once")
-            .retry_after(Duration::from_millis(50));
+        let problem = Problem::new(Reason::Overloaded, "too much at once").retry_after(Duration::from_millis(50));
         let failure = Failure::from(Status::from(problem));
         assert_eq!(failure.retry_after, Some(Duration::from_millis(50)));
         check(&failure, true, "too much at once (OVERLOADED)");
@@ -149,22 +135,10 @@ mod tests {
     #[test]
     fn transient_failures() {
         let status = |code| Failure::from(Status::new(code, "x"));
-        check(
-            &status(Code::Unavailable),
-            true,
-            "the service does not answer (Unavailable)",
-        );
-        check(
-            &status(Code::DeadlineExceeded),
-            true,
-            "x (DeadlineExceeded)",
-        );
+        check(&status(Code::Unavailable), true, "the service does not answer (Unavailable)");
+        check(&status(Code::DeadlineExceeded), true, "x (DeadlineExceeded)");
         check(&status(Code::InvalidArgument), false, "x (InvalidArgument)");
         let problem = Problem::new(Reason::VersionConflict, "moved on");
-        check(
-            &Failure::from(Status::from(problem)),
-            false,
-            "moved on (VERSION_CONFLICT)",
-        );
+        check(&Failure::from(Status::from(problem)), false, "moved on (VERSION_CONFLICT)");
     }
 }

@@ -50,10 +50,7 @@ impl Service {
     /// # Errors
     /// [`AddressError`], with the remedy.
     pub fn at(url: &str, token: &str) -> Result<Self, AddressError> {
-        let endpoint = tls::endpoint(url).map_err(|problem| AddressError::Url {
-            url: url.to_owned(),
-            problem,
-        })?;
+        let endpoint = tls::endpoint(url).map_err(|problem| AddressError::Url { url: url.to_owned(), problem })?;
         let bearer = Bearer::new(Some(token));
         if !bearer.is_valid() {
             return Err(AddressError::Token);

@@ -37,9 +37,7 @@ where
         .adjust(|failure, own_wait| {
             let own_wait = own_wait?;
             // The service's suggestion is the minimum; jitter on top spreads callers that failed together.
-            let wait = failure
-                .retry_after
-                .map_or(own_wait, |suggested| suggested.min(WAIT_MAX) + own_wait / 2);
+            let wait = failure.retry_after.map_or(own_wait, |suggested| suggested.min(WAIT_MAX) + own_wait / 2);
             (Instant::now() + wait < deadline).then_some(wait)
         })
         .await
@@ -76,10 +74,6 @@ mod tests {
         check(1, Code::NotFound, Err(Code::NotFound)).await;
         let started = Instant::now();
         check(u32::MAX, Code::Unavailable, Err(Code::Unavailable)).await;
-        assert!(
-            started.elapsed() <= DEADLINE_IN_TESTS + CLOCK_TOLERANCE,
-            "{:?}",
-            started.elapsed()
-        );
+        assert!(started.elapsed() <= DEADLINE_IN_TESTS + CLOCK_TOLERANCE, "{:?}", started.elapsed());
     }
 }

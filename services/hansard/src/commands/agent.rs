@@ -8,8 +8,8 @@ use models::ECHO;
 use prost_types::FieldMask;
 use wire::proto::event::v1::Role;
 use wire::proto::operate::v1::{
-    Agent, AgentSettings, Approvers, CreateAgentRequest, IdentityMode, ListAgentsRequest,
-    ProviderLogDetail, Quotas, RotateWebhookSecretRequest, SetAgentSettingsRequest,
+    Agent, AgentSettings, Approvers, CreateAgentRequest, IdentityMode, ListAgentsRequest, ProviderLogDetail, Quotas,
+    RotateWebhookSecretRequest, SetAgentSettingsRequest,
 };
 
 use super::registry::Call;
@@ -223,30 +223,16 @@ impl From<LogDetail> for ProviderLogDetail {
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let mut registry = args.call.registry()?;
     let agents = match args.action {
-        Action::Create {
-            agent,
-            tenant,
-            name,
-        } => {
-            let request = CreateAgentRequest {
-                tenant_id: tenant,
-                agent_id: agent,
-                display_name: name,
-            };
+        Action::Create { agent, tenant, name } => {
+            let request = CreateAgentRequest { tenant_id: tenant, agent_id: agent, display_name: name };
             Vec::from_iter(answer(registry.create_agent(request).await)?.agent)
         }
         Action::Set(args) => {
             let request = settings_request(args)?;
             Vec::from_iter(answer(registry.set_agent_settings(request).await)?.agent)
         }
-        Action::RotateWebhookSecret {
-            agent,
-            overlap_seconds,
-        } => {
-            let request = RotateWebhookSecretRequest {
-                agent_id: agent.clone(),
-                overlap_seconds,
-            };
+        Action::RotateWebhookSecret { agent, overlap_seconds } => {
+            let request = RotateWebhookSecretRequest { agent_id: agent.clone(), overlap_seconds };
             let secret = answer(registry.rotate_webhook_secret(request).await)?.secret;
             return args.call.print_secret("agentId", &agent, &secret);
         }
@@ -360,13 +346,7 @@ fn settings(file: Option<&Path>) -> anyhow::Result<AgentSettings> {
         return Ok(AgentSettings::default());
     };
     let text = input_file::text(file, SETTINGS_FILE_BYTES_MAX)?;
-    let invalid = |error: json::JsonError| {
-        UsageError(format!(
-            "{}: {:#}",
-            file.display(),
-            anyhow::Error::from(error)
-        ))
-    };
+    let invalid = |error: json::JsonError| UsageError(format!("{}: {:#}", file.display(), anyhow::Error::from(error)));
     Ok(json::read(SETTINGS, &text).map_err(invalid)?)
 }
 

@@ -54,8 +54,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let name = args.name.as_deref().map(Label::parse).transpose();
-    let name = name
-        .map_err(|violation| UsageError(format!("the token's name {}", violation.description)))?;
+    let name = name.map_err(|violation| UsageError(format!("the token's name {}", violation.description)))?;
     let record = Record::create(RecordConfig {
         partitions: args.partitions,
         replicas: args.replicas,
@@ -83,10 +82,7 @@ fn print_streams(record: &Record, args: &Args) -> anyhow::Result<Exit> {
         let output = json!({"partitions": partitions, "acceptsBatches": true});
         writeln!(out, "{output}")?;
     } else {
-        writeln!(
-            out,
-            "the record has all streams, and its {partitions} partitions accept batches"
-        )?;
+        writeln!(out, "the record has all streams, and its {partitions} partitions accept batches")?;
     }
     Ok(Exit::Done)
 }

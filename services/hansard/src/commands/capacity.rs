@@ -72,11 +72,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
         contexts_per_second: args.contexts_per_second.unwrap_or(args.commits_per_second),
         replicas: args.replicas.parse()?,
     };
-    let server = Server {
-        cores: args.cores,
-        memory_gib: args.memory,
-        disk_gib: args.disk,
-    };
+    let server = Server { cores: args.cores, memory_gib: args.memory, disk_gib: args.disk };
     let plan = Plan::of(&load, &server);
     let mut out = console::out();
     if args.json {
@@ -88,11 +84,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<Exit> {
     table::write(&mut out, header, &rows)?;
     let bottleneck = plan.bottleneck;
     let percent = grouped(bottleneck.at_percent);
-    writeln!(
-        out,
-        "\nfirst bottleneck: {}, at {percent}% of this load",
-        bottleneck.resource
-    )?;
+    writeln!(out, "\nfirst bottleneck: {}, at {percent}% of this load", bottleneck.resource)?;
     Ok(Exit::Done)
 }
 

@@ -45,12 +45,7 @@ pub(crate) struct Args {
     token: Option<Secret>,
     /// File with the session, which gives access to your conversations. Created if it is missing; by default below --data-dir, one for
     /// each URL and API key.
-    #[arg(
-        long,
-        env = "HANSARD_SESSION_FILE",
-        hide_env_values = true,
-        value_name = "FILE"
-    )]
+    #[arg(long, env = "HANSARD_SESSION_FILE", hide_env_values = true, value_name = "FILE")]
     session: Option<PathBuf>,
     /// Conversation to continue; it is created if it does not exist.
     #[arg(long, value_name = "ID", value_parser = conversation)]

@@ -26,10 +26,7 @@ pub(crate) struct CommitPrinter {
 
 impl CommitPrinter {
     pub(crate) fn new(format: CommitFormat) -> Self {
-        Self {
-            format,
-            transcript: Transcript::default(),
-        }
+        Self { format, transcript: Transcript::default() }
     }
 
     pub(crate) fn print(&mut self, message: &StoredMessage) -> anyhow::Result<()> {

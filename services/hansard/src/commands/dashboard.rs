@@ -80,18 +80,8 @@ pub(crate) struct Link {
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let mut registry = args.call.registry()?;
-    let Action::Link {
-        tenant,
-        name,
-        role,
-        url,
-    } = args.action;
-    let new = NewLink {
-        tenant,
-        name,
-        role,
-        url,
-    };
+    let Action::Link { tenant, name, role, url } = args.action;
+    let new = NewLink { tenant, name, role, url };
     let link = create(&mut registry, new).await?;
     if args.call.json {
         let created = serde_json::json!({ "link": link.url, "expiresAt": link.expires_at });

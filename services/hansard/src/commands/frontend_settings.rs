@@ -1,9 +1,7 @@
 //! Options of `hansard agent set` about the callers of public API keys.
 
 use clap::ValueEnum;
-use wire::proto::operate::v1::{
-    AgentSettings, ClientContextField, ClientContextSettings, ToolCallDetail,
-};
+use wire::proto::operate::v1::{AgentSettings, ClientContextField, ClientContextSettings, ToolCallDetail};
 
 /// The value of a list that replaces the previous one by an empty list.
 const NONE: &str = "none";
@@ -96,9 +94,7 @@ impl Options {
         if !self.context.is_empty() {
             let fields = self.context.into_iter().filter_map(ContextField::setting);
             let frontend = settings.frontend.get_or_insert_default();
-            frontend.client_context = Some(ClientContextSettings {
-                fields: fields.map(i32::from).collect(),
-            });
+            frontend.client_context = Some(ClientContextSettings { fields: fields.map(i32::from).collect() });
             named.push("frontend.client_context");
         }
         named

@@ -70,10 +70,8 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         format: args.format.unwrap_or_else(|| default_format(&args.source)),
         limit: args.limit,
     };
-    let destination = Destination {
-        agent: args.agent,
-        dataset: args.dataset.map_or_else(|| file_name(&args.source), Ok)?,
-    };
+    let destination =
+        Destination { agent: args.agent, dataset: args.dataset.map_or_else(|| file_name(&args.source), Ok)? };
     let stream = AppendStream::to(&service, usize::from(args.window));
     let summary = import(source, &stream, &destination).await?;
     if args.json {
@@ -93,10 +91,7 @@ pub(crate) async fn import(
     let mut progress = Progress::begin("import", length);
     let mut completed = 0;
     let report = |step: Step<'_>| match step {
-        Step::Completed {
-            summary,
-            bytes_read,
-        } => {
+        Step::Completed { summary, bytes_read } => {
             completed += 1;
             let is_sized = matches!(length, Length::Bytes(_));
             let position = if is_sized { bytes_read } else { completed };
@@ -133,8 +128,7 @@ fn summary_text(summary: &Summary) -> String {
 fn progress_length(source: &Source) -> Length {
     match (source.limit, &source.path) {
         (Some(limit), _) => Length::Items(limit),
-        (None, Some(path)) => std::fs::metadata(path)
-            .map_or(Length::Unknown, |metadata| Length::Bytes(metadata.len())),
+        (None, Some(path)) => std::fs::metadata(path).map_or(Length::Unknown, |metadata| Length::Bytes(metadata.len())),
         (None, None) => Length::Unknown,
     }
 }
@@ -142,9 +136,7 @@ fn progress_length(source: &Source) -> Length {
 async fn path(source: &str) -> Result<Option<PathBuf>, devstack::StackError> {
     match source {
         STANDARD_INPUT => Ok(None),
-        CHITCHAT => devstack::dataset::chitchat(&console::print_step)
-            .await
-            .map(Some),
+        CHITCHAT => devstack::dataset::chitchat(&console::print_step).await.map(Some),
         file => Ok(Some(PathBuf::from(file))),
     }
 }

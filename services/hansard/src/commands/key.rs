@@ -2,8 +2,7 @@
 
 use clap::Subcommand;
 use wire::proto::operate::v1::{
-    ApiKey, CreateApiKeyRequest, ListApiKeysRequest, RevokeApiKeyRequest, RotateApiKeyRequest,
-    SetApiKeyOriginsRequest,
+    ApiKey, CreateApiKeyRequest, ListApiKeysRequest, RevokeApiKeyRequest, RotateApiKeyRequest, SetApiKeyOriginsRequest,
 };
 
 use super::registry::Call;
@@ -83,35 +82,18 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         args.call.print_secret("apiKeyId", &id, secret)
     };
     let keys = match args.action {
-        Action::Create {
-            agent,
-            name,
-            origins,
-        } => {
-            let request = CreateApiKeyRequest {
-                agent_id: agent,
-                display_name: name,
-                allowed_origins: origins,
-            };
+        Action::Create { agent, name, origins } => {
+            let request = CreateApiKeyRequest { agent_id: agent, display_name: name, allowed_origins: origins };
             let created = answer(registry.create_api_key(request).await)?;
             return print_created(created.api_key, &created.secret);
         }
-        Action::Rotate {
-            key,
-            overlap_seconds,
-        } => {
-            let request = RotateApiKeyRequest {
-                api_key_id: key,
-                overlap_seconds,
-            };
+        Action::Rotate { key, overlap_seconds } => {
+            let request = RotateApiKeyRequest { api_key_id: key, overlap_seconds };
             let created = answer(registry.rotate_api_key(request).await)?;
             return print_created(created.api_key, &created.secret);
         }
         Action::Origins { key, origins } => {
-            let request = SetApiKeyOriginsRequest {
-                api_key_id: key,
-                allowed_origins: origins,
-            };
+            let request = SetApiKeyOriginsRequest { api_key_id: key, allowed_origins: origins };
             Vec::from_iter(answer(registry.set_api_key_origins(request).await)?.api_key)
         }
         Action::List { agent } => {
@@ -123,9 +105,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
             Vec::from_iter(answer(registry.revoke_api_key(request).await)?.api_key)
         }
     };
-    let header = [
-        "KEY", "AGENT", "NAME", "ORIGINS", "CREATED", "EXPIRES", "REVOKED",
-    ];
+    let header = ["KEY", "AGENT", "NAME", "ORIGINS", "CREATED", "EXPIRES", "REVOKED"];
     args.call.print(MESSAGE, keys, header, row)
 }
 

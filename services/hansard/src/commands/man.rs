@@ -51,9 +51,7 @@ mod tests {
     fn every_command_has_a_page() {
         let folder = tempfile::tempdir().unwrap();
         let pages = folder.path().join("man1");
-        let args = || Args {
-            folder: pages.clone(),
-        };
+        let args = || Args { folder: pages.clone() };
         run(args()).unwrap();
         // A second run replaces the pages.
         run(args()).unwrap();

@@ -9,11 +9,8 @@ use crate::exit::UsageError;
 use crate::ids::secret;
 
 /// The environment variables of the keys, which are not settings of a role.
-pub(crate) const VARIABLES: [&str; 3] = [
-    "HANSARD_MASTER_KEY",
-    "HANSARD_MASTER_KEY_FILE",
-    "HANSARD_PREVIOUS_MASTER_KEY_FILE",
-];
+pub(crate) const VARIABLES: [&str; 3] =
+    ["HANSARD_MASTER_KEY", "HANSARD_MASTER_KEY_FILE", "HANSARD_PREVIOUS_MASTER_KEY_FILE"];
 
 /// The sources of the keys.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -43,10 +40,7 @@ impl MasterKeyArgs {
             (None, None) => None,
         };
         let previous = self.previous_master_key_file.as_deref();
-        Ok(MasterKeys {
-            current,
-            previous: previous.map(read).transpose()?,
-        })
+        Ok(MasterKeys { current, previous: previous.map(read).transpose()? })
     }
 }
 
@@ -81,10 +75,7 @@ mod tests {
         };
         let read = |args: MasterKeyArgs| args.read().map(|keys| keys.current).ok();
         assert_eq!(read(args(None, None)), Some(None));
-        assert_eq!(
-            read(args(Some(key.reveal()), None)),
-            Some(Some(key.clone()))
-        );
+        assert_eq!(read(args(Some(key.reveal()), None)), Some(Some(key.clone())));
         assert_eq!(read(args(None, Some(&file))), Some(Some(key.clone())));
         assert_eq!(read(args(Some(key.reveal()), Some(&file))), None);
         assert_eq!(read(args(Some(String::new()), None)), None);

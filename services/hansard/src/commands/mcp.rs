@@ -56,13 +56,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
             return Err(UsageError("--token or --token-file is required".to_owned()).into());
         }
     };
-    let endpoint = Endpoint {
-        url: args.url,
-        token,
-        agent: args.agent,
-        api_key: args.api_key,
-        ca: args.ca,
-    };
+    let endpoint = Endpoint { url: args.url, token, agent: args.agent, api_key: args.api_key, ca: args.ca };
     mcp::relay(&endpoint).await?;
     Ok(Exit::Done)
 }

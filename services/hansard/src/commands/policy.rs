@@ -54,19 +54,13 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let mut registry = args.call.registry()?;
     let policy = match args.action {
         Action::Set { agent, file } => {
-            let request = SetContextPolicyRequest {
-                agent_id: agent,
-                policy_json: policy_json(&file)?,
-            };
+            let request = SetContextPolicyRequest { agent_id: agent, policy_json: policy_json(&file)? };
             answer(registry.set_context_policy(request).await)?.policy
         }
         Action::Show { agent, digest } => {
             let digest = hex::decode(digest.unwrap_or_default())
                 .map_err(|_| UsageError("--digest must be hexadecimal".to_owned()))?;
-            let request = GetContextPolicyRequest {
-                agent_id: agent,
-                digest: digest.into(),
-            };
+            let request = GetContextPolicyRequest { agent_id: agent, digest: digest.into() };
             answer(registry.get_context_policy(request).await)?.policy
         }
     };

@@ -27,10 +27,7 @@ pub(crate) fn parse_all(options: &[String]) -> Result<QuotaChanges, UsageError> 
         set.of_mut(scope).set(quota, value);
         paths.push(format!("{}.{}", scope.as_str(), quota.as_str()));
     }
-    Ok(QuotaChanges {
-        quotas: quotas_to_proto(&set),
-        paths,
-    })
+    Ok(QuotaChanges { quotas: quotas_to_proto(&set), paths })
 }
 
 fn parse(option: &str) -> Result<(Scope, Quota, Option<u64>), UsageError> {
@@ -57,9 +54,7 @@ fn parse(option: &str) -> Result<(Scope, Quota, Option<u64>), UsageError> {
 /// The set quotas, such as `owner.runs=8`, in a fixed order; `default` if none is set.
 pub(crate) fn text(quotas: Option<&Quotas>) -> String {
     let set = quotas.map(quota_set).unwrap_or_default();
-    let named = set
-        .iter()
-        .map(|(scope, quota, value)| format!("{}.{}={value}", scope.as_str(), quota.as_str()));
+    let named = set.iter().map(|(scope, quota, value)| format!("{}.{}={value}", scope.as_str(), quota.as_str()));
     match named.collect::<Vec<_>>().join(" ") {
         text if text.is_empty() => DEFAULT.to_owned(),
         text => text,
@@ -74,27 +69,14 @@ mod tests {
     fn options_are_parsed_and_printed() {
         let check = |options: &[&str], expected: Option<&str>| {
             let options: Vec<String> = options.iter().map(|text| (*text).to_owned()).collect();
-            let seen = parse_all(&options)
-                .ok()
-                .map(|named| text(Some(&named.quotas)));
+            let seen = parse_all(&options).ok().map(|named| text(Some(&named.quotas)));
             assert_eq!(seen.as_deref(), expected, "{options:?}");
         };
         check(&[], Some("default"));
         check(&["owner.runs=8"], Some("owner.runs=8"));
-        check(
-            &["owner.runs=0", "tenant.conversations=5"],
-            Some("tenant.conversations=5 owner.runs=0"),
-        );
+        check(&["owner.runs=0", "tenant.conversations=5"], Some("tenant.conversations=5 owner.runs=0"));
         check(&["owner.runs=8", "owner.runs=default"], Some("default"));
-        for wrong in [
-            "",
-            "owner",
-            "owner.runs",
-            "owner.runs=",
-            "owner.runs=-1",
-            "x.runs=1",
-            "owner.x=1",
-        ] {
+        for wrong in ["", "owner", "owner.runs", "owner.runs=", "owner.runs=-1", "x.runs=1", "owner.x=1"] {
             check(&[wrong], None);
         }
     }

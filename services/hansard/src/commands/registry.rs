@@ -33,9 +33,7 @@ pub(crate) struct Call {
 impl Call {
     /// A client of the registry service.
     pub(crate) fn registry(&self) -> anyhow::Result<RegistryClient> {
-        let missing = || {
-            UsageError("a service token is required: give --token or set HANSARD_TOKEN".to_owned())
-        };
+        let missing = || UsageError("a service token is required: give --token or set HANSARD_TOKEN".to_owned());
         let token = self.token.as_ref().ok_or_else(missing)?.expose();
         Ok(Service::at(&self.writer_url, token)?.registry())
     }
@@ -71,12 +69,7 @@ pub(super) fn print_json(name: &str, messages: &[impl Message]) -> anyhow::Resul
 }
 
 /// Prints a created object with its secret, which is not stored.
-pub(super) fn print_secret(
-    as_json: AsJson,
-    name: &str,
-    id: &str,
-    secret: &str,
-) -> anyhow::Result<Exit> {
+pub(super) fn print_secret(as_json: AsJson, name: &str, id: &str, secret: &str) -> anyhow::Result<Exit> {
     if as_json.0 {
         let created = serde_json::json!({ name: id, "secret": secret });
         writeln!(console::out(), "{created}")?;

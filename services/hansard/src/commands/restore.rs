@@ -51,8 +51,7 @@ pub(crate) struct Args {
 }
 
 /// The error for a missing segment.
-const SEGMENTS_MISSING: &str =
-    "archived segments are missing: bring them back, or name their store by --archive";
+const SEGMENTS_MISSING: &str = "archived segments are missing: bring them back, or name their store by --archive";
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let manifest = verified(&args.folder)?;
@@ -74,12 +73,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         let found = found.context(SEGMENTS_MISSING);
         found.context("nothing was changed")?
     };
-    let mut done = Done {
-        resumed: restoration.is_resumed(),
-        subjects: again.len(),
-        segments,
-        erased: 0,
-    };
+    let mut done = Done { resumed: restoration.is_resumed(), subjects: again.len(), segments, erased: 0 };
     if !args.dry_run {
         let finished = finish(&args, &manifest, &restoration, &again, &mut done).await;
         finished.with_context(|| unfinished(again.len()))?;
@@ -136,13 +130,9 @@ async fn finish(
 fn unfinished(erasures: usize) -> String {
     let pending = match erasures {
         0 => String::new(),
-        _ => format!(
-            "{erasures} erasures may still have to be repeated, and until then their content is readable; "
-        ),
+        _ => format!("{erasures} erasures may still have to be repeated, and until then their content is readable; "),
     };
-    format!(
-        "the restore is not finished: {pending}start no role, and run the same command again to resume"
-    )
+    format!("the restore is not finished: {pending}start no role, and run the same command again to resume")
 }
 
 async fn restore(folder: &Path, manifest: &Manifest, restoration: &Restore) -> anyhow::Result<()> {
@@ -200,10 +190,7 @@ fn print(args: &Args, manifest: &Manifest, done: &Done) -> anyhow::Result<Exit> 
     };
     let (backup, messages) = (manifest.name(), grouped(messages));
     writeln!(out, "{verb} {backup}: {messages} messages")?;
-    writeln!(
-        out,
-        "erasures to repeat: {subjects}, conversations erased: {erased}"
-    )?;
+    writeln!(out, "erasures to repeat: {subjects}, conversations erased: {erased}")?;
     if segments > 0 {
         writeln!(out, "archived segments found: {segments}")?;
     }

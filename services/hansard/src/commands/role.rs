@@ -63,10 +63,7 @@ struct Process<T> {
 impl<T: RoleConfig> Default for Process<T> {
     fn default() -> Self {
         Self {
-            telemetry: TelemetryConfig {
-                service_name: format!("hansard-{}", T::NAME),
-                ..TelemetryConfig::default()
-            },
+            telemetry: TelemetryConfig { service_name: format!("hansard-{}", T::NAME), ..TelemetryConfig::default() },
             role: T::default(),
         }
     }
@@ -152,10 +149,7 @@ pub(crate) async fn run<T: RoleConfig>(settings: Settings) -> anyhow::Result<Exi
 }
 
 fn load<T: RoleConfig>(settings: &Settings, sources: Sources) -> Result<Process<T>, ConfigErrors> {
-    let sources = sources
-        .file(settings.config.clone())
-        .reserved(&RESERVED)
-        .flags(&nested(&settings.set));
+    let sources = sources.file(settings.config.clone()).reserved(&RESERVED).flags(&nested(&settings.set));
     runtime::config::load(&sources)
 }
 

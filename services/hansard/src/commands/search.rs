@@ -90,20 +90,13 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
 fn show(found: &proto::SearchConversationsResponse) -> anyhow::Result<()> {
     let mut out = console::out();
     let rows: Vec<_> = found.results.iter().map(row).collect();
-    table::write(
-        &mut out,
-        ["TIME", "CONVERSATION", "VERSION", "KIND", "TEXT"],
-        &rows,
-    )?;
+    table::write(&mut out, ["TIME", "CONVERSATION", "VERSION", "KIND", "TEXT"], &rows)?;
     if let Some(count) = found.match_count {
         let more = if found.match_count_is_capped { "+" } else { "" };
         writeln!(out, "  ({count}{more} texts contain the words)")?;
     }
     if found.is_reindexing {
-        writeln!(
-            out,
-            "  (conversations are being indexed again: results may be missing)"
-        )?;
+        writeln!(out, "  (conversations are being indexed again: results may be missing)")?;
     }
     let until = when::seconds(found.indexed_until.as_ref());
     if !until.is_empty() {
@@ -137,16 +130,10 @@ fn row(result: &proto::SearchResult) -> [String; 5] {
 /// The snippet in one line; control characters could change the terminal.
 fn text(snippet: &[proto::SnippetPart]) -> String {
     let part = |part: &proto::SnippetPart| {
-        if part.is_match {
-            format!("[{}]", part.text)
-        } else {
-            part.text.clone()
-        }
+        if part.is_match { format!("[{}]", part.text) } else { part.text.clone() }
     };
     let text: String = snippet.iter().map(part).collect();
-    let line = text
-        .chars()
-        .map(|sign| if sign.is_control() { ' ' } else { sign });
+    let line = text.chars().map(|sign| if sign.is_control() { ' ' } else { sign });
     line.collect()
 }
 
@@ -156,10 +143,7 @@ mod tests {
 
     #[test]
     fn snippets_are_one_line_without_control_characters() {
-        let part = |text: &str, is_match| proto::SnippetPart {
-            text: text.to_owned(),
-            is_match,
-        };
+        let part = |text: &str, is_match| proto::SnippetPart { text: text.to_owned(), is_match };
         let snippet = [part("my\n\u{1b}[31m ", false), part("parcel", true)];
         assert_eq!(text(&snippet), "my  [31m [parcel]");
     }

@@ -6,8 +6,7 @@ use clap::{Subcommand, ValueEnum};
 use wire::proto::operate::v1::add_signing_key_request::Kind as NewKind;
 use wire::proto::operate::v1::signing_key::Kind;
 use wire::proto::operate::v1::{
-    AddSigningKeyRequest, ListSigningKeysRequest, RetireSigningKeyRequest, SigningKey,
-    SigningKeyUse,
+    AddSigningKeyRequest, ListSigningKeysRequest, RetireSigningKeyRequest, SigningKey, SigningKeyUse,
 };
 
 use super::input_file;
@@ -119,12 +118,7 @@ impl From<KeyUse> for SigningKeyUse {
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let mut registry = args.call.registry()?;
     let keys = match args.action {
-        Action::Add {
-            key,
-            tenant,
-            key_use,
-            source,
-        } => {
+        Action::Add { key, tenant, key_use, source } => {
             let request = AddSigningKeyRequest {
                 tenant_id: tenant,
                 signing_key_id: key.clone(),
@@ -143,11 +137,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
             answer(registry.list_signing_keys(request).await)?.signing_keys
         }
         Action::Retire { key, tenant } => {
-            let request = RetireSigningKeyRequest {
-                tenant_id: tenant,
-                signing_key_id: key,
-                retired_at: None,
-            };
+            let request = RetireSigningKeyRequest { tenant_id: tenant, signing_key_id: key, retired_at: None };
             Vec::from_iter(answer(registry.retire_signing_key(request).await)?.signing_key)
         }
     };

@@ -71,19 +71,14 @@ pub(crate) struct StatusOptions {
 impl StatusOptions {
     /// Creates the reader and the limits.
     pub(super) fn reader(&self) -> anyhow::Result<(Reader, Limits)> {
-        let config = RecordConfig {
-            monitor_url: self.monitor_url.clone(),
-            ..self.record.config("hansard-status")?
-        };
+        let config = RecordConfig { monitor_url: self.monitor_url.clone(), ..self.record.config("hansard-status")? };
         let roles = match (self.no_roles, self.roles.is_empty()) {
             (true, _) => None,
             (false, true) => Some(default_roles()),
             (false, false) => Some(self.roles.clone()),
         };
-        let limits = Limits {
-            lag_max: Duration::from_secs(self.lag_max_seconds),
-            unexplained_max: self.unexplained_max,
-        };
+        let limits =
+            Limits { lag_max: Duration::from_secs(self.lag_max_seconds), unexplained_max: self.unexplained_max };
         let model = self.read_model.open()?;
         let reader = Reader::new(config, model.clone(), roles);
         let reader = reader.with_replicas(&model, self.replicas.open()?);

@@ -90,9 +90,7 @@ pub(crate) async fn check_has_rows_of(model: &ReadModel, tenant: &TenantId) -> a
 
 /// The rows of a tenant are in another database than that of a command.
 pub(crate) fn other_database(tenant: &TenantId, database: &str) -> UsageError {
-    UsageError(format!(
-        "the rows of tenant {tenant} are in {database}: give its URL with --database-url"
-    ))
+    UsageError(format!("the rows of tenant {tenant} are in {database}: give its URL with --database-url"))
 }
 
 /// The addresses of replicas of Postgres.
@@ -137,9 +135,7 @@ impl ShardAddresses {
     pub(crate) fn open_for_long_statements(&self) -> Result<Vec<ReadModel>, ReadModelError> {
         let urls = self.urls.iter().cloned();
         let addresses = urls.map(|database_url| ReadModelAddress { database_url });
-        addresses
-            .map(|address| address.open_for_long_statements())
-            .collect()
+        addresses.map(|address| address.open_for_long_statements()).collect()
     }
 }
 

@@ -36,11 +36,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let record = args.record.open("hansard-tail").await?;
-    let until = if args.follow {
-        ReadUntil::Interrupted
-    } else {
-        ReadUntil::Now
-    };
+    let until = if args.follow { ReadUntil::Interrupted } else { ReadUntil::Now };
     let archive = args.archive.of(&record);
     let mut messages = messages(&archive, &args.selection, &Positions::new(), until).await?;
     let mut printer = CommitPrinter::new(args.format);

@@ -5,8 +5,8 @@ use std::io::Write as _;
 use clap::Subcommand;
 use prost_types::FieldMask;
 use wire::proto::operate::v1::{
-    CreateTenantRequest, ListTenantsRequest, RevokeTokenRequest, SetTenantQuotasRequest,
-    SetTenantSearchRequest, SetTokenRulesRequest, Tenant,
+    CreateTenantRequest, ListTenantsRequest, RevokeTokenRequest, SetTenantQuotasRequest, SetTenantSearchRequest,
+    SetTokenRulesRequest, Tenant,
 };
 
 use super::quota;
@@ -100,23 +100,12 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let mut registry = args.call.registry()?;
     let tenants = match args.action {
         Action::Create { tenant, name } => {
-            let request = CreateTenantRequest {
-                tenant_id: tenant,
-                display_name: name,
-            };
+            let request = CreateTenantRequest { tenant_id: tenant, display_name: name };
             Vec::from_iter(answer(registry.create_tenant(request).await)?.tenant)
         }
-        Action::Set {
-            tenant,
-            quota,
-            search,
-            rules,
-        } => set(&mut registry, tenant, (&quota, search), rules).await?,
+        Action::Set { tenant, quota, search, rules } => set(&mut registry, tenant, (&quota, search), rules).await?,
         Action::RevokeToken { tenant, token_id } => {
-            let request = RevokeTokenRequest {
-                tenant_id: tenant,
-                token_id,
-            };
+            let request = RevokeTokenRequest { tenant_id: tenant, token_id };
             let revoked = answer(registry.revoke_token(request).await)?;
             if args.call.json {
                 return print_json(REVOCATION, &[revoked]);
@@ -156,10 +145,7 @@ async fn set(
         changed = answer(registry.set_tenant_quotas(request).await)?.tenant;
     }
     if let Some(switch) = search {
-        let request = SetTenantSearchRequest {
-            tenant_id: tenant_id.clone(),
-            disabled: switch == Switch::Off,
-        };
+        let request = SetTenantSearchRequest { tenant_id: tenant_id.clone(), disabled: switch == Switch::Off };
         changed = answer(registry.set_tenant_search(request).await)?.tenant;
     }
     if rules.audience.is_some() || rules.issuer.is_some() || rules.lifetime_max.is_some() {
@@ -178,9 +164,8 @@ async fn show(registry: &mut RegistryClient, tenant: &str) -> anyhow::Result<Vec
     let tenants = list(registry).await?.into_iter();
     let found: Vec<Tenant> = tenants.filter(|known| known.tenant_id == tenant).collect();
     if found.is_empty() {
-        let message = format!(
-            "the tenant {tenant} does not exist, or the token may not see it: run `hansard tenant list`"
-        );
+        let message =
+            format!("the tenant {tenant} does not exist, or the token may not see it: run `hansard tenant list`");
         return Err(UsageError(message).into());
     }
     Ok(found)

@@ -2,8 +2,7 @@
 
 use clap::{Subcommand, ValueEnum};
 use wire::proto::operate::v1::{
-    CreateServiceTokenRequest, ListServiceTokensRequest, RevokeServiceTokenRequest, Scope,
-    ServiceToken,
+    CreateServiceTokenRequest, ListServiceTokensRequest, RevokeServiceTokenRequest, Scope, ServiceToken,
 };
 
 use super::registry::Call;
@@ -86,12 +85,7 @@ impl From<TokenScope> for Scope {
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let mut registry = args.call.registry()?;
     let tokens = match args.action {
-        Action::Create {
-            name,
-            scopes,
-            tenant,
-            agents,
-        } => {
+        Action::Create { name, scopes, tenant, agents } => {
             let scopes = scopes.into_iter().map(|scope| Scope::from(scope).into());
             let request = CreateServiceTokenRequest {
                 display_name: name,
@@ -109,15 +103,11 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
             answer(listed.await)?.service_tokens
         }
         Action::Revoke { token } => {
-            let request = RevokeServiceTokenRequest {
-                service_token_id: token,
-            };
+            let request = RevokeServiceTokenRequest { service_token_id: token };
             Vec::from_iter(answer(registry.revoke_service_token(request).await)?.service_token)
         }
     };
-    let header = [
-        "TOKEN", "NAME", "SCOPES", "TENANT", "AGENTS", "CREATED", "REVOKED",
-    ];
+    let header = ["TOKEN", "NAME", "SCOPES", "TENANT", "AGENTS", "CREATED", "REVOKED"];
     args.call.print(MESSAGE, tokens, header, row)
 }
 

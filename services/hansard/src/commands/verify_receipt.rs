@@ -37,8 +37,8 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let file = args.receipt.display();
-    let text = std::fs::read_to_string(&args.receipt)
-        .map_err(|error| anyhow::anyhow!("cannot read {file}: {error}"))?;
+    let text =
+        std::fs::read_to_string(&args.receipt).map_err(|error| anyhow::anyhow!("cannot read {file}: {error}"))?;
     let receipt: proto::Receipt = json::read(RECEIPT, &text)?;
     let policy = args.policy.as_deref().map(policy_json).transpose()?;
     let context = assemble(&args.address.service()?, &request(&receipt, policy)).await?;

@@ -48,20 +48,14 @@ enum Action {
 }
 
 pub(crate) fn run(args: Args) -> anyhow::Result<Exit> {
-    let Action::Snippet {
-        gateway,
-        api_key,
-        without_integrity,
-        json: as_json,
-    } = args.action;
+    let Action::Snippet { gateway, api_key, without_integrity, json: as_json } = args.action;
     let mut snippet = Snippet::new(gateway.as_str(), &api_key);
     if without_integrity {
         snippet.integrity = None;
     }
     let html = snippet.html();
     let text = if as_json {
-        json!({"src": snippet.src, "integrity": snippet.integrity, "apiKey": api_key, "html": html})
-            .to_string()
+        json!({"src": snippet.src, "integrity": snippet.integrity, "apiKey": api_key, "html": html}).to_string()
     } else {
         html
     };

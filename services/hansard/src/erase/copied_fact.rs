@@ -23,19 +23,12 @@ pub(super) fn copied_fact(event: &Event, origin: Origin, owner: &Owner) -> Fact 
     let nothing = || Fact::from(ConversationUpdated::default());
     match (&event.fact, origin) {
         (Fact::Lifecycle(Lifecycle::ConversationCreated(created)), Origin::First) => {
-            Fact::from(ConversationCreated {
-                owner: owner.clone(),
-                forked_from: None,
-                ..created.clone()
-            })
+            Fact::from(ConversationCreated { owner: owner.clone(), forked_from: None, ..created.clone() })
         }
-        (Fact::Lifecycle(Lifecycle::ConversationCreated(created)), _) => {
-            Fact::from(changes(created))
+        (Fact::Lifecycle(Lifecycle::ConversationCreated(created)), _) => Fact::from(changes(created)),
+        (Fact::MessageAppended(message), _) => {
+            Fact::MessageAppended(MessageAppended { usage: None, ..message.clone() })
         }
-        (Fact::MessageAppended(message), _) => Fact::MessageAppended(MessageAppended {
-            usage: None,
-            ..message.clone()
-        }),
         (
             Fact::Lifecycle(
                 Lifecycle::OwnerChanged(_)
@@ -65,8 +58,7 @@ fn changes(created: &ConversationCreated) -> ConversationUpdated {
 mod tests {
     use domain::event::{Role, SystemNoted, Usage};
     use domain::{
-        AgentId, ClientContext, CommitId, ConversationId, EventId, EventTokens, ForkPoint, Part,
-        SessionId, Version,
+        AgentId, ClientContext, CommitId, ConversationId, EventId, EventTokens, ForkPoint, Part, SessionId, Version,
     };
     use uuid::Uuid;
 
@@ -111,11 +103,7 @@ mod tests {
     #[test]
     fn a_fork_inherits_content_only() {
         let nothing = Fact::from(ConversationUpdated::default());
-        check(
-            &created(Some("t"), "root's", false),
-            Origin::First,
-            &created(Some("t"), "fork's", false),
-        );
+        check(&created(Some("t"), "root's", false), Origin::First, &created(Some("t"), "fork's", false));
         let begins = Fact::from(ConversationUpdated {
             title: Some(FieldChange::Clear),
             metadata: Some(FieldChange::Clear),
@@ -126,17 +114,9 @@ mod tests {
             check(&created(None, "s", true), origin, &begins);
             check(&message(Some(Usage::default())), origin, &message(None));
         }
-        let note = Fact::from(SystemNoted {
-            topic: None,
-            text: "kept".to_owned(),
-        });
+        let note = Fact::from(SystemNoted { topic: None, text: "kept".to_owned() });
         check(&note, Origin::Shared, &note);
-        for own in [
-            Lifecycle::ConversationArchived,
-            Lifecycle::ConversationRestored,
-        ]
-        .map(Fact::from)
-        {
+        for own in [Lifecycle::ConversationArchived, Lifecycle::ConversationRestored].map(Fact::from) {
             check(&own, Origin::Shared, &nothing);
             check(&own, Origin::Own, &own);
         }

@@ -7,8 +7,8 @@
 use anyhow::{anyhow, bail, ensure};
 use archive::{Archive, LastCommit};
 use domain::{
-    CommitId, ConversationId, ConversationKey, Event, EventTokens, Head, Owner, RequestDigest,
-    Sequence, Status, Version,
+    CommitId, ConversationId, ConversationKey, Event, EventTokens, Head, Owner, RequestDigest, Sequence, Status,
+    Version,
 };
 use event_log::{AppendOutcome, ErasedCounts, StoredCommit, TailBounds};
 use uuid::Uuid;
@@ -24,10 +24,7 @@ const SUFFIX: &str = "-detached";
 /// The id of the copy of a detached fork.
 pub(super) fn copy_of(fork: &ConversationId) -> anyhow::Result<ConversationId> {
     ConversationId::parse(format!("{fork}{SUFFIX}")).map_err(|violation| {
-        anyhow!(
-            "the fork {fork} cannot be detached: the id of its copy {}",
-            violation.description
-        )
+        anyhow!("the fork {fork} cannot be detached: the id of its copy {}", violation.description)
     })
 }
 
@@ -82,22 +79,13 @@ async fn copy_history(
 
 async fn head_of(archive: &Archive, key: &ConversationKey) -> anyhow::Result<Head> {
     let last = archive.last_commit(key).await?;
-    let last =
-        last.ok_or_else(|| anyhow!("the conversation {} no longer exists", key.conversation))?;
+    let last = last.ok_or_else(|| anyhow!("the conversation {} no longer exists", key.conversation))?;
     Ok(last.open_head()?)
 }
 
 /// The ancestors of a fork, oldest first, and the fork itself.
-async fn segments(
-    archive: &Archive,
-    fork: &ConversationKey,
-    head: &Head,
-) -> anyhow::Result<Vec<HistorySegment>> {
-    let mut segments = vec![HistorySegment {
-        key: fork.clone(),
-        last: head.version,
-        origin: Origin::Own,
-    }];
+async fn segments(archive: &Archive, fork: &ConversationKey, head: &Head) -> anyhow::Result<Vec<HistorySegment>> {
+    let mut segments = vec![HistorySegment { key: fork.clone(), last: head.version, origin: Origin::Own }];
     let mut next = head.forked_from.clone();
     while let Some(point) = next {
         let key = key(&fork.tenant, &point.conversation);
@@ -108,11 +96,7 @@ async fn segments(
             "the fork {} started after the erasure of {parent}: erase it with --forks erase",
             fork.conversation
         );
-        segments.push(HistorySegment {
-            key,
-            last: point.version,
-            origin: Origin::Shared,
-        });
+        segments.push(HistorySegment { key, last: point.version, origin: Origin::Shared });
         next = ancestor.forked_from;
     }
     segments.reverse();
@@ -139,28 +123,13 @@ impl<'a> DetachedCopy<'a> {
     ) -> anyhow::Result<Self> {
         let earlier = archive.last_from_leader(key).await?;
         let base = match &earlier {
-            Some(LastCommit { message, .. }) => {
-                Some((message.open_head()?, message.position.sequence))
-            }
+            Some(LastCommit { message, .. }) => Some((message.open_head()?, message.position.sequence)),
             None => None,
         };
         let last_mark = |head: &Head| head.recent.last().map(|commit| commit.request_digest);
-        let is_own_copy = base
-            .as_ref()
-            .is_none_or(|(head, _)| last_mark(head) == Some(mark));
-        ensure!(
-            is_own_copy,
-            "the conversation {} exists already and is not a copy of this erasure",
-            key.conversation
-        );
-        Ok(Self {
-            archive,
-            key,
-            owner,
-            mark,
-            base,
-            earlier,
-        })
+        let is_own_copy = base.as_ref().is_none_or(|(head, _)| last_mark(head) == Some(mark));
+        ensure!(is_own_copy, "the conversation {} exists already and is not a copy of this erasure", key.conversation);
+        Ok(Self { archive, key, owner, mark, base, earlier })
     }
 
     fn version(&self) -> Version {
@@ -182,11 +151,7 @@ impl<'a> DetachedCopy<'a> {
         Ok(())
     }
 
-    async fn copy_commit(
-        &mut self,
-        stored: &StoredCommit,
-        segment: &HistorySegment,
-    ) -> anyhow::Result<()> {
+    async fn copy_commit(&mut self, stored: &StoredCommit, segment: &HistorySegment) -> anyhow::Result<()> {
         let commit = &stored.opened.commit;
         let copied_to = self.version();
         let head = self.base.as_ref().map(|(head, _)| head);
@@ -197,21 +162,14 @@ impl<'a> DetachedCopy<'a> {
                 // Commits may have been archived, and so trimmed from the record, after the check.
                 let follows = !events.is_empty() || version == copied_to.next();
                 ensure!(follows, incomplete(&segment.key));
-                let origin = if version == Version(1) {
-                    Origin::First
-                } else {
-                    segment.origin
-                };
+                let origin = if version == Version(1) { Origin::First } else { segment.origin };
                 let mut copy = Event {
                     occurred_at: event.occurred_at.or(Some(commit.recorded_at)),
                     fact: copied_fact(event, origin, &self.owner),
                     ..event.clone()
                 };
                 through = copy.context_tokens().saturating_add(through);
-                copy.tokens = EventTokens {
-                    through,
-                    ..copy.tokens
-                };
+                copy.tokens = EventTokens { through, ..copy.tokens };
                 events.push(copy);
             }
             version = version.next();

@@ -43,33 +43,20 @@ pub(crate) fn read_receipts(
         }
         list(&signed.receipt, &mut listed)?;
     }
-    let tenants = tenants.into_iter().map(|tenant| RepeatedErasure {
-        subject: Subject::Tenant(tenant),
-        forks: ForkRule::Erase,
-    });
+    let tenants =
+        tenants.into_iter().map(|tenant| RepeatedErasure { subject: Subject::Tenant(tenant), forks: ForkRule::Erase });
     Ok(tenants.chain(listed.into_iter().map(repeated)).collect())
 }
 
 /// Checks that a receipt is of the record and was not changed.
-fn check_origin(
-    file: &Path,
-    signed: &Signed,
-    record: &str,
-    receipt_keys: &[String],
-) -> anyhow::Result<()> {
+fn check_origin(file: &Path, signed: &Signed, record: &str, receipt_keys: &[String]) -> anyhow::Result<()> {
     let (file, key) = (file.display(), &signed.public_key);
-    ensure!(
-        signed.receipt.record == record,
-        "{file} belongs to another record than the backup"
-    );
+    ensure!(signed.receipt.record == record, "{file} belongs to another record than the backup");
     ensure!(
         receipt_keys.contains(key),
         "{file} is signed by the key {key}, which the backup does not contain: if `hansard receipt-key list` of the record showed this key, give it with --receipt-key"
     );
-    ensure!(
-        signed.is_by(key),
-        "{file} was changed: its signature is invalid"
-    );
+    ensure!(signed.is_by(key), "{file} was changed: its signature is invalid");
     Ok(())
 }
 
@@ -89,10 +76,7 @@ fn list(receipt: &Receipt, listed: &mut BTreeMap<TenantId, Listed>) -> anyhow::R
 /// Detached forks are forks again in the backup, and are detached again. Receipts list all other forks that were erased.
 fn repeated((tenant, listed): (TenantId, Listed)) -> RepeatedErasure {
     let ids = listed.erased;
-    RepeatedErasure {
-        subject: Subject::Conversations { tenant, ids },
-        forks: ForkRule::Listed(listed.detached),
-    }
+    RepeatedErasure { subject: Subject::Conversations { tenant, ids }, forks: ForkRule::Listed(listed.detached) }
 }
 
 fn receipt_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
@@ -101,10 +85,7 @@ fn receipt_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     for entry in std::fs::read_dir(folder).with_context(unreadable)? {
         files.push(entry.with_context(unreadable)?.path());
     }
-    files.retain(|file| {
-        file.extension()
-            .is_some_and(|extension| extension == "json")
-    });
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
     files.sort();
     Ok(files)
 }

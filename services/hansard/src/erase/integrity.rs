@@ -7,11 +7,7 @@ use domain::{ConversationKey, Head, Sequence, Version};
 use event_log::TailBounds;
 
 /// Audits a conversation's own commits up to a version: versions, hash chain and heads.
-pub(super) async fn check_integrity(
-    archive: &Archive,
-    key: &ConversationKey,
-    last: Version,
-) -> anyhow::Result<()> {
+pub(super) async fn check_integrity(archive: &Archive, key: &ConversationKey, last: Version) -> anyhow::Result<()> {
     let mut commits = archive.commits(key, Sequence(0)).await?;
     let mut before: Option<(Head, Sequence)> = None;
     while let Some(page) = commits.next(TailBounds::default()).await? {

@@ -112,9 +112,7 @@ impl Job {
             }
             self.round(targets, mark, &mut erased, progress).await?;
         }
-        bail!(
-            "callers keep starting conversations: revoke their keys, then run the same command again"
-        )
+        bail!("callers keep starting conversations: revoke their keys, then run the same command again")
     }
 
     pub(super) fn targets(&self, plan: &Plan) -> anyhow::Result<Vec<ConversationKey>> {

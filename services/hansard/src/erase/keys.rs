@@ -2,9 +2,7 @@
 
 use anyhow::anyhow;
 use event_log::{RECEIPT_SEED_BYTES, ReceiptKey, ReceiptKeys, Record, receipt_key_id};
-use ring::signature::{
-    ED25519, ED25519_PUBLIC_KEY_LEN, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey,
-};
+use ring::signature::{ED25519, ED25519_PUBLIC_KEY_LEN, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 
 use crate::view::when::now;
 
@@ -18,15 +16,15 @@ impl SigningKey {
     /// The record's signing key, created on first use.
     pub(crate) async fn of(record: &Record) -> anyhow::Result<Self> {
         let keys = receipt_keys(record).await?;
-        let (_, seed) = keys.signing().ok_or_else(|| {
-            anyhow!("the record has no active receipt key: run `hansard receipt-key rotate`")
-        })?;
+        let (_, seed) = keys
+            .signing()
+            .ok_or_else(|| anyhow!("the record has no active receipt key: run `hansard receipt-key rotate`"))?;
         Self::of_seed(seed)
     }
 
     pub(super) fn of_seed(seed: &[u8; RECEIPT_SEED_BYTES]) -> anyhow::Result<Self> {
-        let pair = Ed25519KeyPair::from_seed_unchecked(seed)
-            .map_err(|_| anyhow!("the seed of the receipt key is invalid"))?;
+        let pair =
+            Ed25519KeyPair::from_seed_unchecked(seed).map_err(|_| anyhow!("the seed of the receipt key is invalid"))?;
         let id = receipt_key_id(pair.public_key().as_ref());
         Ok(Self { id, pair })
     }

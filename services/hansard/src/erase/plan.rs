@@ -59,8 +59,7 @@ pub(super) fn plan(
     let mut others = Vec::new();
     let mut erased = BTreeSet::new();
     if let Subject::Conversations { ids, .. } = subject {
-        let known: HashSet<&ConversationId> =
-            found.iter().map(|one| &one.key.conversation).collect();
+        let known: HashSet<&ConversationId> = found.iter().map(|one| &one.key.conversation).collect();
         let unknown = ids.iter().filter(|id| !known.contains(id));
         plan.unknown = unknown.cloned().collect();
     }
@@ -106,10 +105,7 @@ impl Plan {
 }
 
 /// The forks of erased conversations, each after its ancestors.
-fn forks_of(
-    erased: BTreeSet<ConversationId>,
-    others: Vec<ScannedConversation>,
-) -> Vec<ScannedConversation> {
+fn forks_of(erased: BTreeSet<ConversationId>, others: Vec<ScannedConversation>) -> Vec<ScannedConversation> {
     let mut children: HashMap<ConversationId, Vec<ScannedConversation>> = HashMap::new();
     for one in others {
         if let Some(parent) = one.forked_from.clone() {

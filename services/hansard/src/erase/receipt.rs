@@ -78,12 +78,7 @@ pub(crate) struct Signed {
 
 impl Receipt {
     /// Creates the receipt of a job.
-    pub(crate) fn of(
-        record: &Record,
-        subject: &Subject,
-        erased: &ErasureResult,
-        rows: Rows,
-    ) -> Self {
+    pub(crate) fn of(record: &Record, subject: &Subject, erased: &ErasureResult, rows: Rows) -> Self {
         let detached = erased.detached.iter();
         let detached = detached.map(|fork| fork.key.conversation.to_string());
         Self {
@@ -115,12 +110,7 @@ impl Receipt {
     /// Signs the receipt.
     pub(crate) fn signed(self, key: &SigningKey) -> anyhow::Result<Signed> {
         let signature = key.sign(&serde_json::to_vec(&self)?);
-        Ok(Signed {
-            receipt: self,
-            key_id: Some(key.id().to_owned()),
-            public_key: key.public_key(),
-            signature,
-        })
+        Ok(Signed { receipt: self, key_id: Some(key.id().to_owned()), public_key: key.public_key(), signature })
     }
 }
 
@@ -129,21 +119,17 @@ impl Signed {
     pub(crate) fn read(file: &Path) -> anyhow::Result<Self> {
         let name = file.display();
         let text = std::fs::read(file).with_context(|| format!("cannot read {name}"))?;
-        let signed: Self = serde_json::from_slice(&text)
-            .with_context(|| format!("{name} is not an erasure receipt"))?;
+        let signed: Self =
+            serde_json::from_slice(&text).with_context(|| format!("{name} is not an erasure receipt"))?;
         let form = &signed.receipt.form;
-        ensure!(
-            form == FORM,
-            "{name} has the format {form:?}; this program reads {FORM:?}"
-        );
+        ensure!(form == FORM, "{name} has the format {form:?}; this program reads {FORM:?}");
         Ok(signed)
     }
 
     /// Writes it to a file as indented JSON.
     pub(crate) fn write(&self, file: &Path) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(self)?;
-        std::fs::write(file, format!("{text}\n"))
-            .with_context(|| format!("cannot write {}", file.display()))
+        std::fs::write(file, format!("{text}\n")).with_context(|| format!("cannot write {}", file.display()))
     }
 
     /// Whether the signature is valid for one of these public keys, hexadecimal.
@@ -185,19 +171,14 @@ mod tests {
         let receipt = Receipt {
             form: FORM.to_owned(),
             record: "00".to_owned(),
-            subject: SubjectName::User {
-                tenant: "acme".to_owned(),
-                user: "ada".to_owned(),
-            },
+            subject: SubjectName::User { tenant: "acme".to_owned(), user: "ada".to_owned() },
             made_at: String::new(),
             conversations: Vec::new(),
             detached: Vec::new(),
             registry: BTreeMap::from([("agent".to_owned(), 1)]),
             rows: Rows::Gone,
         };
-        receipt
-            .signed(&SigningKey::of_seed(&[1; 32]).unwrap())
-            .unwrap()
+        receipt.signed(&SigningKey::of_seed(&[1; 32]).unwrap()).unwrap()
     }
 
     #[test]

@@ -29,10 +29,7 @@ pub(crate) enum Rows {
 }
 
 /// Waits until the rows of erased conversations are deleted, for at most 30 s.
-pub(crate) async fn await_rows(
-    model: &ReadModel,
-    erased: &[ScannedConversation],
-) -> anyhow::Result<Rows> {
+pub(crate) async fn await_rows(model: &ReadModel, erased: &[ScannedConversation]) -> anyhow::Result<Rows> {
     let deadline = Instant::now() + ROWS_DEADLINE;
     for page in erased.chunks(PAGE) {
         let keys: Vec<&ConversationKey> = page.iter().map(|found| &found.key).collect();

@@ -4,8 +4,7 @@ use std::collections::HashSet;
 
 use archive::Archive;
 use domain::{
-    ConversationId, ConversationKey, Head, Owner, Partition, Position, RequestDigest, Sequence,
-    Status, TenantId,
+    ConversationId, ConversationKey, Head, Owner, Partition, Position, RequestDigest, Sequence, Status, TenantId,
 };
 use event_log::{Record, StoredMessage};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -75,10 +74,7 @@ impl Entry {
 }
 
 /// Sets `is_pending` of the conversations in the list of erasures in progress.
-pub(crate) async fn mark_pending(
-    record: &Record,
-    found: &mut [ScannedConversation],
-) -> anyhow::Result<()> {
+pub(crate) async fn mark_pending(record: &Record, found: &mut [ScannedConversation]) -> anyhow::Result<()> {
     let listed = record.count_pending_erasures().await?;
     let listed = usize::try_from(listed).unwrap_or(usize::MAX);
     let entries = record.pending_erasures(Sequence(0), listed).await?;
@@ -90,10 +86,7 @@ pub(crate) async fn mark_pending(
 }
 
 /// Completes the interrupted erasures among some conversations. Returns the number of overwritten commits.
-pub(crate) async fn finish_all(
-    record: &Record,
-    found: &[ScannedConversation],
-) -> anyhow::Result<u64> {
+pub(crate) async fn finish_all(record: &Record, found: &[ScannedConversation]) -> anyhow::Result<u64> {
     let mut commits = 0;
     for one in found.iter().filter(|one| one.is_pending) {
         commits += overwrite(record, &one.key).await?.commits;
@@ -102,10 +95,7 @@ pub(crate) async fn finish_all(
 }
 
 /// Lists the conversations of a tenant, or of all tenants, with the hibernated ones.
-pub(crate) async fn scan(
-    archive: &Archive,
-    tenant: Option<&TenantId>,
-) -> anyhow::Result<Vec<ScannedConversation>> {
+pub(crate) async fn scan(archive: &Archive, tenant: Option<&TenantId>) -> anyhow::Result<Vec<ScannedConversation>> {
     let record = archive.record();
     let mut found = scan_record(record, tenant).await?;
     let known: HashSet<ConversationKey> = found.iter().map(|one| one.key.clone()).collect();
@@ -113,9 +103,7 @@ pub(crate) async fn scan(
         let keys = archive.hibernated_conversations(partition).await?;
         let keys = keys.into_keys().filter(|key| !known.contains(key));
         let keys = keys.filter(|key| tenant.is_none_or(|tenant| key.tenant == *tenant));
-        let reads = stream::iter(keys)
-            .map(|key| read_hibernated(archive, key))
-            .buffer_unordered(READS_IN_FLIGHT);
+        let reads = stream::iter(keys).map(|key| read_hibernated(archive, key)).buffer_unordered(READS_IN_FLIGHT);
         let read: Vec<Option<ScannedConversation>> = reads.try_collect().await?;
         found.extend(read.into_iter().flatten());
     }
@@ -155,20 +143,13 @@ async fn read(
 }
 
 /// Reads a hibernated conversation; `None`: it was woken since.
-async fn read_hibernated(
-    archive: &Archive,
-    key: ConversationKey,
-) -> anyhow::Result<Option<ScannedConversation>> {
+async fn read_hibernated(archive: &Archive, key: ConversationKey) -> anyhow::Result<Option<ScannedConversation>> {
     let last = archive.last_commit(&key).await?;
     let scanned = last.map(|last| scanned(key, 0, &last));
     scanned.transpose()
 }
 
-fn scanned(
-    key: ConversationKey,
-    commits: u64,
-    last: &StoredMessage,
-) -> anyhow::Result<ScannedConversation> {
+fn scanned(key: ConversationKey, commits: u64, last: &StoredMessage) -> anyhow::Result<ScannedConversation> {
     let head = last.open_head()?;
     Ok(ScannedConversation {
         is_pending: head.status == Status::Erased && commits > 1,

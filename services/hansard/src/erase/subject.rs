@@ -12,17 +12,11 @@ use super::scan::ScannedConversation;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Subject {
     /// These conversations of a tenant.
-    Conversations {
-        tenant: TenantId,
-        ids: BTreeSet<ConversationId>,
-    },
+    Conversations { tenant: TenantId, ids: BTreeSet<ConversationId> },
     /// All conversations of a user, of all agents.
     User { tenant: TenantId, user: UserId },
     /// All keyed histories of a channel, of all agents.
-    Channel {
-        tenant: TenantId,
-        channel: ChannelId,
-    },
+    Channel { tenant: TenantId, channel: ChannelId },
     /// All conversations of a tenant, and its registry entries.
     Tenant(TenantId),
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 use anyhow::{anyhow, bail};
 use archive::Archive;
 use domain::{
-    Action, Actor, Command, CommitId, ConversationKey, Decision, Event, Expectation, ForkRule,
-    Head, Label, RequestDigest, Sequence, Status, Version, decide,
+    Action, Actor, Command, CommitId, ConversationKey, Decision, Event, Expectation, ForkRule, Head, Label,
+    RequestDigest, Sequence, Status, Version, decide,
 };
 use event_log::{Append, AppendOutcome, ErasedCounts, Record, TraceHeaders};
 use uuid::Uuid;
@@ -38,10 +38,7 @@ pub(super) async fn erase(
 }
 
 /// Overwrites everything before a tombstone, and removes the erasure from the list of erasures in progress.
-pub(super) async fn overwrite(
-    record: &Record,
-    key: &ConversationKey,
-) -> anyhow::Result<ErasedCounts> {
+pub(super) async fn overwrite(record: &Record, key: &ConversationKey) -> anyhow::Result<ErasedCounts> {
     // The list does not exist until a writer of this version has opened the record.
     let entry = match record.count_pending_erasures().await? {
         0 => None,

@@ -43,11 +43,7 @@ pub(crate) async fn erase_metered(record: &Record, subject: &Subject) -> anyhow:
 /// read the calls within 30 s, and nothing was removed.
 ///
 /// Calls are removed only after they are projected, so that the projector does not add their sums later.
-pub(crate) async fn erase_usage(
-    record: &Record,
-    model: &ReadModel,
-    subject: &Subject,
-) -> anyhow::Result<Option<u64>> {
+pub(crate) async fn erase_usage(record: &Record, model: &ReadModel, subject: &Subject) -> anyhow::Result<Option<u64>> {
     let Some((tenant, owner)) = metered_of(subject) else {
         return Ok(Some(0));
     };

@@ -3,10 +3,7 @@
 
 use domain::bounds::{EVENT_BYTES_MAX, METADATA_BYTES_MAX, TITLE_BYTES_MAX};
 use domain::command::{Action, Command, Expectation, NewEvent, Rejection, decide};
-use domain::{
-    AgentId, ChainHash, CommitId, Head, Status, Timestamp, Totals, Version, Violation,
-    ViolationReason,
-};
+use domain::{AgentId, ChainHash, CommitId, Head, Status, Timestamp, Totals, Version, Violation, ViolationReason};
 use prost::Message as _;
 use uuid::Uuid;
 use wire::proto::event::v1 as proto;
@@ -16,19 +13,15 @@ use super::{Dialogue, SourceEvent};
 
 /// Checks owner, title, metadata, each event, and that every tool result answers an open call.
 pub(super) fn check(dialogue: &Dialogue) -> Result<(), Violation> {
-    let owner = proto::Owner {
-        kind: Some(dialogue.owner.clone()),
-    };
-    wire::conversation::owner_from_proto(Some(owner))
-        .map_err(|violation| violation.within("owner"))?;
+    let owner = proto::Owner { kind: Some(dialogue.owner.clone()) };
+    wire::conversation::owner_from_proto(Some(owner)).map_err(|violation| violation.within("owner"))?;
     wire::optional::text(dialogue.title.clone(), TITLE_BYTES_MAX, "title")?;
     if !dialogue.metadata_json.is_empty() {
         domain::JsonText::parse_metadata(dialogue.metadata_json.clone(), METADATA_BYTES_MAX)
             .map_err(|violation| violation.within("metadata"))?;
     }
     let events = dialogue.events.iter();
-    let events = events
-        .map(|placed| event(placed).map_err(|violation| in_message(violation, placed.message)));
+    let events = events.map(|placed| event(placed).map_err(|violation| in_message(violation, placed.message)));
     decide_append(dialogue, events.collect::<Result<_, _>>()?)
 }
 
@@ -50,10 +43,7 @@ fn decide_append(dialogue: &Dialogue, events: Vec<NewEvent>) -> Result<(), Viola
         commit: CommitId(Uuid::nil()),
         agent: agent.clone(),
         expectation: Expectation::Any,
-        action: Action::Append {
-            events,
-            expected: None,
-        },
+        action: Action::Append { events, expected: None },
     };
     match decide(Some(&empty_head(agent)), &command) {
         Ok(_) => Ok(()),
@@ -61,10 +51,7 @@ fn decide_append(dialogue: &Dialogue, events: Vec<NewEvent>) -> Result<(), Viola
     }
 }
 
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "a new, empty conversation causes no other rejections"
-)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "a new, empty conversation causes no other rejections")]
 fn explain(rejection: &Rejection, dialogue: &Dialogue) -> Violation {
     let (index, description) = match rejection {
         Rejection::CallNotOpen { index, .. } => {
@@ -75,9 +62,7 @@ fn explain(rejection: &Rejection, dialogue: &Dialogue) -> Violation {
             let what = "contains a call with the id of an open call";
             (*index, what.to_owned())
         }
-        Rejection::ToolMismatch { index, .. } => {
-            (*index, "has another tool name than its call".to_owned())
-        }
+        Rejection::ToolMismatch { index, .. } => (*index, "has another tool name than its call".to_owned()),
         Rejection::TooManyOpenCalls { index, open_max } => {
             let what = format!("contains a call while {open_max} calls, the maximum, are open");
             (*index, what)
@@ -85,10 +70,7 @@ fn explain(rejection: &Rejection, dialogue: &Dialogue) -> Violation {
         other => return malformed(other.to_string()),
     };
     let placed = dialogue.events.get(index);
-    in_message(
-        malformed(description),
-        placed.map_or(0, |placed| placed.message),
-    )
+    in_message(malformed(description), placed.map_or(0, |placed| placed.message))
 }
 
 fn in_message(violation: Violation, message: usize) -> Violation {

@@ -26,9 +26,9 @@ pub(super) fn parse(id: &str, text: &str) -> Result<Dialogue, Violation> {
     let mut fields = Fields::parse(text)?;
     let turns: Vec<Vec<Message>> = fields.require_as("messages")?;
     let messages: Vec<Message> = turns.into_iter().flatten().collect();
-    let first = messages.first().ok_or_else(|| {
-        malformed("is empty: a conversation needs at least one message").within("messages")
-    })?;
+    let first = messages
+        .first()
+        .ok_or_else(|| malformed("is empty: a conversation needs at least one message").within("messages"))?;
     let owner = first.sender.clone();
     let title = fields
         .take("prompt")
@@ -53,13 +53,8 @@ pub(super) fn parse(id: &str, text: &str) -> Result<Dialogue, Violation> {
 }
 
 fn event(message: Message, owner: &str) -> Result<proto::Event, Violation> {
-    let role = if message.sender == owner {
-        proto::Role::User
-    } else {
-        proto::Role::Assistant
-    };
-    let occurred_at = instant::from_rfc3339(&message.timestamp)
-        .map_err(|violation| violation.within("timestamp"))?;
+    let role = if message.sender == owner { proto::Role::User } else { proto::Role::Assistant };
+    let occurred_at = instant::from_rfc3339(&message.timestamp).map_err(|violation| violation.within("timestamp"))?;
     Ok(proto::Event {
         occurred_at: Some(occurred_at),
         fact: Some(Fact::MessageAppended(proto::MessageAppended {
@@ -107,23 +102,13 @@ mod tests {
             .events
             .iter()
             .map(|placed| {
-                let Some(Fact::MessageAppended(message)) = &placed.event.fact else {
-                    panic!()
-                };
-                (
-                    message.role,
-                    texts(message),
-                    placed.event.occurred_at.unwrap().seconds,
-                )
+                let Some(Fact::MessageAppended(message)) = &placed.event.fact else { panic!() };
+                (message.role, texts(message), placed.event.occurred_at.unwrap().seconds)
             })
             .collect();
         assert_eq!(
             seen,
-            [
-                (1, vec!["Hello"], 1_525_289_895),
-                (1, vec![], 1_525_289_896),
-                (2, vec!["hi \0"], 1_525_289_900)
-            ]
+            [(1, vec!["Hello"], 1_525_289_895), (1, vec![], 1_525_289_896), (2, vec!["hi \0"], 1_525_289_900)]
         );
     }
 
@@ -134,10 +119,7 @@ mod tests {
     #[test]
     fn an_error_names_the_invalid_value() {
         check("{}", "messages: is required");
-        check(
-            r#"{"messages":[[]]}"#,
-            "messages: is empty: a conversation needs at least one message",
-        );
+        check(r#"{"messages":[[]]}"#, "messages: is empty: a conversation needs at least one message");
         check(
             r#"{"messages":[[{"text":"x","timestamp":"soon","sender":"a"}]]}"#,
             "messages[0].timestamp: must be a time from 1677 to 2262, as RFC 3339 text or seconds since 1970",

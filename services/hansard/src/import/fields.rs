@@ -28,14 +28,9 @@ impl<'a> Fields<'a> {
     }
 
     /// Takes and parses a member.
-    pub(super) fn take_as<T: DeserializeOwned>(
-        &mut self,
-        name: &str,
-    ) -> Result<Option<T>, Violation> {
+    pub(super) fn take_as<T: DeserializeOwned>(&mut self, name: &str) -> Result<Option<T>, Violation> {
         let value = self.take(name).map(|value| read(value.get()));
-        value
-            .transpose()
-            .map_err(|violation| violation.within(name))
+        value.transpose().map_err(|violation| violation.within(name))
     }
 
     /// Takes a text; empty if it is absent.

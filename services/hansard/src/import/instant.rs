@@ -12,11 +12,7 @@ const NANOS_DIGITS: usize = 9;
 /// Parses a JSON value: RFC 3339 text, or a number of seconds with an optional fraction.
 pub(super) fn from_json(value: &RawValue) -> Result<ProtoTimestamp, Violation> {
     let text = value.get();
-    if text.starts_with('"') {
-        from_rfc3339(&read::<String>(text)?)
-    } else {
-        from_seconds(text)
-    }
+    if text.starts_with('"') { from_rfc3339(&read::<String>(text)?) } else { from_seconds(text) }
 }
 
 /// Parses RFC 3339 text, such as `2018-05-02T19:38:15Z`.
@@ -38,9 +34,7 @@ fn from_seconds(text: &str) -> Result<ProtoTimestamp, Violation> {
 }
 
 fn timestamp(seconds: i64, nanos: u32) -> Result<ProtoTimestamp, Violation> {
-    Timestamp::from_parts(seconds, nanos)
-        .map(wire::time::to_proto)
-        .ok_or_else(invalid)
+    Timestamp::from_parts(seconds, nanos).map(wire::time::to_proto).ok_or_else(invalid)
 }
 
 fn invalid() -> Violation {
@@ -56,19 +50,14 @@ mod tests {
 
     fn check(json: &str, expected: Option<(i64, i32)>) {
         let value: Box<RawValue> = serde_json::from_str(json).unwrap();
-        let time = from_json(&value)
-            .ok()
-            .map(|time| (time.seconds, time.nanos));
+        let time = from_json(&value).ok().map(|time| (time.seconds, time.nanos));
         assert_eq!(time, expected, "{json}");
     }
 
     #[test]
     fn texts_and_seconds_are_times() {
         check(r#""2018-05-02T19:38:15Z""#, Some((1_525_289_895, 0)));
-        check(
-            r#""2018-05-02T21:38:15.25+02:00""#,
-            Some((1_525_289_895, 250_000_000)),
-        );
+        check(r#""2018-05-02T21:38:15.25+02:00""#, Some((1_525_289_895, 250_000_000)));
         check("1525289895", Some((1_525_289_895, 0)));
         check("1525289895.123456789", Some((1_525_289_895, 123_456_789)));
         check("1525289895.5", Some((1_525_289_895, 500_000_000)));
@@ -78,14 +67,7 @@ mod tests {
 
     #[test]
     fn invalid_times_are_rejected() {
-        for json in [
-            r#""yesterday""#,
-            r#""2018-05-02""#,
-            "1e9",
-            "true",
-            "[]",
-            "99999999999999",
-        ] {
+        for json in [r#""yesterday""#, r#""2018-05-02""#, "1e9", "true", "[]", "99999999999999"] {
             check(json, None);
         }
     }

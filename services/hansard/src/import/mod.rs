@@ -46,7 +46,5 @@ fn text_parts(text: String) -> Vec<proto::Part> {
 }
 
 fn text_part(text: impl Into<String>) -> proto::Part {
-    proto::Part {
-        kind: Some(proto::part::Kind::Text(text.into())),
-    }
+    proto::Part { kind: Some(proto::part::Kind::Text(text.into())) }
 }

@@ -59,9 +59,7 @@ pub fn plan(dialogue: Dialogue, destination: &Destination) -> Plan {
         agent_id: destination.agent.clone(),
         conversation_id: conversation.to_string(),
         idempotency_key: key("create"),
-        owner: Some(proto::Owner {
-            kind: Some(dialogue.owner),
-        }),
+        owner: Some(proto::Owner { kind: Some(dialogue.owner) }),
         title: dialogue.title,
         metadata_json: dialogue.metadata_json,
         occurred_at: first.and_then(|first| first.event.occurred_at),
@@ -76,17 +74,9 @@ pub fn plan(dialogue: Dialogue, destination: &Destination) -> Plan {
             idempotency_key: key(&format!("append {index}")),
             expected_version: None,
         });
-        commands.push(Command::AppendEvents(AppendEventsRequest {
-            target,
-            events,
-            ..AppendEventsRequest::default()
-        }));
+        commands.push(Command::AppendEvents(AppendEventsRequest { target, events, ..AppendEventsRequest::default() }));
     }
-    Plan {
-        conversation_id: conversation.to_string(),
-        messages,
-        commands,
-    }
+    Plan { conversation_id: conversation.to_string(), messages, commands }
 }
 
 fn commits(events: impl Iterator<Item = proto::Event>) -> Vec<Vec<proto::Event>> {
@@ -114,21 +104,16 @@ mod tests {
     use crate::import::{SourceEvent, text_part};
 
     fn destination(agent: &str, dataset: &str) -> Destination {
-        Destination {
-            agent: agent.to_owned(),
-            dataset: dataset.to_owned(),
-        }
+        Destination { agent: agent.to_owned(), dataset: dataset.to_owned() }
     }
 
     fn dialogue(sizes: &[usize]) -> Dialogue {
         let event = |size: &usize| proto::Event {
-            fact: Some(proto::event::Fact::MessageAppended(
-                proto::MessageAppended {
-                    role: proto::Role::User.into(),
-                    parts: vec![text_part("x".repeat(*size))],
-                    ..proto::MessageAppended::default()
-                },
-            )),
+            fact: Some(proto::event::Fact::MessageAppended(proto::MessageAppended {
+                role: proto::Role::User.into(),
+                parts: vec![text_part("x".repeat(*size))],
+                ..proto::MessageAppended::default()
+            })),
             ..proto::Event::default()
         };
         let events = sizes.iter().map(event).enumerate();
@@ -137,9 +122,7 @@ mod tests {
             owner: proto::owner::Kind::SessionId("s".to_owned()),
             title: String::new(),
             metadata_json: String::new(),
-            events: events
-                .map(|(message, event)| SourceEvent { message, event })
-                .collect(),
+            events: events.map(|(message, event)| SourceEvent { message, event }).collect(),
             remarks: Vec::new(),
         }
     }
@@ -182,10 +165,8 @@ mod tests {
         }
         // Must never change: a repeated import would otherwise create everything twice.
         assert_eq!(ids[0].to_string(), "a7be2ef1-ccd7-59fa-860c-10258ffaff4c");
-        let (first, again) = (
-            plan(dialogue(&[1; 300]), &destination("a", "d")),
-            plan(dialogue(&[1; 300]), &destination("a", "d")),
-        );
+        let (first, again) =
+            (plan(dialogue(&[1; 300]), &destination("a", "d")), plan(dialogue(&[1; 300]), &destination("a", "d")));
         assert_eq!(first, again);
     }
 }

@@ -39,10 +39,7 @@ pub(crate) struct Summary {
 #[derive(Debug)]
 pub(crate) enum Step<'a> {
     /// A conversation is in the record or was rejected: the counts so far, and the bytes of the source that have been read.
-    Completed {
-        summary: &'a Summary,
-        bytes_read: u64,
-    },
+    Completed { summary: &'a Summary, bytes_read: u64 },
     /// A value of a line or conversation, whose number counts from 1, was rejected or is stored in another form: the path of
     /// the value, and the error or the form, without content.
     Noted { number: u64, what: String },
@@ -86,10 +83,7 @@ pub(crate) async fn run(
             }
         }
         summary.seconds = started.elapsed().as_secs_f64();
-        report(Step::Completed {
-            summary: &summary,
-            bytes_read: outcome.bytes_read,
-        });
+        report(Step::Completed { summary: &summary, bytes_read: outcome.bytes_read });
     }
     summary.seconds = started.elapsed().as_secs_f64();
     Ok(summary)
@@ -135,12 +129,7 @@ async fn import_entry(
             }
         }
     };
-    Ok(Outcome {
-        number: entry.number,
-        bytes_read: entry.bytes_read,
-        remarks,
-        imported,
-    })
+    Ok(Outcome { number: entry.number, bytes_read: entry.bytes_read, remarks, imported })
 }
 
 async fn send(plan: Plan, stream: &AppendStream) -> Result<Imported, Failure> {
@@ -154,10 +143,6 @@ async fn send(plan: Plan, stream: &AppendStream) -> Result<Imported, Failure> {
 }
 
 fn is_fatal(failure: &Failure) -> bool {
-    let denied = [
-        Code::Unauthenticated,
-        Code::PermissionDenied,
-        Code::Unimplemented,
-    ];
+    let denied = [Code::Unauthenticated, Code::PermissionDenied, Code::Unimplemented];
     denied.contains(&failure.code) || failure.reason == "AGENT_NOT_FOUND" || failure.is_transient()
 }

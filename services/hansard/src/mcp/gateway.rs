@@ -59,11 +59,7 @@ impl Gateway {
     pub(super) fn new(endpoint: &Endpoint) -> Result<Self, UsageError> {
         let url = http_client::url(&endpoint.url, "https://chat.example.org/mcp")?;
         let client = http_client::client(headers(endpoint)?, endpoint.ca.as_deref())?;
-        Ok(Self {
-            client,
-            url,
-            agreed: Mutex::new(None),
-        })
+        Ok(Self { client, url, agreed: Mutex::new(None) })
     }
 
     /// Posts a message. The answer of the gateway, or an error; `None` for a notification.
@@ -124,10 +120,7 @@ impl Gateway {
             set(NAME, message.name());
         } else if !message.is_initialize() {
             let agreed = self.agreed.lock().unwrap_or_else(PoisonError::into_inner);
-            set(
-                REVISION,
-                agreed.as_ref().and_then(|value| value.to_str().ok()),
-            );
+            set(REVISION, agreed.as_ref().and_then(|value| value.to_str().ok()));
         }
         headers
     }
@@ -173,9 +166,7 @@ async fn json_of(answer: reqwest::Response) -> Result<Option<Value>, String> {
             let detail = detail.unwrap_or("see the gateway's log");
             Err(format!("the gateway answers {status}: {detail}"))
         }
-        None => Err(format!(
-            "the gateway answers {status}: check --url, which must end with /mcp"
-        )),
+        None => Err(format!("the gateway answers {status}: check --url, which must end with /mcp")),
     }
 }
 

@@ -30,13 +30,8 @@ impl Message {
     /// # Errors
     /// The error to answer.
     pub(super) fn parse(line: &[u8]) -> Result<Self, Value> {
-        let json: Value = serde_json::from_slice(line).map_err(|_| {
-            error(
-                None,
-                PARSE_ERROR,
-                "the line is not valid JSON: send one message a line",
-            )
-        })?;
+        let json: Value = serde_json::from_slice(line)
+            .map_err(|_| error(None, PARSE_ERROR, "the line is not valid JSON: send one message a line"))?;
         if !json.is_object() {
             let why = "the line is not an object: send one message a line";
             return Err(error(None, INVALID_REQUEST, why));
@@ -76,11 +71,7 @@ impl Message {
 
     /// The revision that the message itself names.
     pub(super) fn revision(&self) -> Option<&str> {
-        self.json
-            .get("params")?
-            .get("_meta")?
-            .get(REVISION)?
-            .as_str()
+        self.json.get("params")?.get("_meta")?.get(REVISION)?.as_str()
     }
 
     /// Whether the host stops waiting for an answer.
@@ -90,19 +81,13 @@ impl Message {
 
     /// The id of the request that is cancelled.
     pub(super) fn cancelled_id(&self) -> String {
-        let id = self
-            .json
-            .get("params")
-            .and_then(|params| params.get("requestId"));
+        let id = self.json.get("params").and_then(|params| params.get("requestId"));
         id.map(Value::to_string).unwrap_or_default()
     }
 
     /// The id; empty for a notification.
     pub(super) fn id_text(&self) -> String {
-        self.json
-            .get("id")
-            .map(Value::to_string)
-            .unwrap_or_default()
+        self.json.get("id").map(Value::to_string).unwrap_or_default()
     }
 
     /// Whether the host requests a stream of notifications.
@@ -148,11 +133,7 @@ impl Message {
 
 /// The error for a line above the bound.
 pub(super) fn too_long() -> Value {
-    error(
-        None,
-        INVALID_REQUEST,
-        "the message is larger than 4 MiB: send shorter texts",
-    )
+    error(None, INVALID_REQUEST, "the message is larger than 4 MiB: send shorter texts")
 }
 
 fn error(id: Option<&Value>, code: i32, message: &str) -> Value {
@@ -175,10 +156,7 @@ mod tests {
         });
         let message = Message::parse(line.to_string().as_bytes()).unwrap();
         assert_eq!(message.method(), Some("tools/call"));
-        assert_eq!(
-            (message.name(), message.revision()),
-            (Some("t"), Some("2026-07-28"))
-        );
+        assert_eq!((message.name(), message.revision()), (Some("t"), Some("2026-07-28")));
         assert_eq!(message.failed("why").unwrap()["id"], 7);
         for line in ["", "{", "[]", "1"] {
             assert!(Message::parse(line.as_bytes()).is_err(), "{line}");

@@ -57,9 +57,7 @@ pub(crate) async fn relay(endpoint: &Endpoint) -> anyhow::Result<()> {
         }
     }
     relay.tasks.end_streams();
-    let Relay {
-        mut tasks, host, ..
-    } = relay;
+    let Relay { mut tasks, host, .. } = relay;
     drop(host);
     loop {
         tokio::select! {
@@ -130,8 +128,7 @@ impl Relay {
         let key = TaskKey::Subscription(uri.clone());
         match request {
             SubscriptionRequest::Subscribe if !self.tasks.has(&key) => {
-                let follow =
-                    |message, gateway, host| subscriptions::follow(message, uri, gateway, host);
+                let follow = |message, gateway, host| subscriptions::follow(message, uri, gateway, host);
                 self.stream(key, message, follow)
             }
             SubscriptionRequest::Subscribe => message.done(),

@@ -21,11 +21,7 @@ pub(super) struct Notifications {
 
 impl Notifications {
     pub(super) fn of(response: Response) -> Self {
-        Self {
-            response,
-            events: EventData::default(),
-            received: VecDeque::new(),
-        }
+        Self { response, events: EventData::default(), received: VecDeque::new() }
     }
 
     /// The next message; `None`: the stream has ended or is lost.

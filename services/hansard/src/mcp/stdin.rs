@@ -35,13 +35,7 @@ mod tests {
             lines.push(line);
         }
         let whole = |text: &str| Line::Whole(text.as_bytes().to_vec());
-        let expected = [
-            whole("a"),
-            whole(""),
-            whole(&longest),
-            Line::TooLong,
-            whole("last"),
-        ];
+        let expected = [whole("a"), whole(""), whole(&longest), Line::TooLong, whole("last")];
         assert_eq!(lines, expected);
     }
 }

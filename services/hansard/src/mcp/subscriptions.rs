@@ -55,12 +55,7 @@ pub(super) fn offered(mut answer: Value) -> Value {
 }
 
 /// Answers a request to subscribe, and then sends a notification for each change until the gateway refuses the resource.
-pub(super) async fn follow(
-    request: Message,
-    uri: String,
-    gateway: Arc<Gateway>,
-    host: Sender<Value>,
-) {
+pub(super) async fn follow(request: Message, uri: String, gateway: Arc<Gateway>, host: Sender<Value>) {
     let listen = Message::listen(&uri);
     let opened = open(&gateway, &listen).await;
     let (answer, mut stream) = match opened {
@@ -129,11 +124,7 @@ pub(super) async fn relay(request: Message, gateway: Arc<Gateway>, host: Sender<
             return;
         }
     }
-    send(
-        &host,
-        request.failed("the gateway has closed the stream: listen again"),
-    )
-    .await;
+    send(&host, request.failed("the gateway has closed the stream: listen again")).await;
 }
 
 /// Sends a message to the host. Nobody receives it if the relay ends.

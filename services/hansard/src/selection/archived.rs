@@ -40,10 +40,7 @@ async fn next(reader: Option<Reader>, range: SequenceRange, times: Times) -> Nex
             return None;
         }
         if times.contains(message.stored_at) {
-            let selected = SelectedMessage {
-                key: Some(message.key),
-                message: message.message,
-            };
+            let selected = SelectedMessage { key: Some(message.key), message: message.message };
             return Some((Ok(selected), Some(reader)));
         }
     }
@@ -67,10 +64,7 @@ pub(super) fn merged(archived: Messages, recorded: Messages) -> Messages {
 
 type Source = Peekable<BoxStream<'static, anyhow::Result<SelectedMessage>>>;
 
-async fn earlier(
-    archived: &mut Source,
-    recorded: &mut Source,
-) -> Option<anyhow::Result<SelectedMessage>> {
+async fn earlier(archived: &mut Source, recorded: &mut Source) -> Option<anyhow::Result<SelectedMessage>> {
     let Some(first) = Pin::new(&mut *archived).peek().await else {
         return recorded.next().await;
     };
@@ -93,10 +87,7 @@ fn sequence(selected: &SelectedMessage) -> u64 {
 }
 
 /// The segments of the ranges' partitions, and whether each is trimmed from its stream.
-pub(super) async fn segments(
-    archive: &Archive,
-    ranges: &[SequenceRange],
-) -> Result<Vec<(Uuid, bool)>, ArchiveError> {
+pub(super) async fn segments(archive: &Archive, ranges: &[SequenceRange]) -> Result<Vec<(Uuid, bool)>, ArchiveError> {
     let mut segments = Vec::new();
     for segment in archive.segments(None).await? {
         let partition = segment.partition();
@@ -109,10 +100,7 @@ pub(super) async fn segments(
 }
 
 /// Warns about archived commits of the ranges if the archive is not read.
-pub(super) async fn warn_about_archived(
-    archive: &Archive,
-    ranges: &[SequenceRange],
-) -> Result<(), ArchiveError> {
+pub(super) async fn warn_about_archived(archive: &Archive, ranges: &[SequenceRange]) -> Result<(), ArchiveError> {
     let mut omitted = 0;
     for segment in archive.segments(None).await? {
         let sealed = &segment.sealed;

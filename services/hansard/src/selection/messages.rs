@@ -60,9 +60,8 @@ pub(crate) async fn messages(
     };
     let all = all.filter(move |item| {
         // A message that closes a subject is no commit.
-        let passes = item.as_ref().map_or(true, |selected| {
-            !selected.message.message.is_empty() && is_selected(selected)
-        });
+        let passes =
+            item.as_ref().map_or(true, |selected| !selected.message.message.is_empty() && is_selected(selected));
         std::future::ready(passes)
     });
     Ok(all.boxed())
@@ -105,9 +104,7 @@ fn of_conversation(record: &Record, key: ConversationKey, range: SequenceRange) 
         }
     });
     let within = pages.flatten().take_while(move |item| {
-        let is_within = item.as_ref().map_or(true, |selected| {
-            selected.message.position.sequence <= range.through
-        });
+        let is_within = item.as_ref().map_or(true, |selected| selected.message.position.sequence <= range.through);
         std::future::ready(is_within)
     });
     within.boxed()
@@ -138,17 +135,11 @@ async fn of_partition(record: &Record, range: SequenceRange) -> Result<Messages,
 /// Follows the messages after a range.
 fn future(record: &Record, range: SequenceRange) -> Messages {
     let after = range.through.max(range.after);
-    follow(record, range.partition, after)
-        .map(|followed| Ok(followed.into()))
-        .boxed()
+    follow(record, range.partition, after).map(|followed| Ok(followed.into())).boxed()
 }
 
 /// Follows a partition without end. It resumes after a lost server is back.
-fn follow(
-    record: &Record,
-    partition: Partition,
-    after: Sequence,
-) -> BoxStream<'static, FollowedMessage> {
+fn follow(record: &Record, partition: Partition, after: Sequence) -> BoxStream<'static, FollowedMessage> {
     let followed = record.follow(partition, after);
     let messages = followed.filter_map(|item| {
         std::future::ready(match item {

@@ -14,10 +14,7 @@ pub(crate) fn default_roles() -> Vec<Role> {
     };
     vec![
         role("writer", writer::WriterConfig::default().admin_addr),
-        role(
-            "projector",
-            projector::ProjectorConfig::default().admin_addr,
-        ),
+        role("projector", projector::ProjectorConfig::default().admin_addr),
         role("gateway", gateway::GatewayConfig::default().admin_addr),
     ]
 }

@@ -19,10 +19,7 @@ pub(crate) struct DecodedCommit {
 pub(crate) fn open(message: &StoredMessage) -> anyhow::Result<DecodedCommit> {
     let opened = message.open()?.opened;
     let envelope = proto::Commit::decode(message.message.clone())?.envelope;
-    Ok(DecodedCommit {
-        envelope: envelope.unwrap_or_default(),
-        events: proto::Body::decode(opened.body)?.events,
-    })
+    Ok(DecodedCommit { envelope: envelope.unwrap_or_default(), events: proto::Body::decode(opened.body)?.events })
 }
 
 /// A message of the record, which must be a commit, as one JSON object.

@@ -44,12 +44,8 @@ fn section(name: &str, tokens: u64, place: &str) -> Option<[String; 4]> {
 }
 
 /// The effects that have a row for a range of versions.
-const RANGES: [StageEffect; 4] = [
-    StageEffect::MovedToInstructions,
-    StageEffect::Summarised,
-    StageEffect::OverBudget,
-    StageEffect::OverBound,
-];
+const RANGES: [StageEffect; 4] =
+    [StageEffect::MovedToInstructions, StageEffect::Summarised, StageEffect::OverBudget, StageEffect::OverBound];
 
 /// The effects of a row whose tokens the receipt counts.
 const LEFT_OUT: [StageEffect; 2] = [StageEffect::OverBudget, StageEffect::OverBound];
@@ -97,16 +93,11 @@ fn not_listed(receipt: &Receipt, events: &[RecordedEvent]) -> Option<[String; 4]
 }
 
 /// The row of an event; none where the row of a range covers it.
-fn event_row(
-    recorded: &RecordedEvent,
-    ranges: &[&StageOutcome],
-    of_events: &[&StageOutcome],
-) -> Option<[String; 4]> {
+fn event_row(recorded: &RecordedEvent, ranges: &[&StageOutcome], of_events: &[&StageOutcome]) -> Option<[String; 4]> {
     let event = recorded.event.as_ref()?;
     let what = what(event)?;
     let version = recorded.version;
-    let covers =
-        |outcome: &StageOutcome| (outcome.first_version..=outcome.last_version).contains(&version);
+    let covers = |outcome: &StageOutcome| (outcome.first_version..=outcome.last_version).contains(&version);
     let own: Vec<_> = of_events.iter().filter(|one| covers(one)).collect();
     if own.is_empty() && ranges.iter().any(|range| covers(range)) {
         return None;
@@ -127,9 +118,7 @@ fn what(event: &Event) -> Option<String> {
             role.map(|role| role_name(role).to_owned())
         }
         Some(Fact::ToolCalled(call)) => Some(format!("call of {}", printable(&call.tool_name))),
-        Some(Fact::ToolReturned(result)) => {
-            Some(format!("result of {}", printable(&result.tool_name)))
-        }
+        Some(Fact::ToolReturned(result)) => Some(format!("result of {}", printable(&result.tool_name))),
         _ => None,
     }
 }
@@ -168,8 +157,7 @@ fn summary(receipt: &Receipt) -> Vec<(&'static str, String)> {
     }
     if receipt.format() != ContextFormat::Canonical {
         let losses = receipt.losses.iter();
-        let losses =
-            losses.map(|loss| format!("{} at {} became {}", loss.lost, loss.version, loss.became));
+        let losses = losses.map(|loss| format!("{} at {} became {}", loss.lost, loss.version, loss.became));
         lines.push(("lost", list(losses)));
     }
     lines

@@ -71,9 +71,7 @@ fn event_lines(event: &Event) -> (&'static str, Vec<String>) {
         Some(Fact::ConversationArchived(_)) => lifecycle("archived".to_owned()),
         Some(Fact::ConversationRestored(_)) => lifecycle("restored".to_owned()),
         Some(Fact::ConversationErased(_)) => lifecycle("erased".to_owned()),
-        Some(Fact::HistoryRewound(rewind)) => {
-            lifecycle(format!("rewound to version {}", rewind.to_version))
-        }
+        Some(Fact::HistoryRewound(rewind)) => lifecycle(format!("rewound to version {}", rewind.to_version)),
         Some(Fact::DocumentPut(put)) => {
             let head = format!("put {}", document_name(&put.namespace, &put.key));
             ("document", headed(&head, &put.value_json))
@@ -82,9 +80,7 @@ fn event_lines(event: &Event) -> (&'static str, Vec<String>) {
             let name = document_name(&deleted.namespace, &deleted.key);
             ("document", vec![format!("deleted {name}")])
         }
-        Some(Fact::OwnerChanged(change)) => {
-            lifecycle(format!("owner changed to {}", owner(change.owner.as_ref())))
-        }
+        Some(Fact::OwnerChanged(change)) => lifecycle(format!("owner changed to {}", owner(change.owner.as_ref()))),
         Some(Fact::RunStarted(run)) => lifecycle(format!("run started {}", run.model)),
         Some(Fact::RunStopRequested(_)) => lifecycle("run stop requested".to_owned()),
         Some(Fact::RunFinished(run)) => lifecycle(format!("run {}", outcome(run.outcome()))),

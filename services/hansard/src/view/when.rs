@@ -15,8 +15,7 @@ pub(crate) fn now() -> Timestamp {
 /// Formats a time as RFC 3339; empty if its year does not have four digits.
 pub(crate) fn rfc3339(time: Timestamp) -> String {
     let time = OffsetDateTime::from_unix_timestamp_nanos(time.0.into()).ok();
-    time.and_then(|time| time.format(&Rfc3339).ok())
-        .unwrap_or_default()
+    time.and_then(|time| time.format(&Rfc3339).ok()).unwrap_or_default()
 }
 
 /// Parses RFC 3339 text; `None` if it is invalid or not from 1677 to 2262.

@@ -21,56 +21,24 @@ fn exit_codes_and_errors() {
     check("", 2, "Usage");
     check("nothing", 2, "unrecognized subcommand");
     check("tenant list", 2, "hansard: a service token is required");
-    check(
-        "tenant list --token t --writer ftp://x",
-        2,
-        "is not a service address",
-    );
-    check(
-        "import /no/such/file --agent a --token t",
-        1,
-        "hansard: cannot read /no/such/file",
-    );
-    check(
-        "import - --agent a --token t",
-        2,
-        "hansard: standard input has no name",
-    );
+    check("tenant list --token t --writer ftp://x", 2, "is not a service address");
+    check("import /no/such/file --agent a --token t", 1, "hansard: cannot read /no/such/file");
+    check("import - --agent a --token t", 2, "hansard: standard input has no name");
     let kind = ("HANSARD_MODELS__LOCAL__KIND", "pigeon");
     let kind = [kind].map(|(name, value)| (name.to_owned(), value.to_owned()));
     let pigeon = run(&kind, &["dev"]);
-    crate::dev::check(
-        &pigeon,
-        2,
-        "(environment variable HANSARD_MODELS__LOCAL__KIND)",
-    );
+    crate::dev::check(&pigeon, 2, "(environment variable HANSARD_MODELS__LOCAL__KIND)");
     check("writer --check", 0, "");
     check("projector --check", 0, "");
-    check(
-        "gateway --check --set grpc.adr=x",
-        2,
-        "`grpc.adr` (flag) is not a setting",
-    );
-    check(
-        "writer --check --config /no/such/file",
-        2,
-        "file /no/such/file",
-    );
-    check(
-        "bootstrap --name admin --nats-url nats://127.0.0.1:1",
-        1,
-        "hansard: ",
-    );
+    check("gateway --check --set grpc.adr=x", 2, "`grpc.adr` (flag) is not a setting");
+    check("writer --check --config /no/such/file", 2, "file /no/such/file");
+    check("bootstrap --name admin --nats-url nats://127.0.0.1:1", 1, "hansard: ");
 }
 
 #[test]
 fn every_command_on_a_stack_that_restarts() {
     let dev = Dev::start(folder(), "5");
-    assert!(
-        dev.shown.contains("The context of the conversation"),
-        "{}",
-        dev.shown
-    );
+    assert!(dev.shown.contains("The context of the conversation"), "{}", dev.shown);
     imports_change_nothing_the_second_time(&dev);
     registry_commands(&dev);
     settings::unnamed_settings_stay(&dev);
@@ -79,10 +47,7 @@ fn every_command_on_a_stack_that_restarts() {
     pages::run_as_printed(&dev);
     let environment = dev.environment.clone();
     let again = Dev::start(dev.stop(), "5");
-    assert_eq!(
-        again.environment, environment,
-        "tokens and addresses stay the same"
-    );
+    assert_eq!(again.environment, environment, "tokens and addresses stay the same");
     again.stop();
 }
 
@@ -93,10 +58,7 @@ fn imports_change_nothing_the_second_time(dev: &Dev) {
     let file = file.to_str().expect("a path");
     let summary = |output: &Output| {
         let mut summary = lines_of(output).remove(0);
-        summary
-            .as_object_mut()
-            .expect("an object")
-            .remove("seconds");
+        summary.as_object_mut().expect("an object").remove("seconds");
         summary
     };
     // Two lines have an id, which the second half repeats.
@@ -107,45 +69,24 @@ fn imports_change_nothing_the_second_time(dev: &Dev) {
     });
     assert_eq!(summary(&first), whole);
     let again = summary(&dev.run(&["import", file, "--json"]));
-    assert_eq!(
-        (&again["commits"], &again["already_there"]),
-        (&json!(0), &json!(10))
-    );
+    assert_eq!((&again["commits"], &again["already_there"]), (&json!(0), &json!(10)));
     let chitchat = dev.run(&["import", "chitchat", "--limit", "5", "--json"]);
     check(&chitchat, 0, "5 existed already");
 }
 
 fn registry_commands(dev: &Dev) {
-    check(
-        &dev.run(&["tenant", "create", "globex", "--name", "Globex"]),
-        0,
-        "",
-    );
+    check(&dev.run(&["tenant", "create", "globex", "--name", "Globex"]), 0, "");
     check(&dev.run(&["tenant", "create", "globex"]), 1, "hansard: ");
-    check(
-        &dev.run(&["agent", "create", "desk", "--tenant", "globex"]),
-        0,
-        "",
-    );
+    check(&dev.run(&["agent", "create", "desk", "--tenant", "globex"]), 0, "");
     let made = dev.run(&["key", "create", "--agent", "desk", "--json"]);
-    let id = lines_of(&made)[0]["apiKeyId"]
-        .as_str()
-        .expect("an id")
-        .to_owned();
+    let id = lines_of(&made)[0]["apiKeyId"].as_str().expect("an id").to_owned();
     check(&dev.run(&["key", "revoke", &id]), 0, "");
     let keys = lines_of(&dev.run(&["key", "list", "--agent", "desk", "--json"]));
     assert_eq!(keys.len(), 1);
     assert!(keys[0]["revokedAt"].is_string(), "{keys:?}");
     let made = dev.run(&["token", "create", "--name", "reader", "--scope", "read"]);
-    let token = String::from_utf8(made.stdout)
-        .expect("text")
-        .trim()
-        .to_owned();
-    check(
-        &dev.run(&["tenant", "list", "--token", &token]),
-        1,
-        "MISSING_SCOPE",
-    );
+    let token = String::from_utf8(made.stdout).expect("text").trim().to_owned();
+    check(&dev.run(&["tenant", "list", "--token", &token]), 1, "MISSING_SCOPE");
     let create = ["token", "create", "--name", "desk", "--scope", "read"];
     let made = dev.run(&[&create[..], &["--agent", "desk"]].concat());
     assert!(made.stdout.starts_with(b"hsk_"), "{made:?}");
@@ -153,11 +94,7 @@ fn registry_commands(dev: &Dev) {
     let bound = tokens.iter().find(|token| token["displayName"] == "desk");
     assert_eq!(bound.expect("the token")["agentIds"][0], "desk");
     let bootstrap = dev.run(&["bootstrap", "--name", "admin", "--nats-url", dev.nats_url()]);
-    check(
-        &bootstrap,
-        1,
-        "already has a service token with the scope operate",
-    );
+    check(&bootstrap, 1, "already has a service token with the scope operate");
     // As `hansard status` advises for streams of earlier versions: no token is created.
     let bootstrap = dev.run(&["bootstrap", "--nats-url", dev.nats_url()]);
     check(&bootstrap, 0, "");
@@ -170,35 +107,15 @@ fn registry_commands(dev: &Dev) {
 
 fn the_record_can_be_read(dev: &Dev) {
     let commits = lines_of(&dev.run(&["tail", "--nats-url", dev.nats_url()]));
-    let of_dev = commits
-        .iter()
-        .filter(|commit| commit["envelope"]["actor"] == "dev")
-        .count();
+    let of_dev = commits.iter().filter(|commit| commit["envelope"]["actor"] == "dev").count();
     assert_eq!(of_dev, commits.len());
-    let conversation = commits[0]["envelope"]["conversationId"]
-        .as_str()
-        .expect("an id");
-    let tail = [
-        "tail",
-        "--nats-url",
-        dev.nats_url(),
-        "--tenant",
-        "demo",
-        "--conversation",
-    ];
+    let conversation = commits[0]["envelope"]["conversationId"].as_str().expect("an id");
+    let tail = ["tail", "--nats-url", dev.nats_url(), "--tenant", "demo", "--conversation"];
     let own = lines_of(&dev.run(&[&tail[..], &[conversation]].concat()));
     assert_eq!(own[0], commits[0]);
     let context = lines_of(&dev.run(&["context", conversation, "--messages", "1", "--json"]));
-    assert_eq!(
-        context[0]["messages"].as_array().map(Vec::len),
-        Some(1),
-        "{context:?}"
-    );
-    check(
-        &dev.run(&["context", "nobody"]),
-        1,
-        "CONVERSATION_NOT_FOUND",
-    );
+    assert_eq!(context[0]["messages"].as_array().map(Vec::len), Some(1), "{context:?}");
+    check(&dev.run(&["context", "nobody"]), 1, "CONVERSATION_NOT_FOUND");
     a_closed_pipe_is_no_error(dev);
 }
 
@@ -210,16 +127,8 @@ fn a_closed_pipe_is_no_error(dev: &Dev) {
         .spawn()
         .expect("the program");
     let mut first = [0];
-    tail.stdout
-        .take()
-        .expect("stdout")
-        .read_exact(&mut first)
-        .expect("a byte");
+    tail.stdout.take().expect("stdout").read_exact(&mut first).expect("a byte");
     let output = tail.wait_with_output().expect("its end");
     check(&output, 0, "");
-    assert!(
-        output.stderr.is_empty(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
 }

@@ -7,14 +7,7 @@ use serde_json::{Value, json};
 
 use crate::dev::{Dev, check, lines_of};
 
-const FORMS: [&str; 6] = [
-    "canonical",
-    "openai-chat",
-    "openai-responses",
-    "anthropic",
-    "gemini",
-    "ollama",
-];
+const FORMS: [&str; 6] = ["canonical", "openai-chat", "openai-responses", "anthropic", "gemini", "ollama"];
 
 /// The imported conversation: a call with its result, and an open call.
 const IMPORTED: &str = r#"{"id":"proof","messages":[
@@ -83,10 +76,7 @@ pub(crate) fn receipts_policies_and_explanations(dev: &Dev) {
     for form in FORMS {
         let printed = desk.check(&format!("context {id} --format {form}"), 0, "");
         let body: Value = serde_json::from_str(&printed).expect("JSON");
-        assert!(
-            body.is_object() && !printed.contains("Xyzzy"),
-            "{form}: {printed}"
-        );
+        assert!(body.is_object() && !printed.contains("Xyzzy"), "{form}: {printed}");
         let file = desk.receipt(&id, &format!("{form}.json"), &format!("--format {form}"));
         let proved = desk.check(&format!("verify-receipt {file}"), 0, "");
         assert!(proved.starts_with("equal: version "), "{proved}");
@@ -96,16 +86,8 @@ pub(crate) fn receipts_policies_and_explanations(dev: &Dev) {
     contexts_are_explained(&desk, &id);
     desk.check(&format!("context {id} --at 1"), 2, "--format");
     desk.check(&format!("context {id} --receipt x"), 2, "--format");
-    desk.check(
-        &format!("context {id} --format gemini --at 999"),
-        1,
-        "FIELD_OUT_OF_RANGE",
-    );
-    desk.check(
-        "verify-receipt /no/such/file",
-        1,
-        "cannot read /no/such/file",
-    );
+    desk.check(&format!("context {id} --format gemini --at 999"), 1, "FIELD_OUT_OF_RANGE");
+    desk.check("verify-receipt /no/such/file", 1, "cannot read /no/such/file");
 }
 
 fn changed_receipts_are_detected(desk: &Desk<'_>) {
@@ -120,16 +102,8 @@ fn changed_receipts_are_detected(desk: &Desk<'_>) {
     for (field, value, told) in [
         ("bodySha256", json!(other), "different: sha256 "),
         ("version", json!("4"), "different: sha256 "),
-        (
-            "format",
-            json!("CONTEXT_FORMAT_GEMINI"),
-            "different: sha256 ",
-        ),
-        (
-            "turns",
-            json!(1),
-            "equal bytes, but other fields of the receipt differ",
-        ),
+        ("format", json!("CONTEXT_FORMAT_GEMINI"), "different: sha256 "),
+        ("turns", json!(1), "equal bytes, but other fields of the receipt differ"),
     ] {
         let file = changed(field, value);
         let said = desk.check(&format!("verify-receipt {file}"), 5, "");
@@ -138,43 +112,20 @@ fn changed_receipts_are_detected(desk: &Desk<'_>) {
     let file = changed("turns", json!(1));
     let said = desk.check(&format!("verify-receipt {file} --json"), 5, "");
     let said: Value = serde_json::from_str(&said).expect("JSON");
-    assert_eq!(
-        (&said["same"], &said["sha256"]),
-        (&json!(false), &said["expectedSha256"])
-    );
+    assert_eq!((&said["same"], &said["sha256"]), (&json!(false), &said["expectedSha256"]));
     let file = changed("policyDigest", json!(other));
-    desk.check(
-        &format!("verify-receipt {file}"),
-        1,
-        "REGISTRY_ENTRY_NOT_FOUND",
-    );
+    desk.check(&format!("verify-receipt {file}"), 1, "REGISTRY_ENTRY_NOT_FOUND");
     let file = changed("policyDigest", json!(""));
-    desk.check(
-        &format!("verify-receipt {file}"),
-        1,
-        "policy_digest is not 32 bytes",
-    );
+    desk.check(&format!("verify-receipt {file}"), 1, "policy_digest is not 32 bytes");
     let file = changed("nothing", json!(1));
-    desk.check(
-        &format!("verify-receipt {file}"),
-        1,
-        "not a hansard.read.v1.Receipt",
-    );
+    desk.check(&format!("verify-receipt {file}"), 1, "not a hansard.read.v1.Receipt");
 }
 
 fn policies_are_kept(desk: &Desk<'_>, id: &str) {
     let policy = r#"{"summary":"newest", "instructions":"Serve."}"#;
     let policy = desk.written("policy.json", policy);
-    let own = desk.receipt(
-        id,
-        "own.json",
-        &format!("--format canonical --policy {policy}"),
-    );
-    desk.check(
-        &format!("verify-receipt {own}"),
-        1,
-        "REGISTRY_ENTRY_NOT_FOUND",
-    );
+    let own = desk.receipt(id, "own.json", &format!("--format canonical --policy {policy}"));
+    desk.check(&format!("verify-receipt {own}"), 1, "REGISTRY_ENTRY_NOT_FOUND");
     let with_policy = format!("verify-receipt {own} --policy {policy}");
     desk.check(&with_policy, 0, "");
     let set = desk.check(&format!("policy set demo --file {policy}"), 0, "sha256 ");
@@ -186,33 +137,18 @@ fn policies_are_kept(desk: &Desk<'_>, id: &str) {
     assert_eq!(shown["policyJson"], r#"{"instructions":"Serve."}"#);
     let body = desk.check(&format!("context {id} --format canonical"), 0, "");
     assert!(body.contains("Serve."), "{body}");
-    let bad = desk.written(
-        "bad.json",
-        r#"{"instructions":"{{ x }}","clear":{"fresh_percent":0}}"#,
-    );
-    desk.check(
-        &format!("policy set demo --file {bad}"),
-        1,
-        "policy_json.clear.fresh_percent",
-    );
+    let bad = desk.written("bad.json", r#"{"instructions":"{{ x }}","clear":{"fresh_percent":0}}"#);
+    desk.check(&format!("policy set demo --file {bad}"), 1, "policy_json.clear.fresh_percent");
     let empty = desk.written("empty.json", "{}");
     desk.check(&format!("policy set demo --file {empty}"), 0, "");
     let default = "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a";
     let shown = desk.check(&format!("policy show demo --digest {default}"), 0, default);
     assert_eq!(shown, "{}\n");
-    desk.check(
-        "policy show demo --digest zz",
-        2,
-        "--digest must be hexadecimal",
-    );
+    desk.check("policy show demo --digest zz", 2, "--digest must be hexadecimal");
     desk.check("policy show nobody", 1, "REGISTRY_ENTRY_NOT_FOUND");
     // Receipts of earlier policies stay verifiable.
     desk.check(&format!("verify-receipt {own}"), 0, "");
-    desk.check(
-        &format!("verify-receipt {}", desk.file("ollama.json")),
-        0,
-        "",
-    );
+    desk.check(&format!("verify-receipt {}", desk.file("ollama.json")), 0, "");
 }
 
 fn contexts_are_explained(desk: &Desk<'_>, id: &str) {
@@ -228,11 +164,7 @@ fn contexts_are_explained(desk: &Desk<'_>, id: &str) {
         assert!(table.contains(told), "{told}: {table}");
     }
     assert!(!table.contains("Xyzzy"), "{table}");
-    let json = desk.check(
-        &format!("context explain {id} --format ollama --json"),
-        0,
-        "",
-    );
+    let json = desk.check(&format!("context explain {id} --format ollama --json"), 0, "");
     let mut told: Value = serde_json::from_str(&json).expect("JSON");
     let members = told.as_object_mut().expect("an object");
     let outcomes = members.remove("outcomes").expect("outcomes");

@@ -17,21 +17,11 @@ const LAST_LINE: &str = "Ctrl-C stops everything.";
 /// Runs the program without settings of the environment.
 pub(crate) fn run(environment: &[(String, String)], arguments: &[&str]) -> Output {
     let mut command = Command::new(PROGRAM);
-    for name in [
-        "HANSARD_TOKEN",
-        "HANSARD_AGENT",
-        "HANSARD_WRITER_URL",
-        "HANSARD_GATEWAY_URL",
-    ] {
+    for name in ["HANSARD_TOKEN", "HANSARD_AGENT", "HANSARD_WRITER_URL", "HANSARD_GATEWAY_URL"] {
         command.env_remove(name);
     }
     let environment = environment.iter().map(|(name, value)| (name, value));
-    command
-        .args(arguments)
-        .envs(environment)
-        .stdin(Stdio::null())
-        .output()
-        .expect("the program")
+    command.args(arguments).envs(environment).stdin(Stdio::null()).output().expect("the program")
 }
 
 #[track_caller]
@@ -74,15 +64,7 @@ impl Dev {
     pub(crate) fn start(folder: TempDir, import: &str) -> Self {
         let data_dir = folder.path().to_str().expect("a path").to_owned();
         let mut process = Command::new(PROGRAM)
-            .args([
-                "dev",
-                "--import",
-                import,
-                "--data-dir",
-                &data_dir,
-                "--port-base",
-                "27300",
-            ])
+            .args(["dev", "--import", import, "--data-dir", &data_dir, "--port-base", "27300"])
             // A model server that is configured as for a gateway.
             .env("HANSARD_MODELS__LOCAL__KIND", "echo")
             .stdout(Stdio::piped())
@@ -95,41 +77,29 @@ impl Dev {
             let read = lines.read_line(&mut shown).expect("a line");
             assert!(read > 0, "it ended early: {shown}");
         }
-        let words = shown
-            .split_whitespace()
-            .filter(|word| word.starts_with("HANSARD_"));
+        let words = shown.split_whitespace().filter(|word| word.starts_with("HANSARD_"));
         let environment = words
             .filter_map(|word| word.split_once('='))
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
-        Self {
-            process,
-            environment,
-            shown,
-            folder,
-        }
+        Self { process, environment, shown, folder }
     }
 
     pub(crate) fn nats_url(&self) -> &str {
         let mut words = self.shown.split_whitespace();
-        words
-            .find(|word| word.starts_with("nats://"))
-            .expect("the address of NATS")
+        words.find(|word| word.starts_with("nats://")).expect("the address of NATS")
     }
 
     pub(crate) fn database_url(&self) -> &str {
         let mut words = self.shown.split_whitespace();
-        words
-            .find(|word| word.starts_with("postgres://"))
-            .expect("the address of Postgres")
+        words.find(|word| word.starts_with("postgres://")).expect("the address of Postgres")
     }
 
     /// The URL of the gateway's HTTP listener.
     pub(crate) fn http_url(&self) -> &str {
         let mut lines = self.shown.lines();
         let line = lines.find(|line| line.contains("(HTTP"));
-        line.and_then(|line| line.split_whitespace().next())
-            .expect("its address")
+        line.and_then(|line| line.split_whitespace().next()).expect("its address")
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> Output {
@@ -139,19 +109,13 @@ impl Dev {
     pub(crate) fn stop(mut self) -> TempDir {
         assert!(self.process.end().success());
         let nats = self.nats_url().trim_start_matches("nats://").to_owned();
-        assert!(
-            TcpStream::connect(nats).is_err(),
-            "nats-server is left behind"
-        );
+        assert!(TcpStream::connect(nats).is_err(), "nats-server is left behind");
         self.folder
     }
 }
 
 pub(crate) fn folder() -> TempDir {
-    let folder = tempfile::Builder::new()
-        .prefix("hansard-")
-        .tempdir_in("/tmp")
-        .expect("a folder");
+    let folder = tempfile::Builder::new().prefix("hansard-").tempdir_in("/tmp").expect("a folder");
     // Postgres runs as another user if the test runs as root.
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("mode");
     folder
@@ -159,7 +123,5 @@ pub(crate) fn folder() -> TempDir {
 
 pub(crate) fn lines_of(output: &Output) -> Vec<Value> {
     let text = String::from_utf8_lossy(&output.stdout);
-    text.lines()
-        .map(|line| serde_json::from_str(line).expect("JSON"))
-        .collect()
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }

@@ -51,11 +51,7 @@ PYTHON
 pub(crate) fn run_as_printed(dev: &Dev) {
     let printed = PAGES.map(|page| run(dev, page));
     // The tutorial's bot got two answers, and its context has both turns.
-    for words in [
-        "echo: My name is Ada.",
-        "echo: What is my name?",
-        "Answer in one sentence.",
-    ] {
+    for words in ["echo: My name is Ada.", "echo: What is my name?", "Answer in one sentence."] {
         assert!(printed[0].contains(words), "{}", printed[0]);
     }
 }
@@ -71,12 +67,7 @@ fn run(dev: &Dev, page: &str) -> String {
     let environment = dev.environment.iter().map(|(name, value)| (name, value));
     let before = if page == PROOF { MAKE_CONVERSATION } else { "" };
     let output = Command::new("bash")
-        .args([
-            "-euo",
-            "pipefail",
-            "-c",
-            &(before.to_owned() + &script(&text)),
-        ])
+        .args(["-euo", "pipefail", "-c", &(before.to_owned() + &script(&text))])
         .current_dir(folder)
         .envs(environment)
         .env("PATH", format!("{programs}:{path}"))

@@ -24,31 +24,18 @@ fn set(dev: &Dev, options: &[&str], expected: &Value) {
 pub(crate) fn unnamed_settings_stay(dev: &Dev) {
     let signed = "IDENTITY_MODE_SIGNED";
     let logs = |detail: &str| json!({"detail": detail, "days": 3});
-    set(
-        dev,
-        &["--identity-mode", "signed"],
-        &json!({"identityMode": signed, "model": {"server": "echo"}}),
-    );
+    set(dev, &["--identity-mode", "signed"], &json!({"identityMode": signed, "model": {"server": "echo"}}));
     let local = json!({"server": "local", "model": "smollm2"});
-    set(
-        dev,
-        &["--model", "local/smollm2"],
-        &json!({"identityMode": signed, "model": local}),
-    );
+    set(dev, &["--model", "local/smollm2"], &json!({"identityMode": signed, "model": local}));
     let answer = answer(dev);
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     let days = ["--provider-logs", "bodies", "--provider-logs-days", "3"];
-    let with_logs =
-        |detail| json!({"identityMode": signed, "model": local, "providerLogs": logs(detail)});
+    let with_logs = |detail| json!({"identityMode": signed, "model": local, "providerLogs": logs(detail)});
     set(dev, &days, &with_logs("PROVIDER_LOG_DETAIL_BODIES"));
     let facts = ["--provider-logs", "facts"];
     set(dev, &facts, &with_logs("PROVIDER_LOG_DETAIL_FACTS"));
     let nothing = dev.run(&["agent", "set", "demo"]);
-    check(
-        &nothing,
-        2,
-        "hansard: name at least one setting, such as --model",
-    );
+    check(&nothing, 2, "hansard: name at least one setting, such as --model");
     assert_eq!(settings(dev), with_logs("PROVIDER_LOG_DETAIL_FACTS"));
     let file = dev.folder.path().join("settings.json");
     let whole = r#"{"identityMode": "IDENTITY_MODE_TRUST", "model": {"server": "local", "model": "a", "stepsMax": 2}}"#;
@@ -59,20 +46,10 @@ pub(crate) fn unnamed_settings_stay(dev: &Dev) {
         &["--settings-file", file, "--model", "echo"],
         &json!({"identityMode": "IDENTITY_MODE_TRUST", "model": {"server": "echo", "stepsMax": 2}}),
     );
-    let roles = [
-        "--reset",
-        "--allow-role",
-        "system",
-        "--allow-role",
-        "assistant",
-    ];
+    let roles = ["--reset", "--allow-role", "system", "--allow-role", "assistant"];
     let allowed = json!(["ROLE_SYSTEM", "ROLE_ASSISTANT"]);
     set(dev, &roles, &json!({"allowedRoles": allowed}));
-    set(
-        dev,
-        &["--identity-mode", "open"],
-        &json!({"allowedRoles": allowed, "identityMode": "IDENTITY_MODE_OPEN"}),
-    );
+    set(dev, &["--identity-mode", "open"], &json!({"allowedRoles": allowed, "identityMode": "IDENTITY_MODE_OPEN"}));
     set(dev, &["--reset"], &json!({}));
 }
 
@@ -100,9 +77,5 @@ fn answer(dev: &Dev) -> String {
     let issued = post("/api/sessions", "", "{}");
     let header = |line: &&str| line.starts_with("x-session-id: ");
     let session = issued.lines().find(header).expect("a session");
-    post(
-        "/v1/chat",
-        &format!("{session}\r\n"),
-        r#"{"message": "hello"}"#,
-    )
+    post("/v1/chat", &format!("{session}\r\n"), r#"{"message": "hello"}"#)
 }

@@ -48,8 +48,7 @@ pub(super) async fn catch_up(
 ) -> Result<Vec<Checkpoint>, CatchUpError> {
     let deadline = Instant::now() + CATCH_UP_MAX;
     let partitions = held.iter().zip(targets);
-    let caught_up =
-        partitions.map(|(from, to)| catch_up_partition(archive, model, *from, *to, deadline));
+    let caught_up = partitions.map(|(from, to)| catch_up_partition(archive, model, *from, *to, deadline));
     try_join_all(caught_up).await
 }
 
@@ -84,8 +83,7 @@ async fn catch_up_partition(
             items.extend(item_of(&message));
         }
         // The target itself may have been erased. Only the leader is reliable: the replica may lag.
-        let is_end = sequence >= to
-            || (message.pending == 0 && ends(archive, partition, sequence, to).await?);
+        let is_end = sequence >= to || (message.pending == 0 && ends(archive, partition, sequence, to).await?);
         if is_end || items.len() >= BATCH_MESSAGES {
             let last = if is_end { to } else { sequence };
             held = write(model, held, last, std::mem::take(&mut items)).await?;
@@ -97,12 +95,7 @@ async fn catch_up_partition(
 }
 
 /// Whether no message remains after `read`, according to the leader and the catalogue.
-async fn ends(
-    archive: &Archive,
-    partition: Partition,
-    read: Sequence,
-    to: Sequence,
-) -> Result<bool, CatchUpError> {
+async fn ends(archive: &Archive, partition: Partition, read: Sequence, to: Sequence) -> Result<bool, CatchUpError> {
     let next = archive.next_after(partition, read).await;
     let next = next.map_err(|_| CatchUpError::Late(partition))?;
     Ok(is_end(read, to, next))
@@ -115,12 +108,7 @@ async fn write(
     last: Sequence,
     items: Vec<Item>,
 ) -> Result<Checkpoint, CatchUpError> {
-    let batch = Batch {
-        lease: held.lease,
-        previous: held.sequence,
-        last,
-        items,
-    };
+    let batch = Batch { lease: held.lease, previous: held.sequence, last, items };
     apply(model, std::slice::from_ref(&batch)).await?;
     held.sequence = last;
     Ok(held)

@@ -60,11 +60,7 @@ pub(super) struct ReadRange {
 
 /// Sends the messages of a range in chunks, until its end or until the receiver is closed. Sends an error of the archive and
 /// stops.
-pub(super) async fn read_chunks(
-    archive: Archive,
-    range: ReadRange,
-    chunks: mpsc::Sender<Result<Chunk, ArchiveError>>,
-) {
+pub(super) async fn read_chunks(archive: Archive, range: ReadRange, chunks: mpsc::Sender<Result<Chunk, ArchiveError>>) {
     let mut messages = pin!(archive.follow(range.partition, range.after));
     let mut chunk = Chunk::default();
     let mut is_unavailable = false;

@@ -18,11 +18,7 @@ mod tests {
     fn the_end_has_no_next_message() {
         let check = |read: u64, next: Option<u64>, expected: bool| {
             let next = next.map(Sequence);
-            assert_eq!(
-                is_end(Sequence(read), Sequence(7), next),
-                expected,
-                "{read} {next:?}"
-            );
+            assert_eq!(is_end(Sequence(read), Sequence(7), next), expected, "{read} {next:?}");
         };
         check(7, None, true);
         check(8, Some(9), true);

@@ -7,9 +7,7 @@ use archive::{Archive, ArchiveError};
 use backon::Retryable as _;
 use domain::{Partition, Sequence};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
-use read_model::projections::conversations::lease::{
-    self, Checkpoint, Holder, LEASE_TTL_MS, Lease,
-};
+use read_model::projections::conversations::lease::{self, Checkpoint, Holder, LEASE_TTL_MS, Lease};
 use read_model::projections::conversations::{ApplyError, Batch, copy};
 use read_model::{ReadModel, ReadModelError};
 use runtime::backoff::exponential;
@@ -74,10 +72,7 @@ pub async fn load(
         let task = tokio::spawn(load_partition(archive, model, from, end, pace, shutdown));
         async move { task.await.unwrap_or(Err(LoadError::Broken)) }
     });
-    loads
-        .buffer_unordered(CONCURRENT_PARTITIONS)
-        .try_collect::<Vec<()>>()
-        .await?;
+    loads.buffer_unordered(CONCURRENT_PARTITIONS).try_collect::<Vec<()>>().await?;
     let leases: Vec<Lease> = held.iter().map(|checkpoint| checkpoint.lease).collect();
     lease::release(model, &leases).await?;
     Ok(())
@@ -91,11 +86,7 @@ async fn load_partition(
     pace: Arc<RateLimiter>,
     shutdown: Shutdown,
 ) -> Result<(), LoadError> {
-    let range = ReadRange {
-        partition: from.lease.partition,
-        after: from.sequence,
-        end,
-    };
+    let range = ReadRange { partition: from.lease.partition, after: from.sequence, end };
     let (chunks, mut received) = mpsc::channel(1);
     tokio::spawn(read_chunks(archive, range, chunks));
     let mut written = from.sequence;
@@ -106,12 +97,7 @@ async fn load_partition(
             () = shutdown.begun() => return Err(LoadError::Stopped),
             () = pace.wait(chunk.rows()) => {}
         }
-        let batch = Batch {
-            lease: from.lease,
-            previous: written,
-            last: chunk.last,
-            items: chunk.items,
-        };
+        let batch = Batch { lease: from.lease, previous: written, last: chunk.last, items: chunk.items };
         write(&model, &batch).await?;
         written = batch.last;
     }

@@ -105,12 +105,8 @@ impl Protocol {
                     return None;
                 }
                 schema.epoch += 1;
-                state.projectors[one] = Projector {
-                    schema: state.live,
-                    epoch: schema.epoch,
-                    from: schema.checkpoint,
-                    read: None,
-                };
+                state.projectors[one] =
+                    Projector { schema: state.live, epoch: schema.epoch, from: schema.checkpoint, read: None };
             }
             Step::Read(one) => {
                 let projector = &mut state.projectors[one];
@@ -130,12 +126,9 @@ impl Protocol {
                     *projector = Projector::default();
                 }
             }
-            Step::Append
-            | Step::Erase(_)
-            | Step::Replicate
-            | Step::TakeAll
-            | Step::CatchUp
-            | Step::Flip => return None,
+            Step::Append | Step::Erase(_) | Step::Replicate | Step::TakeAll | Step::CatchUp | Step::Flip => {
+                return None;
+            }
         }
         Some(())
     }
@@ -148,11 +141,8 @@ impl Protocol {
             schema.epoch += 1;
         }
         let [from, to] = state.schemas;
-        state.switch = Switch::CatchingUp {
-            epochs: [from.epoch, to.epoch],
-            to: from.checkpoint.max(to.checkpoint),
-            schema: 0,
-        };
+        state.switch =
+            Switch::CatchingUp { epochs: [from.epoch, to.epoch], to: from.checkpoint.max(to.checkpoint), schema: 0 };
         Some(())
     }
 
@@ -167,21 +157,14 @@ impl Protocol {
             (previous, 0)
         } else {
             let on_leader = |after| next_of(state.held, after).map(|next| Sequence(next.into()));
-            let leader_ends = |after: u8| {
-                is_end(
-                    Sequence(after.into()),
-                    Sequence(to.into()),
-                    on_leader(after),
-                )
-            };
+            let leader_ends = |after: u8| is_end(Sequence(after.into()), Sequence(to.into()), on_leader(after));
             let replicated = state.held & up_to(state.replica);
             match next_of(replicated, previous) {
                 _ if self != Self::EndFromReplica && leader_ends(previous) => (to, 0),
                 None => return None,
                 Some(next) => {
                     let is_last = next_of(replicated, next).is_none();
-                    let ends = next >= to
-                        || is_last && (self == Self::EndFromReplica || leader_ends(next));
+                    let ends = next >= to || is_last && (self == Self::EndFromReplica || leader_ends(next));
                     let rows = if next <= to { 1 << next } else { 0 };
                     (if ends { to } else { next }, rows)
                 }
@@ -192,11 +175,7 @@ impl Protocol {
             state.switch = Switch::Ended;
         } else if read >= to {
             state.switch = match schema {
-                0 => Switch::CatchingUp {
-                    epochs,
-                    to,
-                    schema: 1,
-                },
+                0 => Switch::CatchingUp { epochs, to, schema: 1 },
                 _ => Switch::Flipping { epochs },
             };
         }
@@ -233,13 +212,7 @@ impl Model for Protocol {
     }
 
     fn actions(&self, _state: &State, steps: &mut Vec<Step>) {
-        steps.extend([
-            Step::Append,
-            Step::Replicate,
-            Step::TakeAll,
-            Step::CatchUp,
-            Step::Flip,
-        ]);
+        steps.extend([Step::Append, Step::Replicate, Step::TakeAll, Step::CatchUp, Step::Flip]);
         steps.extend((1..=COMMITS_MAX).map(Step::Erase));
         for one in 0..2 {
             steps.extend([Step::TakeLease(one), Step::Read(one), Step::Write(one)]);
@@ -292,9 +265,5 @@ fn an_end_from_the_replica_loses_commits() {
 fn an_end_from_the_leader_keeps_rows_complete() {
     let checked = Protocol::EndFromLeader.checker().spawn_bfs().join();
     checked.assert_properties();
-    assert!(
-        checked.unique_state_count() > 10_000,
-        "{}",
-        checked.unique_state_count()
-    );
+    assert!(checked.unique_state_count() > 10_000, "{}", checked.unique_state_count());
 }

@@ -5,9 +5,7 @@
 
 use archive::Archive;
 use domain::{ConversationKey, Sequence};
-use read_model::projections::conversations::lease::{
-    self, Checkpoint, Holder, LEASE_TTL_MS, Lease,
-};
+use read_model::projections::conversations::lease::{self, Checkpoint, Holder, LEASE_TTL_MS, Lease};
 use read_model::schemas::compare::differing_among;
 use read_model::schemas::{Flip, FlipOutcome, flip};
 use read_model::{ReadModel, ReadModelError, SchemaName};
@@ -52,9 +50,7 @@ pub enum SwitchError {
     #[error(transparent)]
     ReadModel(#[from] ReadModelError),
     /// Other processes took leases in each attempt, or moved the pointer.
-    #[error(
-        "other processes changed the schemas in each of {SWITCH_ATTEMPTS_MAX} attempts: run the command again"
-    )]
+    #[error("other processes changed the schemas in each of {SWITCH_ATTEMPTS_MAX} attempts: run the command again")]
     Conflict,
 }
 
@@ -91,15 +87,9 @@ async fn attempt(switch: Switch<'_>) -> Result<SwitchOutcome, SwitchError> {
     outcome
 }
 
-async fn switch_frozen(
-    switch: Switch<'_>,
-    from: &mut Frozen,
-    to: &mut Frozen,
-) -> Result<SwitchOutcome, SwitchError> {
+async fn switch_frozen(switch: Switch<'_>, from: &mut Frozen, to: &mut Frozen) -> Result<SwitchOutcome, SwitchError> {
     let sequences = from.held.iter().zip(&to.held);
-    let targets: Vec<Sequence> = sequences
-        .map(|(from, to)| from.sequence.max(to.sequence))
-        .collect();
+    let targets: Vec<Sequence> = sequences.map(|(from, to)| from.sequence.max(to.sequence)).collect();
     let archive = switch.archive;
     (from.held, to.held) = tokio::try_join!(
         catch_up(archive, &from.model, &from.held, &targets),
@@ -109,12 +99,7 @@ async fn switch_frozen(
     if !differing.is_empty() {
         return Ok(SwitchOutcome::Differs(differing));
     }
-    let pointer = Flip {
-        from: switch.from,
-        from_held: from.held.clone(),
-        to: switch.to,
-        to_held: to.held.clone(),
-    };
+    let pointer = Flip { from: switch.from, from_held: from.held.clone(), to: switch.to, to_held: to.held.clone() };
     match flip(&from.model, &pointer).await? {
         FlipOutcome::Done => Ok(SwitchOutcome::Done),
         FlipOutcome::Conflict => Err(SwitchError::Conflict),

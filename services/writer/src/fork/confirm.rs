@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use domain::bounds::FORK_DEPTH_MAX;
 use domain::{
-    Action, Command, ConversationId, ConversationKey, Expectation, ForkRule, ForkStep, Head,
-    Status, TenantId, Timestamp, fork_step,
+    Action, Command, ConversationId, ConversationKey, Expectation, ForkRule, ForkStep, Head, Status, TenantId,
+    Timestamp, fork_step,
 };
 use tokio::time::{Instant, sleep};
 use wire::proto::write::v1::CommitResult;
@@ -39,11 +39,7 @@ pub(crate) enum Confirmation {
 /// the fork, or finds the fork.
 /// Errors: an erasure is not decided within [`DECISION_WAIT_MAX`], or the record does not answer. A retry with the same key
 /// checks again.
-pub(crate) async fn confirm(
-    writer: &Writer,
-    intent: &Intent,
-    result: &CommitResult,
-) -> Result<Confirmation, Problem> {
+pub(crate) async fn confirm(writer: &Writer, intent: &Intent, result: &CommitResult) -> Result<Confirmation, Problem> {
     let Some(requested) = &intent.fork_from else {
         return Ok(Confirmation::Acknowledged);
     };
@@ -53,9 +49,7 @@ pub(crate) async fn confirm(
     let Some(erased) = find_erased(writer, &intent.key.tenant, first).await? else {
         return Ok(Confirmation::Acknowledged);
     };
-    let is_erased = fork
-        .head()
-        .is_some_and(|head| head.status == Status::Erased);
+    let is_erased = fork.head().is_some_and(|head| head.status == Status::Erased);
     let may_be_acknowledged = if is_erased {
         tombstone(writer, &intent.key).await?.rule != ForkRule::Undo
     } else {
@@ -80,29 +74,20 @@ struct Tombstone {
 
 /// Whether the result is the replay of a commit that was recorded before `at`.
 fn is_replay_from_before(result: &CommitResult, at: Timestamp) -> bool {
-    let recorded_at = result
-        .recorded_at
-        .and_then(|at| wire::time::from_proto(at).ok());
+    let recorded_at = result.recorded_at.and_then(|at| wire::time::from_proto(at).ok());
     result.replayed && recorded_at.is_some_and(|recorded_at| recorded_at < at)
 }
 
 /// The tombstone of the first erased conversation among `first` and its ancestors, read from the leaders. `None`: all exist,
 /// and cannot be erased while the fork exists, unless the fork is severed.
-async fn find_erased(
-    writer: &Writer,
-    tenant: &TenantId,
-    first: ConversationId,
-) -> Result<Option<Tombstone>, Problem> {
+async fn find_erased(writer: &Writer, tenant: &TenantId, first: ConversationId) -> Result<Option<Tombstone>, Problem> {
     let deadline = Instant::now() + DECISION_WAIT_MAX;
     let mut next = Some(first);
     for _ in 0..=FORK_DEPTH_MAX {
         let Some(conversation) = next else {
             return Ok(None);
         };
-        let key = ConversationKey {
-            tenant: tenant.clone(),
-            conversation,
-        };
+        let key = ConversationKey { tenant: tenant.clone(), conversation };
         let ancestor = await_decision(writer, &key, deadline).await?;
         if ancestor.step == ForkStep::Undo {
             return tombstone(writer, &key).await.map(Some);
@@ -121,11 +106,7 @@ struct Ancestor {
 
 /// Waits until no erasure of the conversation is undecided. The entry is read before the head: the tombstone is appended after
 /// the entry is written and before it is removed.
-async fn await_decision(
-    writer: &Writer,
-    key: &ConversationKey,
-    deadline: Instant,
-) -> Result<Ancestor, Problem> {
+async fn await_decision(writer: &Writer, key: &ConversationKey, deadline: Instant) -> Result<Ancestor, Problem> {
     loop {
         let entry = writer.record.pending_erasure(key).await;
         let entry = entry.map_err(problem::from_record)?;
@@ -151,17 +132,11 @@ async fn await_decision(
 async fn tombstone(writer: &Writer, key: &ConversationKey) -> Result<Tombstone, Problem> {
     let last = writer.archive.last_commit(key).await;
     let Some(last) = last.map_err(problem::from_record)? else {
-        return Ok(Tombstone {
-            at: Timestamp(i64::MIN),
-            rule: ForkRule::Refuse,
-        });
+        return Ok(Tombstone { at: Timestamp(i64::MIN), rule: ForkRule::Refuse });
     };
     let commit = last.open().map_err(problem::from_corrupt)?.opened.commit;
     let rule = commit.events.last().map(ForkRule::from_tombstone);
-    Ok(Tombstone {
-        at: commit.recorded_at,
-        rule: rule.unwrap_or_default(),
-    })
+    Ok(Tombstone { at: commit.recorded_at, rule: rule.unwrap_or_default() })
 }
 
 /// The erasure of a fork without later events.
@@ -177,10 +152,7 @@ fn undo(intent: &Intent, fork: &StoredHead) -> Intent {
             commit: Writer::new_commit_id(),
             agent: intent.command.agent.clone(),
             expectation: Expectation::Exact(fork.head.version),
-            action: Action::Erase {
-                expected: None,
-                forks: ForkRule::Undo,
-            },
+            action: Action::Erase { expected: None, forks: ForkRule::Undo },
         },
         fork_from: None,
     }

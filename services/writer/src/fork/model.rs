@@ -5,8 +5,7 @@
 use std::time::Duration;
 
 use domain::{
-    ErasureStep, FORKS_HELD_MAX, ForkStep, Sequence, Status, TOMBSTONE_IN_FLIGHT_MAX, erasure_step,
-    fork_step,
+    ErasureStep, FORKS_HELD_MAX, ForkStep, Sequence, Status, TOMBSTONE_IN_FLIGHT_MAX, erasure_step, fork_step,
 };
 use stateright::{Checker as _, Model, Property};
 
@@ -38,11 +37,7 @@ struct Entry {
 
 impl Entry {
     fn seen_by_fork(self) -> (Sequence, Duration) {
-        let age = if self.is_old {
-            FORKS_HELD_MAX
-        } else {
-            Duration::ZERO
-        };
+        let age = if self.is_old { FORKS_HELD_MAX } else { Duration::ZERO };
         (Sequence(self.behind.into()), age)
     }
 }
@@ -123,10 +118,7 @@ impl State {
     }
 
     fn fork_exists(&self) -> bool {
-        !matches!(
-            self.forker,
-            Forker::Idle | Forker::Checked | Forker::Rejected
-        )
+        !matches!(self.forker, Forker::Idle | Forker::Checked | Forker::Rejected)
     }
 
     fn is_acknowledged(&self) -> bool {
@@ -158,23 +150,11 @@ impl Protocol {
                 let earlier = state.entry.map(Entry::seen_by_fork);
                 let may_withdraw = fork_step(earlier, Some(state.last())) == ForkStep::Acknowledge;
                 let behind = state.last;
-                state.entry = Some(Entry {
-                    behind: state.entry.map_or(behind, |one| one.behind.max(behind)),
-                    by,
-                    is_old: false,
-                });
-                Eraser::Entered {
-                    behind,
-                    may_withdraw: may_withdraw || self == Self::AlwaysWithdrawing,
-                }
+                state.entry =
+                    Some(Entry { behind: state.entry.map_or(behind, |one| one.behind.max(behind)), by, is_old: false });
+                Eraser::Entered { behind, may_withdraw: may_withdraw || self == Self::AlwaysWithdrawing }
             }
-            (
-                Step::CheckForks(_),
-                Eraser::Entered {
-                    behind,
-                    may_withdraw,
-                },
-            ) => {
+            (Step::CheckForks(_), Eraser::Entered { behind, may_withdraw }) => {
                 if state.severs[by] || !state.fork_exists() {
                     Eraser::Checked { behind }
                 } else {
@@ -183,14 +163,12 @@ impl Protocol {
                     Eraser::Ended
                 }
             }
-            (Step::AppendTombstone(_), Eraser::Checked { behind })
-            | (Step::Arrive(_), Eraser::InFlight { behind }) => {
+            (Step::AppendTombstone(_), Eraser::Checked { behind }) | (Step::Arrive(_), Eraser::InFlight { behind }) => {
                 state.append_tombstone(by, behind);
                 Eraser::Ended
             }
             (Step::Crash(_), Eraser::Checked { behind }) => Eraser::InFlight { behind },
-            (Step::Crash(_), Eraser::Entered { .. })
-            | (Step::Vanish(_), Eraser::InFlight { .. }) => Eraser::Ended,
+            (Step::Crash(_), Eraser::Entered { .. }) | (Step::Vanish(_), Eraser::InFlight { .. }) => Eraser::Ended,
             _ => return None,
         };
         Some(())
@@ -204,12 +182,8 @@ impl Protocol {
                 state.is_fork_after_tombstone = state.tombstone.is_some();
                 Forker::Appended
             }
-            (Step::ReadEntry, Forker::Appended) if self == Self::Unconfirmed => {
-                Forker::Acknowledged
-            }
-            (Step::ReadEntry, Forker::Appended) => {
-                Forker::EntryRead(state.entry.filter(|_| self != Self::WithoutWait))
-            }
+            (Step::ReadEntry, Forker::Appended) if self == Self::Unconfirmed => Forker::Acknowledged,
+            (Step::ReadEntry, Forker::Appended) => Forker::EntryRead(state.entry.filter(|_| self != Self::WithoutWait)),
             (Step::ReadParent, Forker::EntryRead(entry)) => {
                 match fork_step(entry.map(Entry::seen_by_fork), Some(state.last())) {
                     ForkStep::Undo => Forker::Rejected,
@@ -226,11 +200,7 @@ impl Protocol {
     /// A sweep of the list, decided by the code of the writer.
     fn sweep(state: &mut State) -> Option<()> {
         let entry = state.entry?;
-        let age = if entry.is_old {
-            TOMBSTONE_IN_FLIGHT_MAX
-        } else {
-            Duration::ZERO
-        };
+        let age = if entry.is_old { TOMBSTONE_IN_FLIGHT_MAX } else { Duration::ZERO };
         match erasure_step(Sequence(entry.behind.into()), age, Some(state.last())) {
             // The whole removal, and the removal of the entry.
             ErasureStep::Overwrite { .. } | ErasureStep::Forget => state.entry = None,
@@ -299,11 +269,9 @@ impl Model for Protocol {
             Step::AppendToParent => return None,
             Step::GrowOld => Self::grow_old(&mut next)?,
             Step::Sweep => Self::sweep(&mut next)?,
-            Step::CheckParent
-            | Step::AppendFork
-            | Step::ReadEntry
-            | Step::ReadParent
-            | Step::RetryFork => self.fork(&mut next, step)?,
+            Step::CheckParent | Step::AppendFork | Step::ReadEntry | Step::ReadParent | Step::RetryFork => {
+                self.fork(&mut next, step)?
+            }
             Step::Enter(_)
             | Step::CheckForks(_)
             | Step::AppendTombstone(_)
@@ -316,16 +284,10 @@ impl Model for Protocol {
 
     fn properties(&self) -> Vec<Property<Self>> {
         vec![
-            Property::always(NO_LOSS, |_, state: &State| {
-                !(state.is_acknowledged() && state.tombstone == Some(false))
-            }),
-            Property::always(NO_ORPHAN, |_, state: &State| {
-                !(state.is_acknowledged() && state.is_fork_after_tombstone)
-            }),
+            Property::always(NO_LOSS, |_, state: &State| !(state.is_acknowledged() && state.tombstone == Some(false))),
+            Property::always(NO_ORPHAN, |_, state: &State| !(state.is_acknowledged() && state.is_fork_after_tombstone)),
             Property::sometimes(REJECTED, |_, state: &State| {
-                state.is_acknowledged()
-                    && state.entry.is_none()
-                    && state.erasers[0] == Eraser::Ended
+                state.is_acknowledged() && state.entry.is_none() && state.erasers[0] == Eraser::Ended
             }),
             Property::sometimes(OLD_ENTRY, |_, state: &State| {
                 state.is_acknowledged() && state.entry.is_some_and(|entry| entry.is_old)
@@ -348,11 +310,7 @@ const ERASED: &str = "an erasure that refuses forks is complete";
 
 #[test]
 fn other_protocols_lose_acknowledged_forks() {
-    for protocol in [
-        Protocol::Unconfirmed,
-        Protocol::WithoutWait,
-        Protocol::AlwaysWithdrawing,
-    ] {
+    for protocol in [Protocol::Unconfirmed, Protocol::WithoutWait, Protocol::AlwaysWithdrawing] {
         let checked = protocol.checker().spawn_bfs().join();
         let orphan = checked.discovery(NO_ORPHAN);
         assert_eq!(orphan.is_some(), protocol == Protocol::Unconfirmed);

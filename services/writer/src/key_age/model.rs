@@ -73,13 +73,7 @@ impl Appends {
             Rule::AcceptsFuture => {
                 let leeway = i8::try_from(CLOCK_LEEWAY.as_secs() / TICK.as_secs()).unwrap();
                 let young = clock - (WINDOW_TICKS - leeway)..=clock + leeway;
-                if young.contains(&MADE_AT) {
-                    KeyAge::Young {
-                        since: time(MADE_AT),
-                    }
-                } else {
-                    KeyAge::Old
-                }
+                if young.contains(&MADE_AT) { KeyAge::Young { since: time(MADE_AT) } } else { KeyAge::Old }
             }
         }
     }
@@ -112,13 +106,7 @@ impl Model for Appends {
     type Action = Action;
 
     fn init_states(&self) -> Vec<State> {
-        vec![State {
-            now: 0,
-            log: vec![None],
-            attempts: 0,
-            others: 0,
-            decided: Vec::new(),
-        }]
+        vec![State { now: 0, log: vec![None], attempts: 0, others: 0, decided: Vec::new() }]
     }
 
     fn actions(&self, state: &State, actions: &mut Vec<Action>) {
@@ -165,12 +153,8 @@ impl Model for Appends {
 
     fn properties(&self) -> Vec<Property<Self>> {
         vec![
-            Property::always("a key is committed once", |_, state: &State| {
-                state.log.iter().flatten().count() <= 1
-            }),
-            Property::sometimes("a key is committed", |_, state: &State| {
-                state.log.iter().any(Option::is_some)
-            }),
+            Property::always("a key is committed once", |_, state: &State| state.log.iter().flatten().count() <= 1),
+            Property::sometimes("a key is committed", |_, state: &State| state.log.iter().any(Option::is_some)),
         ]
     }
 }
@@ -183,11 +167,7 @@ fn the_window_in_ticks_equals_the_duplicate_window() {
 
 #[test]
 fn a_key_is_committed_once() {
-    let checked = Appends(Rule::Current)
-        .checker()
-        .threads(2)
-        .spawn_bfs()
-        .join();
+    let checked = Appends(Rule::Current).checker().threads(2).spawn_bfs().join();
     checked.assert_properties();
 }
 

@@ -149,21 +149,11 @@ impl Count {
         sum(self.counted, self.added)
     }
 
-    fn allows(
-        &self,
-        subject: &Subject,
-        limits: &Limits,
-        wanted: Storage,
-        now_ms: u64,
-    ) -> Result<(), Exceeded> {
+    fn allows(&self, subject: &Subject, limits: &Limits, wanted: Storage, now_ms: u64) -> Result<(), Exceeded> {
         let used = self.used();
         let retry_after = self.fresh_until_ms.saturating_sub(now_ms).max(1);
         for (quota, used, wanted) in [
-            (
-                Quota::Conversations,
-                used.conversations,
-                wanted.conversations,
-            ),
+            (Quota::Conversations, used.conversations, wanted.conversations),
             (Quota::StoredBytes, used.bytes, wanted.bytes),
         ] {
             // A limit that was lowered below the current amount does not reject a commit that adds none.
@@ -178,11 +168,7 @@ impl Count {
     /// appends of this process. Without an answer, the last count applies.
     fn update(&mut self, read: Option<Storage>, before: Storage, limits: &Limits, now_ms: u64) {
         if let Some(read) = read {
-            self.counted = if self.is_counted {
-                read
-            } else {
-                each(read, before, u64::max)
-            };
+            self.counted = if self.is_counted { read } else { each(read, before, u64::max) };
             self.added = each(self.added, before, u64::saturating_sub);
             self.is_counted = true;
         }
@@ -205,8 +191,7 @@ fn fresh_ms(counted: Storage, limits: &Limits) -> u64 {
         }
         _ => far,
     };
-    validity((counted.conversations, limits.conversations))
-        .min(validity((counted.bytes, limits.stored_bytes)))
+    validity((counted.conversations, limits.conversations)).min(validity((counted.bytes, limits.stored_bytes)))
 }
 
 fn sum(one: Storage, other: Storage) -> Storage {
@@ -214,10 +199,7 @@ fn sum(one: Storage, other: Storage) -> Storage {
 }
 
 fn each(one: Storage, other: Storage, of: fn(u64, u64) -> u64) -> Storage {
-    Storage {
-        conversations: of(one.conversations, other.conversations),
-        bytes: of(one.bytes, other.bytes),
-    }
+    Storage { conversations: of(one.conversations, other.conversations), bytes: of(one.bytes, other.bytes) }
 }
 
 #[cfg(test)]
@@ -227,10 +209,7 @@ mod tests {
     use super::*;
 
     fn stored(conversations: u64, bytes: u64) -> Storage {
-        Storage {
-            conversations,
-            bytes,
-        }
+        Storage { conversations, bytes }
     }
 
     #[test]
@@ -249,17 +228,9 @@ mod tests {
                 assert_eq!(seen, expected, "{counted:?} of {bound}");
             };
             let limits = Limits::default();
-            let conversations = Limits {
-                conversations: Some(bound),
-                stored_bytes: Some(1_000),
-                ..limits
-            };
+            let conversations = Limits { conversations: Some(bound), stored_bytes: Some(1_000), ..limits };
             check(stored(counted, 0), conversations);
-            let bytes = Limits {
-                conversations: Some(1_000),
-                stored_bytes: Some(bound),
-                ..limits
-            };
+            let bytes = Limits { conversations: Some(1_000), stored_bytes: Some(bound), ..limits };
             check(stored(0, counted), bytes);
         }
         let most = stored(u64::MAX, u64::MAX);
@@ -270,12 +241,7 @@ mod tests {
     fn an_updated_count_keeps_later_additions() {
         let limits = Limits::default();
         let check = |is_counted: bool, read: Option<Storage>, expected: Storage| {
-            let mut count = Count {
-                counted: stored(5, 50),
-                added: stored(3, 30),
-                is_counted,
-                ..Count::default()
-            };
+            let mut count = Count { counted: stored(5, 50), added: stored(3, 30), is_counted, ..Count::default() };
             count.update(read, stored(2, 20), &limits, 0);
             assert_eq!(count.used(), expected, "{is_counted} {read:?}");
         };
@@ -287,21 +253,10 @@ mod tests {
 
     #[test]
     fn limits_can_be_reached_and_not_exceeded() {
-        let subject = Subject {
-            scope: Scope::Owner,
-            tenant: "acme".to_owned(),
-            name: "a".to_owned(),
-        };
-        let limits = Limits {
-            conversations: Some(2),
-            stored_bytes: Some(100),
-            ..Limits::default()
-        };
+        let subject = Subject { scope: Scope::Owner, tenant: "acme".to_owned(), name: "a".to_owned() };
+        let limits = Limits { conversations: Some(2), stored_bytes: Some(100), ..Limits::default() };
         let check = |used: Storage, wanted: Storage, expected: Option<(Quota, u64)>| {
-            let count = Count {
-                counted: used,
-                ..Count::default()
-            };
+            let count = Count { counted: used, ..Count::default() };
             let exceeded = count.allows(&subject, &limits, wanted, 1).err();
             let seen = exceeded.map(|exceeded| (exceeded.quota, exceeded.used));
             assert_eq!(seen, expected, "{used:?} {wanted:?}");

@@ -25,10 +25,8 @@ async fn remove(removals: &Removals, key: &ConversationKey) -> Result<bool, Unav
     };
     let last = record.last_from_leader(key).await?;
     let last = last.map(|last| {
-        let unreadable = Unavailable {
-            what: "the last commit of an erased conversation cannot be read",
-            retry_after_ms: 0,
-        };
+        let unreadable =
+            Unavailable { what: "the last commit of an erased conversation cannot be read", retry_after_ms: 0 };
         let head = last.open_head().map_err(|_| unreadable)?;
         Ok::<_, Unavailable>((last.position.sequence, head.status))
     });
@@ -45,11 +43,7 @@ async fn remove(removals: &Removals, key: &ConversationKey) -> Result<bool, Unav
 
 /// Overwrites the commits before the tombstone. Meanwhile it renews the entry, so that no other writer takes it over. Returns
 /// `false` if another writer has taken it over.
-async fn overwrite(
-    removals: &Removals,
-    entry: PendingErasure,
-    tombstone: Sequence,
-) -> Result<bool, Unavailable> {
+async fn overwrite(removals: &Removals, entry: PendingErasure, tombstone: Sequence) -> Result<bool, Unavailable> {
     let (record, holder) = (&removals.0.record, removals.0.holder);
     let key = entry.key.clone();
     let Some(mut entry) = record.renew_erasure(&entry, holder).await? else {

@@ -89,10 +89,7 @@ impl Removals {
             return 0;
         }
         if let Some(done) = self.spawn(key.clone())
-            && matches!(
-                tokio::time::timeout(ANSWER_WAIT_MAX, done).await,
-                Ok(Ok(()))
-            )
+            && matches!(tokio::time::timeout(ANSWER_WAIT_MAX, done).await, Ok(Ok(())))
         {
             return 0;
         }
@@ -103,12 +100,7 @@ impl Removals {
 
     /// Whether the list has an entry. It adds an entry for a tombstone of an earlier release with commits before it.
     async fn is_listed(&self, key: &ConversationKey) -> Result<bool, Unavailable> {
-        let Inner {
-            record,
-            holder,
-            clock,
-            ..
-        } = &*self.0;
+        let Inner { record, holder, clock, .. } = &*self.0;
         let entry = record.pending_erasure(key).await?;
         if entry.is_some() {
             return Ok(true);
@@ -134,10 +126,7 @@ impl Removals {
             }
         }
         let (sender, done) = oneshot::channel();
-        let active = ActiveRemoval {
-            removals: self.clone(),
-            key,
-        };
+        let active = ActiveRemoval { removals: self.clone(), key };
         self.0.shutdown.spawn_cancellable(async move {
             let permit = Arc::clone(&active.removals.0.running).acquire_owned().await;
             let is_done = job::run(&active.removals, &active.key).await;

@@ -86,11 +86,7 @@ impl State {
     }
 
     fn status(&self) -> Status {
-        if self.tombstone {
-            Status::Erased
-        } else {
-            Status::Active
-        }
+        if self.tombstone { Status::Erased } else { Status::Active }
     }
 }
 
@@ -107,11 +103,7 @@ impl Protocol {
             // The append has an expected sequence: after the commit of another writer, the eraser starts again.
             (Step::AppendTombstone, Eraser::Entered(behind)) => {
                 state.tombstone |= behind == state.last();
-                state.eraser = if state.tombstone {
-                    Eraser::Removing
-                } else {
-                    Eraser::Idle
-                };
+                state.eraser = if state.tombstone { Eraser::Removing } else { Eraser::Idle };
             }
             (Step::Overwrite(commit), Eraser::Removing) if state.held & (1 << commit) != 0 => {
                 state.held &= !(1 << commit);
@@ -134,11 +126,7 @@ impl Protocol {
         if is_old && matches!(state.eraser, Eraser::Entered(_)) {
             return None;
         }
-        let age = if is_old {
-            TOMBSTONE_IN_FLIGHT_MAX
-        } else {
-            Duration::ZERO
-        };
+        let age = if is_old { TOMBSTONE_IN_FLIGHT_MAX } else { Duration::ZERO };
         let last = (Sequence(state.last().into()), state.status());
         match erasure_step(Sequence(behind.into()), age, Some(last)) {
             ErasureStep::Overwrite { .. } => state.eraser = Eraser::Removing,
@@ -159,11 +147,7 @@ impl Protocol {
                 let has_first = self == Self::Previous || read & 1 != 0;
                 let is_sealed = read != 0 && !state.tombstone && has_first;
                 state.sealed |= if is_sealed { read } else { 0 };
-                state.archiver = if is_sealed {
-                    Archiver::Trimming
-                } else {
-                    Archiver::Ended
-                };
+                state.archiver = if is_sealed { Archiver::Trimming } else { Archiver::Ended };
             }
             (Step::Trim, Archiver::Trimming) => {
                 let range = match self {
@@ -220,11 +204,9 @@ impl Model for Protocol {
                 next.held |= 1 << LATE_COMMIT;
             }
             Step::AppendCommit => return None,
-            Step::EnterErasure
-            | Step::AppendTombstone
-            | Step::Overwrite(_)
-            | Step::EndRemoval
-            | Step::CrashEraser => self.erase(&mut next, step)?,
+            Step::EnterErasure | Step::AppendTombstone | Step::Overwrite(_) | Step::EndRemoval | Step::CrashEraser => {
+                self.erase(&mut next, step)?
+            }
             Step::Sweep { is_old } => self.sweep(&mut next, is_old)?,
             Step::ReadSegment { .. } | Step::Seal | Step::Trim | Step::SweepSegments => {
                 self.archive(&mut next, step)?;
@@ -240,10 +222,7 @@ impl Model for Protocol {
             }),
             Property::always(REMOVAL_IS_FOUND, |_, state: &State| {
                 let is_finished = state.held == 0;
-                !state.tombstone
-                    || is_finished
-                    || state.listed.is_some()
-                    || state.eraser == Eraser::Removing
+                !state.tombstone || is_finished || state.listed.is_some() || state.eraser == Eraser::Removing
             }),
             Property::sometimes("an erasure is complete", |_, state: &State| {
                 state.tombstone && state.held | state.sealed == 0 && state.listed.is_none()

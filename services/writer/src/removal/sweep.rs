@@ -47,9 +47,7 @@ impl Sweep {
             metrics::pending_erasures(0, Duration::ZERO);
             return Ok(());
         }
-        let entries = record
-            .pending_erasures(self.after, SWEPT_ENTRIES_MAX)
-            .await?;
+        let entries = record.pending_erasures(self.after, SWEPT_ENTRIES_MAX).await?;
         let is_whole = self.after == Sequence(0) && entries.len() < SWEPT_ENTRIES_MAX;
         self.after = match entries.last() {
             Some(last) if entries.len() == SWEPT_ENTRIES_MAX => last.revision,
@@ -62,9 +60,7 @@ impl Sweep {
             self.seen.retain(|key, _| listed(key));
         }
         for entry in entries {
-            if self.is_due(&entry, removals.0.holder, Instant::now())
-                && !removals.is_active(&entry.key)
-            {
+            if self.is_due(&entry, removals.0.holder, Instant::now()) && !removals.is_active(&entry.key) {
                 // If too many removals wait, the next round starts it.
                 let _done = removals.spawn(entry.key);
             }
@@ -77,10 +73,7 @@ impl Sweep {
         if entry.holder == own {
             return true;
         }
-        let seen = self
-            .seen
-            .entry(entry.key.clone())
-            .or_insert((entry.revision, now));
+        let seen = self.seen.entry(entry.key.clone()).or_insert((entry.revision, now));
         if seen.0 != entry.revision {
             *seen = (entry.revision, now);
         }

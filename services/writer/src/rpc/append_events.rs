@@ -11,10 +11,7 @@ use crate::request::{Caller, digest, intent};
 use crate::token_count::count_tokens;
 use crate::{Intent, document_rules};
 
-pub(super) async fn handle(
-    writer: &Writer,
-    request: Request<AppendEventsRequest>,
-) -> Result<CommitResult, Problem> {
+pub(super) async fn handle(writer: &Writer, request: Request<AppendEventsRequest>) -> Result<CommitResult, Problem> {
     let caller = Caller::from_metadata(request.metadata());
     let intent = intent_of(writer, &caller, request.into_inner()).await?;
     commit_in_turn(writer, intent).await
@@ -29,15 +26,10 @@ pub(super) async fn intent_of(
     let attempt = attempt(&request)?;
     let digest = attempt.map_or_else(|| digest(&request), |attempt| attempt.digest);
     let bytes = request.encoded_len();
-    let action = Action::Append {
-        events: new_events(request.events)?,
-        expected: optional_owner(request.expected_owner)?,
-    };
+    let action =
+        Action::Append { events: new_events(request.events)?, expected: optional_owner(request.expected_owner)? };
     let mut intent = intent(writer, caller, request.target.as_ref(), digest, action).await?;
-    intent.attempt = attempt.map(|attempt| Attempt {
-        arrived_at: writer.heads.cached_version(&intent.key),
-        ..attempt
-    });
+    intent.attempt = attempt.map(|attempt| Attempt { arrived_at: writer.heads.cached_version(&intent.key), ..attempt });
     if let Action::Append { events, .. } = &mut intent.command.action {
         let checked = document_rules::check(&intent.key.conversation, events);
         checked.map_err(|violation| violation.within("events"))?;
@@ -47,11 +39,7 @@ pub(super) async fn intent_of(
 }
 
 fn attempt(request: &AppendEventsRequest) -> Result<Option<Attempt>, Violation> {
-    let attempt = request
-        .attempt
-        .as_ref()
-        .map(Attempt::from_proto)
-        .transpose();
+    let attempt = request.attempt.as_ref().map(Attempt::from_proto).transpose();
     let attempt = attempt.map_err(|violation| violation.within("attempt"))?;
     let target = request.target.as_ref();
     if attempt.is_some() && target.is_some_and(|target| !target.idempotency_key.is_empty()) {
@@ -63,28 +51,20 @@ fn attempt(request: &AppendEventsRequest) -> Result<Option<Attempt>, Violation> 
 
 fn new_events(events: Vec<wire::proto::event::v1::Event>) -> Result<Vec<NewEvent>, Violation> {
     let (reason, rule) = match events.len() {
-        0 => (
-            ViolationReason::NoEvents,
-            format!("is empty: send 1 to {EVENTS_PER_COMMIT_MAX} events"),
-        ),
+        0 => (ViolationReason::NoEvents, format!("is empty: send 1 to {EVENTS_PER_COMMIT_MAX} events")),
         1..=EVENTS_PER_COMMIT_MAX => return converted(events),
         count => (
             ViolationReason::TooManyEvents,
-            format!(
-                "has {count} events, one commit has at most {EVENTS_PER_COMMIT_MAX}: append several commits"
-            ),
+            format!("has {count} events, one commit has at most {EVENTS_PER_COMMIT_MAX}: append several commits"),
         ),
     };
     Err(Violation::new(reason, rule).within("events"))
 }
 
 /// Converts events, without their token counts.
-pub(super) fn converted(
-    events: Vec<wire::proto::event::v1::Event>,
-) -> Result<Vec<NewEvent>, Violation> {
+pub(super) fn converted(events: Vec<wire::proto::event::v1::Event>) -> Result<Vec<NewEvent>, Violation> {
     let convert = |(index, event)| {
-        wire::event::new_event_from_proto(event)
-            .map_err(|violation| violation.at(index).within("events"))
+        wire::event::new_event_from_proto(event).map_err(|violation| violation.at(index).within("events"))
     };
     events.into_iter().enumerate().map(convert).collect()
 }

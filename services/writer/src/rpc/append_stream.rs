@@ -36,12 +36,7 @@ pub(super) fn handle(
 ) -> Response<Responses> {
     let caller = Caller::from_metadata(request.metadata());
     let (sender, responses) = mpsc::channel(settings.commands_max);
-    let stream = Stream {
-        writer: writer.clone(),
-        caller,
-        responses: sender,
-        settings: settings.clone(),
-    };
+    let stream = Stream { writer: writer.clone(), caller, responses: sender, settings: settings.clone() };
     tokio::spawn(stream.serve(request.into_inner()));
     Response::new(ReceiverStream::new(responses))
 }
@@ -95,20 +90,14 @@ impl Stream {
 
     /// Ends the stream when all accepted commands are answered: then all permits are free.
     async fn end_drained(&self) {
-        if let Ok(mut permits) = self
-            .responses
-            .reserve_many(self.settings.commands_max)
-            .await
+        if let Ok(mut permits) = self.responses.reserve_many(self.settings.commands_max).await
             && let Some(permit) = permits.next()
         {
             permit.send(Err(draining().into()));
         }
     }
 
-    async fn enqueue(
-        &self,
-        command: proto::AppendStreamRequest,
-    ) -> Result<(Intent, QueueTicket), Problem> {
+    async fn enqueue(&self, command: proto::AppendStreamRequest) -> Result<(Intent, QueueTicket), Problem> {
         let intent = match command.command {
             Some(Command::CreateConversation(request)) => {
                 create_conversation::intent_of(&self.writer, &self.caller, request).await?
@@ -123,18 +112,12 @@ impl Stream {
     }
 }
 
-fn response(
-    correlation_id: u64,
-    outcome: Result<proto::CommitResult, Problem>,
-) -> proto::AppendStreamResponse {
+fn response(correlation_id: u64, outcome: Result<proto::CommitResult, Problem>) -> proto::AppendStreamResponse {
     let outcome = match outcome {
         Ok(result) => Outcome::Result(result),
         Err(problem) => Outcome::Error(command_error(&problem)),
     };
-    proto::AppendStreamResponse {
-        correlation_id,
-        outcome: Some(outcome),
-    }
+    proto::AppendStreamResponse { correlation_id, outcome: Some(outcome) }
 }
 
 fn command_error(problem: &Problem) -> proto::CommandError {
@@ -144,21 +127,15 @@ fn command_error(problem: &Problem) -> proto::CommandError {
         reason: problem.reason().as_str().to_owned(),
         message: problem.message().to_owned(),
         field: problem.field().unwrap_or_default().to_owned(),
-        metadata: problem
-            .metadata()
-            .map(|(key, value)| (key.to_owned(), value.to_owned()))
-            .collect(),
+        metadata: problem.metadata().map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
         retry_after_ms: u64::try_from(retry_after_ms).unwrap_or(u64::MAX),
     }
 }
 
 fn missing_command() -> Problem {
-    Violation::new(
-        ViolationReason::Missing,
-        "is required: set create_conversation or append_events",
-    )
-    .within("command")
-    .into()
+    Violation::new(ViolationReason::Missing, "is required: set create_conversation or append_events")
+        .within("command")
+        .into()
 }
 
 fn draining() -> Problem {

@@ -2,10 +2,7 @@
 
 use domain::bounds::{CREATE_EVENTS_MAX, CREATE_RUN_EVENTS_MAX, TITLE_BYTES_MAX};
 use domain::event::ConversationCreated;
-use domain::{
-    Action, AgentId, Command, ConversationId, Create, Expectation, NewEvent, Violation,
-    ViolationReason,
-};
+use domain::{Action, AgentId, Command, ConversationId, Create, Expectation, NewEvent, Violation, ViolationReason};
 use event_log::registry::Scope;
 use prost::Message as _;
 use wire::conversation::{client_context_from_proto, fork_point_from_proto, owner_from_proto};
@@ -41,8 +38,7 @@ pub(super) async fn intent_of(
     let commit = key.unwrap_or_else(Writer::new_commit_id);
     // Without an id, the commit id is used, so that a retry finds the conversation of the first attempt.
     let conversation = match request.conversation_id.as_str() {
-        "" => ConversationId::parse(commit.to_string())
-            .map_err(|violation| violation.within("conversation_id"))?,
+        "" => ConversationId::parse(commit.to_string()).map_err(|violation| violation.within("conversation_id"))?,
         id => conversation_id(id)?,
     };
     let occurred_at = request.occurred_at.map(wire::time::from_proto).transpose();
@@ -53,11 +49,7 @@ pub(super) async fn intent_of(
     let bytes = request.encoded_len();
     let run = request.run.take().map(run_started).transpose();
     let run = run.map_err(|violation| violation.within("run"))?;
-    let most = if run.is_some() {
-        CREATE_RUN_EVENTS_MAX
-    } else {
-        CREATE_EVENTS_MAX
-    };
+    let most = if run.is_some() { CREATE_RUN_EVENTS_MAX } else { CREATE_EVENTS_MAX };
     let events = new_events(std::mem::take(&mut request.events), most)?;
     let checked = document_rules::check(&conversation, &events);
     checked.map_err(|violation| violation.within("events"))?;
@@ -69,9 +61,7 @@ pub(super) async fn intent_of(
     let checked = created.owner.check_id(&conversation);
     checked.map_err(|violation| violation.within("conversation_id"))?;
     check_no_audit_log(&conversation).map_err(|violation| violation.within("conversation_id"))?;
-    let access = caller
-        .authorize(writer, Scope::Append, &agent, "agent_id")
-        .await?;
+    let access = caller.authorize(writer, Scope::Append, &agent, "agent_id").await?;
     Ok(Intent {
         key: conversation_key(&access, conversation),
         access,
@@ -117,10 +107,7 @@ fn check_no_audit_log(id: &ConversationId) -> Result<(), Violation> {
     Err(Violation::new(ViolationReason::Reserved, rule))
 }
 
-fn created(
-    request: CreateConversationRequest,
-    agent: AgentId,
-) -> Result<ConversationCreated, Violation> {
+fn created(request: CreateConversationRequest, agent: AgentId) -> Result<ConversationCreated, Violation> {
     Ok(ConversationCreated {
         agent,
         owner: owner_from_proto(request.owner).map_err(|violation| violation.within("owner"))?,
@@ -128,10 +115,7 @@ fn created(
         metadata: metadata(request.metadata_json, "metadata_json")?,
         client_context: client_context_from_proto(request.client_context)
             .map_err(|violation| violation.within("client_context"))?,
-        provider_conversation_id: label(
-            request.provider_conversation_id,
-            "provider_conversation_id",
-        )?,
+        provider_conversation_id: label(request.provider_conversation_id, "provider_conversation_id")?,
         forked_from: None,
     })
 }

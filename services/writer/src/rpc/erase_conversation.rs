@@ -22,10 +22,7 @@ pub(super) async fn handle(
 }
 
 fn action(request: &mut proto::EraseConversationRequest) -> Result<Action, Violation> {
-    Ok(Action::Erase {
-        expected: optional_owner(request.expected_owner.take())?,
-        forks: fork_rule(request.forks)?,
-    })
+    Ok(Action::Erase { expected: optional_owner(request.expected_owner.take())?, forks: fork_rule(request.forks)? })
 }
 
 /// The result, and the number of commits that are not removed yet.

@@ -74,9 +74,7 @@ async fn execute_on(
 }
 
 /// The field `expected_owner` of a request.
-fn optional_owner(
-    owner: Option<wire::proto::event::v1::Owner>,
-) -> Result<Option<Owner>, Violation> {
+fn optional_owner(owner: Option<wire::proto::event::v1::Owner>) -> Result<Option<Owner>, Violation> {
     let owner = owner.map(|owner| owner_from_proto(Some(owner))).transpose();
     owner.map_err(|violation| violation.within("expected_owner"))
 }

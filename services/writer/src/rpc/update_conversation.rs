@@ -25,11 +25,9 @@ pub(super) async fn update(
 fn updated(request: UpdateConversationRequest) -> Result<ConversationUpdated, Violation> {
     let paths = request.update_mask.unwrap_or_default().paths;
     if paths.is_empty() {
-        return Err(Violation::new(
-            ViolationReason::Missing,
-            "is required: name the fields to change",
-        )
-        .within("update_mask"));
+        return Err(
+            Violation::new(ViolationReason::Missing, "is required: name the fields to change").within("update_mask")
+        );
     }
     let mut updated = ConversationUpdated::default();
     for (index, path) in paths.iter().enumerate() {

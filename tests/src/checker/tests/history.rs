@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::event::{
-    ConversationCreated, ConversationUpdated, HistorySummarised, MessageAppended, Role, ToolCalled,
-    ToolOutcome, ToolOutput, ToolReturned, Usage,
+    ConversationCreated, ConversationUpdated, HistorySummarised, MessageAppended, Role, ToolCalled, ToolOutcome,
+    ToolOutput, ToolReturned, Usage,
 };
 use domain::{
-    Actor, AgentId, CallId, ClientContext, CommitId, ConversationId, ConversationKey, Event,
-    EventId, EventTokens, Fact, FieldChange, Head, JsonText, Label, Layout, Lifecycle, NewEvent,
-    Owner, Part, Partition, Position, RequestDigest, Sequence, SessionId, TenantId, Timestamp,
-    ToolName, Version,
+    Actor, AgentId, CallId, ClientContext, CommitId, ConversationId, ConversationKey, Event, EventId, EventTokens,
+    Fact, FieldChange, Head, JsonText, Label, Layout, Lifecycle, NewEvent, Owner, Part, Partition, Position,
+    RequestDigest, Sequence, SessionId, TenantId, Timestamp, ToolName, Version,
 };
 use uuid::Uuid;
 use wire::commit::{Draft, Opened, open, seal};
@@ -29,35 +28,21 @@ pub(super) struct TestHistory {
 }
 
 pub(super) fn key() -> ConversationKey {
-    ConversationKey {
-        tenant: TenantId::parse("acme").unwrap(),
-        conversation: ConversationId::parse("c1").unwrap(),
-    }
+    ConversationKey { tenant: TenantId::parse("acme").unwrap(), conversation: ConversationId::parse("c1").unwrap() }
 }
 
 impl TestHistory {
     /// One conversation of six commits and nine events, each acknowledged at once.
     pub(super) fn valid() -> Self {
         let conversations = BTreeMap::from([(key(), Vec::new())]);
-        let mut made = Self {
-            recorded: RecordContents {
-                layout: Layout::new(PARTITIONS),
-                conversations,
-            },
-            calls: Vec::new(),
-        };
+        let mut made =
+            Self { recorded: RecordContents { layout: Layout::new(PARTITIONS), conversations }, calls: Vec::new() };
         made.append(vec![creation()]);
         made.append(vec![message(Role::User, "hello")]);
         made.append(vec![message(Role::Assistant, "a moment"), call("call-1")]);
-        made.append(vec![
-            tool_result("call-1"),
-            message(Role::Assistant, "done"),
-        ]);
+        made.append(vec![tool_result("call-1"), message(Role::Assistant, "done")]);
         made.append(vec![rename("a title")]);
-        made.append(vec![
-            call("call-2"),
-            message(Role::User, &"long ".repeat(400)),
-        ]);
+        made.append(vec![call("call-2"), message(Role::User, &"long ".repeat(400))]);
         made
     }
 
@@ -81,10 +66,7 @@ impl TestHistory {
         self.calls.push(Call {
             key: commit.opened.commit.id,
             conversation: key(),
-            asked: Expectation {
-                events: facts.into_iter().enumerate().map(new_event).collect(),
-                expected: None,
-            },
+            asked: Expectation { events: facts.into_iter().enumerate().map(new_event).collect(), expected: None },
             invoked: Duration::from_secs(number * 2),
             settled: Duration::from_secs(number * 2 + 1),
             tries: 1,
@@ -102,34 +84,16 @@ impl TestHistory {
     /// The next commit with these facts, without appending it.
     pub(super) fn next_commit(&mut self, facts: &[Fact]) -> RecordedCommit {
         let previous = self.commits().last().cloned();
-        let sequence = previous
-            .as_ref()
-            .map_or(1, |previous| previous.position.sequence.0 + 3);
+        let sequence = previous.as_ref().map_or(1, |previous| previous.position.sequence.0 + 3);
         let previous = previous.map(|stored| (stored.opened.commit.head, stored.position.sequence));
-        let opened = seal_commit(
-            facts,
-            sequence,
-            previous.as_ref().map(|(head, at)| (head, *at)),
-        );
+        let opened = seal_commit(facts, sequence, previous.as_ref().map(|(head, at)| (head, *at)));
         let partition = Partition::of(&key().tenant, &key().conversation, PARTITIONS);
-        RecordedCommit {
-            position: Position {
-                partition,
-                sequence: Sequence(sequence),
-            },
-            opened,
-        }
+        RecordedCommit { position: Position { partition, sequence: Sequence(sequence) }, opened }
     }
 }
 
 fn new_event((index, fact): (usize, Fact)) -> NewEvent {
-    NewEvent {
-        id: None,
-        occurred_at: occurred_at(index),
-        metadata: None,
-        tokens: 0,
-        fact,
-    }
+    NewEvent { id: None, occurred_at: occurred_at(index), metadata: None, tokens: 0, fact }
 }
 
 fn occurred_at(index: usize) -> Option<Timestamp> {
@@ -167,10 +131,7 @@ pub(super) fn creation() -> Fact {
         owner: Owner::Session(SessionId::parse("s1").unwrap()),
         title: None,
         metadata: Some(JsonText::parse(r#"{"a":1.0}"#).unwrap()),
-        client_context: ClientContext {
-            locale: Some("en".to_owned()),
-            ..ClientContext::default()
-        },
+        client_context: ClientContext { locale: Some("en".to_owned()), ..ClientContext::default() },
         provider_conversation_id: None,
         forked_from: None,
     })
@@ -185,11 +146,7 @@ pub(super) fn message(role: Role, text: &str) -> Fact {
         provider: None,
         provider_response_id: (role == Role::Assistant).then(|| Label::parse("r-1").unwrap()),
         finish_reason: None,
-        usage: (role == Role::Assistant).then_some(Usage {
-            input_tokens: 5,
-            output_tokens: 7,
-            ..Usage::default()
-        }),
+        usage: (role == Role::Assistant).then_some(Usage { input_tokens: 5, output_tokens: 7, ..Usage::default() }),
     })
 }
 

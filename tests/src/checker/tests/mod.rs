@@ -19,12 +19,7 @@ fn check(name: &str, damage: impl FnOnce(&mut TestHistory), expected: &[Kind]) {
 }
 
 #[track_caller]
-fn check_from(
-    name: &str,
-    mut made: TestHistory,
-    damage: impl FnOnce(&mut TestHistory),
-    expected: &[Kind],
-) {
+fn check_from(name: &str, mut made: TestHistory, damage: impl FnOnce(&mut TestHistory), expected: &[Kind]) {
     damage(&mut made);
     let findings = check_calls(&made.calls, &made.recorded);
     let mut kinds: Vec<Kind> = findings.iter().map(|finding| finding.kind).collect();
@@ -39,11 +34,7 @@ fn check_from(
 fn valid_histories_have_no_findings() {
     check("valid", |_| (), &[]);
     check_from("erased", TestHistory::erased(), |_| (), &[]);
-    check(
-        "a commit without an answer",
-        |made| made.calls[2].outcome = Outcome::Unknown,
-        &[],
-    );
+    check("a commit without an answer", |made| made.calls[2].outcome = Outcome::Unknown, &[]);
     check(
         "a missing commit without an answer",
         |made| {
@@ -56,40 +47,21 @@ fn valid_histories_have_no_findings() {
 
 #[test]
 fn lost_commits() {
-    check(
-        "the last",
-        |made| drop(made.commits().pop()),
-        &[Kind::Lost(Place::Last)],
-    );
+    check("the last", |made| drop(made.commits().pop()), &[Kind::Lost(Place::Last)]);
     check(
         "the first",
         |made| drop(made.commits().remove(0)),
-        &[
-            Kind::Lost(Place::First),
-            Kind::Gap,
-            Kind::BrokenChain,
-            Kind::WrongHead,
-            Kind::RuleBroken,
-        ],
+        &[Kind::Lost(Place::First), Kind::Gap, Kind::BrokenChain, Kind::WrongHead, Kind::RuleBroken],
     );
     check(
         "one between",
         |made| drop(made.commits().remove(1)),
-        &[
-            Kind::Lost(Place::Middle),
-            Kind::Gap,
-            Kind::BrokenChain,
-            Kind::WrongHead,
-        ],
+        &[Kind::Lost(Place::Middle), Kind::Gap, Kind::BrokenChain, Kind::WrongHead],
     );
     check(
         "the only ones, of a conversation that is gone",
         |made| made.recorded.conversations.clear(),
-        &[
-            Kind::Lost(Place::First),
-            Kind::Lost(Place::Middle),
-            Kind::Lost(Place::Last),
-        ],
+        &[Kind::Lost(Place::First), Kind::Lost(Place::Middle), Kind::Lost(Place::Last)],
     );
     check_from(
         "one that was acknowledged after the erasure",
@@ -97,9 +69,7 @@ fn lost_commits() {
         |made| {
             let mut late = made.calls[5].clone();
             late.key = domain::CommitId(uuid::Uuid::from_u128(99));
-            let Outcome::Committed(answer) = &mut late.outcome else {
-                panic!("a commit")
-            };
+            let Outcome::Committed(answer) = &mut late.outcome else { panic!("a commit") };
             (answer.first_version, answer.version) = (Version(11), Version(11));
             (late.invoked, late.settled) = (Duration::from_secs(90), Duration::from_secs(91));
             made.calls.push(late);
@@ -116,11 +86,7 @@ fn doubled_commits() {
         again.opened.commit.head.recent.last_mut().unwrap().id = again.opened.commit.id;
         made.commits().push(again);
     };
-    check(
-        "under later versions",
-        again,
-        &[Kind::Doubled, Kind::WrongAnswer, Kind::Unasked],
-    );
+    check("under later versions", again, &[Kind::Doubled, Kind::WrongAnswer, Kind::Unasked]);
     check(
         "the same message once more",
         |made| {
@@ -128,14 +94,7 @@ fn doubled_commits() {
             again.position.sequence.0 += 1;
             made.commits().push(again);
         },
-        &[
-            Kind::Doubled,
-            Kind::WrongAnswer,
-            Kind::Fork,
-            Kind::BrokenChain,
-            Kind::WrongHead,
-            Kind::RuleBroken,
-        ],
+        &[Kind::Doubled, Kind::WrongAnswer, Kind::Fork, Kind::BrokenChain, Kind::WrongHead, Kind::RuleBroken],
     );
 }
 
@@ -160,12 +119,7 @@ fn versions_forks_and_time() {
             made.commits().push(last);
             made.commits().push(other);
         },
-        &[
-            Kind::Fork,
-            Kind::BrokenChain,
-            Kind::WrongHead,
-            Kind::Unasked,
-        ],
+        &[Kind::Fork, Kind::BrokenChain, Kind::WrongHead, Kind::Unasked],
     );
     check(
         "two acknowledgements of one version",
@@ -200,11 +154,7 @@ fn chains_heads_and_places() {
         |made| made.commits()[5].opened.commit.head.chain = ChainHash([9; 32]),
         &[Kind::BrokenChain, Kind::WrongHead],
     );
-    check(
-        "a head forgot a call",
-        |made| made.commits()[5].opened.commit.head.open_calls.clear(),
-        &[Kind::WrongHead],
-    );
+    check("a head forgot a call", |made| made.commits()[5].opened.commit.head.open_calls.clear(), &[Kind::WrongHead]);
     check(
         "a head counted a message twice",
         |made| made.commits()[5].opened.commit.head.totals.messages += 1,
@@ -221,8 +171,7 @@ fn chains_heads_and_places() {
     check(
         "a commit under another subject",
         |made| {
-            made.commits()[5].opened.commit.conversation =
-                domain::ConversationId::parse("c2").unwrap();
+            made.commits()[5].opened.commit.conversation = domain::ConversationId::parse("c2").unwrap();
         },
         &[Kind::Misplaced],
     );
@@ -230,16 +179,8 @@ fn chains_heads_and_places() {
 
 #[test]
 fn rules_of_a_conversation() {
-    check(
-        "a result without a call",
-        |made| made.append(vec![tool_result("call-9")]),
-        &[Kind::RuleBroken],
-    );
-    check(
-        "a second result",
-        |made| made.append(vec![tool_result("call-1")]),
-        &[Kind::RuleBroken],
-    );
+    check("a result without a call", |made| made.append(vec![tool_result("call-9")]), &[Kind::RuleBroken]);
+    check("a second result", |made| made.append(vec![tool_result("call-1")]), &[Kind::RuleBroken]);
     check(
         "an append in the archive",
         |made| {
@@ -249,23 +190,12 @@ fn rules_of_a_conversation() {
         &[Kind::RuleBroken],
     );
     // A head keeps the first of two equal calls, the simple fold keeps both: such a head must not exist.
-    check(
-        "a call twice",
-        |made| made.append(vec![call("call-2")]),
-        &[Kind::RuleBroken],
-    );
+    check("a call twice", |made| made.append(vec![call("call-2")]), &[Kind::RuleBroken]);
     let broken = |name, facts: &[Fact]| {
-        check(
-            name,
-            |made| made.append(facts.to_vec()),
-            &[Kind::RuleBroken],
-        );
+        check(name, |made| made.append(facts.to_vec()), &[Kind::RuleBroken]);
     };
     broken("a summary of what comes", &[summary(10, None)]);
-    broken(
-        "a summary of no more",
-        &[summary(3, None), summary(3, Some(10))],
-    );
+    broken("a summary of no more", &[summary(3, None), summary(3, Some(10))]);
     broken("a summary after none", &[summary(3, Some(2))]);
     check_from(
         "an erased one that was not purged",

@@ -43,11 +43,8 @@ fn services_name_existing_files() {
                 Some((source, _)) => source,
                 None => text_at(volume, "/source"),
             };
-            let there = if source.starts_with('.') {
-                files::path(source).exists()
-            } else {
-                volumes.contains_key(source)
-            };
+            let there =
+                if source.starts_with('.') { files::path(source).exists() } else { volumes.contains_key(source) };
             assert!(there, "{name} mounts {source}");
         }
     }
@@ -60,9 +57,7 @@ fn grace_periods_exceed_shutdown_deadlines() {
             continue;
         }
         let grace = text_at(&service, "/stop_grace_period");
-        let grace = grace
-            .strip_suffix('s')
-            .and_then(|seconds| seconds.parse().ok());
+        let grace = grace.strip_suffix('s').and_then(|seconds| seconds.parse().ok());
         let grace = Duration::from_secs(grace.expect("seconds"));
         assert!(grace > END_DEADLINE, "{name}: {grace:?}");
     }
@@ -72,16 +67,10 @@ fn grace_periods_exceed_shutdown_deadlines() {
 fn services_have_no_privileges_and_no_egress() {
     let document = yaml("compose.yaml").pop().expect("a document");
     for network in ["record", "rows"] {
-        assert_eq!(
-            at(&document, &format!("/networks/{network}/internal")),
-            true
-        );
+        assert_eq!(at(&document, &format!("/networks/{network}/internal")), true);
     }
     let listeners = at(&document, "/networks/listeners/driver_opts");
-    assert_eq!(
-        listeners["com.docker.network.bridge.enable_ip_masquerade"],
-        "false"
-    );
+    assert_eq!(listeners["com.docker.network.bridge.enable_ip_masquerade"], "false");
     for (name, service) in services("compose.yaml") {
         assert_eq!(at(&service, "/read_only"), true, "{name}");
         assert_eq!(at(&service, "/cap_drop/0"), "ALL", "{name}");
@@ -90,11 +79,9 @@ fn services_have_no_privileges_and_no_egress() {
         let networks = items(&service, "/networks");
         let goes_out = networks.contains(&Value::from("outside"));
         assert_eq!(goes_out, name == "gateway", "{name}");
-        assert!(networks.iter().all(|one| {
-            at(&document, "/networks")
-                .get(one.as_str().unwrap_or_default())
-                .is_some()
-        }));
+        assert!(
+            networks.iter().all(|one| { at(&document, "/networks").get(one.as_str().unwrap_or_default()).is_some() })
+        );
     }
     for (name, service) in services("compose.cluster.yaml") {
         if service.get("image").is_some() {
@@ -126,10 +113,7 @@ fn each_role_has_its_own_login() {
 #[test]
 fn the_example_file_lists_every_secret() {
     let example = files::text("compose/env.example");
-    let example: BTreeSet<&str> = example
-        .lines()
-        .filter_map(|line| line.strip_suffix('='))
-        .collect();
+    let example: BTreeSet<&str> = example.lines().filter_map(|line| line.strip_suffix('=')).collect();
     for file in ["compose.yaml", "compose.cluster.yaml"] {
         let text = files::text(file);
         let asked = text.split("${").skip(1);
@@ -147,10 +131,7 @@ fn cluster_services_match_the_configuration() {
             continue;
         }
         let own = text_at(&service, "/environment/NATS_SERVER_NAME");
-        assert!(
-            routes.contains(&format!("//{own}.nats-peers:6222")),
-            "{own}"
-        );
+        assert!(routes.contains(&format!("//{own}.nats-peers:6222")), "{own}");
         let aliases = items(&service, "/networks/record/aliases");
         assert!(aliases.contains(&Value::from(format!("{own}.nats-peers"))));
     }
@@ -210,8 +191,5 @@ async fn bootstrap_tokens_are_created_once() {
         .env("HANSARD_WRITER_URL", stack.writer.grpc_url());
     let output = command.output().await.expect("a shell");
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(
-        output.status.success() && stdout.contains("gateway"),
-        "{output:?}"
-    );
+    assert!(output.status.success() && stdout.contains("gateway"), "{output:?}");
 }

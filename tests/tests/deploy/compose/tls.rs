@@ -28,9 +28,7 @@ fn names_of(folder: &str) -> BTreeSet<String> {
     let call = format!("issue {folder} ");
     let found = script.lines().find_map(|line| line.strip_prefix(&call));
     let (_, names) = found.and_then(|rest| rest.split_once(' ')).expect("names");
-    let names = names
-        .split(',')
-        .map(|name| name.strip_prefix("DNS:").expect("a name"));
+    let names = names.split(',').map(|name| name.strip_prefix("DNS:").expect("a name"));
     names.map(str::to_owned).collect()
 }
 
@@ -40,9 +38,7 @@ fn urls_require_tls_and_name_mounted_files() {
     for (name, service) in FILES.into_iter().flat_map(services) {
         let variables = service.pointer("/environment").and_then(Value::as_object);
         for (variable, value) in variables.into_iter().flatten() {
-            let target = value
-                .as_str()
-                .and_then(|value| urls::target(variable, value));
+            let target = value.as_str().and_then(|value| urls::target(variable, value));
             let Some(target) = target else { continue };
             count += 1;
             let folder = folder_of(&service).expect("a folder at /tls");
@@ -75,11 +71,7 @@ fn servers_have_certificates() {
         };
         assert!(required.iter().all(|text| has(text)), "{name}");
         let is_gateway = name == "gateway";
-        assert_eq!(
-            has("\"HANSARD_HTTP__SERVER__TLS__CERT\""),
-            is_gateway,
-            "{name}"
-        );
+        assert_eq!(has("\"HANSARD_HTTP__SERVER__TLS__CERT\""), is_gateway, "{name}");
         let runs_plain = has("/etc/nats/nats-server.conf");
         assert!(!runs_plain, "{name}");
     }

@@ -69,9 +69,7 @@ fn ports(workload: &Value) -> Vec<(String, u64)> {
 
 fn apps() -> BTreeSet<String> {
     let apps: Vec<Value> = workloads().into_iter().chain(operators()).collect();
-    let apps = apps
-        .iter()
-        .map(|one| text_at(one, "/spec/template/metadata/labels/app"));
+    let apps = apps.iter().map(|one| text_at(one, "/spec/template/metadata/labels/app"));
     apps.map(str::to_owned).collect()
 }
 
@@ -145,9 +143,7 @@ fn ports_match_role_settings() {
             assert!(listened, "{role} {port} {number}");
         }
         let scraped = at(&workload, "/spec/template/metadata/annotations");
-        let admin = ports(&workload)
-            .into_iter()
-            .find(|(port, _)| port == "admin");
+        let admin = ports(&workload).into_iter().find(|(port, _)| port == "admin");
         let admin = admin.expect("an admin port").1.to_string();
         assert_eq!(scraped["prometheus.io/port"], admin.as_str());
     }
@@ -184,11 +180,7 @@ fn collect<'a>(value: &'a Value, key: &str, found: &mut Vec<&'a Value>) {
 fn network_policies_name_existing_pods_and_ports() {
     let apps = apps();
     let workloads = workloads();
-    let open: BTreeSet<u64> = workloads
-        .iter()
-        .flat_map(ports)
-        .map(|(_, port)| port)
-        .collect();
+    let open: BTreeSet<u64> = workloads.iter().flat_map(ports).map(|(_, port)| port).collect();
     // DNS, Postgres, and TLS.
     let outside = [53, 5432, 443];
     for policy in of_kind("NetworkPolicy") {
@@ -205,10 +197,7 @@ fn network_policies_name_existing_pods_and_ports() {
         let mut numbers = Vec::new();
         collect(&policy, "port", &mut numbers);
         for number in numbers.into_iter().filter_map(Value::as_u64) {
-            assert!(
-                open.contains(&number) || outside.contains(&number),
-                "{number}"
-            );
+            assert!(open.contains(&number) || outside.contains(&number), "{number}");
         }
     }
 }
@@ -224,10 +213,8 @@ fn mounted_volumes_and_secrets_exist() {
             assert!(files::path(file).exists(), "{file}");
         }
     }
-    let mut secrets: BTreeSet<String> = yaml("kubernetes/secrets.example.yaml")
-        .iter()
-        .map(|secret| name(secret).to_owned())
-        .collect();
+    let mut secrets: BTreeSet<String> =
+        yaml("kubernetes/secrets.example.yaml").iter().map(|secret| name(secret).to_owned()).collect();
     secrets.extend(["gateway-token", "operator-token"].map(str::to_owned));
     for certificate in of_kind("Certificate") {
         secrets.insert(text_at(&certificate, "/spec/secretName").to_owned());
@@ -269,10 +256,7 @@ fn migrations_run_before_projectors() {
     let secret = text_at(migrate, "/envFrom/0/secretRef/name");
     let own = text_at(container(&projector), "/envFrom/0/secretRef/name");
     assert_eq!((secret, own), ("migrator", "projector"));
-    assert_eq!(
-        at(migrate, "/securityContext"),
-        at(container(&projector), "/securityContext")
-    );
+    assert_eq!(at(migrate, "/securityContext"), at(container(&projector), "/securityContext"));
 }
 
 /// As the namespace requires.

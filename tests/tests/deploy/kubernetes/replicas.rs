@@ -12,9 +12,7 @@ const CONNECTIONS_DEFAULT: u64 = 10;
 fn scaled(role: &str) -> Value {
     let found = of_kind("ScaledObject").into_iter();
     let mut found = found.filter(|one| at(one, "/spec/scaleTargetRef/name") == role);
-    found
-        .next()
-        .unwrap_or_else(|| panic!("{role} is not scaled"))
+    found.next().unwrap_or_else(|| panic!("{role} is not scaled"))
 }
 
 fn number_at(object: &Value, pointer: &str) -> u64 {
@@ -25,9 +23,7 @@ fn number_at(object: &Value, pointer: &str) -> u64 {
 /// A number in a file of settings, as `key = 8`.
 fn setting(file: &str, key: &str) -> Option<u64> {
     let text = files::text(file);
-    let mut values = text
-        .lines()
-        .filter_map(|line| line.strip_prefix(key)?.strip_prefix(" = "));
+    let mut values = text.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix(" = "));
     values.next()?.split(' ').next()?.parse().ok()
 }
 
@@ -86,8 +82,7 @@ fn roles_are_scaled_by_documented_metrics() {
         for selector in asked {
             let metric = format!("`{}", selector.metric);
             let mut named = documented.match_indices(&metric);
-            let is_whole =
-                |(at, _): (usize, &str)| documented[at + metric.len()..].starts_with(['`', '{']);
+            let is_whole = |(at, _): (usize, &str)| documented[at + metric.len()..].starts_with(['`', '{']);
             assert!(named.any(is_whole), "{metric}");
         }
     }
@@ -117,8 +112,7 @@ fn postgres_has_enough_connections() {
 fn connections_to_scaled_roles_are_renewed() {
     for workload in workloads() {
         let variables = items(super::container(&workload), "/env").iter();
-        let mut ages =
-            variables.filter(|one| text_at(one, "/name") == "HANSARD_GRPC__CONNECTION__AGE_MAX_MS");
+        let mut ages = variables.filter(|one| text_at(one, "/name") == "HANSARD_GRPC__CONNECTION__AGE_MAX_MS");
         let has_grpc = ["writer", "gateway"].contains(&name(&workload));
         assert_eq!(ages.next().is_some(), has_grpc, "{}", name(&workload));
     }

@@ -4,10 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::{
-    ROLES, at, container, files, items, name, of_kind, operators, secrets_of, text_at, workloads,
-    yaml,
-};
+use super::{ROLES, at, container, files, items, name, of_kind, operators, secrets_of, text_at, workloads, yaml};
 use crate::urls;
 
 /// The files that cert-manager writes into the secret of a certificate.
@@ -16,8 +13,7 @@ const OF_CERTIFICATE: [&str; 3] = ["ca.crt", "tls.crt", "tls.key"];
 /// The specifications of all pods.
 fn pods() -> Vec<Value> {
     let all = workloads().into_iter().chain(operators());
-    all.map(|one| at(&one, "/spec/template/spec").clone())
-        .collect()
+    all.map(|one| at(&one, "/spec/template/spec").clone()).collect()
 }
 
 fn containers(pod: &Value) -> Vec<&Value> {
@@ -90,18 +86,14 @@ fn urls_require_tls_and_name_mounted_files() {
     for pod in pods() {
         for container in containers(&pod) {
             let targets = variables(container);
-            let targets = targets
-                .iter()
-                .filter_map(|(key, url)| urls::target(key, url));
+            let targets = targets.iter().filter_map(|(key, url)| urls::target(key, url));
             for target in targets {
                 count += 1;
                 let volume = tls_volume(&pod, container).expect("a volume at /tls");
                 assert!(target.files.is_subset(&files_of(volume)), "{target:?}");
                 let presents = target.files.contains("tls.crt");
                 let certificates = certificates_of(volume);
-                let own = certificates
-                    .iter()
-                    .find(|one| has(one, "usages", "client auth"));
+                let own = certificates.iter().find(|one| has(one, "usages", "client auth"));
                 assert!(!presents || own.is_some(), "{target:?}");
             }
         }
@@ -115,10 +107,7 @@ fn settings(role: &str) -> Vec<(String, String, String)> {
     let mut found = Vec::new();
     for line in files::text(&format!("{role}.toml")).lines() {
         if let Some(rest) = line.strip_prefix('[') {
-            rest.split(']')
-                .next()
-                .unwrap_or_default()
-                .clone_into(&mut section);
+            rest.split(']').next().unwrap_or_default().clone_into(&mut section);
         } else if let Some((key, value)) = line.split_once(" = ") {
             found.push((section.clone(), key.to_owned(), value.to_owned()));
         }
@@ -140,10 +129,7 @@ fn variables_replace_plain_urls() {
         for (section, key, value) in settings(role) {
             let is_url = value.starts_with('"') && value.contains("://") && key != "monitor_url";
             let variable = variable(&section, &key);
-            assert!(
-                !is_url || given.contains_key(&variable),
-                "{role} {variable}"
-            );
+            assert!(!is_url || given.contains_key(&variable), "{role} {variable}");
         }
     }
 }
@@ -191,10 +177,7 @@ fn certificates_contain_the_names_of_urls() {
     let targets = given.filter_map(|(key, url)| urls::target(&key, &url));
     let mut hosts: BTreeSet<String> = targets.map(|target| target.host).collect();
     assert!(hosts.remove("HOST"), "Postgres is outside");
-    assert_eq!(
-        hosts,
-        ["gateway", "nats", "writer"].map(str::to_owned).into()
-    );
+    assert_eq!(hosts, ["gateway", "nats", "writer"].map(str::to_owned).into());
     for host in hosts {
         let certificate = server_certificate(&host);
         assert!(has(&certificate, "dnsNames", &host), "{host}");
@@ -213,10 +196,7 @@ fn every_issuer_has_its_authority() {
         let issuer = text_at(certificate, "/spec/issuerRef/name");
         assert!(issuers.iter().any(|one| name(one) == issuer), "{issuer}");
     }
-    for secret in issuers
-        .iter()
-        .filter_map(|one| one.pointer("/spec/ca/secretName"))
-    {
+    for secret in issuers.iter().filter_map(|one| one.pointer("/spec/ca/secretName")) {
         let is_ca = |one: &Value| at(one, "/spec/isCA") == true;
         let mut of_secret = certificates.iter();
         let found = of_secret.find(|one| at(one, "/spec/secretName") == secret);

@@ -105,11 +105,7 @@ async fn queried_metrics_exist() {
     Box::pin(chat_turn(&stack, &operator, &agent)).await;
     let asked: Vec<(String, Selector)> = expressions()
         .iter()
-        .flat_map(|(place, expression)| {
-            selectors(expression)
-                .into_iter()
-                .map(|one| (place.clone(), one))
-        })
+        .flat_map(|(place, expression)| selectors(expression).into_iter().map(|one| (place.clone(), one)))
         .collect();
     assert!(asked.len() > 50, "{}", asked.len());
     let stack = &stack;
@@ -125,12 +121,7 @@ async fn queried_metrics_exist() {
 fn every_alert_has_instructions() {
     let rules = yaml("prometheus/rules.yaml").pop().expect("a document");
     for rule in items(&rules, "/groups/0/rules") {
-        for text in [
-            "/labels/severity",
-            "/annotations/summary",
-            "/annotations/action",
-            "/for",
-        ] {
+        for text in ["/labels/severity", "/annotations/summary", "/annotations/action", "/for"] {
             assert!(!text_at(rule, text).is_empty(), "{rule}");
         }
     }
@@ -146,15 +137,8 @@ fn panels_have_unique_ids_and_positions() {
     let panels = items(&dashboard, "/panels");
     let mut seen: Vec<(&Value, &Value, &Value)> = Vec::new();
     for panel in panels {
-        let place = (
-            at(panel, "/id"),
-            at(panel, "/gridPos/x"),
-            at(panel, "/gridPos/y"),
-        );
-        assert!(
-            seen.iter()
-                .all(|other| other.0 != place.0 && (other.1, other.2) != (place.1, place.2))
-        );
+        let place = (at(panel, "/id"), at(panel, "/gridPos/x"), at(panel, "/gridPos/y"));
+        assert!(seen.iter().all(|other| other.0 != place.0 && (other.1, other.2) != (place.1, place.2)));
         seen.push(place);
     }
 }

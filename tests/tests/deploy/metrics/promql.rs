@@ -1,13 +1,7 @@
 //! Extracts our metrics from `PromQL` expressions.
 
 /// The prefix of our metrics.
-const OURS: [&str; 5] = [
-    "hansard_",
-    "grpc_server_",
-    "http_server_",
-    "process_",
-    "server_",
-];
+const OURS: [&str; 5] = ["hansard_", "grpc_server_", "http_server_", "process_", "server_"];
 
 /// A metric with conditions on its labels.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,14 +27,9 @@ pub(crate) fn selectors(expression: &str) -> Vec<Selector> {
         let from = &rest[start..];
         let end = from.find(|sign: char| !sign.is_ascii_alphanumeric() && sign != '_');
         let (metric, after) = from.split_at(end.unwrap_or(from.len()));
-        let braces = after
-            .strip_prefix('{')
-            .and_then(|inner| inner.split_once('}'));
+        let braces = after.strip_prefix('{').and_then(|inner| inner.split_once('}'));
         let (labels, after) = braces.unwrap_or(("", after));
-        found.push(Selector {
-            metric: metric.to_owned(),
-            labels: labels.split(',').filter_map(label).collect(),
-        });
+        found.push(Selector { metric: metric.to_owned(), labels: labels.split(',').filter_map(label).collect() });
         rest = after;
     }
     found
@@ -50,9 +39,7 @@ fn label(text: &str) -> Option<Match> {
     let end = text.find(['=', '!'])?;
     let (name, condition) = text.split_at(end);
     let name = name.trim().to_owned();
-    let exact = condition
-        .strip_prefix("=\"")
-        .and_then(|value| value.strip_suffix('"'));
+    let exact = condition.strip_prefix("=\"").and_then(|value| value.strip_suffix('"'));
     Some(match exact {
         Some(value) => Match::Exact(name, value.to_owned()),
         None => Match::Pattern(name),
@@ -64,10 +51,7 @@ fn selectors_of_expressions() {
     let check = |expression: &str, expected: &[(&str, &[Match])]| {
         let expected: Vec<Selector> = expected
             .iter()
-            .map(|(metric, labels)| Selector {
-                metric: (*metric).to_owned(),
-                labels: labels.to_vec(),
-            })
+            .map(|(metric, labels)| Selector { metric: (*metric).to_owned(), labels: labels.to_vec() })
             .collect();
         assert_eq!(selectors(expression), expected, "{expression}");
     };
@@ -81,9 +65,6 @@ fn selectors_of_expressions() {
     );
     check(
         r#"http_server_a{x=~"5..", y!="b"} / grpc_server_b > 1"#,
-        &[
-            ("http_server_a", &[pattern("x"), pattern("y")]),
-            ("grpc_server_b", &[]),
-        ],
+        &[("http_server_a", &[pattern("x"), pattern("y")]), ("grpc_server_b", &[])],
     );
 }

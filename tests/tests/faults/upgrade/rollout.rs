@@ -44,14 +44,7 @@ pub(crate) struct Rollout {
 
 impl Rollout {
     pub(crate) fn new(fixture: Fixture, load: Workload) -> Self {
-        Self {
-            fixture,
-            load,
-            stories: Vec::new(),
-            findings: Vec::new(),
-            replaced: 0,
-            retried: 0,
-        }
+        Self { fixture, load, stories: Vec::new(), findings: Vec::new(), replaced: 0, retried: 0 }
     }
 
     /// Replaces every process in the order of an upgrade.
@@ -79,10 +72,7 @@ impl Rollout {
             // Boxed, because the future is large.
             Box::pin(Story::write(&operator, &frontend, &name)).await
         };
-        let (one, other) = join!(
-            write(&self.fixture.stack.writer, first),
-            write(&self.fixture.second_writer, second)
-        );
+        let (one, other) = join!(write(&self.fixture.stack.writer, first), write(&self.fixture.second_writer, second));
         self.stories.extend([one, other]);
     }
 
@@ -92,10 +82,7 @@ impl Rollout {
             ("processes replaced", self.replaced.to_string()),
             ("commands sent again", self.retried.to_string()),
             ("stories", self.stories.len().to_string()),
-            (
-                "fresh reads that failed",
-                self.load.journal.unread().to_string(),
-            ),
+            ("fresh reads that failed", self.load.journal.unread().to_string()),
         ];
         Verdict {
             fixture: self.fixture,
@@ -131,10 +118,7 @@ impl Rollout {
         let processes = self.fixture.processes();
         let node = processes.into_iter().nth(process).expect("a process");
         let status = node.stop().await.expect("a process that ran");
-        assert!(
-            status.success(),
-            "process {process} was not drained: {status}"
-        );
+        assert!(status.success(), "process {process} was not drained: {status}");
         node.set_program(program.clone());
         node.start().await;
         self.replaced += 1;
@@ -156,10 +140,7 @@ impl Rollout {
         let mut again = Workload::new(&self.fixture, 0);
         let calls = self.load.journal.sample(RETRIED);
         self.retried += calls.len();
-        let retries: Vec<_> = calls
-            .into_iter()
-            .map(|call| (call, again.client()))
-            .collect();
+        let retries: Vec<_> = calls.into_iter().map(|call| (call, again.client())).collect();
         let erased = BTreeSet::new();
         let findings: Vec<Option<Finding>> = stream::iter(retries)
             .map(|(call, client)| retry(call, client, &erased))

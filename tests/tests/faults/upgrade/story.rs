@@ -5,8 +5,7 @@ use serde_json::json;
 use tests::agent::Agent;
 use tests::checker::Reading;
 use tests::events::{
-    assistant, call, document_deleted, document_put, error, note, result, rewind, summary, user,
-    user_owner,
+    assistant, call, document_deleted, document_put, error, note, result, rewind, summary, user, user_owner,
 };
 use tests::eventually::eventually;
 use tests::http_client::HttpClient;
@@ -36,11 +35,7 @@ impl Story {
         let frontend = frontend.with("x-api-key", &key.secret);
         join!(record(&agent, name, &fork), chat_in(&frontend, &chat));
         let conversations = [name, &fork, &chat].map(key_of).to_vec();
-        let mut story = Self {
-            agent,
-            conversations,
-            readings: Vec::new(),
-        };
+        let mut story = Self { agent, conversations, readings: Vec::new() };
         story.readings = story.read(&story.agent).await;
         story
     }
@@ -123,11 +118,7 @@ async fn change(agent: &Agent, name: &str) {
 
 async fn fork_at(agent: &Agent, parent: &str, version: u64, fork: &str) {
     let request = CreateConversationRequest {
-        forked_from: Some(ForkPoint {
-            conversation_id: parent.to_owned(),
-            version,
-            depth: 0,
-        }),
+        forked_from: Some(ForkPoint { conversation_id: parent.to_owned(), version, depth: 0 }),
         ..agent.create_request(fork)
     };
     agent.try_create(request).await.expect("a fork");
@@ -142,8 +133,5 @@ async fn chat_in(frontend: &HttpClient, chat: &str) {
     let answer = client.post("/api/chat", &body).await;
     assert_eq!(answer.status, 200, "{}", answer.text());
     let stream = format!("/api/chats/{chat}/stream");
-    eventually("the end of an answer", || async {
-        (client.get(&stream).await.status == 204).then_some(())
-    })
-    .await;
+    eventually("the end of an answer", || async { (client.get(&stream).await.status == 204).then_some(()) }).await;
 }

@@ -74,10 +74,7 @@ impl Verdict {
         let servers = &self.fixture.stack.servers;
         let variables = [
             ("HANSARD_RECORD__NATS_URL", servers.nats().url()),
-            (
-                "HANSARD_READ_MODEL__DATABASE_URL",
-                servers.database_url().to_owned(),
-            ),
+            ("HANSARD_READ_MODEL__DATABASE_URL", servers.database_url().to_owned()),
         ];
         let variables = variables.map(|(name, value)| (name.to_owned(), value));
         let output = program.run(arguments.iter().copied(), &variables).await;

@@ -57,11 +57,7 @@ pub(crate) struct Client {
 impl Client {
     /// A caller that sends at most `commands_max` commands.
     pub(crate) fn new(endpoints: Endpoints, rng: StdRng, commands_max: usize) -> Self {
-        Self {
-            endpoints,
-            rng,
-            left: commands_max,
-        }
+        Self { endpoints, rng, left: commands_max }
     }
 
     /// Whether it may send another command.
@@ -103,19 +99,13 @@ impl Client {
     /// Creates a conversation and waits until that is settled.
     pub(crate) async fn create(&mut self, conversation: &str) -> Outcome {
         let created = content::creation(&mut self.rng, &self.endpoints.agent);
-        self.command(conversation, content::request([created]))
-            .await
+        self.command(conversation, content::request([created])).await
     }
 
     /// Appends some events and waits until that is settled.
-    pub(crate) async fn append(
-        &mut self,
-        conversation: &str,
-        expected: Option<Version>,
-    ) -> Outcome {
+    pub(crate) async fn append(&mut self, conversation: &str, expected: Option<Version>) -> Outcome {
         let events = content::some_events(&mut self.rng);
-        self.command(conversation, Expectation { events, expected })
-            .await
+        self.command(conversation, Expectation { events, expected }).await
     }
 
     /// An append of some events that is not sent yet.
@@ -157,23 +147,17 @@ impl Client {
     pub(crate) async fn send(&mut self, pending: &Pending) -> Reply {
         let request = Request::of(pending, &self.endpoints.agent);
         let answer = request.send(&self.caller()).await;
-        reply(
-            pending.key,
-            answer.map_err(Into::into),
-            self.endpoints.record,
-        )
+        reply(pending.key, answer.map_err(Into::into), self.endpoints.record)
     }
 
     /// The token of the newest acknowledged write, if reads are fenced with it.
     fn token(&self, conversation: &str) -> String {
         let newest = self.endpoints.journal.newest(&self.key_of(conversation));
         match (self.endpoints.fence, newest) {
-            (Fence::Acknowledged, Some(newest)) => PositionToken {
-                record: self.endpoints.record,
-                position: newest.position,
-                version: newest.version,
+            (Fence::Acknowledged, Some(newest)) => {
+                PositionToken { record: self.endpoints.record, position: newest.position, version: newest.version }
+                    .encode()
             }
-            .encode(),
             (Fence::Acknowledged, None) | (Fence::Replica, _) => String::new(),
         }
     }

@@ -1,12 +1,12 @@
 //! Random contents: events of every kind, sizes around the compression limit, and values that are hard to store.
 
 use domain::event::{
-    ConversationCreated, ConversationUpdated, ErrorOccurred, HistorySummarised, MessageAppended,
-    Role, SystemNoted, ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
+    ConversationCreated, ConversationUpdated, ErrorOccurred, HistorySummarised, MessageAppended, Role, SystemNoted,
+    ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
 };
 use domain::{
-    AgentId, CallId, ClientContext, CommitId, EventId, Fact, FieldChange, JsonText, Label,
-    Lifecycle, NewEvent, Owner, Part, SessionId, Timestamp, ToolName, UserId, Version,
+    AgentId, CallId, ClientContext, CommitId, EventId, Fact, FieldChange, JsonText, Label, Lifecycle, NewEvent, Owner,
+    Part, SessionId, Timestamp, ToolName, UserId, Version,
 };
 use rand::rngs::StdRng;
 use rand::{Rng as _, RngExt as _};
@@ -37,10 +37,7 @@ pub(crate) fn some_events(rng: &mut StdRng) -> Vec<NewEvent> {
 
 /// A request for the given facts at any version.
 pub(crate) fn request(facts: impl IntoIterator<Item = Fact>) -> Expectation {
-    Expectation {
-        events: facts.into_iter().map(plain).collect(),
-        expected: None,
-    }
+    Expectation { events: facts.into_iter().map(plain).collect(), expected: None }
 }
 
 /// A request for an erasure that severs forks, as in its tombstone.
@@ -53,19 +50,14 @@ pub(crate) fn erasure() -> Expectation {
 
 /// A request for these events at any version.
 pub(crate) fn request_of_events(events: Vec<NewEvent>) -> Expectation {
-    Expectation {
-        events,
-        expected: None,
-    }
+    Expectation { events, expected: None }
 }
 
 /// A creation.
 pub(crate) fn creation(rng: &mut StdRng, agent: &str) -> Fact {
     let owner = match rng.random_range(0..2) {
         0 => Owner::User(UserId::parse(format!("user {}", rng.random_range(0..9))).unwrap()),
-        _ => {
-            Owner::Session(SessionId::parse(format!("session {}", rng.random_range(0..9))).unwrap())
-        }
+        _ => Owner::Session(SessionId::parse(format!("session {}", rng.random_range(0..9))).unwrap()),
     };
     let has_fields = rng.random_bool(0.5);
     Fact::from(ConversationCreated {
@@ -73,10 +65,7 @@ pub(crate) fn creation(rng: &mut StdRng, agent: &str) -> Fact {
         owner,
         title: has_fields.then(|| "Früher Titel".to_owned()),
         metadata: has_fields.then(|| json(r#"{"b": 1.50, "a": 1e3}"#)),
-        client_context: ClientContext {
-            locale: has_fields.then(|| "de-AT".to_owned()),
-            ..ClientContext::default()
-        },
+        client_context: ClientContext { locale: has_fields.then(|| "de-AT".to_owned()), ..ClientContext::default() },
         provider_conversation_id: has_fields.then(|| label("thread-1")),
         forked_from: None,
     })
@@ -88,10 +77,7 @@ pub(crate) fn update(rng: &mut StdRng) -> Fact {
     Fact::from(ConversationUpdated {
         title: match change(rng) {
             0 => Some(FieldChange::Clear),
-            _ => Some(FieldChange::Set(format!(
-                "Titel {}",
-                rng.random_range(0..99)
-            ))),
+            _ => Some(FieldChange::Set(format!("Titel {}", rng.random_range(0..99)))),
         },
         metadata: match change(rng) {
             0 => None,
@@ -130,42 +116,26 @@ pub(crate) fn summary(rng: &mut StdRng, through: Version) -> Fact {
 pub(crate) fn tool_result(rng: &mut StdRng, call: &str) -> Fact {
     Fact::ToolReturned(ToolReturned {
         call_id: CallId::parse(call).unwrap(),
-        tool_name: rng
-            .random_bool(0.5)
-            .then(|| ToolName::parse("search").unwrap()),
+        tool_name: rng.random_bool(0.5).then(|| ToolName::parse("search").unwrap()),
         output: match rng.random_range(0..2) {
             0 => ToolOutput::Json(json("null")),
             _ => ToolOutput::Parts(vec![Part::Text("found\0it".to_owned())]),
         },
-        outcome: if rng.random_bool(0.8) {
-            ToolOutcome::Succeeded
-        } else {
-            ToolOutcome::Failed
-        },
+        outcome: if rng.random_bool(0.8) { ToolOutcome::Succeeded } else { ToolOutcome::Failed },
     })
 }
 
 fn some_event(rng: &mut StdRng) -> NewEvent {
     let fact = match rng.random_range(0..10) {
-        0 => Fact::from(SystemNoted {
-            topic: None,
-            text: some_text(rng),
-        }),
-        1 => Fact::from(ErrorOccurred {
-            error_type: label("timeout"),
-            message: some_text(rng),
-        }),
+        0 => Fact::from(SystemNoted { topic: None, text: some_text(rng) }),
+        1 => Fact::from(ErrorOccurred { error_type: label("timeout"), message: some_text(rng) }),
         2..6 => message(rng, Role::User),
         _ => message(rng, Role::Assistant),
     };
     NewEvent {
-        id: rng
-            .random_bool(0.2)
-            .then(|| EventId(Uuid::from_u128(rng.random()))),
+        id: rng.random_bool(0.2).then(|| EventId(Uuid::from_u128(rng.random()))),
         // Microseconds and nanoseconds, in the past and in the future: they must not influence the record.
-        occurred_at: rng
-            .random_bool(0.3)
-            .then(|| Timestamp(rng.random_range(-1..4_000_000_000_000_000_000))),
+        occurred_at: rng.random_bool(0.3).then(|| Timestamp(rng.random_range(-1..4_000_000_000_000_000_000))),
         metadata: rng.random_bool(0.2).then(|| json(r#"{"seen":true}"#)),
         tokens: 0,
         fact,
@@ -204,13 +174,7 @@ fn some_text(rng: &mut StdRng) -> String {
 
 /// An event with only its fact.
 pub(crate) fn plain(fact: Fact) -> NewEvent {
-    NewEvent {
-        id: None,
-        occurred_at: None,
-        metadata: None,
-        tokens: 0,
-        fact,
-    }
+    NewEvent { id: None, occurred_at: None, metadata: None, tokens: 0, fact }
 }
 
 fn json(text: &str) -> JsonText {

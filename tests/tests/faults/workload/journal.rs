@@ -98,10 +98,7 @@ impl Journal {
     /// Some acknowledged commands of conversations that are never erased, evenly from the first to the last.
     pub(crate) fn sample(&self, count: usize) -> Vec<Call> {
         let calls = self.calls.lock().unwrap();
-        let mut acknowledged: Vec<&Call> = calls
-            .iter()
-            .filter(|call| call.answer().is_some())
-            .collect();
+        let mut acknowledged: Vec<&Call> = calls.iter().filter(|call| call.answer().is_some()).collect();
         acknowledged.retain(|call| !is_erased(&call.conversation));
         let step = acknowledged.len().div_ceil(count).max(1);
         acknowledged.into_iter().step_by(step).cloned().collect()
@@ -115,11 +112,7 @@ impl Journal {
     /// Adds an answered fresh read.
     pub(crate) fn note_read(&self, conversation: ConversationKey, invoked: Duration, version: u64) {
         let version = Version(version);
-        self.seen.lock().unwrap().push(FreshRead {
-            conversation,
-            invoked,
-            version,
-        });
+        self.seen.lock().unwrap().push(FreshRead { conversation, invoked, version });
     }
 
     /// Counts a failed fresh read.

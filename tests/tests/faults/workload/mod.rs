@@ -63,25 +63,14 @@ impl Workload {
             },
             journal: Arc::clone(&journal),
         };
-        Self {
-            journal,
-            endpoints,
-            seed,
-            callers: JoinSet::new(),
-            begun: 0,
-            callers_max: usize::MAX,
-        }
+        Self { journal, endpoints, seed, callers: JoinSet::new(), begun: 0, callers_max: usize::MAX }
     }
 
     /// A new caller without a task.
     pub(crate) fn client(&mut self) -> Client {
         self.begun += 1;
         let seed = self.seed.wrapping_add(u64::try_from(self.begun).unwrap());
-        Client::new(
-            self.endpoints.clone(),
-            StdRng::seed_from_u64(seed),
-            COMMANDS_MAX,
-        )
+        Client::new(self.endpoints.clone(), StdRng::seed_from_u64(seed), COMMANDS_MAX)
     }
 
     /// Starts a task.
@@ -113,33 +102,23 @@ impl Workload {
         let with_runs = load.create("run-in", 2).await;
         load.spawn_many(6, |client| workers::append_to_busy(client, hot.clone()));
         for conversation in &contended {
-            load.spawn_many(4, |client| {
-                workers::append_to_contended(client, conversation.clone())
-            });
+            load.spawn_many(4, |client| workers::append_to_contended(client, conversation.clone()));
         }
         load.spawn_many(2, |client| workers::create_many(client, "cold".to_owned()));
         load.spawn_many(1, |client| workers::create_many(client, "lone".to_owned()));
         for pair in 0..2 {
             let (one, other) = (load.client(), load.client());
-            load.spawn(workers::erase_under_load(
-                one,
-                other,
-                format!("erased-{pair}"),
-            ));
+            load.spawn(workers::erase_under_load(one, other, format!("erased-{pair}")));
         }
         for conversation in changing {
-            load.spawn_many(1, |client| {
-                workers::archive_and_restore(client, conversation.clone())
-            });
+            load.spawn_many(1, |client| workers::archive_and_restore(client, conversation.clone()));
         }
         for conversation in with_runs {
             load.spawn_many(1, |client| runs::make_runs(client, conversation.clone()));
         }
         for caller in 0..3 {
             let name = format!("call-{caller}");
-            load.spawn_many(1, |client| {
-                workers::call_tools(client, with_tools[0].clone(), name.clone())
-            });
+            load.spawn_many(1, |client| workers::call_tools(client, with_tools[0].clone(), name.clone()));
         }
         let both: Vec<String> = streamed.iter().chain(&hot).cloned().collect();
         load.spawn_many(2, |client| stream::append_on_streams(client, both.clone()));
@@ -163,9 +142,7 @@ impl Workload {
     /// Creates conversations.
     pub(crate) async fn create(&mut self, name: &str, count: usize) -> Vec<String> {
         let mut client = self.client();
-        let names: Vec<String> = (0..count)
-            .map(|number| format!("{name}-{number}"))
-            .collect();
+        let names: Vec<String> = (0..count).map(|number| format!("{name}-{number}")).collect();
         for name in &names {
             client.create(name).await;
         }
@@ -184,22 +161,14 @@ impl Workload {
         self.journal.stop();
         self.wait().await;
         let (calls, seen) = self.journal.take();
-        WorkloadResult {
-            calls,
-            seen,
-            seed: self.seed,
-        }
+        WorkloadResult { calls, seen, seed: self.seed }
     }
 
     /// Stops all callers at once; commands that are not settled are omitted.
     pub(crate) async fn abandon(mut self) -> WorkloadResult {
         self.callers.shutdown().await;
         let (calls, seen) = self.journal.take();
-        WorkloadResult {
-            calls,
-            seen,
-            seed: self.seed,
-        }
+        WorkloadResult { calls, seen, seed: self.seed }
     }
 
     /// Waits until every task has ended.
@@ -234,11 +203,7 @@ pub(crate) struct WorkloadResult {
 impl WorkloadResult {
     /// The written conversations that are not erased, by name.
     pub(crate) fn conversations(&self) -> Vec<ConversationKey> {
-        let mut keys: Vec<ConversationKey> = self
-            .calls
-            .iter()
-            .map(|call| call.conversation.clone())
-            .collect();
+        let mut keys: Vec<ConversationKey> = self.calls.iter().map(|call| call.conversation.clone()).collect();
         keys.sort();
         keys.dedup();
         keys.retain(|key| !journal::is_erased(key));

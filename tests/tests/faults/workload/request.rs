@@ -34,10 +34,7 @@ pub(crate) enum Request {
 
 impl Request {
     /// The request of a pending command.
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "a run's own fact is the last of its commit"
-    )]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "a run's own fact is the last of its commit")]
     pub(crate) fn of(pending: &Pending, agent: &str) -> Self {
         let asked = &pending.asked;
         let target = write::CommandTarget {
@@ -59,12 +56,8 @@ impl Request {
             });
         };
         match lifecycle {
-            Lifecycle::ConversationCreated(created) => {
-                Self::Create(Box::new(create(created, target)))
-            }
-            Lifecycle::ConversationUpdated(updated) => {
-                Self::Update(Box::new(update(updated, target)))
-            }
+            Lifecycle::ConversationCreated(created) => Self::Create(Box::new(create(created, target))),
+            Lifecycle::ConversationUpdated(updated) => Self::Update(Box::new(update(updated, target))),
             Lifecycle::ConversationArchived => Self::Archive(target),
             Lifecycle::ConversationRestored => Self::Restore(target),
             Lifecycle::ConversationErased => Self::Erase(target),
@@ -99,29 +92,17 @@ impl Request {
         let result = match self {
             Self::StartRun(request) => answer(runs.start_run(with_timeout(request)).await)?.result,
             Self::StopRun(request) => answer(runs.stop_run(with_timeout(request)).await)?.result,
-            Self::FinishRun(request) => {
-                answer(runs.finish_run(with_timeout(request)).await)?.result
-            }
-            Self::Create(request) => {
-                answer(to.create_conversation(with_timeout(*request)).await)?.result
-            }
+            Self::FinishRun(request) => answer(runs.finish_run(with_timeout(request)).await)?.result,
+            Self::Create(request) => answer(to.create_conversation(with_timeout(*request)).await)?.result,
             Self::Append(request) => answer(to.append_events(with_timeout(request)).await)?.result,
-            Self::ChangeOwner(request) => {
-                answer(to.change_owner(with_timeout(request)).await)?.result
-            }
-            Self::Update(request) => {
-                answer(to.update_conversation(with_timeout(*request)).await)?.result
-            }
+            Self::ChangeOwner(request) => answer(to.change_owner(with_timeout(request)).await)?.result,
+            Self::Update(request) => answer(to.update_conversation(with_timeout(*request)).await)?.result,
             Self::Archive(target) => {
-                let request = write::ArchiveConversationRequest {
-                    target: Some(target),
-                };
+                let request = write::ArchiveConversationRequest { target: Some(target) };
                 answer(to.archive_conversation(with_timeout(request)).await)?.result
             }
             Self::Restore(target) => {
-                let request = write::RestoreConversationRequest {
-                    target: Some(target),
-                };
+                let request = write::RestoreConversationRequest { target: Some(target) };
                 answer(to.restore_conversation(with_timeout(request)).await)?.result
             }
             Self::Erase(target) => {
@@ -139,38 +120,28 @@ impl Request {
 }
 
 /// The request of a run's own fact with the facts before it; `None` for another fact.
-#[expect(
-    clippy::wildcard_enum_match_arm,
-    reason = "every other fact is of another service"
-)]
+#[expect(clippy::wildcard_enum_match_arm, reason = "every other fact is of another service")]
 fn of_run(last: &Fact, events: &[NewEvent], target: &write::CommandTarget) -> Option<Request> {
     let target = Some(target.clone());
     let before = events.len().saturating_sub(1);
     let events = events.iter().take(before).map(event_of).collect();
     Some(match last {
-        Fact::Lifecycle(Lifecycle::RunStarted(started)) => {
-            Request::StartRun(run::StartRunRequest {
-                target,
-                run_id: started.run.to_string(),
-                events,
-                model: label(started.model.as_ref()),
-                provider: label(started.provider.as_ref()),
-            })
-        }
+        Fact::Lifecycle(Lifecycle::RunStarted(started)) => Request::StartRun(run::StartRunRequest {
+            target,
+            run_id: started.run.to_string(),
+            events,
+            model: label(started.model.as_ref()),
+            provider: label(started.provider.as_ref()),
+        }),
         Fact::Lifecycle(Lifecycle::RunStopRequested(run)) => {
-            Request::StopRun(run::StopRunRequest {
-                target,
-                run_id: run.to_string(),
-            })
+            Request::StopRun(run::StopRunRequest { target, run_id: run.to_string() })
         }
-        Fact::Lifecycle(Lifecycle::RunFinished(finished)) => {
-            Request::FinishRun(run::FinishRunRequest {
-                target,
-                run_id: finished.run.to_string(),
-                outcome: wire::event::outcome_to_proto(finished.outcome).into(),
-                events,
-            })
-        }
+        Fact::Lifecycle(Lifecycle::RunFinished(finished)) => Request::FinishRun(run::FinishRunRequest {
+            target,
+            run_id: finished.run.to_string(),
+            outcome: wire::event::outcome_to_proto(finished.outcome).into(),
+            events,
+        }),
         _ => return None,
     })
 }
@@ -201,10 +172,7 @@ fn event_of(new: &NewEvent) -> event::Event {
     event
 }
 
-fn create(
-    created: &ConversationCreated,
-    target: write::CommandTarget,
-) -> write::CreateConversationRequest {
+fn create(created: &ConversationCreated, target: write::CommandTarget) -> write::CreateConversationRequest {
     write::CreateConversationRequest {
         agent_id: target.agent_id,
         conversation_id: target.conversation_id,
@@ -212,28 +180,17 @@ fn create(
         owner: Some(wire::conversation::owner_to_proto(&created.owner)),
         title: created.title.clone().unwrap_or_default(),
         metadata_json: text(created.metadata.as_ref()),
-        client_context: Some(wire::conversation::client_context_to_proto(
-            &created.client_context,
-        )),
+        client_context: Some(wire::conversation::client_context_to_proto(&created.client_context)),
         provider_conversation_id: label(created.provider_conversation_id.as_ref()),
         ..write::CreateConversationRequest::default()
     }
 }
 
-fn update(
-    updated: &ConversationUpdated,
-    target: write::CommandTarget,
-) -> write::UpdateConversationRequest {
+fn update(updated: &ConversationUpdated, target: write::CommandTarget) -> write::UpdateConversationRequest {
     let title = updated.title.clone().map(FieldChange::into_value);
     let metadata = updated.metadata.clone().map(FieldChange::into_value);
-    let provider = updated
-        .provider_conversation_id
-        .clone()
-        .map(FieldChange::into_value);
-    let response = updated
-        .last_response_id
-        .clone()
-        .map(FieldChange::into_value);
+    let provider = updated.provider_conversation_id.clone().map(FieldChange::into_value);
+    let response = updated.last_response_id.clone().map(FieldChange::into_value);
     let paths = [
         ("title", title.is_some()),
         ("metadata_json", metadata.is_some()),
@@ -243,9 +200,7 @@ fn update(
     let named = paths.into_iter().filter(|(_, changes)| *changes);
     write::UpdateConversationRequest {
         target: Some(target),
-        update_mask: Some(FieldMask {
-            paths: named.map(|(path, _)| path.to_owned()).collect(),
-        }),
+        update_mask: Some(FieldMask { paths: named.map(|(path, _)| path.to_owned()).collect() }),
         title: title.flatten().unwrap_or_default(),
         metadata_json: text(metadata.flatten().as_ref()),
         provider_conversation_id: label(provider.flatten().as_ref()),
@@ -254,12 +209,9 @@ fn update(
 }
 
 fn text(json: Option<&JsonText>) -> String {
-    json.map(|json| json.as_str().to_owned())
-        .unwrap_or_default()
+    json.map(|json| json.as_str().to_owned()).unwrap_or_default()
 }
 
 fn label(label: Option<&Label>) -> String {
-    label
-        .map(|label| label.as_str().to_owned())
-        .unwrap_or_default()
+    label.map(|label| label.as_str().to_owned()).unwrap_or_default()
 }

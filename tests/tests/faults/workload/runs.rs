@@ -40,12 +40,7 @@ pub(crate) async fn make_runs(mut client: Client, conversation: String) {
 }
 
 async fn carry_out(client: &mut Client, conversation: &str, run: RunId) {
-    let mut parts = Parts {
-        conversation,
-        run,
-        sequence: 0,
-        next: 1,
-    };
+    let mut parts = Parts { conversation, run, sequence: 0, next: 1 };
     for _ in 0..client.rng.random_range(0..4) {
         let words = (parts.next..).take(client.rng.random_range(1..4));
         let words = words.map(|number| text(number, "word ")).collect();
@@ -98,14 +93,8 @@ impl Parts<'_> {
                 }
                 Err(status) => status.into(),
             };
-            assert!(
-                is_open(&failure),
-                "the parts of a run were refused: {failure:?}"
-            );
-            assert!(
-                Instant::now() < deadline,
-                "parts are not settled: {failure:?}"
-            );
+            assert!(is_open(&failure), "the parts of a run were refused: {failure:?}");
+            assert!(Instant::now() < deadline, "parts are not settled: {failure:?}");
             sleep(PAUSE_MAX.mul_f64(client.rng.random())).await;
         }
     }

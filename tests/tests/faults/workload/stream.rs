@@ -50,11 +50,7 @@ impl Stream {
     async fn run(mut self, client: &mut Client, conversations: &[String]) -> Vec<Pending> {
         let (requests, outgoing) = mpsc::channel(WINDOW);
         self.fill(client, conversations, &requests).await;
-        let opened = client
-            .caller()
-            .write()
-            .append_stream(ReceiverStream::new(outgoing))
-            .await;
+        let opened = client.caller().write().append_stream(ReceiverStream::new(outgoing)).await;
         if let Ok(answers) = opened {
             let mut answers = answers.into_inner();
             while !self.under_way.is_empty() {
@@ -83,24 +79,14 @@ impl Stream {
         while self.under_way.len() < WINDOW && client.may_continue() {
             client.endpoints.journal.turn().await;
             self.sent += 1;
-            let asked = Expectation {
-                events: content::some_events(&mut client.rng),
-                expected: None,
-            };
-            let conversation =
-                &conversations[usize::try_from(self.sent).unwrap() % conversations.len()];
-            let place = StreamPlace {
-                stream: self.number,
-                place: self.sent,
-            };
+            let asked = Expectation { events: content::some_events(&mut client.rng), expected: None };
+            let conversation = &conversations[usize::try_from(self.sent).unwrap() % conversations.len()];
+            let place = StreamPlace { stream: self.number, place: self.sent };
             let mut pending = client.pending(conversation, asked, Some(place));
             pending.tries = 1;
             let command = Request::of(&pending, &client.endpoints.agent).command();
             self.under_way.insert(self.sent, pending);
-            let request = AppendStreamRequest {
-                correlation_id: self.sent,
-                command,
-            };
+            let request = AppendStreamRequest { correlation_id: self.sent, command };
             if requests.send(request).await.is_err() {
                 return;
             }
@@ -108,10 +94,7 @@ impl Stream {
     }
 
     fn take(&mut self, client: &Client, answer: AppendStreamResponse) {
-        let pending = self
-            .under_way
-            .remove(&answer.correlation_id)
-            .expect("an answer to a command");
+        let pending = self.under_way.remove(&answer.correlation_id).expect("an answer to a command");
         let result: Result<CommitResult, _> = match answer.outcome.expect("an outcome") {
             StreamOutcome::Result(result) => Ok(result),
             StreamOutcome::Error(error) => Err(error.into()),

@@ -57,10 +57,7 @@ pub(crate) async fn erase_under_load(mut one: Client, mut other: Client, name: S
         }
         let conversation = format!("{name}-{number}");
         if let Outcome::Committed(_) = one.create(&conversation).await {
-            join!(
-                append_until_refused(&mut other, &conversation),
-                erase(&mut one, &conversation)
-            );
+            join!(append_until_refused(&mut other, &conversation), erase(&mut one, &conversation));
         }
     }
 }
@@ -84,23 +81,11 @@ async fn erase(client: &mut Client, conversation: &str) {
 pub(crate) async fn archive_and_restore(mut client: Client, conversation: String) {
     while client.may_continue() {
         let update = content::update(&mut client.rng);
-        client
-            .command(&conversation, content::request([update]))
-            .await;
+        client.command(&conversation, content::request([update])).await;
         client.append(&conversation, None).await;
-        client
-            .command(
-                &conversation,
-                content::request([Fact::Lifecycle(Lifecycle::ConversationArchived)]),
-            )
-            .await;
+        client.command(&conversation, content::request([Fact::Lifecycle(Lifecycle::ConversationArchived)])).await;
         client.append(&conversation, None).await;
-        client
-            .command(
-                &conversation,
-                content::request([Fact::Lifecycle(Lifecycle::ConversationRestored)]),
-            )
-            .await;
+        client.command(&conversation, content::request([Fact::Lifecycle(Lifecycle::ConversationRestored)])).await;
     }
 }
 
@@ -125,9 +110,7 @@ pub(crate) async fn call_tools(mut client: Client, conversation: String, name: S
                 && client.rng.random_bool(0.2)
             {
                 let summary = content::summary(&mut client.rng, answer.version);
-                client
-                    .command(&conversation, content::request([summary]))
-                    .await;
+                client.command(&conversation, content::request([summary])).await;
             }
         }
     }
@@ -142,21 +125,13 @@ pub(crate) async fn read(mut client: Client, conversations: Vec<String>) {
 }
 
 /// Appends a number of times, at any version or each time at the last known one.
-pub(crate) async fn append_times(
-    mut client: Client,
-    conversation: String,
-    commits: usize,
-    exact: ExpectVersion,
-) {
+pub(crate) async fn append_times(mut client: Client, conversation: String, commits: usize, exact: ExpectVersion) {
     let mut version = Version(1);
     let mut committed = 0;
     while committed < commits && client.may_continue() {
         let expected = matches!(exact, ExpectVersion::Yes).then_some(version);
         let events = content::some_events(&mut client.rng);
-        match client
-            .command(&conversation, Expectation { events, expected })
-            .await
-        {
+        match client.command(&conversation, Expectation { events, expected }).await {
             Outcome::Committed(answer) => (version, committed) = (answer.version, committed + 1),
             Outcome::Refused(refusal) => version = refusal.current.expect("the current version"),
             Outcome::Unchanged | Outcome::Unknown => {}

@@ -40,13 +40,8 @@ pub(crate) async fn callers(fixture: &Fixture) -> Vec<HttpClient> {
     let revoked = fixture.operator.api_key(crate::fixture::AGENT).await;
     fixture.operator.revoke_api_key(&revoked).await;
     let revoked = session(client.with("x-api-key", &revoked.secret));
-    eventually("a revoked key", || async {
-        (revoked.get("/api/chats").await.status == 401).then_some(())
-    })
-    .await;
-    let service = fixture
-        .operator
-        .token(&[Scope::Append, Scope::Read], TENANT);
+    eventually("a revoked key", || async { (revoked.get("/api/chats").await.status == 401).then_some(()) }).await;
+    let service = fixture.operator.token(&[Scope::Append, Scope::Read], TENANT);
     vec![
         session(client.clone()),
         session(frontend.clone()),

@@ -33,9 +33,7 @@ const fn of_user(user: u16) -> Statuses {
 
 /// Operations only for administrators; those of another tenant get `foreign`.
 const fn of_admin(foreign: u16) -> Statuses {
-    [
-        401, 401, 401, 401, 401, 401, 401, 401, 401, 200, foreign, 401,
-    ]
+    [401, 401, 401, 401, 401, 401, 401, 401, 401, 200, foreign, 401]
 }
 
 /// What only services may request; `ok` is the status of success.
@@ -54,12 +52,7 @@ struct Operation {
 
 fn operation(name: &'static str, statuses: Statuses) -> Operation {
     let path = name.split_once(' ').unwrap().1;
-    Operation {
-        name,
-        path,
-        body: None,
-        statuses,
-    }
+    Operation { name, path, body: None, statuses }
 }
 
 impl Operation {
@@ -68,10 +61,7 @@ impl Operation {
     }
 
     fn body(self, body: Value) -> Self {
-        Self {
-            body: Some(body),
-            ..self
-        }
+        Self { body: Some(body), ..self }
     }
 
     async fn request_status(&self, client: &HttpClient, chat: &str, session: &str) -> u16 {
@@ -96,16 +86,12 @@ impl Operation {
 /// As for histories, the token is bound to no agent; `v1/documents.rs` tests tokens of agents.
 fn of_documents() -> Vec<Operation> {
     vec![
-        operation("PUT /v1/documents", of_service(400))
-            .body(json!({"namespace": ["n"], "key": "k", "value": 1})),
-        operation("POST /v1/documents/get", of_service(400))
-            .body(json!({"namespace": ["n"], "key": "k"})),
-        operation("POST /v1/documents/delete", of_service(400))
-            .body(json!({"namespace": ["n"], "key": "k"})),
+        operation("PUT /v1/documents", of_service(400)).body(json!({"namespace": ["n"], "key": "k", "value": 1})),
+        operation("POST /v1/documents/get", of_service(400)).body(json!({"namespace": ["n"], "key": "k"})),
+        operation("POST /v1/documents/delete", of_service(400)).body(json!({"namespace": ["n"], "key": "k"})),
         operation("POST /v1/documents/search", of_service(400)).body(json!({})),
         operation("POST /v1/documents/namespaces", of_service(400)).body(json!({})),
-        operation("POST /v1/documents/versions", of_service(400))
-            .body(json!({"namespace": ["n"], "key": "k"})),
+        operation("POST /v1/documents/versions", of_service(400)).body(json!({"namespace": ["n"], "key": "k"})),
     ]
 }
 
@@ -138,8 +124,7 @@ fn matrix() -> Vec<Operation> {
         operation("GET /api/chat/{id}/stream", of_owner(204)),
         operation("POST /api/chat/{id}/stop", of_owner(204)),
         // A caller that does not own the session gets a turn without a session.
-        operation("POST /v1/chat", of_caller(200))
-            .body(json!({"message": "hello", "session_id": "{id}"})),
+        operation("POST /v1/chat", of_caller(200)).body(json!({"message": "hello", "session_id": "{id}"})),
         operation("POST /v1/chat/sessions", of_caller(201)),
         operation("GET /v1/chat/sessions", listing),
         operation("GET /v1/chat/sessions/{id}/messages", of_owner(200)),
@@ -148,10 +133,8 @@ fn matrix() -> Vec<Operation> {
         operation("GET /api/chats/{id}/export", of_owner(200)),
         operation("POST /api/sessions", of_key).body(json!({})),
         operation("POST /api/sessions/claim", of_user(200)).body(json!({"sessionId": "{session}"})),
-        operation("POST /api/sessions/release", of_user(404))
-            .body(json!({"chatId": "{id}", "sessionId": "{session}"})),
-        operation("POST /v1/conversations", of_service(201))
-            .body(json!({"agentId": AGENT, "userId": "ada"})),
+        operation("POST /api/sessions/release", of_user(404)).body(json!({"chatId": "{id}", "sessionId": "{session}"})),
+        operation("POST /v1/conversations", of_service(201)).body(json!({"agentId": AGENT, "userId": "ada"})),
         operation("GET /v1/search", of_service(200)).path("/v1/search?q=hello"),
         operation("GET /v1/conversations/{id}", of_service(200)),
         operation("PATCH /v1/conversations/{id}", of_service(200)).body(json!({"title": "t"})),
@@ -185,18 +168,14 @@ fn of_administrators() -> Vec<Operation> {
         operation("GET /v1/admin/conversations", of_admin(200)),
         operation("GET /v1/admin/conversations/{id}", of_admin(404)),
         operation("GET /v1/admin/conversations/{id}/events", of_admin(404)),
-        operation(
-            "GET /v1/admin/conversations/{id}/events/stream",
-            of_admin(404),
-        ),
+        operation("GET /v1/admin/conversations/{id}/events/stream", of_admin(404)),
         operation("GET /v1/admin/conversations/{id}/export", of_admin(404)),
         // No call needs an approval here; `turns/approvals.rs` tests approvals.
         operation("POST /v1/admin/conversations/{id}/approvals", nothing_waits).body(json!({
             "approvals": [{"toolCallId": "c", "approved": true}],
         })),
         operation("GET /v1/admin/search", of_admin(200)).path("/v1/admin/search?q=hello"),
-        operation("GET /v1/admin/usage", of_admin(200))
-            .path("/v1/admin/usage?from=2026-11-01&to=2026-11-30"),
+        operation("GET /v1/admin/usage", of_admin(200)).path("/v1/admin/usage?from=2026-11-01&to=2026-11-30"),
         operation("GET /v1/admin/provider-logs", of_admin(200)),
         // No call is logged here; `provider_logs.rs` tests logged calls.
         operation("GET /v1/admin/provider-logs/{id}", no_log),
@@ -208,28 +187,20 @@ fn openai_conversations() -> Vec<Operation> {
     vec![
         operation("POST /openai/v1/conversations", of_service(400)).body(json!({})),
         operation("GET /openai/v1/conversations/{id}", of_service(200)),
-        operation("POST /openai/v1/conversations/{id}", of_service(200))
-            .body(json!({"metadata": {}})),
+        operation("POST /openai/v1/conversations/{id}", of_service(200)).body(json!({"metadata": {}})),
         operation("DELETE /openai/v1/conversations/{id}", of_service(403)),
         operation("GET /openai/v1/conversations/{id}/items", of_service(200)),
         operation("POST /openai/v1/conversations/{id}/items", of_service(200))
             .body(json!({"items": [{"role": "user", "content": "hello"}]})),
-        operation(
-            "GET /openai/v1/conversations/{id}/items/{item_id}",
-            of_service(404),
-        ),
-        operation(
-            "DELETE /openai/v1/conversations/{id}/items/{item_id}",
-            of_service(404),
-        ),
+        operation("GET /openai/v1/conversations/{id}/items/{item_id}", of_service(404)),
+        operation("DELETE /openai/v1/conversations/{id}/items/{item_id}", of_service(404)),
     ]
 }
 
 /// OpenAI's Responses API. No response has the id of the chat; `openai/responses` tests those that exist.
 fn openai_responses() -> Vec<Operation> {
     vec![
-        operation("POST /openai/v1/responses", of_service(200))
-            .body(json!({"model": AGENT, "input": "hello"})),
+        operation("POST /openai/v1/responses", of_service(200)).body(json!({"model": AGENT, "input": "hello"})),
         operation("GET /openai/v1/responses/{id}", of_service(404)),
         operation("DELETE /openai/v1/responses/{id}", of_service(404)),
         operation("POST /openai/v1/responses/{id}/cancel", of_service(404)).body(json!({})),
@@ -257,12 +228,7 @@ fn served_operations(document: &Value) -> BTreeSet<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_operation_is_in_the_matrix() {
     let fixture = Fixture::new().await;
-    let document = fixture
-        .stack
-        .http_client()
-        .get("/openapi.json")
-        .await
-        .json();
+    let document = fixture.stack.http_client().get("/openapi.json").await.json();
     let known: BTreeSet<String> = operations().iter().map(|one| one.name.to_owned()).collect();
     assert_eq!(served_operations(&document), known);
 }
@@ -279,9 +245,7 @@ async fn every_caller_gets_the_status_of_the_matrix() {
         for ((caller, expected), client) in statuses.zip(&callers) {
             // A new conversation for each caller, because some operations change it.
             let chat = begin(&owner, &json!({})).await;
-            let status = operation
-                .request_status(client, &chat, issued.session_id())
-                .await;
+            let status = operation.request_status(client, &chat, issued.session_id()).await;
             if status != expected {
                 let name = operation.name;
                 wrong.push(format!("{name} by {caller}: {status}, expected {expected}"));

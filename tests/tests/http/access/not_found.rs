@@ -7,27 +7,15 @@ use tests::http_client::HttpClient;
 
 use crate::fixture::{Fixture, begin};
 
-async fn check(
-    client: &HttpClient,
-    chats: &[(&str, String)],
-    suffix: &str,
-    (method, body): (&str, Option<Value>),
-) {
+async fn check(client: &HttpClient, chats: &[(&str, String)], suffix: &str, (method, body): (&str, Option<Value>)) {
     let mut bodies = Vec::new();
     for (what, chat) in chats {
         let path = format!("/api/chats/{chat}{suffix}");
         let answer = client.send(method, &path, body.as_ref()).await;
-        assert_eq!(
-            answer.status_and_code(),
-            (404, "CONVERSATION_NOT_FOUND".to_owned()),
-            "{what}"
-        );
+        assert_eq!(answer.status_and_code(), (404, "CONVERSATION_NOT_FOUND".to_owned()), "{what}");
         bodies.push(answer.body);
     }
-    assert!(
-        bodies.windows(2).all(|pair| pair[0] == pair[1]),
-        "{method} {suffix}"
-    );
+    assert!(bodies.windows(2).all(|pair| pair[0] == pair[1]), "{method} {suffix}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -44,22 +32,10 @@ async fn not_found_answers_are_identical() {
         ("no id", "%20".to_owned()),
         ("too long an id", "x".repeat(129)),
         ("erased", erased),
-        (
-            "another session's",
-            begin(&fixture.session("theirs"), &json!({})).await,
-        ),
-        (
-            "a user's of the same name",
-            begin(&fixture.frontend().with("x-user-id", "mine"), &json!({})).await,
-        ),
-        (
-            "another agent's",
-            begin(&other_agent.with("x-session-id", "mine"), &json!({})).await,
-        ),
-        (
-            "another tenant's",
-            begin(&foreign.with("x-session-id", "mine"), &json!({})).await,
-        ),
+        ("another session's", begin(&fixture.session("theirs"), &json!({})).await),
+        ("a user's of the same name", begin(&fixture.frontend().with("x-user-id", "mine"), &json!({})).await),
+        ("another agent's", begin(&other_agent.with("x-session-id", "mine"), &json!({})).await),
+        ("another tenant's", begin(&foreign.with("x-session-id", "mine"), &json!({})).await),
     ];
     check(&session, &chats, "", ("GET", None)).await;
     check(&session, &chats, "", ("PATCH", Some(json!({"title": "t"})))).await;
@@ -72,10 +48,7 @@ async fn not_found_answers_are_identical() {
 #[tokio::test(flavor = "multi_thread")]
 async fn administrators_see_only_their_tenant() {
     let fixture = Fixture::new().await;
-    let foreign = fixture
-        .stack
-        .http_client()
-        .with("x-api-key", &fixture.foreign_key.secret);
+    let foreign = fixture.stack.http_client().with("x-api-key", &fixture.foreign_key.secret);
     let foreign = begin(&foreign.with("x-session-id", "s"), &json!({})).await;
     let admin = fixture.admin();
     for suffix in ["", "/events", "/export", "/events/stream"] {
@@ -83,10 +56,7 @@ async fn administrators_see_only_their_tenant() {
         let theirs = admin.get(&path).await;
         let missing = format!("/v1/admin/conversations/missing{suffix}");
         let missing = admin.get(&missing).await;
-        assert_eq!(
-            theirs.status_and_code(),
-            (404, "CONVERSATION_NOT_FOUND".to_owned())
-        );
+        assert_eq!(theirs.status_and_code(), (404, "CONVERSATION_NOT_FOUND".to_owned()));
         assert_eq!(theirs.body, missing.body);
         let request = fixture.foreign_admin().request(Method::GET, &path);
         let own = within(suffix, request.send()).await.unwrap();

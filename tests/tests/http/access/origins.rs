@@ -9,10 +9,7 @@ use crate::fixture::{AGENT, FOREIGN_AGENT, Fixture};
 #[tokio::test(flavor = "multi_thread")]
 async fn administrator_pages_need_an_origin_of_the_tenant() {
     let fixture = Fixture::new().await;
-    let keys = [
-        (AGENT, "https://shop.example"),
-        (FOREIGN_AGENT, "https://globex.example"),
-    ];
+    let keys = [(AGENT, "https://shop.example"), (FOREIGN_AGENT, "https://globex.example")];
     for key in [&fixture.key, &fixture.other_key, &fixture.foreign_key] {
         fixture.operator.revoke_api_key(key).await;
     }
@@ -68,12 +65,7 @@ async fn pages_need_an_origin_of_the_key() {
         }
     };
     check(None, 201, None).await;
-    check(
-        Some("https://shop.example"),
-        201,
-        Some("https://shop.example"),
-    )
-    .await;
+    check(Some("https://shop.example"), 201, Some("https://shop.example")).await;
     check(Some("https://evil.example"), 403, None).await;
     check(Some("null"), 403, None).await;
 }

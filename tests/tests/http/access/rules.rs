@@ -20,10 +20,7 @@ async fn check(fixture: &Fixture, mode: IdentityMode, expected: [&str; 6]) {
         ("chosen session", fixture.session("s")),
         ("name", both.with("x-user-id", "ada")),
         ("token", both.with("x-user-token", &token)),
-        (
-            "token of another",
-            both.with("x-user-token", &token).with("x-user-id", "bob"),
-        ),
+        ("token of another", both.with("x-user-token", &token).with("x-user-id", "bob")),
     ];
     for ((caller, client), expected) in callers.into_iter().zip(expected) {
         // The gateway applies the settings shortly after the writer.
@@ -76,31 +73,13 @@ async fn header_and_body_name_the_same_caller() {
         assert_eq!((status, code.as_str()), expected, "{path} {body}");
     };
     check("/api/chats", r#"{"sessionId": "s"}"#, (201, "")).await;
-    check(
-        "/api/chats",
-        r#"{"sessionId": "t"}"#,
-        (400, "CALLER_AMBIGUOUS"),
-    )
-    .await;
+    check("/api/chats", r#"{"sessionId": "t"}"#, (400, "CALLER_AMBIGUOUS")).await;
     for path in ["/api/chats?sessionId=s", "/api/chats?userId=ada"] {
         check(path, "{}", (400, "IDENTITY_IN_QUERY")).await;
     }
     check("/api/chats", r#"{"agentId": "support"}"#, (201, "")).await;
-    check(
-        "/api/chats",
-        r#"{"agentId": "sales"}"#,
-        (404, "AGENT_NOT_FOUND"),
-    )
-    .await;
-    check(
-        "/api/chats",
-        r#"{"agentId": "none"}"#,
-        (404, "AGENT_NOT_FOUND"),
-    )
-    .await;
-    let bearer = fixture
-        .stack
-        .http_client()
-        .with("authorization", &format!("Bearer {}", fixture.key.secret));
+    check("/api/chats", r#"{"agentId": "sales"}"#, (404, "AGENT_NOT_FOUND")).await;
+    check("/api/chats", r#"{"agentId": "none"}"#, (404, "AGENT_NOT_FOUND")).await;
+    let bearer = fixture.stack.http_client().with("authorization", &format!("Bearer {}", fixture.key.secret));
     begin(&bearer.with("x-session-id", "s"), &json!({})).await;
 }

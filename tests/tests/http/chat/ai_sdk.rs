@@ -24,48 +24,27 @@ pub(crate) async fn send(fixture: &TurnFixture, body: &Value) -> EventStream {
 async fn the_first_message_creates_a_chat() {
     let fixture = TurnFixture::new().await;
     let first = submit("my-chat", &[user("m1", "hello")]);
-    assert_eq!(
-        text(&send(&fixture, &first).await.rest().await),
-        "echo: hello"
-    );
+    assert_eq!(text(&send(&fixture, &first).await.rest().await), "echo: hello");
     // The same message again belongs to the same turn.
-    assert_eq!(
-        text(&send(&fixture, &first).await.rest().await),
-        "echo: hello"
-    );
+    assert_eq!(text(&send(&fixture, &first).await.rest().await), "echo: hello");
     fixture.idle("my-chat").await;
     let second = submit("my-chat", &[user("m1", "hello"), user("m2", "again")]);
-    assert_eq!(
-        text(&send(&fixture, &second).await.rest().await),
-        "echo: again"
-    );
+    assert_eq!(text(&send(&fixture, &second).await.rest().await), "echo: again");
     fixture.idle("my-chat").await;
     assert_eq!(fixture.messages("my-chat").await.len(), 4);
     let other = fixture.client.with("x-session-id", "other");
     assert_eq!(other.post("/api/chat", &first).await.status, 404);
-    assert_eq!(
-        fixture.client.get("/api/chat/my-chat/stream").await.status,
-        204
-    );
-    assert_eq!(
-        fixture
-            .client
-            .post("/api/chat/my-chat/stop", &Value::Null)
-            .await
-            .status,
-        204
-    );
+    assert_eq!(fixture.client.get("/api/chat/my-chat/stream").await.status, 204);
+    assert_eq!(fixture.client.post("/api/chat/my-chat/stop", &Value::Null).await.status, 204);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn results_in_the_last_message_answer_open_calls() {
     let fixture = TurnFixture::new().await;
     let chat = fixture.chat().await;
-    fixture
-        .agent
-        .append(&chat, vec![user_message("look"), call("c1", "{}")])
-        .await;
-    let part = json!({"type": "tool-search", "toolCallId": "c1", "state": "output-available", "input": {}, "output": "found"});
+    fixture.agent.append(&chat, vec![user_message("look"), call("c1", "{}")]).await;
+    let part =
+        json!({"type": "tool-search", "toolCallId": "c1", "state": "output-available", "input": {}, "output": "found"});
     let assistant = json!({"id": "a1", "role": "assistant", "parts": [part]});
     let body = submit(&chat, &[user("m1", "look"), assistant]);
     let heard = send(&fixture, &body).await.rest().await;
@@ -73,10 +52,7 @@ async fn results_in_the_last_message_answer_open_calls() {
     fixture.idle(&chat).await;
     // After the answer, nothing is left to answer.
     let again = fixture.client.post("/api/chat", &body).await;
-    assert_eq!(
-        again.status_and_code(),
-        (409, "NOTHING_TO_ANSWER".to_owned())
-    );
+    assert_eq!(again.status_and_code(), (409, "NOTHING_TO_ANSWER".to_owned()));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -14,10 +14,7 @@ async fn ai_sdk_clients_work_unchanged() {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients/ai-sdk/talk.mjs");
     let key = fixture.operator.api_key("support").await;
     let mut client = Command::new("node");
-    client
-        .arg(script)
-        .arg(fixture.client.url(""))
-        .arg(key.secret);
+    client.arg(script).arg(fixture.client.url("")).arg(key.secret);
     let status = client.kill_on_drop(true).status().await.unwrap();
     assert!(status.success());
 }

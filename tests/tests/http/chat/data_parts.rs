@@ -27,16 +27,13 @@ async fn data_parts_are_recorded_and_returned_verbatim() {
     let fixture = TurnFixture::with_model(&model, Vec::new(), |_| ()).await;
     let client = &fixture.client;
     // Numbers and spaces that a parser would change.
-    let data =
-        r#"{"type": "data-cart", "id": "c1", "data": {"sum": 1.10, "big": 1e400, "secret": "s3"}}"#;
+    let data = r#"{"type": "data-cart", "id": "c1", "data": {"sum": 1.10, "big": 1e400, "secret": "s3"}}"#;
     let parts = format!(r#"[{data}, {{"type": "text", "text": "buy"}}, {{"type": "data-note"}}]"#);
     let body = format!(
         r#"{{"id": "chat", "trigger": "submit-message", "messages": [{{"id": "m1", "role": "user", "parts": {parts}}}]}}"#
     );
     let request = client.request(reqwest::Method::POST, "/api/chat");
-    let request = request
-        .header("content-type", "application/json")
-        .body(body);
+    let request = request.header("content-type", "application/json").body(body);
     let answer = request.send().await.unwrap();
     assert_eq!(answer.status(), 200);
     answer.text().await.unwrap();
@@ -47,8 +44,7 @@ async fn data_parts_are_recorded_and_returned_verbatim() {
         String::from_utf8(answer.body.to_vec()).unwrap()
     };
     let page = shown("/api/chats/chat").await;
-    let expected =
-        format!(r#""parts":[{data},{{"type":"text","text":"buy"}},{{"type": "data-note"}}]"#);
+    let expected = format!(r#""parts":[{data},{{"type":"text","text":"buy"}},{{"type": "data-note"}}]"#);
     assert!(page.contains(&expected), "{page}");
     let export = shown("/api/chats/chat/export?format=json").await;
     assert!(export.contains("1e400"), "{export}");
@@ -58,17 +54,11 @@ async fn data_parts_are_recorded_and_returned_verbatim() {
     fixture.idle("chat").await;
     for request in model.requests() {
         let request = request["messages"].to_string();
-        assert!(
-            request.contains("buy") && !request.contains("s3"),
-            "{request}"
-        );
+        assert!(request.contains("buy") && !request.contains("s3"), "{request}");
     }
     let listed = client.get("/v1/chat/sessions/chat/messages").await;
     // The text form has only texts.
-    assert_eq!(
-        text(&list(&listed.ok(200), "messages")[0], "content"),
-        "buy"
-    );
+    assert_eq!(text(&list(&listed.ok(200), "messages")[0], "content"), "buy");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -93,26 +83,15 @@ async fn data_parts_are_bounded() {
                 "" => String::new(),
                 field => format!("{prefix}{field}"),
             };
-            assert_eq!(
-                (status, code.as_str(), field),
-                (expected.0, expected.1, expected_field)
-            );
+            assert_eq!((status, code.as_str(), field), (expected.0, expected.1, expected_field));
         }
     };
     check(sized(DATA_PART_BYTES_MAX), (200, "", "")).await;
-    check(
-        sized(DATA_PART_BYTES_MAX + 1),
-        (400, "FIELD_TOO_LONG", "parts[1]"),
-    )
-    .await;
+    check(sized(DATA_PART_BYTES_MAX + 1), (400, "FIELD_TOO_LONG", "parts[1]")).await;
     let id = |bytes: usize| json!({"type": "data-x", "id": "i".repeat(bytes)});
     check(id(256), (200, "", "")).await;
     check(id(257), (400, "FIELD_TOO_LONG", "parts[1].id")).await;
-    check(
-        json!({"type": "data-"}),
-        (400, "FIELD_MALFORMED", "parts[1].type"),
-    )
-    .await;
+    check(json!({"type": "data-"}), (400, "FIELD_MALFORMED", "parts[1].type")).await;
     // Models read no data: a message needs a text or a file.
     let alone = submit("alone", &[user(&json!([{"type": "data-x", "data": 1}]))]);
     let refused = fixture.client.post("/api/chat", &alone).await;

@@ -47,37 +47,15 @@ async fn regenerated_answers_replace_the_first() {
         .map(|message| message["id"].as_str().unwrap().to_owned())
         .collect();
     // The last answer, without and with its id.
-    assert_eq!(
-        reply_to(&fixture, "c", &regenerate("c", None)).await,
-        "echo: three"
-    );
-    let all = [
-        "one",
-        "echo: one",
-        "two",
-        "echo: two",
-        "three",
-        "echo: three",
-    ];
+    assert_eq!(reply_to(&fixture, "c", &regenerate("c", None)).await, "echo: three");
+    let all = ["one", "echo: one", "two", "echo: two", "three", "echo: three"];
     assert_eq!(texts(&fixture, "c").await, all);
-    let again = fixture
-        .client
-        .post("/api/chat", &regenerate("c", Some(&answers[2])))
-        .await;
-    assert_eq!(
-        again.status_and_code(),
-        (404, "MESSAGE_NOT_FOUND".to_owned())
-    );
+    let again = fixture.client.post("/api/chat", &regenerate("c", Some(&answers[2]))).await;
+    assert_eq!(again.status_and_code(), (404, "MESSAGE_NOT_FOUND".to_owned()));
     // An earlier answer, by its id and by the message before it: later messages are dropped.
-    assert_eq!(
-        reply_to(&fixture, "c", &regenerate("c", Some(&answers[1]))).await,
-        "echo: two"
-    );
+    assert_eq!(reply_to(&fixture, "c", &regenerate("c", Some(&answers[1]))).await, "echo: two");
     assert_eq!(texts(&fixture, "c").await, all[..4]);
-    assert_eq!(
-        reply_to(&fixture, "c", &regenerate("c", Some("m1"))).await,
-        "echo: one"
-    );
+    assert_eq!(reply_to(&fixture, "c", &regenerate("c", Some("m1"))).await, "echo: one");
     assert_eq!(texts(&fixture, "c").await, all[..2]);
     // The model reads exactly the shown messages: it counts five words.
     reply_to(&fixture, "c", &submit("c", &[user("m4", "and four more")])).await;
@@ -85,21 +63,10 @@ async fn regenerated_answers_replace_the_first() {
     assert_eq!(tokens.last(), Some(&(1 + 2 + 3)), "{tokens:?}");
     // A message without an answer is answered in place.
     fixture.agent.append("c", vec![event("unanswered")]).await;
-    assert_eq!(
-        reply_to(&fixture, "c", &regenerate("c", None)).await,
-        "echo: unanswered"
-    );
+    assert_eq!(reply_to(&fixture, "c", &regenerate("c", None)).await, "echo: unanswered");
     let shown = texts(&fixture, "c").await;
     assert_eq!(shown[..2], all[..2]);
-    assert_eq!(
-        shown[2..],
-        [
-            "and four more",
-            "echo: and four more",
-            "unanswered",
-            "echo: unanswered"
-        ]
-    );
+    assert_eq!(shown[2..], ["and four more", "echo: and four more", "unanswered", "echo: unanswered"]);
 }
 
 /// A stream ends shortly before its answer is recorded: an immediate request replaces the answer, and does not add a
@@ -113,10 +80,7 @@ async fn answers_can_be_regenerated_as_soon_as_they_end() {
         let mut first = send(&fixture, &submit(&chat, &[user("m1", "one")])).await;
         first.rest().await;
         let named = (number % 2 == 0).then_some(first.run.as_str());
-        assert_eq!(
-            reply_to(&fixture, &chat, &regenerate(&chat, named)).await,
-            "echo: one"
-        );
+        assert_eq!(reply_to(&fixture, &chat, &regenerate(&chat, named)).await, "echo: one");
         assert_eq!(texts(&fixture, &chat).await, ["one", "echo: one"], "{chat}");
     }
 }
@@ -127,37 +91,16 @@ async fn edited_messages_replace_the_original() {
     for (id, text) in [("m1", "one"), ("m2", "two")] {
         reply_to(&fixture, "c", &submit("c", &[user(id, text)])).await;
     }
-    assert_eq!(
-        reply_to(&fixture, "c", &edit("c", "m2", "zwei")).await,
-        "echo: zwei"
-    );
-    assert_eq!(
-        texts(&fixture, "c").await,
-        ["one", "echo: one", "zwei", "echo: zwei"]
-    );
+    assert_eq!(reply_to(&fixture, "c", &edit("c", "m2", "zwei")).await, "echo: zwei");
+    assert_eq!(texts(&fixture, "c").await, ["one", "echo: one", "zwei", "echo: zwei"]);
     // The same message again, an earlier one, and one by the record's id, as after a reload of the page.
-    assert_eq!(
-        reply_to(&fixture, "c", &edit("c", "m2", "deux")).await,
-        "echo: deux"
-    );
-    assert_eq!(
-        reply_to(&fixture, "c", &edit("c", "m1", "un")).await,
-        "echo: un"
-    );
+    assert_eq!(reply_to(&fixture, "c", &edit("c", "m2", "deux")).await, "echo: deux");
+    assert_eq!(reply_to(&fixture, "c", &edit("c", "m1", "un")).await, "echo: un");
     let shown = fixture.client.get("/api/chats/c").await.ok(200);
-    let first = list(&shown, "messages")[0]["id"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    assert_eq!(
-        reply_to(&fixture, "c", &edit("c", &first, "uno")).await,
-        "echo: uno"
-    );
+    let first = list(&shown, "messages")[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(reply_to(&fixture, "c", &edit("c", &first, "uno")).await, "echo: uno");
     assert_eq!(texts(&fixture, "c").await, ["uno", "echo: uno"]);
-    assert_eq!(
-        reply_to(&fixture, "c", &submit("c", &[user("m3", "due")])).await,
-        "echo: due"
-    );
+    assert_eq!(reply_to(&fixture, "c", &submit("c", &[user("m3", "due")])).await, "echo: due");
     check_pages(&fixture).await;
     check_record(&fixture).await;
 }
@@ -167,47 +110,27 @@ async fn check_pages(fixture: &TurnFixture) {
     let last = fixture.client.get("/api/chats/c?limit=1").await.ok(200);
     assert_eq!(list(&last, "messages").len(), 2);
     let before = last["nextBefore"].as_u64().unwrap();
-    for (before, expected) in [
-        (before, vec!["uno"]),
-        (before - 1, vec!["uno"]),
-        (12, vec![]),
-    ] {
+    for (before, expected) in [(before, vec!["uno"]), (before - 1, vec!["uno"]), (12, vec![])] {
         let path = format!("/api/chats/c?limit=1&before={before}");
         let page = fixture.client.get(&path).await.ok(200);
         let texts = list(&page, "messages").iter();
         let texts = texts.filter(|message| message["role"] == "user");
-        let texts: Vec<&str> = texts
-            .map(|message| message["parts"][0]["text"].as_str().unwrap())
-            .collect();
+        let texts: Vec<&str> = texts.map(|message| message["parts"][0]["text"].as_str().unwrap()).collect();
         assert_eq!(texts, expected, "{before} {page}");
     }
 }
 
 /// The record contains all messages, and a fork reads them.
 async fn check_record(fixture: &TurnFixture) {
-    let exported = fixture
-        .client
-        .get("/api/chats/c/export?format=json")
-        .await
-        .ok(200);
+    let exported = fixture.client.get("/api/chats/c/export?format=json").await.ok(200);
     let events = list(&exported, "events");
     let count = |kind: &str| events.iter().filter(|event| event["type"] == kind).count();
     assert_eq!((count("MessageAppended"), count("HistoryRewound")), (14, 4));
-    let rewound = events
-        .iter()
-        .find(|event| event["type"] == "HistoryRewound")
-        .unwrap();
+    let rewound = events.iter().find(|event| event["type"] == "HistoryRewound").unwrap();
     let before = rewound["version"].as_u64().unwrap() - 1;
-    let fork = fixture
-        .client
-        .post("/api/chats/c/fork", &json!({"version": before}))
-        .await
-        .ok(201);
+    let fork = fixture.client.post("/api/chats/c/fork", &json!({"version": before})).await.ok(201);
     let fork = fork["id"].as_str().unwrap();
-    assert_eq!(
-        texts(fixture, fork).await,
-        ["one", "echo: one", "two", "echo: two"]
-    );
+    assert_eq!(texts(fixture, fork).await, ["one", "echo: one", "two", "echo: two"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -228,20 +151,10 @@ async fn invalid_edit_targets_are_rejected() {
     // During the answer, no other one can start.
     refused(regenerate("c", None), (409, "RUN_ACTIVE")).await;
     refused(edit("c", "m1", "x"), (409, "RUN_ACTIVE")).await;
-    assert_eq!(
-        fixture
-            .client
-            .post("/api/chat/c/stop", &Value::Null)
-            .await
-            .status,
-        202
-    );
+    assert_eq!(fixture.client.post("/api/chat/c/stop", &Value::Null).await.status, 202);
     page.rest().await;
     fixture.idle("c").await;
-    assert_eq!(
-        reply_to(&fixture, "c", &edit("c", "m1", "short")).await,
-        "echo: short"
-    );
+    assert_eq!(reply_to(&fixture, "c", &edit("c", "m1", "short")).await, "echo: short");
     refused(submit("", &[user("m", "x")]), (400, "FIELD_MISSING")).await;
     refused(json!({"id": "c"}), (400, "FIELD_MISSING")).await;
 }
@@ -251,7 +164,5 @@ async fn input_tokens(fixture: &TurnFixture, chat: &str) -> Vec<u64> {
     let path = format!("/api/chats/{chat}/export?format=json");
     let exported = fixture.client.get(&path).await.ok(200);
     let events = list(&exported, "events").iter();
-    events
-        .filter_map(|event| event["usage"]["inputTokens"].as_u64())
-        .collect()
+    events.filter_map(|event| event["usage"]["inputTokens"].as_u64()).collect()
 }

@@ -61,10 +61,7 @@ async fn forks_are_erased_only_on_request() {
         assert_eq!(rejected_forks(&answer), expected, "{query}");
     }
     let unknown = session.delete(&format!("{}?forks=all", path(&chat))).await;
-    assert_eq!(
-        unknown.status_and_code(),
-        (400, "FIELD_MALFORMED".to_owned())
-    );
+    assert_eq!(unknown.status_and_code(), (400, "FIELD_MALFORMED".to_owned()));
     assert_eq!(statuses(&session, &all).await, [200; 3]);
     let whole = format!("{}?forks=erase", path(&chat));
     erase(&session, &whole).await;
@@ -147,15 +144,8 @@ async fn erasures_wait_until_forks_are_known() {
     fixture.stack.projector.stop().await;
     let child = fork(&session, &chat).await;
     let answer = session.delete(&path(&chat)).await;
-    assert_eq!(
-        answer.status_and_code(),
-        (503, "READ_MODEL_UNAVAILABLE".to_owned())
-    );
-    assert!(
-        answer.json()["retry_after_ms"].is_u64(),
-        "{}",
-        answer.json()
-    );
+    assert_eq!(answer.status_and_code(), (503, "READ_MODEL_UNAVAILABLE".to_owned()));
+    assert!(answer.json()["retry_after_ms"].is_u64(), "{}", answer.json());
     assert_eq!(statuses(&session, &[&chat, &child]).await, [200; 2]);
     fixture.stack.projector.start().await;
     let answer = eventually("rows that hold the fork", || async {
@@ -177,16 +167,10 @@ async fn forks_of_erased_parents_can_be_erased() {
     fixture.agent.try_erase(target).await.unwrap();
     assert_eq!(statuses(&session, &[&chat, &child]).await, [404; 2]);
     let foreign = fixture.session("t").delete(&path(&child)).await;
-    assert_eq!(
-        foreign.status_and_code(),
-        (404, "CONVERSATION_NOT_FOUND".to_owned())
-    );
+    assert_eq!(foreign.status_and_code(), (404, "CONVERSATION_NOT_FOUND".to_owned()));
     erase(&session, &path(&child)).await;
     let again = session.delete(&path(&child)).await;
-    assert_eq!(
-        again.status_and_code(),
-        (404, "CONVERSATION_NOT_FOUND".to_owned())
-    );
+    assert_eq!(again.status_and_code(), (404, "CONVERSATION_NOT_FOUND".to_owned()));
     eventually("a listing without it", || async {
         let page = session.get("/api/chats").await.ok(200);
         ids(&page).is_empty().then_some(())

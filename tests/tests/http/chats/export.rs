@@ -32,11 +32,7 @@ fn raw(event: &Value) -> Vec<u8> {
 
 /// The event from its bytes, without the writer's token counts.
 fn event_from_export(event: &Value) -> Event {
-    Event {
-        tokens: 0,
-        tokens_through: 0,
-        ..Event::decode(raw(event).as_slice()).unwrap()
-    }
+    Event { tokens: 0, tokens_through: 0, ..Event::decode(raw(event).as_slice()).unwrap() }
 }
 
 /// The chain, computed from the events of an export.
@@ -64,23 +60,14 @@ async fn exports_prove_order_and_completeness() {
     let chat = begin(&session, &json!({"title": "t", "metadata": {"a": 1}})).await;
     let events = vec![user("hi"), assistant("look"), call("c1", "{\"q\": 1.0}")];
     fixture.agent.append(&chat, events).await;
-    fixture
-        .agent
-        .append(&chat, vec![result("c1", "{\"n\": 1}")])
-        .await;
-    session
-        .patch(&format!("/api/chats/{chat}"), &json!({"title": "u"}))
-        .await
-        .ok(200);
+    fixture.agent.append(&chat, vec![result("c1", "{\"n\": 1}")]).await;
+    session.patch(&format!("/api/chats/{chat}"), &json!({"title": "u"})).await.ok(200);
     let exported = export(&session, &chat).await;
     assert_eq!(exported["format"], "hansard.export.v1");
     assert_eq!(exported["conversation"]["title"], "u");
     assert_eq!(exported["version"], 6);
     let events = list(&exported, "events");
-    let versions: Vec<u64> = events
-        .iter()
-        .map(|event| event["version"].as_u64().unwrap())
-        .collect();
+    let versions: Vec<u64> = events.iter().map(|event| event["version"].as_u64().unwrap()).collect();
     assert_eq!(versions, [1, 2, 3, 4, 5, 6]);
     assert_eq!(chain(events), text(&exported, "chain"));
     let mut altered = events.to_vec();
@@ -93,10 +80,7 @@ async fn administrators_export_what_owners_export() {
     let fixture = Fixture::new().await;
     let session = fixture.session("s");
     let chat = begin(&session, &json!({"title": "t"})).await;
-    fixture
-        .agent
-        .append(&chat, vec![user("hi"), assistant("=1")])
-        .await;
+    fixture.agent.append(&chat, vec![user("hi"), assistant("=1")]).await;
     for format in ["", "?format=json", "?format=csv", "?format=ndjson"] {
         let path = format!("/api/chats/{chat}/export{format}");
         let owners = session.get(&path).await;
@@ -118,16 +102,9 @@ async fn exports_can_be_recorded_again() {
     let fixture = Fixture::new().await;
     let session = fixture.session("s");
     let chat = begin(&session, &json!({})).await;
-    let events = vec![
-        user("=1+1"),
-        assistant("a \u{0000} b"),
-        call("c1", "{\"q\": 1.0}"),
-    ];
+    let events = vec![user("=1+1"), assistant("a \u{0000} b"), call("c1", "{\"q\": 1.0}")];
     fixture.agent.append(&chat, events).await;
-    fixture
-        .agent
-        .append(&chat, vec![result("c1", "[1.10]"), assistant("done")])
-        .await;
+    fixture.agent.append(&chat, vec![result("c1", "[1.10]"), assistant("done")]).await;
     let exported = export(&session, &chat).await;
     let copy = begin(&session, &json!({})).await;
     let events = &list(&exported, "events")[1..];
@@ -161,18 +138,13 @@ async fn long_conversations_are_exported_page_by_page() {
     let recorded = usize::try_from(1 + COMMITS * EVENTS_OF_COMMIT).unwrap();
     assert_eq!(events.len(), recorded);
     assert_eq!(chain(events), text(&exported, "chain"));
-    let csv = session
-        .get(&format!("/api/chats/{chat}/export?format=csv"))
-        .await;
+    let csv = session.get(&format!("/api/chats/{chat}/export?format=csv")).await;
     let csv = String::from_utf8(csv.body.to_vec()).unwrap();
     let rows: Vec<&str> = csv.split_terminator("\r\n").collect();
     // With the names of the columns, and the chain.
     assert_eq!(rows.len(), recorded + 2);
     let last = rows.last().unwrap();
-    assert!(
-        last.contains(&format!(",Chain,,,,,{}", text(&exported, "chain"))),
-        "{last}"
-    );
+    assert!(last.contains(&format!(",Chain,,,,,{}", text(&exported, "chain"))), "{last}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -180,28 +152,12 @@ async fn table_cells_are_no_formulas() {
     let fixture = Fixture::new().await;
     let session = fixture.session("s");
     let chat = begin(&session, &json!({})).await;
-    fixture
-        .agent
-        .append(
-            &chat,
-            vec![user("=HYPERLINK(\"x\",\"y\")"), assistant("-1")],
-        )
-        .await;
-    let csv = session
-        .get(&format!("/api/chats/{chat}/export?format=csv"))
-        .await;
+    fixture.agent.append(&chat, vec![user("=HYPERLINK(\"x\",\"y\")"), assistant("-1")]).await;
+    let csv = session.get(&format!("/api/chats/{chat}/export?format=csv")).await;
     assert!(csv.headers["content-type"].starts_with("text/csv"));
     let csv = String::from_utf8(csv.body.to_vec()).unwrap();
-    assert!(
-        csv.contains(",user,,,,\"'=HYPERLINK(\"\"x\"\",\"\"y\"\")\","),
-        "{csv}"
-    );
+    assert!(csv.contains(",user,,,,\"'=HYPERLINK(\"\"x\"\",\"\"y\"\")\","), "{csv}");
     assert!(csv.contains(",assistant,,,,'-1,"), "{csv}");
-    let answer = session
-        .get(&format!("/api/chats/{chat}/export?format=xml"))
-        .await;
-    assert_eq!(
-        answer.status_and_code(),
-        (400, "FIELD_MALFORMED".to_owned())
-    );
+    let answer = session.get(&format!("/api/chats/{chat}/export?format=xml")).await;
+    assert_eq!(answer.status_and_code(), (400, "FIELD_MALFORMED".to_owned()));
 }

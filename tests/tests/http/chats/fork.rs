@@ -20,19 +20,11 @@ async fn forks_start_at_any_version() {
     let id = |index: usize| json!({"messageId": text(&whole[index], "id")});
     let check = async |body: Value, version: u64, messages: usize| {
         let forked = session.post(&format!("{path}/fork"), &body).await.ok(201);
-        assert_eq!(
-            forked["forkedFrom"],
-            json!({"id": chat, "version": version}),
-            "{body}"
-        );
+        assert_eq!(forked["forkedFrom"], json!({"id": chat, "version": version}), "{body}");
         let fork = format!("/api/chats/{}", text(&forked, "id"));
         let fork = session.get(&fork).await.ok(200);
         assert_eq!(list(&fork, "messages"), &whole[..messages], "{body}");
-        assert_eq!(
-            fork["forkedFrom"],
-            json!({"id": chat, "version": version}),
-            "{body}"
-        );
+        assert_eq!(fork["forkedFrom"], json!({"id": chat, "version": version}), "{body}");
         assert_eq!(fork["version"], json!(version + 1), "{body}");
     };
     check(json!({}), 7, 6).await;
@@ -42,18 +34,11 @@ async fn forks_start_at_any_version() {
     check(id(1), 3, 2).await;
     check(id(5), 7, 6).await;
     let refused = async |body: Value, expected: (u16, &str)| {
-        let (status, code) = session
-            .post(&format!("{path}/fork"), &body)
-            .await
-            .status_and_code();
+        let (status, code) = session.post(&format!("{path}/fork"), &body).await.status_and_code();
         assert_eq!((status, code.as_str()), expected, "{body}");
     };
     refused(json!({"version": 8}), (404, "FORK_POINT_NOT_FOUND")).await;
     refused(json!({"version": 0}), (400, "FIELD_MISSING")).await;
     refused(json!({"messageId": "none"}), (404, "MESSAGE_NOT_FOUND")).await;
-    refused(
-        json!({"messageId": "a", "version": 1}),
-        (400, "FIELD_CONFLICT"),
-    )
-    .await;
+    refused(json!({"messageId": "a", "version": 1}), (400, "FIELD_CONFLICT")).await;
 }

@@ -41,20 +41,14 @@ async fn set(fixture: &Fixture, frontend: proto::FrontendSettings, expected: &Va
 }
 
 fn details(detail: ToolCallDetail) -> proto::FrontendSettings {
-    proto::FrontendSettings {
-        tool_calls: detail.into(),
-        ..proto::FrontendSettings::default()
-    }
+    proto::FrontendSettings { tool_calls: detail.into(), ..proto::FrontendSettings::default() }
 }
 
 /// Everything that a frontend can read of a chat, by path.
 async fn answers(client: &HttpClient, chat: &str) -> Vec<(String, String)> {
     let exports = ["json", "csv", "ndjson", "openai"];
     let exports = exports.map(|format| format!("/api/chats/{chat}/export?format={format}"));
-    let mut paths = vec![
-        format!("/api/chats/{chat}?include=events"),
-        format!("/v1/chat/sessions/{chat}/messages"),
-    ];
+    let mut paths = vec![format!("/api/chats/{chat}?include=events"), format!("/v1/chat/sessions/{chat}/messages")];
     paths.extend(exports);
     let mut answers = Vec::new();
     for path in paths {
@@ -89,11 +83,7 @@ async fn the_agent_decides_what_frontends_get_of_tool_calls() {
         for (path, answer) in answers(&client, &chat).await {
             let seen = [TOOL, INPUT, OUTPUT].map(|text| answer.contains(text));
             // Sessions have texts only.
-            let expected = if path.starts_with("/v1/") {
-                [false; 3]
-            } else {
-                expected
-            };
+            let expected = if path.starts_with("/v1/") { [false; 3] } else { expected };
             assert_eq!(seen, expected, "{name}, {path}: {answer}");
         }
         let path = format!("/v1/admin/conversations/{chat}/events");
@@ -113,22 +103,12 @@ async fn sent(client: &HttpClient, parts: &Value) -> Vec<(u16, Value, Value)> {
     let other = uuid::Uuid::now_v7().to_string();
     let mut seen = Vec::new();
     for (path, body) in [
-        (
-            format!("/api/chats/{chat}/messages"),
-            json!({ "parts": parts }),
-        ),
-        (
-            "/api/chat".to_owned(),
-            json!({"id": other, "messages": [message]}),
-        ),
+        (format!("/api/chats/{chat}/messages"), json!({ "parts": parts })),
+        ("/api/chat".to_owned(), json!({"id": other, "messages": [message]})),
     ] {
         let answer = client.post(&path, &body).await;
         let problem: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-        seen.push((
-            answer.status,
-            problem["code"].clone(),
-            problem["detail"].clone(),
-        ));
+        seen.push((answer.status, problem["code"].clone(), problem["detail"].clone()));
     }
     seen
 }
@@ -155,11 +135,7 @@ async fn files_are_checked_by_their_content() {
     let shown = |types: &[&str]| json!({"tool_calls": "full", "attachments": {"media_types": types, "file_bytes_max": 5, "files_max": 2}});
     let check = async |parts: Value, expected: (u16, &str)| {
         for (status, code, detail) in sent(&client, &parts).await {
-            assert_eq!(
-                (status, code.as_str().unwrap_or_default()),
-                expected,
-                "{detail}"
-            );
+            assert_eq!((status, code.as_str().unwrap_or_default()), expected, "{detail}");
             if status == 415 {
                 assert!(detail.as_str().unwrap().contains("the agent accepts"));
             }
@@ -203,10 +179,7 @@ async fn only_accepted_fields_of_the_page_are_recorded() {
         }),
         ..proto::FrontendSettings::default()
     };
-    let two = [
-        ClientContextField::Locale,
-        ClientContextField::CustomMetadata,
-    ];
+    let two = [ClientContextField::Locale, ClientContextField::CustomMetadata];
     let shown = json!({"tool_calls": "full", "context": ["locale", "customMetadata"]});
     set(&fixture, fields(&two), &shown).await;
     let expected = json!({"locale": "en-GB", "customMetadata": {"plan": "gold"}});

@@ -15,9 +15,7 @@ async fn created_chats_are_read_verbatim() {
         "context": {"pageUrl": "https://a.example/?q=1", "locale": "en-GB", "customMetadata": {"n": 1.10}},
         "metadata": {"b": 1e400, "a": [1, {"x": null}]}}"#;
     let request = session.request(reqwest::Method::POST, "/api/chats");
-    let request = request
-        .header("content-type", "application/json")
-        .body(body);
+    let request = request.header("content-type", "application/json").body(body);
     let answer = request.send().await.unwrap();
     assert_eq!(answer.status(), 201);
     assert_eq!(answer.headers()["location"], "/api/chats/chat:1");
@@ -26,64 +24,33 @@ async fn created_chats_are_read_verbatim() {
     let answer = session.get("/api/chats/chat:1").await;
     // Compared as text, because such a number is no valid JSON value in this test.
     let text = String::from_utf8(answer.body.to_vec()).unwrap();
-    assert!(
-        text.contains(r#""metadata":{"b": 1e400, "a": [1, {"x": null}]}"#),
-        "{text}"
-    );
+    assert!(text.contains(r#""metadata":{"b": 1e400, "a": [1, {"x": null}]}"#), "{text}");
     assert!(text.contains(r#""customMetadata":{"n": 1.10}"#), "{text}");
-    assert!(
-        text.contains(r#""pageUrl":"https://a.example/?q=1""#),
-        "{text}"
-    );
-    assert!(
-        text.contains(r#""title":"Hello","status":"active""#),
-        "{text}"
-    );
+    assert!(text.contains(r#""pageUrl":"https://a.example/?q=1""#), "{text}");
+    assert!(text.contains(r#""title":"Hello","status":"active""#), "{text}");
     assert!(text.contains(r#""owner":{"sessionId":"s"}"#), "{text}");
     assert!(text.contains(r#""messages":[]"#), "{text}");
     let again = session.post("/api/chats", &json!({"id": "chat:1"})).await;
-    assert_eq!(
-        again.status_and_code(),
-        (409, "CONVERSATION_EXISTS".to_owned())
-    );
+    assert_eq!(again.status_and_code(), (409, "CONVERSATION_EXISTS".to_owned()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn changes_are_visible_at_once() {
     let fixture = Fixture::new().await;
     let session = fixture.session("s");
-    let path = format!(
-        "/api/chats/{}",
-        begin(&session, &json!({"title": "a"})).await
-    );
+    let path = format!("/api/chats/{}", begin(&session, &json!({"title": "a"})).await);
     let check = async |change: Value, expected: (u16, &str, Value)| {
         let answer = session.patch(&path, &change).await;
         let (status, code) = answer.status_and_code();
-        assert_eq!(
-            (status, code.as_str()),
-            (expected.0, expected.1),
-            "{change}"
-        );
+        assert_eq!((status, code.as_str()), (expected.0, expected.1), "{change}");
         let now = session.get(&path).await.ok(200);
         let seen = json!([now["title"], now["status"], now["metadata"]]);
         assert_eq!(seen, expected.2, "{change}");
     };
     check(json!({}), (200, "", json!(["a", "active", null]))).await;
-    check(
-        json!({"title": "b"}),
-        (200, "", json!(["b", "active", null])),
-    )
-    .await;
-    check(
-        json!({"metadata": {"k": 1}}),
-        (200, "", json!(["b", "active", {"k": 1}])),
-    )
-    .await;
-    check(
-        json!({"title": null}),
-        (200, "", json!([null, "active", {"k": 1}])),
-    )
-    .await;
+    check(json!({"title": "b"}), (200, "", json!(["b", "active", null]))).await;
+    check(json!({"metadata": {"k": 1}}), (200, "", json!(["b", "active", {"k": 1}]))).await;
+    check(json!({"title": null}), (200, "", json!([null, "active", {"k": 1}]))).await;
     let archived = json!({"archived": true, "title": "c", "metadata": null});
     check(archived, (200, "", json!(["c", "archived", null]))).await;
     let closed = (409, "CONVERSATION_ARCHIVED", json!(["c", "archived", null]));
@@ -103,25 +70,16 @@ async fn retries_with_a_key_get_the_first_answer() {
     let first = begin(&keyed(key), &json!({"title": "a"})).await;
     assert_eq!(begin(&keyed(key), &json!({"title": "a"})).await, first);
     let other = keyed(key).post("/api/chats", &json!({"title": "b"})).await;
-    assert_eq!(
-        other.status_and_code(),
-        (409, "IDEMPOTENCY_KEY_REUSED".to_owned())
-    );
+    assert_eq!(other.status_and_code(), (409, "IDEMPOTENCY_KEY_REUSED".to_owned()));
     let malformed = session.with("idempotency-key", "x");
     let malformed = malformed.post("/api/chats", &json!({})).await;
-    assert_eq!(
-        malformed.status_and_code(),
-        (400, "IDEMPOTENCY_KEY_MALFORMED".to_owned())
-    );
+    assert_eq!(malformed.status_and_code(), (400, "IDEMPOTENCY_KEY_MALFORMED".to_owned()));
     let path = format!("/api/chats/{first}");
     let change = json!({"title": "b", "archived": true});
     let key = Uuid::now_v7();
     for _ in 0..2 {
         let changed = keyed(key).patch(&path, &change).await.ok(200);
-        assert_eq!(
-            json!([changed["title"], changed["version"]]),
-            json!(["b", 3])
-        );
+        assert_eq!(json!([changed["title"], changed["version"]]), json!(["b", 3]));
     }
 }
 
@@ -134,10 +92,7 @@ async fn erased_chats_are_not_found() {
     fixture.agent.append(&id, vec![user("secret")]).await;
     session.erase(&path).await;
     for answer in [session.delete(&path).await, session.get(&path).await] {
-        assert_eq!(
-            answer.status_and_code(),
-            (404, "CONVERSATION_NOT_FOUND".to_owned())
-        );
+        assert_eq!(answer.status_and_code(), (404, "CONVERSATION_NOT_FOUND".to_owned()));
     }
     eventually("a listing without it", || async {
         let page = session.get("/api/chats").await.ok(200);
@@ -215,9 +170,7 @@ async fn owners_list_their_own_chats_in_pages() {
     })
     .await;
     assert_eq!(list(&page, "conversations").len(), 5);
-    let agents = list(&page, "conversations")
-        .iter()
-        .map(|one| text(one, "agentId"));
+    let agents = list(&page, "conversations").iter().map(|one| text(one, "agentId"));
     assert!(agents.into_iter().all(|agent| agent == AGENT));
 }
 
@@ -233,33 +186,17 @@ async fn rejected_listings_return_the_reason() {
         page["nextCursor"].as_str().map(str::to_owned)
     })
     .await;
-    let check =
-        async |client: &tests::http_client::HttpClient, path: &str, expected: (u16, &str)| {
-            let (status, code) = client.get(path).await.status_and_code();
-            assert_eq!((status, code.as_str()), expected, "{path}");
-        };
+    let check = async |client: &tests::http_client::HttpClient, path: &str, expected: (u16, &str)| {
+        let (status, code) = client.get(path).await.status_and_code();
+        assert_eq!((status, code.as_str()), expected, "{path}");
+    };
     let others = format!("/api/chats?cursor={token}&status=archived");
     check(&session, &others, (400, "PAGE_TOKEN_OF_OTHER_QUERY")).await;
-    check(
-        &fixture.session("t"),
-        &format!("/api/chats?cursor={token}"),
-        (400, "PAGE_TOKEN_OF_OTHER_QUERY"),
-    )
-    .await;
+    check(&fixture.session("t"), &format!("/api/chats?cursor={token}"), (400, "PAGE_TOKEN_OF_OTHER_QUERY")).await;
     check(&session, "/api/chats?cursor=x", (400, "PAGE_TOKEN_INVALID")).await;
     check(&session, "/api/chats?limit=200", (200, "")).await;
-    check(
-        &session,
-        "/api/chats?limit=201",
-        (400, "FIELD_OUT_OF_RANGE"),
-    )
-    .await;
-    check(
-        &session,
-        "/api/chats?status=erased",
-        (400, "FIELD_MALFORMED"),
-    )
-    .await;
+    check(&session, "/api/chats?limit=201", (400, "FIELD_OUT_OF_RANGE")).await;
+    check(&session, "/api/chats?status=erased", (400, "FIELD_MALFORMED")).await;
     let named = |client: tests::http_client::HttpClient| client.with("x-user-id", "ada");
     let by_name = named(fixture.frontend());
     check(&by_name, "/api/chats", (401, "USER_TOKEN_REQUIRED")).await;
@@ -277,28 +214,13 @@ async fn messages_are_shown_without_the_projector() {
     fixture.stack.projector.stop().await;
     let session = fixture.session("s");
     let id = begin(&session, &json!({})).await;
-    fixture
-        .agent
-        .append(&id, vec![user("hi"), assistant("hello")])
-        .await;
-    let chat = session
-        .get(&format!("/api/chats/{id}?include=events"))
-        .await
-        .ok(200);
+    fixture.agent.append(&id, vec![user("hi"), assistant("hello")]).await;
+    let chat = session.get(&format!("/api/chats/{id}?include=events")).await.ok(200);
     let messages = list(&chat, "messages");
     assert_eq!(messages.len(), 2);
     assert_eq!(messages[0]["role"], "user");
-    assert_eq!(
-        messages[0]["parts"],
-        json!([{"type": "text", "text": "hi"}])
-    );
+    assert_eq!(messages[0]["parts"], json!([{"type": "text", "text": "hi"}]));
     assert_eq!(messages[1]["role"], "assistant");
-    let kinds: Vec<&str> = list(&chat, "events")
-        .iter()
-        .map(|event| text(event, "type"))
-        .collect();
-    assert_eq!(
-        kinds,
-        ["ConversationCreated", "MessageAppended", "MessageAppended"]
-    );
+    let kinds: Vec<&str> = list(&chat, "events").iter().map(|event| text(event, "type")).collect();
+    assert_eq!(kinds, ["ConversationCreated", "MessageAppended", "MessageAppended"]);
 }

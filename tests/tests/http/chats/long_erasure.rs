@@ -38,10 +38,7 @@ async fn wait_for_end(record: &Record, key: &ConversationKey, deadline: Duration
         if commits == Ok(1) && pending == Ok(0) {
             return began.elapsed();
         }
-        assert!(
-            began.elapsed() < deadline,
-            "{commits:?} commits, {pending:?} pending after {deadline:?}"
-        );
+        assert!(began.elapsed() < deadline, "{commits:?} commits, {pending:?} pending after {deadline:?}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
@@ -57,10 +54,7 @@ impl ConcurrentAppends {
     async fn new(fixture: &Fixture, record: &Record, erased: &ConversationKey) -> Self {
         let named = (0..).map(|n| format!("beside-{n}"));
         let id = named.into_iter().find(|id| {
-            let key = ConversationKey {
-                conversation: ConversationId::parse(id.as_str()).unwrap(),
-                ..erased.clone()
-            };
+            let key = ConversationKey { conversation: ConversationId::parse(id.as_str()).unwrap(), ..erased.clone() };
             record.layout().only_candidate(&key) == record.layout().only_candidate(erased)
         });
         let (agent, id) = (fixture.agent.clone(), id.expect("an id"));
@@ -96,10 +90,7 @@ fn percentiles(mut times: Vec<Duration>) -> String {
     let at = |percent: usize| times.get(times.len() * percent / 100).or(times.last());
     let shown = [at(50), at(99), times.last()].map(|time| time.copied().unwrap_or_default());
     let [p50, p99, max] = shown;
-    format!(
-        "{} appends: p50 {p50:?}, p99 {p99:?}, max {max:?}",
-        times.len()
-    )
+    format!("{} appends: p50 {p50:?}, p99 {p99:?}, max {max:?}", times.len())
 }
 
 /// Sends a `DELETE` and waits longer than for the answer. It is repeated as clients do: while the rows are far behind, the
@@ -166,10 +157,8 @@ async fn check(commits: usize, deadline: Duration, alone: Duration) {
     .unwrap();
     assert!((1..=held).contains(&left), "{left}");
     let (took, during) = beside.appends(wait_for_end(&record, &key, deadline)).await;
-    eventually("a retry that reports the end", || async {
-        (named.delete(&path).await.status == 204).then_some(())
-    })
-    .await;
+    eventually("a retry that reports the end", || async { (named.delete(&path).await.status == 204).then_some(()) })
+        .await;
     let line = format!(
         "{commits} commits overwritten in {took:?} after the retry; beside it, before: {}; meanwhile: {}\n",
         percentiles(before),

@@ -10,14 +10,8 @@ use crate::fixture::{Fixture, begin, list, text};
 
 /// The events' own times, as imports send them: seconds after 2020-01-01T00:00:00Z.
 fn at(seconds: i64, event: Event) -> Event {
-    let occurred_at = prost_types::Timestamp {
-        seconds: 1_577_836_800 + seconds,
-        nanos: 0,
-    };
-    Event {
-        occurred_at: Some(occurred_at),
-        ..event
-    }
+    let occurred_at = prost_types::Timestamp { seconds: 1_577_836_800 + seconds, nanos: 0 };
+    Event { occurred_at: Some(occurred_at), ..event }
 }
 
 /// An answer of a model that read 10 tokens, 4 of them from a cache, and wrote some.
@@ -25,23 +19,13 @@ fn answer(model: &str, output_tokens: u64) -> Event {
     let mut event = assistant("a");
     if let Some(Fact::MessageAppended(message)) = &mut event.fact {
         model.clone_into(&mut message.model);
-        message.usage = Some(Usage {
-            input_tokens: 10,
-            output_tokens,
-            cached_tokens: 4,
-            reasoning_tokens: 1,
-        });
+        message.usage = Some(Usage { input_tokens: 10, output_tokens, cached_tokens: 4, reasoning_tokens: 1 });
     }
     event
 }
 
 fn details(message: &Value) -> Value {
-    json!([
-        message["role"],
-        message["createdAt"],
-        message["model"],
-        message["usage"]
-    ])
+    json!([message["role"], message["createdAt"], message["model"], message["usage"]])
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -58,10 +42,7 @@ async fn messages_have_their_times_models_and_tokens() {
     ];
     fixture.agent.append(&chat, turn).await;
     fixture.agent.append(&chat, vec![at(6, user("q2"))]).await;
-    fixture
-        .agent
-        .append(&chat, vec![error("outside of runs"), at(7, assistant("b"))])
-        .await;
+    fixture.agent.append(&chat, vec![error("outside of runs"), at(7, assistant("b"))]).await;
     let expected = json!([
         ["user", "2020-01-01T00:00:01Z", null, null],
         ["assistant", "2020-01-01T00:00:02Z", "m-2",
@@ -79,23 +60,13 @@ async fn messages_have_their_times_models_and_tokens() {
     // Pages have the same details.
     let (newest, before) = shown(format!("{path}?limit=2")).await;
     let (oldest, none) = shown(format!("{path}?limit=2&before={before}")).await;
-    let pages = [
-        oldest.as_array().unwrap().clone(),
-        newest.as_array().unwrap().clone(),
-    ]
-    .concat();
+    let pages = [oldest.as_array().unwrap().clone(), newest.as_array().unwrap().clone()].concat();
     assert_eq!((Value::Array(pages), none), (expected.clone(), Value::Null));
     // A fork inherits them.
-    let fork = session
-        .post(&format!("{path}/fork"), &json!({}))
-        .await
-        .ok(201);
+    let fork = session.post(&format!("{path}/fork"), &json!({})).await.ok(201);
     let fork = format!("/api/chats/{}", text(&fork, "id"));
     assert_eq!(shown(fork).await.0, expected);
-    let listed = session
-        .get(&format!("/v1/chat/sessions/{chat}/messages"))
-        .await
-        .ok(200);
+    let listed = session.get(&format!("/v1/chat/sessions/{chat}/messages")).await.ok(200);
     let second = &list(&listed, "messages")[1];
     let usage = json!({"input_tokens": 20, "output_tokens": 8, "cached_tokens": 8});
     assert_eq!(
@@ -114,25 +85,14 @@ async fn answers_of_runs_have_their_details() {
     let chat = text(&begun, "session_id");
     let turn = json!({"message": "hello", "session_id": chat});
     let answer = session.post("/v1/chat", &turn).await.ok(200);
-    let listed = session
-        .get(&format!("/v1/chat/sessions/{chat}/messages"))
-        .await
-        .ok(200);
+    let listed = session.get(&format!("/v1/chat/sessions/{chat}/messages")).await.ok(200);
     let last = &list(&listed, "messages")[1];
-    assert_eq!(
-        (&last["usage"], &last["model"]),
-        (&answer["usage"], &json!("echo"))
-    );
+    assert_eq!((&last["usage"], &last["model"]), (&answer["usage"], &json!("echo")));
     let chat = session.get(&format!("/api/chats/{chat}")).await.ok(200);
     let [question, answer] = list(&chat, "messages") else {
         panic!("two messages: {chat}");
     };
-    let times = [
-        &chat["createdAt"],
-        &question["createdAt"],
-        &answer["createdAt"],
-        &chat["updatedAt"],
-    ];
+    let times = [&chat["createdAt"], &question["createdAt"], &answer["createdAt"], &chat["updatedAt"]];
     let times = times.map(|time| time.as_str().unwrap().trim_end_matches('Z'));
     assert!(times.is_sorted(), "{times:?}");
     assert_eq!(answer["createdAt"], last["created_at"]);

@@ -36,10 +36,7 @@ fn commits(random: &mut StdRng) -> Vec<Vec<Event>> {
 
 async fn page(client: &HttpClient, chat: &str, limit: usize, before: Option<u64>) -> Value {
     let before = before.map(|before| format!("&before={before}"));
-    let path = format!(
-        "/api/chats/{chat}?limit={limit}{}",
-        before.unwrap_or_default()
-    );
+    let path = format!("/api/chats/{chat}?limit={limit}{}", before.unwrap_or_default());
     client.get(&path).await.ok(200)
 }
 
@@ -50,10 +47,7 @@ async fn read_pages(client: &HttpClient, chat: &str, limit: usize) -> Vec<Value>
         let page = page(client, chat, limit, before).await;
         let these = list(&page, "messages").to_vec();
         let turns = these.iter().filter(|message| message["role"] == "user");
-        assert!(
-            these.len() <= limit || turns.count() <= 1,
-            "limit {limit}: {these:?}"
-        );
+        assert!(these.len() <= limit || turns.count() <= 1, "limit {limit}: {these:?}");
         before = page["nextBefore"].as_u64();
         if before.is_some() {
             assert_eq!(these[0]["role"], "user", "limit {limit}");
@@ -79,11 +73,7 @@ async fn pages_add_up_to_the_whole_chat() {
         assert_eq!(whole["nextBefore"], Value::Null, "seed {seed}");
         for limit in [1, 2, 3, 5, 8, 13, 50] {
             let together = read_pages(&session, &chat, limit).await;
-            assert_eq!(
-                together,
-                list(&whole, "messages"),
-                "seed {seed}, limit {limit}"
-            );
+            assert_eq!(together, list(&whole, "messages"), "seed {seed}, limit {limit}");
         }
     }
 }

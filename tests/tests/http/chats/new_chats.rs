@@ -58,12 +58,7 @@ fn endpoints(parent: &str) -> Vec<Endpoint> {
         created("/api/chats", "id"),
         created(&format!("/api/chats/{parent}/fork"), "id"),
         created("/v1/chat/sessions", "session_id"),
-        Endpoint {
-            path: "/api/chat".to_owned(),
-            body: json!({"messages": [message]}),
-            status: 200,
-            id_member: None,
-        },
+        Endpoint { path: "/api/chat".to_owned(), body: json!({"messages": [message]}), status: 200, id_member: None },
     ]
 }
 
@@ -84,18 +79,10 @@ async fn every_new_chat_has_a_title_and_a_context() {
         let both = json!({"title": "Hello", "context": context});
         check(both, (done, "", json!(["Hello", context]))).await;
         check(json!({}), (done, "", json!([null, null]))).await;
-        check(
-            json!({"title": null, "context": null}),
-            (done, "", json!([null, null])),
-        )
-        .await;
+        check(json!({"title": null, "context": null}), (done, "", json!([null, null]))).await;
         let (most, more) = ("t".repeat(TITLE_BYTES_MAX), "t".repeat(TITLE_BYTES_MAX + 1));
         check(json!({"title": most}), (done, "", json!([most, null]))).await;
-        check(
-            json!({"title": more}),
-            (400, "FIELD_TOO_LONG", json!("title")),
-        )
-        .await;
+        check(json!({"title": more}), (400, "FIELD_TOO_LONG", json!("title"))).await;
         let (most, more) = ("u".repeat(TEXT_BYTES_MAX), "u".repeat(TEXT_BYTES_MAX + 1));
         let page = json!({"pageUrl": most});
         check(json!({"context": page}), (done, "", json!([null, page]))).await;
@@ -113,8 +100,7 @@ async fn later_messages_and_other_callers_do_not_change_a_title() {
     let fixture = Fixture::new().await;
     let client = fixture.session("s");
     let say = |id: &str, title: Value| {
-        let message =
-            json!({"id": id, "role": "user", "parts": [{"type": "text", "text": "hello"}]});
+        let message = json!({"id": id, "role": "user", "parts": [{"type": "text", "text": "hello"}]});
         json!({"id": "chat", "messages": [message], "title": title})
     };
     let first = client.post("/api/chat", &say("m1", json!("first"))).await;

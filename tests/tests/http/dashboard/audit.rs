@@ -4,9 +4,7 @@ use tests::dashboard::Browser;
 use tests::errors::check_failure;
 use tests::eventually::eventually;
 use tonic::Code;
-use wire::proto::operate::v1::{
-    DashboardAction, DashboardRole, RecordDashboardActionRequest, Scope,
-};
+use wire::proto::operate::v1::{DashboardAction, DashboardRole, RecordDashboardActionRequest, Scope};
 use wire::proto::write::v1::CreateConversationRequest;
 
 use crate::fixture::{FOREIGN_TENANT, Fixture, TENANT};
@@ -56,46 +54,25 @@ async fn no_list_and_no_token_reaches_an_audit_log() {
     });
     assert!(!list.await.to_string().contains("history:audit"));
     let missing = fixture.admin().get("/v1/admin/conversations/none").await;
-    let read = fixture
-        .admin()
-        .get(&format!("/v1/admin/conversations/{log}"))
-        .await;
+    let read = fixture.admin().get(&format!("/v1/admin/conversations/{log}")).await;
     assert_eq!((read.status, read.body), (404, missing.body));
     let failures = [
-        fixture
-            .agent
-            .try_archive(fixture.agent.target(&log))
-            .await
-            .map(drop),
-        fixture
-            .agent
-            .try_erase(fixture.agent.target(&log))
-            .await
-            .map(drop),
+        fixture.agent.try_archive(fixture.agent.target(&log)).await.map(drop),
+        fixture.agent.try_erase(fixture.agent.target(&log)).await.map(drop),
     ];
     for failure in failures {
-        check_failure(
-            &log,
-            failure,
-            (Code::NotFound, "CONVERSATION_NOT_FOUND", ""),
-        );
+        check_failure(&log, failure, (Code::NotFound, "CONVERSATION_NOT_FOUND", ""));
     }
     // No caller can take the log of a coming month.
     let squat = CreateConversationRequest {
         conversation_id: "history:audit:2099-01".to_owned(),
         owner: Some(wire::proto::event::v1::Owner {
-            kind: Some(wire::proto::event::v1::owner::Kind::ChannelId(
-                "0".repeat(64),
-            )),
+            kind: Some(wire::proto::event::v1::owner::Kind::ChannelId("0".repeat(64))),
         }),
         ..fixture.agent.create_request("c")
     };
     let outcome = fixture.agent.try_create(squat).await.map(drop);
-    check_failure(
-        "squat",
-        outcome,
-        (Code::InvalidArgument, "FIELD_RESERVED", "conversation_id"),
-    );
+    check_failure("squat", outcome, (Code::InvalidArgument, "FIELD_RESERVED", "conversation_id"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -104,10 +81,7 @@ async fn entries_need_a_valid_session() {
     let caller = fixture.operator.caller();
     let token = fixture.operator.token(&[Scope::Append], TENANT).await;
     let caller = caller.with_token(&token.secret);
-    let link = fixture
-        .operator
-        .dashboard_link(TENANT, DashboardRole::Viewer)
-        .await;
+    let link = fixture.operator.dashboard_link(TENANT, DashboardRole::Viewer).await;
     for session_token in [String::new(), "a.b.c".to_owned(), link] {
         let request = RecordDashboardActionRequest {
             session_token,

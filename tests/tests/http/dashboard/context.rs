@@ -55,19 +55,12 @@ async fn bodies_are_those_that_agents_get() {
                 format: format.into(),
                 ..AssembleContextRequest::default()
             };
-            let context = fixture
-                .agent
-                .caller()
-                .read()
-                .assemble_context(request)
-                .await;
+            let context = fixture.agent.caller().read().assemble_context(request).await;
             let context = context.unwrap().into_inner();
             let path = format!("{PATH}/body?version={version}&format={name}");
             let body = browser.get(&path).await;
             assert_eq!(body.body, context.body, "{name} at {version}");
-            let page = browser
-                .get(&format!("{PATH}?version={version}&format={name}"))
-                .await;
+            let page = browser.get(&format!("{PATH}?version={version}&format={name}")).await;
             let sha256 = hex::encode(&context.receipt.unwrap().body_sha256);
             assert!(page.text().contains(&sha256), "{name} at {version}");
         }
@@ -84,70 +77,39 @@ async fn the_page_compares_with_the_previous_answer() {
     let page = browser.get(PATH).await.text();
     // The model wrote event 7 after it had read up to event 6.
     assert!(page.contains("equal to the context at event 6"), "{page}");
-    assert!(
-        page.contains("The reusable prefix ends in this piece"),
-        "{page}"
-    );
+    assert!(page.contains("The reusable prefix ends in this piece"), "{page}");
     assert!(page.contains("<ins>+ "), "{page}");
     assert!(page.contains("Still in Leeds."), "{page}");
-    let chosen = browser
-        .get(&format!("{PATH}?version=8&before=2&format="))
-        .await
-        .text();
-    assert!(
-        chosen.contains("equal to the context at event 2"),
-        "{chosen}"
-    );
-    let first = browser
-        .get(&format!("{PATH}?version=2&before="))
-        .await
-        .text();
+    let chosen = browser.get(&format!("{PATH}?version=8&before=2&format=")).await.text();
+    assert!(chosen.contains("equal to the context at event 2"), "{chosen}");
+    let first = browser.get(&format!("{PATH}?version=2&before=")).await.text();
     assert!(!first.contains("equal to the context"), "{first}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_budget_is_shown_beside_with_its_omissions() {
     let (_fixture, browser) = fixture().await;
-    let budget = browser
-        .post(PATH, &[("version", "8"), ("budget", "300")])
-        .await;
+    let budget = browser.post(PATH, &[("version", "8"), ("budget", "300")]).await;
     let text = budget.text();
     assert_eq!(budget.status, 200, "{text}");
     assert!(text.contains("By the other policy"), "{text}");
-    assert!(
-        text.contains("omitted: the budget has no room (stage: select)"),
-        "{text}"
-    );
+    assert!(text.contains("omitted: the budget has no room (stage: select)"), "{text}");
     let policy = r#"{"instructions":"Answer in rhymes."}"#;
-    let policy = browser
-        .post(PATH, &[("version", "8"), ("policy", policy)])
-        .await
-        .text();
+    let policy = browser.post(PATH, &[("version", "8"), ("policy", policy)]).await.text();
     assert!(policy.contains("Answer in rhymes."), "{policy}");
     for (field, value) in [("policy", "{\"none\":1}"), ("budget", "1")] {
         let wrong = browser.post(PATH, &[(field, value)]).await;
         assert_eq!(wrong.status, 200);
-        assert!(
-            wrong.text().contains("The other policy: "),
-            "{}",
-            wrong.text()
-        );
+        assert!(wrong.text().contains("The other policy: "), "{}", wrong.text());
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn receipts_are_verified() {
     let (fixture, browser) = fixture().await;
-    let shown = receipt(
-        &browser
-            .get(&format!("{PATH}?version=5&format=gemini"))
-            .await
-            .text(),
-    );
+    let shown = receipt(&browser.get(&format!("{PATH}?version=5&format=gemini")).await.text());
     let verify = async |receipt: &str| {
-        let answer = browser
-            .post(&format!("{PATH}/verify"), &[("receipt", receipt)])
-            .await;
+        let answer = browser.post(&format!("{PATH}/verify"), &[("receipt", receipt)]).await;
         (answer.status, answer.text())
     };
     let (status, page) = verify(&shown).await;
@@ -161,10 +123,7 @@ async fn receipts_are_verified() {
     let mut foreign: Value = serde_json::from_str(&shown).unwrap();
     foreign["conversationId"] = Value::from("other");
     let (_, page) = verify(&foreign.to_string()).await;
-    assert!(
-        page.contains("the receipt is of another conversation"),
-        "{page}"
-    );
+    assert!(page.contains("the receipt is of another conversation"), "{page}");
     for wrong in ["", "{", "{\"none\":1}", "{}"] {
         assert_eq!(verify(wrong).await.0, 400, "{wrong}");
     }

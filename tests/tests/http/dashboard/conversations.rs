@@ -38,12 +38,7 @@ fn path(filter: &str) -> String {
 async fn filters_select_conversations() {
     let fixture = Fixture::new().await;
     let agent = &fixture.agent;
-    conversation(
-        agent,
-        "plain",
-        vec![user("Where is my parcel?"), assistant("At the door.")],
-    )
-    .await;
+    conversation(agent, "plain", vec![user("Where is my parcel?"), assistant("At the door.")]).await;
     conversation(agent, "tools", vec![user("search"), call("c1", "{}")]).await;
     conversation(agent, "errors", vec![user("fail"), error("it broke")]).await;
     let archived = agent.try_archive(agent.target("plain")).await.unwrap();
@@ -82,11 +77,7 @@ async fn filters_select_conversations() {
     }
     let wrong = browser.get(&path("colour:red")).await;
     assert_eq!(wrong.status, 400);
-    assert!(
-        wrong.text().contains("Filters are: agent"),
-        "{}",
-        wrong.text()
-    );
+    assert!(wrong.text().contains("Filters are: agent"), "{}", wrong.text());
     assert!(wrong.text().contains("value=\"colour:red\""));
 }
 
@@ -125,9 +116,7 @@ async fn pages_have_every_conversation_once() {
     let page = browser.get("/dashboard").await.text();
     let (_, token) = page.split_once("page=").unwrap();
     let token = token.split('"').next().unwrap();
-    let answer = browser
-        .get(&format!("/dashboard?q=messages%3A0&page={token}"))
-        .await;
+    let answer = browser.get(&format!("/dashboard?q=messages%3A0&page={token}")).await;
     assert_eq!(answer.status, 400);
 }
 
@@ -147,64 +136,34 @@ async fn views_are_shared_within_a_tenant() {
         let page = browser.get("/dashboard").await.text();
         page.contains("Broken &lt;b&gt;")
     };
-    eventually("the saved view", || async {
-        shown(&own).await.then_some(())
-    })
-    .await;
+    eventually("the saved view", || async { shown(&own).await.then_some(()) }).await;
     assert!(!shown(&foreign).await);
     let wrong = [("name", "x"), ("q", "colour:red")];
     assert_eq!(support.post("/dashboard/views", &wrong).await.status, 400);
-    for (name, expected) in [
-        ("a".repeat(64), 303),
-        ("a".repeat(65), 400),
-        (String::new(), 400),
-    ] {
+    for (name, expected) in [("a".repeat(64), 303), ("a".repeat(65), 400), (String::new(), 400)] {
         let view = [("name", name.as_str()), ("q", "errors:>0")];
-        assert_eq!(
-            support.post("/dashboard/views", &view).await.status,
-            expected,
-            "{name}"
-        );
+        assert_eq!(support.post("/dashboard/views", &view).await.status, expected, "{name}");
     }
     // 50 views fit.
     for number in 2..50 {
         let name = format!("view {number}");
         let view = [("name", name.as_str()), ("q", "errors:>0")];
-        assert_eq!(
-            support.post("/dashboard/views", &view).await.status,
-            303,
-            "{name}"
-        );
+        assert_eq!(support.post("/dashboard/views", &view).await.status, 303, "{name}");
     }
     let past = [("name", "one more"), ("q", "errors:>0")];
     assert_eq!(support.post("/dashboard/views", &past).await.status, 400);
-    let removed = support
-        .post("/dashboard/views", &[("name", "Broken <b>")])
-        .await;
+    let removed = support.post("/dashboard/views", &[("name", "Broken <b>")]).await;
     assert_eq!(removed.status, 303);
-    eventually("the end of the view", || async {
-        (!shown(&own).await).then_some(())
-    })
-    .await;
+    eventually("the end of the view", || async { (!shown(&own).await).then_some(()) }).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn other_tenants_and_hostile_texts_are_harmless() {
     let fixture = Fixture::new().await;
     let script = "<script>alert(1)</script>";
-    conversation(
-        &fixture.agent,
-        "hostile",
-        vec![user(script), assistant(script)],
-    )
-    .await;
+    conversation(&fixture.agent, "hostile", vec![user(script), assistant(script)]).await;
     let other = viewer(&fixture, FOREIGN_TENANT).await;
-    for filter in [
-        "",
-        &format!("agent:{AGENT}"),
-        &format!("agent:{FOREIGN_AGENT}"),
-        "id:hostile",
-    ] {
+    for filter in ["", &format!("agent:{AGENT}"), &format!("agent:{FOREIGN_AGENT}"), "id:hostile"] {
         let page = other.get(&path(filter)).await.text();
         assert_eq!(listed(&page), BTreeSet::new(), "{filter}");
     }

@@ -12,13 +12,8 @@ use crate::fixture::{Fixture, TENANT, begin};
 
 /// The counts of a name in a page, one of each conversation.
 fn counts(page: &str, name: &str) -> Vec<u64> {
-    let cells = page
-        .split(&format!("data-count=\"{name}\">"))
-        .skip(1)
-        .collect::<Vec<_>>();
-    let counts = cells
-        .iter()
-        .map(|cell| cell.split('<').next().unwrap().replace(',', ""));
+    let cells = page.split(&format!("data-count=\"{name}\">")).skip(1).collect::<Vec<_>>();
+    let counts = cells.iter().map(|cell| cell.split('<').next().unwrap().replace(',', ""));
     counts.map(|count| count.parse().unwrap()).collect()
 }
 
@@ -48,10 +43,7 @@ async fn the_preview_counts_what_the_erasure_removes() {
     for (id, expected) in [&*chat, fork].into_iter().zip(counts(&preview, "commits")) {
         assert_eq!(record.commits_of(&key(id)).await.unwrap(), expected, "{id}");
     }
-    for (confirmation, forks, expected) in [
-        ("no", "1", "Nothing was erased"),
-        (&*chat, "0", "more forks"),
-    ] {
+    for (confirmation, forks, expected) in [("no", "1", "Nothing was erased"), (&*chat, "0", "more forks")] {
         let fields = [("confirmation", confirmation), ("forks", forks)];
         let rejected = browser.post(&format!("{page}/erase"), &fields).await.text();
         assert!(rejected.contains(expected), "{rejected}");
@@ -78,10 +70,7 @@ async fn the_preview_counts_what_the_erasure_removes() {
     }
     let administrator = person(&fixture, DashboardRole::Administrator).await;
     let log = administrator.get("/dashboard/audit").await.text();
-    assert!(
-        log.contains("erased") && log.contains("with 1 forks"),
-        "{log}"
-    );
+    assert!(log.contains("erased") && log.contains("with 1 forks"), "{log}");
     let never = browser.get("/dashboard/conversations/none/erasure").await;
     assert_eq!(never.status, 404);
 }

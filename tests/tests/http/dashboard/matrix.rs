@@ -16,15 +16,9 @@ const PEOPLE: [(&str, Option<(&str, DashboardRole)>); 6] = [
     ("nobody", None),
     ("a viewer", Some((TENANT, DashboardRole::Viewer))),
     ("support", Some((TENANT, DashboardRole::Support))),
-    (
-        "an administrator",
-        Some((TENANT, DashboardRole::Administrator)),
-    ),
+    ("an administrator", Some((TENANT, DashboardRole::Administrator))),
     ("an operator", Some((TENANT, DashboardRole::Operator))),
-    (
-        "another tenant's administrator",
-        Some((FOREIGN_TENANT, DashboardRole::Administrator)),
-    ),
+    ("another tenant's administrator", Some((FOREIGN_TENANT, DashboardRole::Administrator))),
 ];
 
 type Statuses = [u16; 6];
@@ -98,14 +92,8 @@ fn matrix() -> Vec<Row> {
         row("GET /dashboard/sign-in/provider", for_all(404)),
         row("GET /dashboard/sign-in/callback", for_all(404)),
         // `sign_in.rs` tests valid links.
-        Row {
-            path: link.to_owned(),
-            ..row("GET /dashboard/sign-in/link", for_all(401))
-        },
-        Row {
-            fields: &[("token", "none")],
-            ..row("POST /dashboard/sign-in/link", for_all(401))
-        },
+        Row { path: link.to_owned(), ..row("GET /dashboard/sign-in/link", for_all(401)) },
+        Row { fields: &[("token", "none")], ..row("POST /dashboard/sign-in/link", for_all(401)) },
         row("POST /dashboard/sign-out", by_viewers(303)),
         Row {
             fields: &[("name", "failed"), ("q", "outcome:failed")],
@@ -132,24 +120,13 @@ fn operators_pages() -> [Row; 4] {
         row("GET /dashboard/system", of_operators(303, 200)),
         Row {
             fields: &[("tenant", "acme"), ("conversation", "none")],
-            ..row(
-                "POST /dashboard/system/parked/retry",
-                of_operators(401, 404),
-            )
+            ..row("POST /dashboard/system/parked/retry", of_operators(401, 404))
         },
         Row {
-            fields: &[
-                ("tenant", "acme"),
-                ("conversation", "none"),
-                ("sequence", "1"),
-                ("confirmation", "none"),
-            ],
+            fields: &[("tenant", "acme"), ("conversation", "none"), ("sequence", "1"), ("confirmation", "none")],
             ..row("POST /dashboard/system/parked/drop", of_operators(401, 404))
         },
-        Row {
-            fields: &[("tenant", "none")],
-            ..row("POST /dashboard/system/tenant", of_operators(401, 404))
-        },
+        Row { fields: &[("tenant", "none")], ..row("POST /dashboard/system/tenant", of_operators(401, 404)) },
     ]
 }
 
@@ -168,10 +145,7 @@ fn missing_conversation() -> impl Iterator<Item = Row> {
         "GET /dashboard/conversations/{id}/erase",
         "GET /dashboard/conversations/{id}/erasure",
     ];
-    let posts = [
-        "POST /dashboard/conversations/{id}/context",
-        "POST /dashboard/conversations/{id}/context/verify",
-    ];
+    let posts = ["POST /dashboard/conversations/{id}/context", "POST /dashboard/conversations/{id}/context/verify"];
     let support_posts = [
         "POST /dashboard/conversations/{id}/title",
         "POST /dashboard/conversations/{id}/archive",
@@ -196,10 +170,7 @@ fn missing_conversation() -> impl Iterator<Item = Row> {
 fn settings() -> impl Iterator<Item = Row> {
     let reads = [
         row("GET /dashboard/settings", for_administrators(200)),
-        row(
-            "GET /dashboard/settings/signing-keys",
-            for_administrators(200),
-        ),
+        row("GET /dashboard/settings/signing-keys", for_administrators(200)),
     ];
     let missing_reads = [
         "GET /dashboard/settings/agents/{agent}",
@@ -218,20 +189,11 @@ fn settings() -> impl Iterator<Item = Row> {
         "POST /dashboard/settings/agents/{agent}/webhooks/secret",
         "POST /dashboard/settings/signing-keys/retire",
     ];
-    let invalid = [row(
-        "POST /dashboard/settings/signing-keys",
-        by_administrators(400),
-    )];
+    let invalid = [row("POST /dashboard/settings/signing-keys", by_administrators(400))];
     let missing_reads = missing_reads.map(|name| row(name, for_administrators(404)));
-    let missing_posts = missing_posts.map(|name| Row {
-        fields: &[("policy", "{}"), ("confirmation", "none")],
-        ..row(name, by_administrators(404))
-    });
-    reads
-        .into_iter()
-        .chain(missing_reads)
-        .chain(missing_posts)
-        .chain(invalid)
+    let missing_posts = missing_posts
+        .map(|name| Row { fields: &[("policy", "{}"), ("confirmation", "none")], ..row(name, by_administrators(404)) });
+    reads.into_iter().chain(missing_reads).chain(missing_posts).chain(invalid)
 }
 
 async fn browser(fixture: &Fixture, person: Option<(&str, DashboardRole)>) -> Browser {
@@ -243,19 +205,13 @@ async fn browser(fixture: &Fixture, person: Option<(&str, DashboardRole)>) -> Br
 }
 
 async fn send(browser: &Browser, row: &Row) -> Answer {
-    if row.name.starts_with("POST ") {
-        browser.post(&row.path, row.fields).await
-    } else {
-        browser.get(&row.path).await
-    }
+    if row.name.starts_with("POST ") { browser.post(&row.path, row.fields).await } else { browser.get(&row.path).await }
 }
 
 #[test]
 fn every_page_is_in_the_matrix() {
     let served = routes::table().into_iter();
-    let served: BTreeSet<String> = served
-        .map(|route| format!("{} {}", route.method, route.path))
-        .collect();
+    let served: BTreeSet<String> = served.map(|route| format!("{} {}", route.method, route.path)).collect();
     let known: BTreeSet<String> = matrix().iter().map(|row| row.name.to_owned()).collect();
     assert_eq!(served, known);
 }
@@ -271,10 +227,7 @@ async fn every_person_gets_the_status_of_the_matrix() {
             let answer = send(&browser, &row).await;
             let expected = row.statuses[column];
             if answer.status != expected {
-                wrong.push(format!(
-                    "{} for {name}: {} and not {expected}",
-                    row.name, answer.status
-                ));
+                wrong.push(format!("{} for {name}: {} and not {expected}", row.name, answer.status));
             }
         }
     }
@@ -313,21 +266,13 @@ async fn forms_of_other_pages_are_rejected() {
 async fn every_answer_forbids_scripts_of_others_and_frames() {
     let fixture = Fixture::new().await;
     let person = browser(&fixture, Some((TENANT, DashboardRole::Operator))).await;
-    let gets = matrix()
-        .into_iter()
-        .filter(|row| row.name.starts_with("GET "));
-    let paths = gets
-        .map(|row| row.path)
-        .chain(["/dashboard/nowhere".to_owned()]);
+    let gets = matrix().into_iter().filter(|row| row.name.starts_with("GET "));
+    let paths = gets.map(|row| row.path).chain(["/dashboard/nowhere".to_owned()]);
     for path in paths {
         let answer = person.get(&path).await;
         let header = |name: &str| answer.headers.get(name).cloned().unwrap_or_default();
         let policy = header("content-security-policy");
-        for rule in [
-            "default-src 'none'",
-            "script-src 'self'",
-            "frame-ancestors 'none'",
-        ] {
+        for rule in ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'"] {
             assert!(policy.contains(rule), "{path}: {policy}");
         }
         assert!(!policy.contains("unsafe"), "{path}: {policy}");

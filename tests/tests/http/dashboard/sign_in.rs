@@ -26,13 +26,7 @@ async fn a_link_signs_in_once() {
     let first = browser.post(LINK_PATH, &[("token", &token)]).await;
     let signed_in = browser.with_session(&first).await;
     let cookie = &first.headers["set-cookie"];
-    for attribute in [
-        "__Host-hansard.dashboard=",
-        "Path=/;",
-        "Secure",
-        "HttpOnly",
-        "SameSite=Lax",
-    ] {
+    for attribute in ["__Host-hansard.dashboard=", "Path=/;", "Secure", "HttpOnly", "SameSite=Lax"] {
         assert!(cookie.contains(attribute), "{cookie}");
     }
     let second = browser.post(LINK_PATH, &[("token", &token)]).await;
@@ -86,11 +80,7 @@ async fn a_missing_session_leads_to_the_sign_in_and_back() {
     let from_script = browser.with_header("sec-fetch-mode", "cors");
     let answer = from_script.get("/dashboard").await;
     assert_eq!(answer.status, 401);
-    assert!(
-        answer.text().contains("SIGN_IN_REQUIRED"),
-        "{}",
-        answer.text()
-    );
+    assert!(answer.text().contains("SIGN_IN_REQUIRED"), "{}", answer.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -110,26 +100,10 @@ async fn links_are_created_within_the_rights_of_the_token() {
         own.expect("a link of the token's tenant");
     }
     let cases = [
-        (
-            &bound,
-            link(FOREIGN_TENANT, VIEWER),
-            (Code::NotFound, "REGISTRY_ENTRY_NOT_FOUND", "tenant_id"),
-        ),
-        (
-            &bound,
-            link(TENANT, DashboardRole::Operator),
-            (Code::InvalidArgument, "FIELD_OUT_OF_RANGE", "role"),
-        ),
-        (
-            &bound,
-            link(TENANT, DashboardRole::Unspecified),
-            (Code::InvalidArgument, "FIELD_MISSING", "role"),
-        ),
-        (
-            &append,
-            link(TENANT, VIEWER),
-            (Code::PermissionDenied, "MISSING_SCOPE", ""),
-        ),
+        (&bound, link(FOREIGN_TENANT, VIEWER), (Code::NotFound, "REGISTRY_ENTRY_NOT_FOUND", "tenant_id")),
+        (&bound, link(TENANT, DashboardRole::Operator), (Code::InvalidArgument, "FIELD_OUT_OF_RANGE", "role")),
+        (&bound, link(TENANT, DashboardRole::Unspecified), (Code::InvalidArgument, "FIELD_MISSING", "role")),
+        (&append, link(TENANT, VIEWER), (Code::PermissionDenied, "MISSING_SCOPE", "")),
     ];
     for (caller, request, expected) in cases {
         let case = format!("{request:?}");

@@ -43,10 +43,7 @@ async fn the_state_of_the_deployment_is_shown() {
     let page = eventually("a sampled lag of a healthy deployment", || async {
         let page = operator.get(PATH).await.text();
         let is_shown = |text| page.contains(text);
-        let shown = [
-            "Lag of rows and search",
-            "Healthy: nothing needs an operator.",
-        ];
+        let shown = ["Lag of rows and search", "Healthy: nothing needs an operator."];
         shown.into_iter().all(is_shown).then_some(page)
     })
     .await;
@@ -102,11 +99,7 @@ async fn parked_conversations_are_retried_and_dropped() {
     // The log of the conversation's tenant has the entries, and no other log names it.
     let administrator = person(&fixture, TENANT, DashboardRole::Administrator).await;
     let log = administrator.get("/dashboard/audit").await.text();
-    for text in [
-        "retry of parked commits",
-        "drop of the parked commit at sequence",
-        ">bad<",
-    ] {
+    for text in ["retry of parked commits", "drop of the parked commit at sequence", ">bad<"] {
         assert!(log.contains(text), "{text}: {log}");
     }
     let log = operator.get("/dashboard/audit").await.text();
@@ -117,18 +110,11 @@ async fn parked_conversations_are_retried_and_dropped() {
 async fn operators_switch_their_tenant() {
     let fixture = Fixture::new().await;
     let operator = person(&fixture, TENANT, DashboardRole::Operator).await;
-    let answer = operator
-        .post(TENANT_PATH, &[("tenant", FOREIGN_TENANT)])
-        .await;
+    let answer = operator.post(TENANT_PATH, &[("tenant", FOREIGN_TENANT)]).await;
     assert_eq!(answer.headers["location"], PATH);
-    let moved = Browser::new(fixture.stack.http_client())
-        .with_session(&answer)
-        .await;
+    let moved = Browser::new(fixture.stack.http_client()).with_session(&answer).await;
     let page = moved.get(PATH).await.text();
-    assert!(
-        page.contains(&format!("operator of <strong>{FOREIGN_TENANT}</strong>")),
-        "{page}"
-    );
+    assert!(page.contains(&format!("operator of <strong>{FOREIGN_TENANT}</strong>")), "{page}");
     eventually("the end of the session", || async {
         is_sign_in_required(&operator.get("/dashboard").await).then_some(())
     })
@@ -137,20 +123,13 @@ async fn operators_switch_their_tenant() {
     assert!(log.contains("from another tenant"), "{log}");
     let administrator = person(&fixture, TENANT, DashboardRole::Administrator).await;
     let log = administrator.get("/dashboard/audit").await.text();
-    assert!(
-        log.contains("to another tenant") && !log.contains(FOREIGN_TENANT),
-        "{log}"
-    );
+    assert!(log.contains("to another tenant") && !log.contains(FOREIGN_TENANT), "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_else_switches_and_forged_tenants_look_missing() {
     let fixture = Fixture::new().await;
-    for role in [
-        DashboardRole::Viewer,
-        DashboardRole::Support,
-        DashboardRole::Administrator,
-    ] {
+    for role in [DashboardRole::Viewer, DashboardRole::Support, DashboardRole::Administrator] {
         let browser = person(&fixture, TENANT, role).await;
         for tenant in [FOREIGN_TENANT, "none"] {
             let answer = browser.post(TENANT_PATH, &[("tenant", tenant)]).await;

@@ -51,25 +51,15 @@ async fn depths_show_what_they_promise() {
             assert!(!text.contains(part), "{depth}: {part}");
         }
     };
-    let said = [
-        "Where is my parcel?",
-        "a failure",
-        "a short summary",
-        "In Leeds.",
-    ];
+    let said = ["Where is my parcel?", "a failure", "a short summary", "In Leeds."];
     let conversation = [2, 3, 4, 5, 7, 8, 9];
     check("conversation", &conversation, &said, &["a note for people"]).await;
     let everything = [1, 2, 3, 4, 5, 6, 7, 8, 9];
     let noted = ["a note for people", "rewound", "ConversationCreated"];
     check("everything", &everything, &noted, &[]).await;
-    let raw = [
-        "&quot;callId&quot;: &quot;a&quot;",
-        "&quot;type&quot;: &quot;SystemNoted&quot;",
-    ];
+    let raw = ["&quot;callId&quot;: &quot;a&quot;", "&quot;type&quot;: &quot;SystemNoted&quot;"];
     check("raw", &everything, &raw, &[]).await;
-    let page = browser
-        .get("/dashboard/conversations/c?depth=everything")
-        .await;
+    let page = browser.get("/dashboard/conversations/c?depth=everything").await;
     // A rewind to version 2 hides the events from 3 on, but for itself.
     assert_eq!(page.text().matches(">rewound<").count(), 6);
     let wrong = browser.get("/dashboard/conversations/c?depth=none").await;
@@ -102,18 +92,10 @@ async fn pages_have_every_event_once_and_open_at_an_event() {
         path = format!("/dashboard/conversations/c?depth=everything&before={before}");
     }
     assert_eq!(found, (1..=all).collect::<Vec<u64>>());
-    let at = browser
-        .get("/dashboard/conversations/c?at=501")
-        .await
-        .text();
+    let at = browser.get("/dashboard/conversations/c?at=501").await.text();
     assert_eq!(versions(&at).first(), Some(&501));
-    assert!(
-        at.contains("before=501") && at.contains("after=600"),
-        "{at}"
-    );
-    let after = browser
-        .get(&format!("/dashboard/conversations/c?after={all}"))
-        .await;
+    assert!(at.contains("before=501") && at.contains("after=600"), "{at}");
+    let after = browser.get(&format!("/dashboard/conversations/c?after={all}")).await;
     assert_eq!(versions(&after.text()), Vec::<u64>::new());
     assert_eq!(after.status, 200);
 }
@@ -171,18 +153,9 @@ async fn script_in_any_field_is_text() {
     ];
     fixture.agent.append(&chat, events).await;
     let browser = person(&fixture, DashboardRole::Support).await;
-    for path in [
-        "",
-        "?depth=everything",
-        "?depth=raw",
-        "/events/2",
-        "/context",
-        "/context?format=anthropic",
-        "/erase",
-    ] {
-        let answer = browser
-            .get(&format!("/dashboard/conversations/{chat}{path}"))
-            .await;
+    for path in ["", "?depth=everything", "?depth=raw", "/events/2", "/context", "/context?format=anthropic", "/erase"]
+    {
+        let answer = browser.get(&format!("/dashboard/conversations/{chat}{path}")).await;
         let text = answer.text();
         assert_eq!(answer.status, 200, "{path}: {text}");
         for forbidden in ["<script>", "<img src=x", "href=\"javascript", "style="] {
@@ -201,18 +174,10 @@ async fn long_payloads_show_their_head_and_the_rest_on_request() {
     let page = browser.get("/dashboard/conversations/c").await.text();
     assert!(page.len() < 40_000, "{}", page.len());
     assert!(page.contains("/dashboard/conversations/c/events/2"));
-    let event = browser
-        .get("/dashboard/conversations/c/events/2")
-        .await
-        .text();
+    let event = browser.get("/dashboard/conversations/c/events/2").await.text();
     assert!((300_000..330_000).contains(&event.len()), "{}", event.len());
-    let file = browser
-        .get("/dashboard/conversations/c/events/2/download")
-        .await;
-    assert_eq!(
-        file.headers["content-disposition"],
-        "attachment; filename=\"event-2.json\""
-    );
+    let file = browser.get("/dashboard/conversations/c/events/2/download").await;
+    assert_eq!(file.headers["content-disposition"], "attachment; filename=\"event-2.json\"");
     assert_eq!(file.json()["parts"][0]["text"], long.as_str());
     let missing = browser.get("/dashboard/conversations/c/events/3").await;
     assert_eq!(missing.status, 404);
@@ -223,43 +188,26 @@ async fn long_payloads_show_their_head_and_the_rest_on_request() {
 async fn roles_and_tenants_decide_what_may_be_done() {
     let fixture = Fixture::new().await;
     fixture.agent.create("c").await;
-    fixture
-        .agent
-        .append("c", vec![user("Hi"), assistant("Hello")])
-        .await;
+    fixture.agent.append("c", vec![user("Hi"), assistant("Hello")]).await;
     let viewer = person(&fixture, DashboardRole::Viewer).await;
     let client = fixture.stack.http_client();
     let administrator = DashboardRole::Administrator;
-    let foreign =
-        Browser::signed_in(client, &fixture.operator, FOREIGN_TENANT, administrator).await;
-    let reads = [
-        "",
-        "/events/1",
-        "/events/1/download",
-        "/context",
-        "/context/body",
-    ];
+    let foreign = Browser::signed_in(client, &fixture.operator, FOREIGN_TENANT, administrator).await;
+    let reads = ["", "/events/1", "/events/1/download", "/context", "/context/body"];
     let support_reads = ["/export", "/erase"];
     for path in reads.iter().chain(&support_reads) {
         let of = |id: &str| format!("/dashboard/conversations/{id}{path}");
         let expected = if reads.contains(path) { 200 } else { 403 };
         assert_eq!(viewer.get(&of("c")).await.status, expected, "{path}");
         let answers = [foreign.get(&of("c")).await, foreign.get(&of("none")).await];
-        assert_eq!(
-            answers.each_ref().map(|answer| answer.status),
-            [404; 2],
-            "{path}"
-        );
+        assert_eq!(answers.each_ref().map(|answer| answer.status), [404; 2], "{path}");
         assert_eq!(answers[0].text(), answers[1].text(), "{path}");
     }
     for path in ["/title", "/archive", "/restore", "/erase"] {
         let fields = [("title", "t"), ("confirmation", "c")];
         let of = |id: &str| format!("/dashboard/conversations/{id}{path}");
         assert_eq!(viewer.post(&of("c"), &fields).await.status, 403, "{path}");
-        let answers = [
-            foreign.post(&of("c"), &fields).await,
-            foreign.post(&of("none"), &fields).await,
-        ];
+        let answers = [foreign.post(&of("c"), &fields).await, foreign.post(&of("none"), &fields).await];
         assert_eq!(answers[0].status, 404, "{path}");
         assert_eq!(answers[0].text(), answers[1].text(), "{path}");
     }
@@ -278,15 +226,9 @@ async fn support_renames_archives_and_restores() {
         assert_eq!(answer.headers["location"], path);
         browser.get(path).await.text()
     };
-    assert!(
-        send("title", &[("title", "Parcel <7>")])
-            .await
-            .contains("Parcel &lt;7&gt;")
-    );
+    assert!(send("title", &[("title", "Parcel <7>")]).await.contains("Parcel &lt;7&gt;"));
     assert!(send("archive", &[]).await.contains("/restore\""));
-    let archived = browser
-        .post(&format!("{path}/title"), &[("title", "x")])
-        .await;
+    let archived = browser.post(&format!("{path}/title"), &[("title", "x")]).await;
     assert_eq!(archived.status, 409, "{}", archived.text());
     assert!(send("restore", &[]).await.contains("/archive\""));
     assert!(!send("title", &[("title", "")]).await.contains("Parcel"));
@@ -301,34 +243,19 @@ async fn support_renames_archives_and_restores() {
 async fn exports_have_every_event() {
     let fixture = Fixture::new().await;
     fixture.agent.create("c").await;
-    let mut events = vec![
-        user("=1+1"),
-        call("a", "{}"),
-        result("a", "7"),
-        assistant("Seven."),
-    ];
+    let mut events = vec![user("=1+1"), call("a", "{}"), result("a", "7"), assistant("Seven.")];
     events.extend([user("again"), rewind(5)]);
     fixture.agent.append("c", events).await;
     let browser = person(&fixture, DashboardRole::Support).await;
     let export = async |format: &str| {
-        let answer = browser
-            .get(&format!(
-                "/dashboard/conversations/c/export?format={format}"
-            ))
-            .await;
+        let answer = browser.get(&format!("/dashboard/conversations/c/export?format={format}")).await;
         assert_eq!(answer.status, 200, "{format}: {}", answer.text());
         let file = answer.headers["content-disposition"].clone();
-        assert!(
-            file.starts_with("attachment; filename=\"conversation-c."),
-            "{file}"
-        );
+        assert!(file.starts_with("attachment; filename=\"conversation-c."), "{file}");
         answer
     };
     let lines = export("ndjson").await.text();
-    let lines: Vec<Value> = lines
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 8);
     assert_eq!(lines[7], json!({"end": {"version": 7}}));
     let csv = export("csv").await.text();
@@ -336,21 +263,12 @@ async fn exports_have_every_event() {
     assert!(csv.contains(",'=1+1,"), "{csv}");
     assert_eq!(export("json").await.json()["version"], 7);
     let messages = export("openai").await.json();
-    let roles: Vec<&str> = messages["messages"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|message| message["role"].as_str().unwrap())
-        .collect();
+    let roles: Vec<&str> =
+        messages["messages"].as_array().unwrap().iter().map(|message| message["role"].as_str().unwrap()).collect();
     // The rewind hides the second question.
     assert_eq!(roles, ["user", "assistant", "tool", "assistant"]);
-    assert_eq!(
-        (&messages["count"], &messages["version"]),
-        (&json!(4), &json!(7))
-    );
-    let wrong = browser
-        .get("/dashboard/conversations/c/export?format=none")
-        .await;
+    assert_eq!((&messages["count"], &messages["version"]), (&json!(4), &json!(7)));
+    let wrong = browser.get("/dashboard/conversations/c/export?format=none").await;
     assert_eq!(wrong.status, 400);
 }
 
@@ -368,10 +286,7 @@ async fn forks_are_a_tree_with_ancestors_and_children() {
     let grandchild = fork(&child).await;
     let browser = person(&fixture, DashboardRole::Viewer).await;
     let tree = async |id: &str| {
-        let page = browser
-            .get(&format!("/dashboard/conversations/{id}"))
-            .await
-            .text();
+        let page = browser.get(&format!("/dashboard/conversations/{id}")).await.text();
         let (_, tree) = page.split_once("<ul class=\"tree\">")?;
         let (tree, _) = tree.split_once("</details>")?;
         Some(tree.to_owned())

@@ -55,10 +55,7 @@ async fn usage_is_shown_and_downloaded() {
     assert!(!page.contains("style="), "{page}");
     assert!(!page.contains("<dt>Cost</dt>"), "{page}");
     let file = browser.get("/dashboard/usage/download").await;
-    assert_eq!(
-        file.headers["content-type"],
-        "text/csv; charset=utf-8; header=present"
-    );
+    assert_eq!(file.headers["content-type"], "text/csv; charset=utf-8; header=present");
     assert!(file.headers["content-disposition"].starts_with("attachment; filename=\"usage-"));
     let text = file.text();
     let header = "day,agent,model,messages,input_tokens,cached_tokens,output_tokens,reasoning_tokens,cost,currency\r\n";
@@ -72,10 +69,7 @@ async fn usage_is_shown_and_downloaded() {
     let client = fixture.stack.http_client();
     let administrator = Browser::signed_in(client, &fixture.operator, TENANT, administrator).await;
     let log = administrator.get("/dashboard/audit").await.text();
-    assert!(
-        log.contains("<td>exported</td><td></td><td>usage</td>"),
-        "{log}"
-    );
+    assert!(log.contains("<td>exported</td><td></td><td>usage</td>"), "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -85,22 +79,13 @@ async fn usage_is_of_the_tenant_and_the_agent() {
     let browser = viewer(&fixture, TENANT).await;
     let foreign = viewer(&fixture, FOREIGN_TENANT).await;
     let check = async |browser: &Browser, query: &str, expected: bool| {
-        let page = browser
-            .get(&format!("/dashboard/usage{query}"))
-            .await
-            .text();
+        let page = browser.get(&format!("/dashboard/usage{query}")).await.text();
         // As a whole cell: a random token can contain it.
         assert_eq!(page.contains(">m1<"), expected, "{query}: {page}");
         assert_eq!(page.contains("No usage"), !expected, "{query}: {page}");
-        let file = browser
-            .get(&format!("/dashboard/usage/download{query}"))
-            .await
-            .text();
+        let file = browser.get(&format!("/dashboard/usage/download{query}")).await.text();
         assert_eq!(file.contains("m1"), expected, "{query}: {file}");
-        let file = browser
-            .get(&format!("/dashboard/usage/runs{query}"))
-            .await
-            .text();
+        let file = browser.get(&format!("/dashboard/usage/runs{query}")).await.text();
         assert_eq!(file.contains("completed"), expected, "{query}: {file}");
     };
     check(&browser, "", true).await;
@@ -124,24 +109,18 @@ async fn a_range_is_bounded() {
             ("to=9999-99-99", 400),
             ("agent=no%20agent", 400),
         ] {
-            let answer = browser
-                .get(&format!("/dashboard/usage{path}?{query}"))
-                .await;
+            let answer = browser.get(&format!("/dashboard/usage{path}?{query}")).await;
             assert_eq!(answer.status, expected, "{path}?{query}: {}", answer.text());
         }
     }
-    let page = browser
-        .get("/dashboard/usage?from=2024-01-01&to=2025-01-01")
-        .await
-        .text();
+    let page = browser.get("/dashboard/usage?from=2024-01-01&to=2025-01-01").await.text();
     assert!(page.contains("at most 366"), "{page}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn models_with_a_price_have_a_cost() {
     let fixture = Fixture::with(|gateway| {
-        let prices =
-            json!([{ "model": "m1", "input": "1000", "cached_input": "0", "output": "5000.5" }]);
+        let prices = json!([{ "model": "m1", "input": "1000", "cached_input": "0", "output": "5000.5" }]);
         gateway.http.dashboard.prices = serde_json::from_value(prices).unwrap();
         gateway.http.dashboard.currency = "EUR".to_owned();
     })
@@ -151,15 +130,10 @@ async fn models_with_a_price_have_a_cost() {
     // 29 tokens at 0.001, and two at 0.0050005.
     let page = browser.get("/dashboard/usage").await.text();
     assert!(page.contains("<dd>at least 0.03 EUR</dd>"), "{page}");
-    assert!(
-        page.contains("<td class=\"number\">0.03 EUR</td>"),
-        "{page}"
-    );
+    assert!(page.contains("<td class=\"number\">0.03 EUR</td>"), "{page}");
     let file = browser.get("/dashboard/usage/download").await.text();
     assert!(file.contains(",m1,1,30,1,2,0,0.03,EUR\r\n"), "{file}");
-    let transcript = browser
-        .get(&format!("/dashboard/conversations/{chat}"))
-        .await;
+    let transcript = browser.get(&format!("/dashboard/conversations/{chat}")).await;
     let transcript = transcript.text();
     let expected = "read 30 (cached 1), wrote 2 tokens, cost 0.03 EUR";
     assert!(transcript.contains(expected), "{transcript}");

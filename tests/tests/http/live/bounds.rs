@@ -127,8 +127,5 @@ async fn pages_cannot_use_the_token_of_a_back_end() {
     refused(&page, &path, (403, "ORIGIN_NOT_ALLOWED", "")).await;
     let path = format!("/api/chats/{chat}/events?sessionId=s");
     let named = session.get(&path).await;
-    assert_eq!(
-        named.status_and_code(),
-        (400, "IDENTITY_IN_QUERY".to_owned())
-    );
+    assert_eq!(named.status_and_code(), (400, "IDENTITY_IN_QUERY".to_owned()));
 }

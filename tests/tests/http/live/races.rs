@@ -71,10 +71,7 @@ async fn read(client: HttpClient, path: String, last: u64, seed: u64) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_version_comes_once_and_in_order() {
-    let many = RateLimit {
-        per_second: 1_000,
-        burst: 1_000,
-    };
+    let many = RateLimit { per_second: 1_000, burst: 1_000 };
     let mut fixture = Fixture::with(|config| config.http.limits.session = many).await;
     let owner = fixture.session("s");
     let chat = begin(&owner, &json!({})).await;
@@ -83,10 +80,7 @@ async fn each_version_comes_once_and_in_order() {
     let readers = [
         (owner.clone(), format!("/api/chats/{chat}/events")),
         (service, format!("/v1/conversations/{chat}/events/stream")),
-        (
-            fixture.admin(),
-            format!("/v1/admin/conversations/{chat}/events/stream"),
-        ),
+        (fixture.admin(), format!("/v1/admin/conversations/{chat}/events/stream")),
     ];
     let last = 1 + (0..WRITERS).map(events_of_writer).sum::<u64>();
     let writing = join_all((0..WRITERS).map(|writer| {

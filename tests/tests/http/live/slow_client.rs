@@ -27,9 +27,8 @@ async fn open(client: &HttpClient, chat: &str, key: &str) -> TcpStream {
     socket.set_recv_buffer_size(16 * 1024).unwrap();
     let address = url.trim_start_matches("http://").parse().unwrap();
     let mut stream = socket.connect(address).await.unwrap();
-    let request = format!(
-        "GET /api/chats/{chat}/events HTTP/1.1\r\nhost: h\r\nx-api-key: {key}\r\nx-session-id: s\r\n\r\n"
-    );
+    let request =
+        format!("GET /api/chats/{chat}/events HTTP/1.1\r\nhost: h\r\nx-api-key: {key}\r\nx-session-id: s\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
     stream
 }
@@ -65,11 +64,7 @@ async fn a_slow_client_is_told_where_to_resume() {
     sleep(PAUSE).await;
     let tail = read_to_end(&mut slow).await;
     let data = tail.rsplit_once("data: ").unwrap().1;
-    let end: Value = serde_json::Deserializer::from_str(data)
-        .into_iter()
-        .next()
-        .unwrap()
-        .unwrap();
+    let end: Value = serde_json::Deserializer::from_str(data).into_iter().next().unwrap().unwrap();
     assert_eq!(end["code"], "CLIENT_TOO_SLOW", "{end}");
     let after = end["after"].as_u64().unwrap();
     let last = EVENTS + 1;

@@ -17,10 +17,7 @@ async fn a_second_tab_shows_what_the_first_one_says() {
     let created = next_recorded(&mut tab).await.unwrap();
     assert_eq!(created["type"], "ConversationCreated");
     let caught_up = tab.next().await.unwrap();
-    assert_eq!(
-        (caught_up.name.as_deref(), &*caught_up.data),
-        (Some("caught-up"), "{\"version\":1}")
-    );
+    assert_eq!((caught_up.name.as_deref(), &*caught_up.data), (Some("caught-up"), "{\"version\":1}"));
     ask(&fixture.client, &chat, &json!({"content": "hello there"})).await;
     fixture.idle(&chat).await;
     ask(&other_gateway, &chat, &json!({"content": "again"})).await;
@@ -32,12 +29,8 @@ async fn a_second_tab_shows_what_the_first_one_says() {
     assert_eq!(seen, recorded);
     assert_eq!(recorded_to(&mut other_tab, last).await, recorded[1..]);
     let messages: Vec<(&str, &str)> = seen.iter().filter_map(message).collect();
-    let expected = [
-        ("user", "hello there"),
-        ("assistant", "echo: hello there"),
-        ("user", "again"),
-        ("assistant", "echo: again"),
-    ];
+    let expected =
+        [("user", "hello there"), ("assistant", "echo: hello there"), ("user", "again"), ("assistant", "echo: again")];
     assert_eq!(messages, expected);
     let runs = seen.iter().filter(|event| event["type"] == "RunStarted");
     assert_eq!(runs.count(), 2);

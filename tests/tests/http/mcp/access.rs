@@ -28,9 +28,7 @@ async fn tools_of(http: &HttpClient) -> Vec<String> {
     let mcp = McpClient::new(http, REVISIONS[1]);
     let listed = mcp.result("tools/list", json!({})).await;
     let tools = listed["tools"].as_array().unwrap().iter();
-    tools
-        .map(|tool| tool["name"].as_str().unwrap().to_owned())
-        .collect()
+    tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -45,10 +43,7 @@ async fn only_valid_callers_reach_the_tools() {
     let client = fixture.stack.http_client();
     let document = client.get(METADATA).await.ok(200);
     assert_eq!(document["resource"], url);
-    assert_eq!(
-        document["authorization_servers"],
-        json!(["https://login.example.org"])
-    );
+    assert_eq!(document["authorization_servers"], json!(["https://login.example.org"]));
     let token = fixture.operator.token(&[Scope::Read], TENANT).await;
     let service = bearer(&fixture.stack, &token.secret);
     let metadata = format!("resource_metadata=\"https://chat.example.org{METADATA}\"");
@@ -61,32 +56,19 @@ async fn only_valid_callers_reach_the_tools() {
     ] {
         let (status, _, challenge) = status(&nobody).await;
         assert_eq!(status, 401);
-        assert!(
-            challenge.starts_with("Bearer error=\"invalid_token\""),
-            "{challenge}"
-        );
+        assert!(challenge.starts_with("Bearer error=\"invalid_token\""), "{challenge}");
         assert!(challenge.ends_with(&metadata), "{challenge}");
     }
     let operator = fixture.operator.token(&[Scope::Operate], TENANT).await;
     let (code, reason, challenge) = status(&bearer(&fixture.stack, &operator.secret)).await;
     assert_eq!((code, reason.as_str()), (403, "MISSING_SCOPE"));
-    assert!(
-        challenge.starts_with("Bearer error=\"insufficient_scope\", scope="),
-        "{challenge}"
-    );
+    assert!(challenge.starts_with("Bearer error=\"insufficient_scope\", scope="), "{challenge}");
     let page = service.with("origin", "https://evil.example");
     assert_eq!(status(&page).await.1, "ORIGIN_NOT_ALLOWED");
-    for (host, expected) in [
-        ("localhost", 200),
-        ("gateway.internal:7303", 200),
-        ("chat.example.org", 200),
-        ("evil.example", 403),
-    ] {
-        assert_eq!(
-            status(&service.with("host", host)).await.0,
-            expected,
-            "{host}"
-        );
+    for (host, expected) in
+        [("localhost", 200), ("gateway.internal:7303", 200), ("chat.example.org", 200), ("evil.example", 403)]
+    {
+        assert_eq!(status(&service.with("host", host)).await.0, expected, "{host}");
     }
     let plain = Fixture::new().await;
     let client = plain.stack.http_client();
@@ -123,13 +105,9 @@ async fn a_foreign_conversation_looks_like_a_missing_one() {
 
 /// A caller gets the same failure for the conversation as for one that does not exist.
 async fn check_hidden(mcp: &McpClient, id: &str) {
-    for tool in [
-        "fetch_chat_history",
-        "record_interaction",
-        "get_conversation",
-        "fork_conversation",
-        "export_conversation",
-    ] {
+    for tool in
+        ["fetch_chat_history", "record_interaction", "get_conversation", "fork_conversation", "export_conversation"]
+    {
         let arguments = |id: &str| {
             let mut arguments = json!({"conversation_id": id});
             if tool == "record_interaction" {
@@ -145,10 +123,7 @@ async fn check_hidden(mcp: &McpClient, id: &str) {
             let beginning = format!("Error: Conversation {id} not found");
             assert!(theirs.starts_with(&beginning), "{theirs}");
         } else {
-            assert!(
-                ["MISSING_SCOPE", "AGENT_NOT_FOUND"].contains(&code.as_str()),
-                "{theirs}"
-            );
+            assert!(["MISSING_SCOPE", "AGENT_NOT_FOUND"].contains(&code.as_str()), "{theirs}");
         }
     }
 }
@@ -171,10 +146,7 @@ async fn a_token_sees_the_tools_that_it_may_use() {
     ];
     assert_eq!(tools_of(&reader).await, reads);
     assert_eq!(tools_of(&fixture.admin()).await, reads);
-    assert_eq!(
-        tools_of(&appender).await,
-        ["record_interaction", "create_conversation"]
-    );
+    assert_eq!(tools_of(&appender).await, ["record_interaction", "create_conversation"]);
     let fetch = json!({"conversation_id": id});
     let record = json!({"conversation_id": id, "user_message": "q", "assistant_response": "a"});
     let admin = McpClient::new(&fixture.admin(), REVISIONS[0]);
@@ -188,19 +160,11 @@ async fn a_token_sees_the_tools_that_it_may_use() {
         let (text, code) = mcp.failure(tool, arguments.clone()).await;
         assert_eq!(code, "MISSING_SCOPE", "{text}");
     }
-    assert_eq!(
-        admin.ok("get_conversation", fetch.clone()).await["user_id"],
-        "ada"
-    );
-    assert_eq!(
-        reader.ok("fetch_chat_history", fetch).await["message_count"],
-        0
-    );
+    assert_eq!(admin.ok("get_conversation", fetch.clone()).await["user_id"], "ada");
+    assert_eq!(reader.ok("fetch_chat_history", fetch).await["message_count"], 0);
     appender.ok("record_interaction", record).await;
     // The tenant has two agents.
-    let (text, code) = admin
-        .failure("list_conversations", json!({"user_id": "ada"}))
-        .await;
+    let (text, code) = admin.failure("list_conversations", json!({"user_id": "ada"})).await;
     assert_eq!(code, "FIELD_MISSING", "{text}");
     let named = json!({"user_id": "ada", "agent_id": AGENT});
     let listed = admin.ok("list_conversations", named).await;
@@ -213,24 +177,16 @@ async fn a_user_has_their_own_conversations() {
     let service = McpClient::of_service(&fixture, REVISIONS[1]).await;
     let of_bob = service.created("bob").await;
     let token = jwt::user(&fixture.user_secret, "ada");
-    let http = fixture
-        .frontend()
-        .with("authorization", &format!("Bearer {token}"));
+    let http = fixture.frontend().with("authorization", &format!("Bearer {token}"));
     let ada = McpClient::new(&http, REVISIONS[1]);
     assert!(!tools_of(&http).await.contains(&"get_context".to_owned()));
     let id = ada.created("ada").await;
     check_hidden(&ada, &of_bob).await;
-    let (_, code) = ada
-        .failure("create_conversation", json!({"user_id": "bob"}))
-        .await;
+    let (_, code) = ada.failure("create_conversation", json!({"user_id": "bob"})).await;
     assert_eq!(code, "USER_MISMATCH");
-    let of_other = ada
-        .ok("list_conversations", json!({"user_id": "bob"}))
-        .await;
+    let of_other = ada.ok("list_conversations", json!({"user_id": "bob"})).await;
     assert_eq!(of_other, json!([]));
-    let listed = ada
-        .ok("list_conversations", json!({"user_id": "ada"}))
-        .await;
+    let listed = ada.ok("list_conversations", json!({"user_id": "ada"})).await;
     assert_eq!(listed[0]["id"], id.as_str());
     let resources = ada.result("resources/list", json!({})).await;
     assert_eq!(resources["resources"].as_array().unwrap().len(), 1);
@@ -240,10 +196,7 @@ async fn a_user_has_their_own_conversations() {
     let record = json!({"conversation_id": id, "user_message": "q", "assistant_response": "a"});
     let (_, code) = ada.failure("record_interaction", record.clone()).await;
     assert_eq!(code, "ROLE_NOT_ALLOWED");
-    let settings = proto::AgentSettings {
-        allowed_roles: vec![Role::Assistant.into()],
-        ..echo()
-    };
+    let settings = proto::AgentSettings { allowed_roles: vec![Role::Assistant.into()], ..echo() };
     fixture.operator.settings(AGENT, settings).await;
     eventually("the allowed role", || async {
         let recorded = ada.call("record_interaction", record.clone()).await;
@@ -255,9 +208,7 @@ async fn a_user_has_their_own_conversations() {
     let first = ada.ok("record_interaction", keyed.clone()).await;
     assert_eq!(ada.ok("record_interaction", keyed).await, first);
     let forged = jwt::user("another secret of thirty-two bytes", "ada");
-    let forged = fixture
-        .frontend()
-        .with("authorization", &format!("Bearer {forged}"));
+    let forged = fixture.frontend().with("authorization", &format!("Bearer {forged}"));
     assert_eq!(status(&forged).await.0, 401);
 }
 
@@ -266,16 +217,10 @@ async fn users_get_of_tool_calls_what_the_agent_discloses() {
     let fixture = Fixture::new().await;
     let service = McpClient::of_service(&fixture, REVISIONS[1]).await;
     let token = jwt::user(&fixture.user_secret, "ada");
-    let http = fixture
-        .frontend()
-        .with("authorization", &format!("Bearer {token}"));
+    let http = fixture.frontend().with("authorization", &format!("Bearer {token}"));
     let ada = McpClient::new(&http, REVISIONS[1]);
     let id = ada.created("ada").await;
-    let events = vec![
-        user("q"),
-        call("c1", r#"{"q": "secret-input"}"#),
-        result("c1", r#"{"found": "secret-output"}"#),
-    ];
+    let events = vec![user("q"), call("c1", r#"{"q": "secret-input"}"#), result("c1", r#"{"found": "secret-output"}"#)];
     fixture.agent.append(&id, events).await;
     let export = json!({ "conversation_id": id });
     let seen = async |client: &McpClient| {
@@ -284,22 +229,13 @@ async fn users_get_of_tool_calls_what_the_agent_discloses() {
         ["search", "secret-input", "secret-output"].map(|part| text.contains(part))
     };
     assert_eq!(seen(&ada).await, [true; 3]);
-    for (detail, expected) in [
-        (ToolCallDetail::Names, [true, false, false]),
-        (ToolCallDetail::Hidden, [false; 3]),
-    ] {
+    for (detail, expected) in [(ToolCallDetail::Names, [true, false, false]), (ToolCallDetail::Hidden, [false; 3])] {
         let settings = proto::AgentSettings {
-            frontend: Some(proto::FrontendSettings {
-                tool_calls: detail.into(),
-                ..proto::FrontendSettings::default()
-            }),
+            frontend: Some(proto::FrontendSettings { tool_calls: detail.into(), ..proto::FrontendSettings::default() }),
             ..echo()
         };
         fixture.operator.settings(AGENT, settings).await;
-        eventually("the agent's detail", || async {
-            (seen(&ada).await == expected).then_some(())
-        })
-        .await;
+        eventually("the agent's detail", || async { (seen(&ada).await == expected).then_some(()) }).await;
         assert_eq!(seen(&service).await, [true; 3]);
     }
 }

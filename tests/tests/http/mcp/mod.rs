@@ -28,10 +28,7 @@ struct McpClient {
 impl McpClient {
     fn new(http: &HttpClient, revision: &'static str) -> Self {
         let http = http.with("accept", "application/json, text/event-stream");
-        Self {
-            http: http.with("mcp-protocol-version", revision),
-            revision,
-        }
+        Self { http: http.with("mcp-protocol-version", revision), revision }
     }
 
     /// A back end of [`TENANT`] that names [`AGENT`].

@@ -26,8 +26,7 @@ async fn a_search_finds_the_callers_conversations() {
     let fixture = Fixture::new().await;
     let mcp = McpClient::of_service(&fixture, REVISIONS[1]).await;
     let id = mcp.created("ada").await;
-    mcp.record(&id, "Where is the parcel?", "Behind the oak.")
-        .await;
+    mcp.record(&id, "Where is the parcel?", "Behind the oak.").await;
     let found = eventually("a result", || async {
         let found = mcp.ok("search_conversations", json!({"query": "PARCEL"}));
         let found = found.await;
@@ -37,32 +36,17 @@ async fn a_search_finds_the_callers_conversations() {
     let result = &found["results"][0];
     assert_eq!(result["conversation_id"], id.as_str());
     assert_eq!(result["snippet"], "Where is the parcel?");
-    assert_eq!(
-        (&result["kind"], &found["has_more"]),
-        (&json!("message"), &json!(false))
-    );
+    assert_eq!((&result["kind"], &found["has_more"]), (&json!("message"), &json!(false)));
     let limited = json!({"query": "the", "limit": 1, "by_relevance": true});
     let limited = mcp.ok("search_conversations", limited).await;
-    assert_eq!(
-        (
-            limited["results"].as_array().unwrap().len(),
-            &limited["has_more"]
-        ),
-        (1, &json!(true))
-    );
+    assert_eq!((limited["results"].as_array().unwrap().len(), &limited["has_more"]), (1, &json!(true)));
     // A user finds their own conversations.
     for (user, count) in [("ada", 1), ("bob", 0)] {
         let mcp = McpClient::new(&fixture.user(user), REVISIONS[0]);
         let found = mcp.ok("search_conversations", json!({"query": "parcel"}));
-        assert_eq!(
-            found.await["results"].as_array().unwrap().len(),
-            count,
-            "{user}"
-        );
+        assert_eq!(found.await["results"].as_array().unwrap().len(), count, "{user}");
     }
-    let (text, code) = mcp
-        .failure("search_conversations", json!({"query": ""}))
-        .await;
+    let (text, code) = mcp.failure("search_conversations", json!({"query": ""})).await;
     assert_eq!(code, "SEARCH_QUERY_INVALID");
     assert!(text.starts_with("Error: query names nothing"), "{text}");
 }
@@ -74,25 +58,15 @@ async fn check_context(mcp: &McpClient, id: &str) {
     let receipt = context["receipt"].to_string();
     let receipt: proto::Receipt = wire::json::read("hansard.read.v1.Receipt", &receipt).unwrap();
     assert_eq!(receipt.body_sha256, Sha256::digest(body).to_vec());
-    assert_eq!(
-        (&context["version"], &context["policy"]),
-        (&json!(3), &Value::Null)
-    );
-    let arguments =
-        json!({"conversation_id": id, "format": "anthropic", "budget": 2_000, "messages": 1_000});
+    assert_eq!((&context["version"], &context["policy"]), (&json!(3), &Value::Null));
+    let arguments = json!({"conversation_id": id, "format": "anthropic", "budget": 2_000, "messages": 1_000});
     let small = mcp.ok("get_context", arguments).await;
     assert!(small["policy"].is_object(), "{small}");
     for (arguments, beginning) in [
         (json!({"format": "telex"}), "Error: format is not a format"),
         (json!({"format": "ollama", "budget": 1}), "Error: budget "),
-        (
-            json!({"format": "ollama", "messages": 1_001}),
-            "Error: messages must be between 1 and 1000",
-        ),
-        (
-            json!({"format": "ollama", "messages": 0}),
-            "Error: messages must be between 1 and 1000",
-        ),
+        (json!({"format": "ollama", "messages": 1_001}), "Error: messages must be between 1 and 1000"),
+        (json!({"format": "ollama", "messages": 0}), "Error: messages must be between 1 and 1000"),
     ] {
         let mut arguments = arguments;
         arguments["conversation_id"] = json!(id);
@@ -104,22 +78,14 @@ async fn check_context(mcp: &McpClient, id: &str) {
 async fn check_fork(mcp: &McpClient, id: &str) {
     let arguments = json!({"conversation_id": id, "version": 2, "title": "other"});
     let fork = mcp.ok("fork_conversation", arguments).await;
-    assert_eq!(
-        fork["forked_from"],
-        json!({"conversation_id": id, "version": 2})
-    );
-    assert_eq!(
-        (&fork["title"], &fork["user_id"]),
-        (&json!("other"), &json!("ada"))
-    );
+    assert_eq!(fork["forked_from"], json!({"conversation_id": id, "version": 2}));
+    assert_eq!((&fork["title"], &fork["user_id"]), (&json!("other"), &json!("ada")));
     let fork = text(&fork, "id").to_owned();
     mcp.record(&fork, "three", "four").await;
     let contents = |history: Value| -> Vec<String> {
         let messages = history["messages"].as_array().unwrap().clone();
         let messages = messages.iter();
-        messages
-            .map(|one| text(one, "content").to_owned())
-            .collect()
+        messages.map(|one| text(one, "content").to_owned()).collect()
     };
     let history = mcp.ok("fetch_chat_history", json!({"conversation_id": fork}));
     assert_eq!(contents(history.await), ["one", "three", "four"]);
@@ -138,16 +104,10 @@ async fn check_fork(mcp: &McpClient, id: &str) {
 async fn check_export(mcp: &McpClient, id: &str) {
     let whole = mcp.ok("export_conversation", json!({"conversation_id": id}));
     let whole = whole.await;
-    assert_eq!(
-        (&whole["version"], &whole["next_version"]),
-        (&json!(3), &Value::Null)
-    );
+    assert_eq!((&whole["version"], &whole["next_version"]), (&json!(3), &Value::Null));
     let types = whole["events"].as_array().unwrap().iter();
     let types: Vec<&str> = types.map(|event| text(event, "type")).collect();
-    assert_eq!(
-        types,
-        ["ConversationCreated", "MessageAppended", "MessageAppended"]
-    );
+    assert_eq!(types, ["ConversationCreated", "MessageAppended", "MessageAppended"]);
     let mut from = json!(1);
     let mut pages = Vec::new();
     while !from.is_null() {
@@ -160,10 +120,7 @@ async fn check_export(mcp: &McpClient, id: &str) {
     for limit in [0, 501] {
         let arguments = json!({"conversation_id": id, "limit": limit});
         let (text, _) = mcp.failure("export_conversation", arguments).await;
-        assert!(
-            text.starts_with("Error: limit must be between 1 and 500"),
-            "{text}"
-        );
+        assert!(text.starts_with("Error: limit must be between 1 and 500"), "{text}");
     }
     let most = json!({"conversation_id": id, "limit": 500});
     mcp.ok("export_conversation", most).await;

@@ -22,10 +22,7 @@ async fn both_revisions_are_served() {
     let fixture = Fixture::new().await;
     let [legacy, modern] = REVISIONS;
     let mcp = McpClient::of_service(&fixture, legacy).await;
-    let unversioned = McpClient {
-        http: mcp.http.without("mcp-protocol-version"),
-        ..mcp.clone()
-    };
+    let unversioned = McpClient { http: mcp.http.without("mcp-protocol-version"), ..mcp.clone() };
     for (asked, agreed) in [(legacy, legacy), ("2024-11-05", legacy), (modern, legacy)] {
         let asked = json!({
             "protocolVersion": asked, "capabilities": {},
@@ -57,23 +54,14 @@ async fn check_tools(fixture: &Fixture) {
         assert_eq!(names, TOOLS);
         for tool in tools {
             let annotations = &tool["annotations"];
-            let reads = ![
-                "record_interaction",
-                "create_conversation",
-                "fork_conversation",
-            ]
-            .contains(&text(tool, "name"));
+            let reads =
+                !["record_interaction", "create_conversation", "fork_conversation"].contains(&text(tool, "name"));
             assert_eq!(annotations["readOnlyHint"], reads, "{tool}");
             assert_eq!(annotations["destructiveHint"], false, "{tool}");
             assert_eq!(annotations["openWorldHint"], false, "{tool}");
             assert!(text(tool, "description").len() > 60, "{tool}");
             let arguments = tool["inputSchema"]["properties"].as_object().unwrap();
-            assert!(
-                arguments
-                    .values()
-                    .all(|schema| schema["description"].is_string()),
-                "{tool}"
-            );
+            assert!(arguments.values().all(|schema| schema["description"].is_string()), "{tool}");
         }
         let limit = &tools[0]["inputSchema"]["properties"]["limit"];
         let bounds = [&limit["default"], &limit["minimum"], &limit["maximum"]];
@@ -107,10 +95,7 @@ async fn check_errors(fixture: &Fixture) {
         assert_eq!(broken["error"]["code"], -32700);
     }
     let mcp = McpClient::of_service(fixture, modern).await;
-    let other = McpClient {
-        http: mcp.http.with("mcp-protocol-version", legacy),
-        ..mcp.clone()
-    };
+    let other = McpClient { http: mcp.http.with("mcp-protocol-version", legacy), ..mcp.clone() };
     let mismatch = other.request("tools/list", json!({})).await;
     assert_eq!(mismatch.ok(400)["error"]["code"], -32020);
 }

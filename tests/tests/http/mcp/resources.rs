@@ -15,10 +15,7 @@ async fn conversations_are_listed_in_pages_and_read() {
         legacy.created(&format!("user-{number}")).await;
     }
     for revision in REVISIONS {
-        let mcp = McpClient {
-            revision,
-            http: legacy.http.with("mcp-protocol-version", revision),
-        };
+        let mcp = McpClient { revision, http: legacy.http.with("mcp-protocol-version", revision) };
         let first = mcp.result("resources/list", json!({})).await;
         assert_eq!(first["resources"].as_array().unwrap().len(), 50);
         let cursor = text(&first, "nextCursor");
@@ -30,10 +27,7 @@ async fn conversations_are_listed_in_pages_and_read() {
         assert_eq!(last["uri"], uri);
         let read = mcp.result("resources/read", json!({"uri": uri})).await;
         let contents = &read["contents"][0];
-        assert_eq!(
-            (&contents["uri"], &contents["mimeType"]),
-            (&json!(uri), &json!("application/json"))
-        );
+        assert_eq!((&contents["uri"], &contents["mimeType"]), (&json!(uri), &json!("application/json")));
         let history: Value = serde_json::from_str(text(contents, "text")).unwrap();
         assert_eq!(history["messages"][1]["content"], "two");
         let templates = mcp.result("resources/templates/list", json!({})).await;
@@ -54,17 +48,9 @@ async fn check_errors(mcp: &McpClient) {
         let code = mcp.error_code(method, json!({"cursor": "forged"})).await;
         assert_eq!(code, -32602, "{method}");
     }
-    let missing = if mcp.revision == REVISIONS[0] {
-        -32002
-    } else {
-        -32602
-    };
-    for uri in [
-        "hansard://conversations/none",
-        "hansard://conversations/",
-        "hansard://users/ada",
-        "file:///etc/passwd",
-    ] {
+    let missing = if mcp.revision == REVISIONS[0] { -32002 } else { -32602 };
+    for uri in ["hansard://conversations/none", "hansard://conversations/", "hansard://users/ada", "file:///etc/passwd"]
+    {
         let code = mcp.error_code("resources/read", json!({"uri": uri})).await;
         assert_eq!(code, missing, "{uri}");
     }

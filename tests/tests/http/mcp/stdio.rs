@@ -18,13 +18,8 @@ fn relay_command(url: &str, token: &str) -> Command {
     let program = program!();
     let mut command = Command::new(program.path());
     command.args(["mcp", "--url", url, "--agent", AGENT]);
-    command
-        .env("HANSARD_TOKEN", token)
-        .env_remove("HANSARD_TOKEN_FILE");
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .kill_on_drop(true);
+    command.env("HANSARD_TOKEN", token).env_remove("HANSARD_TOKEN_FILE");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
     command
 }
 
@@ -40,9 +35,7 @@ async fn answers_of(url: &str, token: &str, lines: &[String]) -> (BTreeMap<Strin
     let both = async { tokio::join!(writing, child.wait_with_output()).1 };
     let output = within("the end of the relay", both).await.unwrap();
     let lines = String::from_utf8(output.stdout).unwrap();
-    let messages = lines
-        .lines()
-        .map(|line| -> Value { serde_json::from_str(line).unwrap() });
+    let messages = lines.lines().map(|line| -> Value { serde_json::from_str(line).unwrap() });
     let by_id = messages.map(|message| (message["id"].to_string(), message));
     (by_id.collect(), output.status.code().unwrap())
 }
@@ -54,12 +47,10 @@ fn request(id: u64, method: &str, params: &Value) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_relay_answers_every_line() {
     let fixture = Fixture::new().await;
-    let token = fixture
-        .operator
-        .token(&[Scope::Append, Scope::Read], TENANT)
-        .await;
+    let token = fixture.operator.token(&[Scope::Append, Scope::Read], TENANT).await;
     let url = fixture.stack.http_client().url("/mcp");
-    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let hello =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
     let create = json!({"name": "create_conversation", "arguments": {"user_id": "ada"}});
     let mut modern = create.clone();
     modern["_meta"] = json!({
@@ -89,16 +80,10 @@ async fn the_relay_answers_every_line() {
     let lines = [request(1, "tools/list", &json!({}))];
     let (refused, _) = answers_of(&url, "hst_forged", &lines).await;
     let message = refused["1"]["error"]["message"].as_str().unwrap();
-    assert!(
-        message.contains("401") && message.contains("valid token"),
-        "{message}"
-    );
+    assert!(message.contains("401") && message.contains("valid token"), "{message}");
     let closed = tests::port::free();
     let (unreachable, code) = answers_of(&format!("http://{closed}/mcp"), "t", &lines).await;
-    assert_eq!(
-        (unreachable["1"]["error"]["code"].as_i64(), code),
-        (Some(-32603), 0)
-    );
+    assert_eq!((unreachable["1"]["error"]["code"].as_i64(), code), (Some(-32603), 0));
     let (nothing, code) = answers_of("chat.example.org", "t", &lines).await;
     assert_eq!((nothing.len(), code), (0, 2));
 }
@@ -169,32 +154,24 @@ async fn subscriptions_of_the_revision_with_a_handshake() {
     let mcp = McpClient::of_service(&fixture, REVISIONS[0]).await;
     let (one, two) = (mcp.created("ada").await, mcp.created("bob").await);
     let mut host = Host::of(&fixture).await;
-    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let hello =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
     let offered = host.call("initialize", &hello).await;
-    assert_eq!(
-        offered["result"]["capabilities"]["resources"]["subscribe"],
-        true
-    );
+    assert_eq!(offered["result"]["capabilities"]["resources"]["subscribe"], true);
     for id in [&one, &two, &one] {
-        let answer = host
-            .call("resources/subscribe", &json!({"uri": uri(id)}))
-            .await;
+        let answer = host.call("resources/subscribe", &json!({"uri": uri(id)})).await;
         assert_eq!(answer["result"], json!({}), "{answer}");
     }
     for id in [&one, &two] {
         fixture.agent.append(id, vec![user("new")]).await;
         assert_eq!(host.message().await, updated(id));
     }
-    let ended = host
-        .call("resources/unsubscribe", &json!({"uri": uri(&one)}))
-        .await;
+    let ended = host.call("resources/unsubscribe", &json!({"uri": uri(&one)})).await;
     assert_eq!(ended["result"], json!({}));
     fixture.agent.append(&one, vec![user("unseen")]).await;
     fixture.agent.append(&two, vec![user("seen")]).await;
     assert_eq!(host.message().await, updated(&two));
-    let missing = host
-        .call("resources/subscribe", &json!({"uri": uri("missing")}))
-        .await;
+    let missing = host.call("resources/subscribe", &json!({"uri": uri("missing")})).await;
     assert_eq!(missing["error"]["code"], -32602, "{missing}");
     let nothing = host.call("resources/subscribe", &json!({})).await;
     assert_eq!(nothing["error"]["code"], -32602, "{nothing}");
@@ -205,14 +182,9 @@ async fn subscriptions_of_the_revision_with_a_handshake() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_subscription_continues_in_the_next_stream() {
     let fixture = Fixture::with(|config| config.http.live.age_max_ms = 1_000).await;
-    let id = McpClient::of_service(&fixture, REVISIONS[0])
-        .await
-        .created("ada")
-        .await;
+    let id = McpClient::of_service(&fixture, REVISIONS[0]).await.created("ada").await;
     let mut host = Host::of(&fixture).await;
-    let answer = host
-        .call("resources/subscribe", &json!({"uri": uri(&id)}))
-        .await;
+    let answer = host.call("resources/subscribe", &json!({"uri": uri(&id)})).await;
     assert_eq!(answer["result"], json!({}));
     // Each further stream begins with a notification.
     for _ in 0..3 {
@@ -224,28 +196,20 @@ async fn a_subscription_continues_in_the_next_stream() {
 #[tokio::test(flavor = "multi_thread")]
 async fn streams_of_the_stateless_revision_are_relayed() {
     let fixture = Fixture::new().await;
-    let id = McpClient::of_service(&fixture, REVISIONS[1])
-        .await
-        .created("ada")
-        .await;
+    let id = McpClient::of_service(&fixture, REVISIONS[1]).await.created("ada").await;
     let mut host = Host::of(&fixture).await;
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {},
     });
     let params = json!({"notifications": {"resourceSubscriptions": [uri(&id)]}, "_meta": meta});
-    host.send(&request(7, "subscriptions/listen", &params))
-        .await;
+    host.send(&request(7, "subscriptions/listen", &params)).await;
     let acknowledged = host.message().await;
-    assert_eq!(
-        acknowledged["method"],
-        "notifications/subscriptions/acknowledged"
-    );
+    assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged");
     assert_eq!(host.message().await["params"]["uri"], uri(&id));
     fixture.agent.append(&id, vec![user("new")]).await;
     assert_eq!(host.message().await["params"]["uri"], uri(&id));
-    let cancelled =
-        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
+    let cancelled = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}});
     host.send(&cancelled.to_string()).await;
     fixture.agent.append(&id, vec![user("unseen")]).await;
     let answer = host.call("tools/list", &json!({"_meta": meta})).await;
@@ -261,16 +225,13 @@ async fn a_host_has_at_most_16_subscriptions() {
     let mut last = String::new();
     for _ in 0..16 {
         last = uri(&mcp.created("ada").await);
-        let answer = host
-            .call("resources/subscribe", &json!({"uri": last}))
-            .await;
+        let answer = host.call("resources/subscribe", &json!({"uri": last})).await;
         assert_eq!(answer["result"], json!({}), "{answer}");
     }
     let params = json!({"uri": uri(&mcp.created("ada").await)});
     let over = host.call("resources/subscribe", &params).await;
     assert_eq!(over["error"]["code"], -32602, "{over}");
-    host.call("resources/unsubscribe", &json!({"uri": last}))
-        .await;
+    host.call("resources/unsubscribe", &json!({"uri": last})).await;
     let again = host.call("resources/subscribe", &params).await;
     assert_eq!(again["result"], json!({}), "{again}");
     host.end().await;

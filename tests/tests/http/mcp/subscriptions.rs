@@ -18,8 +18,7 @@ fn uri(id: &str) -> String {
 
 /// Opens a stream of notifications.
 async fn listen(mcp: &McpClient, uris: &[String]) -> EventStream {
-    let params =
-        json!({"notifications": {"resourceSubscriptions": uris, "toolsListChanged": true}});
+    let params = json!({"notifications": {"resourceSubscriptions": uris, "toolsListChanged": true}});
     let (http, body) = mcp.message(LISTEN, params);
     let stream = EventStream::open(http.request(Method::POST, "/mcp").json(&body)).await;
     assert_eq!(stream.status, 200);
@@ -39,10 +38,7 @@ async fn next(stream: &mut EventStream) -> Option<Value> {
 /// The accepted resources, of the first message.
 async fn acknowledged(stream: &mut EventStream) -> Value {
     let message = next(stream).await.expect("an acknowledgment");
-    assert_eq!(
-        message["method"],
-        "notifications/subscriptions/acknowledged"
-    );
+    assert_eq!(message["method"], "notifications/subscriptions/acknowledged");
     let accepted = &message["params"]["notifications"];
     assert_eq!(accepted.get("toolsListChanged"), None::<&Value>);
     accepted["resourceSubscriptions"].clone()
@@ -51,10 +47,7 @@ async fn acknowledged(stream: &mut EventStream) -> Value {
 /// The resource of the next notification.
 async fn updated(stream: &mut EventStream) -> String {
     let message = next(stream).await.expect("a notification");
-    assert_eq!(
-        message["method"], "notifications/resources/updated",
-        "{message}"
-    );
+    assert_eq!(message["method"], "notifications/resources/updated", "{message}");
     let params = &message["params"];
     assert_eq!(params["_meta"]["io.modelcontextprotocol/subscriptionId"], 1);
     text(params, "uri").to_owned()
@@ -104,14 +97,9 @@ async fn changes_of_listed_conversations_are_notified() {
     assert_eq!(updated(&mut stream).await, uri(&two));
     assert_eq!(updated(&mut seen_by_admin).await, uri(&two));
     // Each notification follows the change: a read includes it.
-    fixture
-        .agent
-        .append(&two, vec![user("from elsewhere")])
-        .await;
+    fixture.agent.append(&two, vec![user("from elsewhere")]).await;
     assert_eq!(updated(&mut stream).await, uri(&two));
-    let read = mcp
-        .result("resources/read", json!({"uri": uri(&two)}))
-        .await;
+    let read = mcp.result("resources/read", json!({"uri": uri(&two)})).await;
     assert!(read.to_string().contains("from elsewhere"), "{read}");
 }
 
@@ -144,10 +132,7 @@ async fn foreign_and_missing_conversations_are_the_same_error() {
         acknowledged(&mut stream).await;
         assert_eq!(last(&mut stream).await["error"]["code"], -32602, "{wrong}");
     }
-    let token = fixture
-        .operator
-        .token(&[Scope::Append], crate::fixture::TENANT)
-        .await;
+    let token = fixture.operator.token(&[Scope::Append], crate::fixture::TENANT).await;
     let appender = bearer(&fixture.stack, &token.secret).with("x-agent-id", AGENT);
     let mut stream = listen(&McpClient::new(&appender, REVISIONS[1]), &[uri(&id)]).await;
     acknowledged(&mut stream).await;
@@ -200,10 +185,7 @@ async fn a_subscription_has_at_most_16_resources() {
 async fn each_resource_is_a_live_stream_of_the_address() {
     let fixture = Fixture::with(|config| config.http.live.per_address_max = 2).await;
     let mcp = McpClient::of_service(&fixture, REVISIONS[1]).await;
-    let (one, two) = (
-        uri(&mcp.created("ada").await),
-        uri(&mcp.created("ada").await),
-    );
+    let (one, two) = (uri(&mcp.created("ada").await), uri(&mcp.created("ada").await));
     let both = listening(&mcp, &[one.clone(), two]).await;
     let mut third = listen(&mcp, std::slice::from_ref(&one)).await;
     acknowledged(&mut third).await;
@@ -254,8 +236,5 @@ async fn only_the_stateless_revision_has_subscriptions() {
     assert_eq!(mcp.error_code(LISTEN, filter).await, -32601);
     let mcp = McpClient::of_service(&fixture, modern).await;
     let found = mcp.result("server/discover", json!({})).await;
-    assert_eq!(
-        found["capabilities"]["resources"],
-        json!({"subscribe": true})
-    );
+    assert_eq!(found["capabilities"]["resources"], json!({"subscribe": true}));
 }

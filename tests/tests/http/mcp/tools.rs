@@ -16,10 +16,7 @@ async fn a_request_cycle_reads_what_it_records() {
         assert_eq!(created["user_id"], user);
         assert_eq!(created["title"], "Authentication");
         assert_eq!(created["created_at"], created["updated_at"]);
-        assert!(
-            text(&created, "created_at").ends_with("+00:00"),
-            "{created}"
-        );
+        assert!(text(&created, "created_at").ends_with("+00:00"), "{created}");
         let id = text(&created, "id");
         let metadata = r#"{"model": "small", "tokens": 150}"#;
         let recorded = mcp
@@ -53,27 +50,16 @@ async fn a_request_cycle_reads_what_it_records() {
 }
 
 fn check_recorded(recorded: &Value, id: &str, metadata: &str) {
-    for (member, role, content) in [
-        ("user_message", "user", "What about OAuth?"),
-        (
-            "assistant_message",
-            "assistant",
-            "OAuth 2.0 is a framework.",
-        ),
-    ] {
+    for (member, role, content) in
+        [("user_message", "user", "What about OAuth?"), ("assistant_message", "assistant", "OAuth 2.0 is a framework.")]
+    {
         let message = &recorded[member];
-        assert_eq!(
-            (&message["role"], &message["content"]),
-            (&json!(role), &json!(content))
-        );
+        assert_eq!((&message["role"], &message["content"]), (&json!(role), &json!(content)));
         assert_eq!(message["metadata"], metadata);
         assert_eq!(message["conversation_id"], id);
         assert_eq!(message["created_at"], recorded["recorded_at"]);
     }
-    assert_ne!(
-        recorded["user_message"]["id"],
-        recorded["assistant_message"]["id"]
-    );
+    assert_ne!(recorded["user_message"]["id"], recorded["assistant_message"]["id"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -82,18 +68,11 @@ async fn limits_have_defaults_and_bounds() {
     let mcp = McpClient::of_service(&fixture, REVISIONS[1]).await;
     let id = mcp.created("ada").await;
     for number in 0..51 {
-        mcp.record(
-            &id,
-            &format!("question {number}"),
-            &format!("answer {number}"),
-        )
-        .await;
+        mcp.record(&id, &format!("question {number}"), &format!("answer {number}")).await;
     }
     let contents = |history: &Value| -> Vec<String> {
         let messages = history["messages"].as_array().unwrap().iter();
-        messages
-            .map(|one| text(one, "content").to_owned())
-            .collect()
+        messages.map(|one| text(one, "content").to_owned()).collect()
     };
     let fetch = |limit: Value| json!({"conversation_id": id, "limit": limit});
     let ten = mcp.ok("fetch_chat_history", json!({"conversation_id": id}));
@@ -108,9 +87,7 @@ async fn limits_have_defaults_and_bounds() {
     for number in 0..100 {
         mcp.created("bob").await;
         if number == 20 {
-            let listed = mcp
-                .ok("list_conversations", json!({"user_id": "bob"}))
-                .await;
+            let listed = mcp.ok("list_conversations", json!({"user_id": "bob"})).await;
             assert_eq!(listed.as_array().unwrap().len(), 20);
         }
     }
@@ -121,10 +98,9 @@ async fn limits_have_defaults_and_bounds() {
         assert_eq!(listed.as_array().unwrap().len(), expected);
         assert_eq!(listed[0]["id"], newest.as_str());
     }
-    for (tool, arguments) in [
-        ("fetch_chat_history", json!({"conversation_id": id})),
-        ("list_conversations", json!({"user_id": "bob"})),
-    ] {
+    for (tool, arguments) in
+        [("fetch_chat_history", json!({"conversation_id": id})), ("list_conversations", json!({"user_id": "bob"}))]
+    {
         for limit in [-1, 0, 101] {
             let mut arguments = arguments.clone();
             arguments["limit"] = json!(limit);
@@ -145,36 +121,11 @@ async fn failures_name_the_argument_and_record_nothing() {
     for (tool, arguments, code, beginning) in [
         (create, json!({}), "FIELD_MISSING", "user_id is missing"),
         (create, json!({"user_id": ""}), "FIELD_MISSING", "user_id "),
-        (
-            create,
-            json!({"user_id": "u".repeat(257)}),
-            "FIELD_TOO_LONG",
-            "user_id ",
-        ),
-        (
-            create,
-            json!({"user_id": "u", "title": "t".repeat(1_025)}),
-            "FIELD_TOO_LONG",
-            "title ",
-        ),
-        (
-            "get_conversation",
-            json!({"id": id}),
-            "FIELD_UNKNOWN",
-            "id is unknown",
-        ),
-        (
-            "fetch_chat_history",
-            json!({"limit": "ten"}),
-            "FIELD_MALFORMED",
-            "limit must be ",
-        ),
-        (
-            "record_interaction",
-            json!({"conversation_id": id}),
-            "FIELD_MISSING",
-            "user_message ",
-        ),
+        (create, json!({"user_id": "u".repeat(257)}), "FIELD_TOO_LONG", "user_id "),
+        (create, json!({"user_id": "u", "title": "t".repeat(1_025)}), "FIELD_TOO_LONG", "title "),
+        ("get_conversation", json!({"id": id}), "FIELD_UNKNOWN", "id is unknown"),
+        ("fetch_chat_history", json!({"limit": "ten"}), "FIELD_MALFORMED", "limit must be "),
+        ("record_interaction", json!({"conversation_id": id}), "FIELD_MISSING", "user_message "),
     ] {
         check_failure(&mcp, tool, arguments, (code, beginning)).await;
     }
@@ -188,20 +139,8 @@ async fn failures_name_the_argument_and_record_nothing() {
 async fn check_interactions(mcp: &McpClient, id: &str) {
     let large = "x".repeat(512 * 1024);
     for (user, assistant, metadata, code, beginning) in [
-        (
-            "",
-            "a",
-            Value::Null,
-            "FIELD_MISSING",
-            "user_message is empty",
-        ),
-        (
-            "q",
-            "",
-            Value::Null,
-            "FIELD_MISSING",
-            "assistant_response is empty",
-        ),
+        ("", "a", Value::Null, "FIELD_MISSING", "user_message is empty"),
+        ("q", "", Value::Null, "FIELD_MISSING", "assistant_response is empty"),
         ("q", "a", json!("[1]"), "INVALID_JSON", "metadata "),
         ("q", "a", json!("{"), "INVALID_JSON", "metadata "),
         ("q", "a", json!({}), "FIELD_MALFORMED", "metadata must be "),
@@ -262,22 +201,15 @@ async fn a_repeated_interaction_is_recorded_once() {
         for key in [json!("mine"), json!("0")] {
             let (text, code) = mcp.failure(tool, arguments("a", key)).await;
             assert_eq!(code, "IDEMPOTENCY_KEY_MALFORMED");
-            assert!(
-                text.starts_with("Error: idempotency_key is not a UUID"),
-                "{text}"
-            );
+            assert!(text.starts_with("Error: idempotency_key is not a UUID"), "{text}");
         }
-        let history = mcp
-            .ok("fetch_chat_history", json!({"conversation_id": id}))
-            .await;
+        let history = mcp.ok("fetch_chat_history", json!({"conversation_id": id})).await;
         assert_eq!(history["message_count"], 4);
         // Without a key, a repeated call is another interaction.
         for _ in 0..2 {
             mcp.ok(tool, arguments("b", Value::Null)).await;
         }
-        let history = mcp
-            .ok("fetch_chat_history", json!({"conversation_id": id}))
-            .await;
+        let history = mcp.ok("fetch_chat_history", json!({"conversation_id": id})).await;
         assert_eq!(history["message_count"], 8);
     }
 }

@@ -16,8 +16,7 @@ const SECRET: &str = "sk-live-1234";
 /// A system with an agent whose model server is scripted, and one with the built-in model; a key of both.
 async fn setup(model: &Model) -> (Stack, HttpClient) {
     let mut stack = Setup::tasks().prepare().await;
-    stack.gateway.settings.gateway.models =
-        serde_json::from_value(model.settings_as("scripted")).unwrap();
+    stack.gateway.settings.gateway.models = serde_json::from_value(model.settings_as("scripted")).unwrap();
     stack.start().await;
     let operator = stack.operator().await;
     operator.agent("acme", "echo").await;
@@ -55,11 +54,7 @@ fn chunks(answer: &Answer) -> Vec<Value> {
     assert_eq!(answer.headers["content-type"], "text/event-stream");
     let text = String::from_utf8(answer.body.to_vec()).unwrap();
     let mut events: Vec<&str> = text.split("\n\n").collect();
-    assert_eq!(
-        events.pop(),
-        Some(""),
-        "the last event ends with a blank line"
-    );
+    assert_eq!(events.pop(), Some(""), "the last event ends with a blank line");
     assert_eq!(events.pop(), Some("data: [DONE]"));
     let chunk = |event: &str| -> Value {
         let json = event.strip_prefix("data: ").unwrap();
@@ -78,10 +73,7 @@ async fn a_model_answers_whole_and_streamed() {
     let model = Model::start(|before| match before {
         0 | 1 => Reply::Text("Hello there.".to_owned()),
         2 | 3 => Reply::Call("call_1", "look"),
-        4 | 5 => Reply::Refused(
-            StatusCode::BAD_REQUEST,
-            json!({"error": {"message": SECRET}}),
-        ),
+        4 | 5 => Reply::Refused(StatusCode::BAD_REQUEST, json!({"error": {"message": SECRET}})),
         _ => Reply::Failing("so far".to_owned(), json!({"error": {"message": SECRET}})),
     })
     .await;
@@ -111,16 +103,9 @@ async fn whole_answer(client: &HttpClient) {
         "presence_penalty": 0.1, "frequency_penalty": 0.2, "parallel_tool_calls": false,
         "response_format": {"type": "json_object"}, "unknown": {"is": "ignored"},
     });
-    let whole = client
-        .post(PATH, &request("support", &options))
-        .await
-        .ok(200);
+    let whole = client.post(PATH, &request("support", &options)).await.ok(200);
     assert_eq!(whole["object"], "chat.completion");
-    assert!(
-        whole["id"]
-            .as_str()
-            .is_some_and(|id| id.starts_with("chatcmpl-"))
-    );
+    assert!(whole["id"].as_str().is_some_and(|id| id.starts_with("chatcmpl-")));
     assert_eq!(whole["model"], "support");
     let choice = json!({
         "index": 0, "finish_reason": "stop", "logprobs": null,
@@ -145,10 +130,7 @@ fn check_sent(sent: &Value) {
         ("frequency_penalty", json!(0.2)),
         ("parallel_tool_calls", json!(false)),
         ("response_format", json!({"type": "json_object"})),
-        (
-            "tool_choice",
-            json!({"type": "function", "function": {"name": "look"}}),
-        ),
+        ("tool_choice", json!({"type": "function", "function": {"name": "look"}})),
         // The agent's maximum is smaller.
         ("max_completion_tokens", json!(100)),
     ] {
@@ -156,39 +138,22 @@ fn check_sent(sent: &Value) {
     }
     assert_eq!(sent["tools"][0]["function"]["parameters"], parameters());
     assert_eq!(sent["tools"][0]["function"]["strict"], true);
-    let roles: Vec<&Value> = sent["messages"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|m| &m["role"])
-        .collect();
+    let roles: Vec<&Value> = sent["messages"].as_array().unwrap().iter().map(|m| &m["role"]).collect();
     assert_eq!(roles, ["system", "user", "assistant", "tool"]);
 }
 
 async fn streamed_answer(client: &HttpClient) {
     let usage = json!({"stream": true, "stream_options": {"include_usage": true}});
     let streamed = chunks(&client.post(PATH, &request("support", &usage)).await);
-    assert_eq!(
-        streamed[0]["choices"][0]["delta"],
-        json!({"role": "assistant", "content": ""})
-    );
-    let text: String = streamed
-        .iter()
-        .filter_map(|chunk| chunk["choices"][0]["delta"]["content"].as_str())
-        .collect();
+    assert_eq!(streamed[0]["choices"][0]["delta"], json!({"role": "assistant", "content": ""}));
+    let text: String = streamed.iter().filter_map(|chunk| chunk["choices"][0]["delta"]["content"].as_str()).collect();
     assert_eq!(text, "Hello there.");
     let (last, chunks_before) = streamed.split_last().unwrap();
     assert_eq!(last["choices"], json!([]));
     assert!(last.as_object().unwrap().contains_key("usage"));
-    assert_eq!(
-        chunks_before.last().unwrap()["choices"][0]["finish_reason"],
-        "stop"
-    );
+    assert_eq!(chunks_before.last().unwrap()["choices"][0]["finish_reason"], "stop");
     for chunk in chunks_before {
-        assert_eq!(
-            (&chunk["id"], &chunk["usage"]),
-            (&streamed[0]["id"], &Value::Null)
-        );
+        assert_eq!((&chunk["id"], &chunk["usage"]), (&streamed[0]["id"], &Value::Null));
         assert_eq!(chunk["object"], "chat.completion.chunk");
     }
 }
@@ -204,42 +169,27 @@ async fn calls_of_tools(client: &HttpClient) {
     let mut streaming = tools;
     streaming["stream"] = json!(true);
     let streamed = chunks(&client.post(PATH, &request("support", &streaming)).await);
-    let calls: Vec<&Value> = streamed
-        .iter()
-        .filter_map(|chunk| chunk["choices"][0]["delta"].get("tool_calls"))
-        .collect();
+    let calls: Vec<&Value> =
+        streamed.iter().filter_map(|chunk| chunk["choices"][0]["delta"].get("tool_calls")).collect();
     assert_eq!(calls[0][0]["id"], "call_1");
     assert_eq!(calls[0][0]["function"]["name"], "look");
-    let arguments: String = calls
-        .iter()
-        .filter_map(|calls| calls[0]["function"]["arguments"].as_str())
-        .collect();
+    let arguments: String = calls.iter().filter_map(|calls| calls[0]["function"]["arguments"].as_str()).collect();
     assert_eq!(arguments, "{}");
-    assert_eq!(
-        streamed.last().unwrap()["choices"][0]["finish_reason"],
-        "tool_calls"
-    );
+    assert_eq!(streamed.last().unwrap()["choices"][0]["finish_reason"], "tool_calls");
 }
 
 /// Failures before the first token have a status; later ones are the last event. The server's text is not passed on.
 async fn failures(client: &HttpClient) {
     for stream in [false, true] {
-        let refused = client
-            .post(PATH, &request("support", &json!({"stream": stream})))
-            .await;
+        let refused = client.post(PATH, &request("support", &json!({"stream": stream}))).await;
         assert_eq!(refused.status, 502);
         assert_eq!(refused.json()["error"]["code"], "RUN_FAILED");
         assert_eq!(refused.headers["x-should-retry"], "false");
         assert!(!String::from_utf8_lossy(&refused.body).contains(SECRET));
     }
-    let broken = client
-        .post(PATH, &request("support", &json!({"stream": true})))
-        .await;
+    let broken = client.post(PATH, &request("support", &json!({"stream": true}))).await;
     let text = String::from_utf8(broken.body.to_vec()).unwrap();
-    assert!(
-        text.ends_with("\n\n") && !text.contains("[DONE]") && !text.contains(SECRET),
-        "{text}"
-    );
+    assert!(text.ends_with("\n\n") && !text.contains("[DONE]") && !text.contains(SECRET), "{text}");
     let last = text.trim_end().rsplit("\n\n").next().unwrap();
     let last: Value = serde_json::from_str(last.strip_prefix("data: ").unwrap()).unwrap();
     assert_eq!(last["error"]["code"], "RUN_FAILED");
@@ -249,11 +199,7 @@ async fn failures(client: &HttpClient) {
 async fn a_request_names_a_model_that_the_agent_lists() {
     let model = Model::start(|_| Reply::Text("Hello there.".to_owned())).await;
     let (_stack, client) = setup(&model).await;
-    for (name, expected) in [
-        ("support", "gpt"),
-        ("support/small", "small"),
-        ("support/meta/llama", "meta/llama"),
-    ] {
+    for (name, expected) in [("support", "gpt"), ("support/small", "small"), ("support/meta/llama", "meta/llama")] {
         let whole = client.post(PATH, &request(name, &json!({}))).await.ok(200);
         assert_eq!(whole["model"], name);
         assert_eq!(model.requests().last().unwrap()["model"], expected);
@@ -261,26 +207,10 @@ async fn a_request_names_a_model_that_the_agent_lists() {
         assert_eq!(client.get(&path).await.ok(200)["id"], name);
     }
     let listed = client.get("/openai/v1/models").await.ok(200);
-    let listed: Vec<&Value> = listed["data"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|model| &model["id"])
-        .collect();
-    assert_eq!(
-        listed,
-        ["echo", "support", "support/small", "support/meta/llama"]
-    );
+    let listed: Vec<&Value> = listed["data"].as_array().unwrap().iter().map(|model| &model["id"]).collect();
+    assert_eq!(listed, ["echo", "support", "support/small", "support/meta/llama"]);
     // Neither the agent's own model, nor one of another agent, nor a part of a name.
-    for name in [
-        "support/gpt",
-        "support/",
-        "support/meta",
-        "support/smal",
-        "echo/small",
-        "/small",
-        "missing/small",
-    ] {
+    for name in ["support/gpt", "support/", "support/meta", "support/smal", "echo/small", "/small", "missing/small"] {
         let refused = client.post(PATH, &request(name, &json!({}))).await;
         assert_eq!(param(&refused), (404, "model".to_owned()), "{name}");
         let path = format!("/openai/v1/models/{}", name.replace('/', "%2F"));
@@ -296,15 +226,10 @@ async fn requests_at_their_bounds() {
     let operator = stack.operator().await;
     let check = async |body: Value, expected: (u16, &str)| {
         let answer = client.post(PATH, &body).await;
-        let actual = if answer.status == 200 {
-            (200, String::new())
-        } else {
-            param(&answer)
-        };
+        let actual = if answer.status == 200 { (200, String::new()) } else { param(&answer) };
         assert_eq!((actual.0, actual.1.as_str()), expected);
     };
-    let messages =
-        |count: usize| json!({"messages": vec![json!({"role": "user", "content": "x"}); count]});
+    let messages = |count: usize| json!({"messages": vec![json!({"role": "user", "content": "x"}); count]});
     let tool = |name: usize| json!({"type": "function", "function": {"name": format!("t{name}")}});
     let tools = |count: usize| json!({"tools": (0..count).map(tool).collect::<Vec<_>>()});
     let ok = (200, "");
@@ -332,20 +257,14 @@ async fn requests_at_their_bounds() {
     let reader = operator.secret_key(&[Scope::Read], &["echo"]).await;
     let reader = bearer(&stack, &reader.secret);
     let refused = reader.post(PATH, &request("echo", &json!({}))).await;
-    assert_eq!(
-        (refused.status, &refused.json()["error"]["code"]),
-        (403, &json!("MISSING_SCOPE"))
-    );
+    assert_eq!((refused.status, &refused.json()["error"]["code"]), (403, &json!("MISSING_SCOPE")));
     assert!(model.requests().is_empty());
 }
 
 /// Values that are rejected, and the named field.
 fn rejected() -> Vec<(Value, Option<&'static str>)> {
     vec![
-        (
-            json!({"messages": [{"role": "wizard", "content": "x"}]}),
-            None,
-        ),
+        (json!({"messages": [{"role": "wizard", "content": "x"}]}), None),
         (json!({"n": 2}), Some("n")),
         (json!({"logprobs": true}), Some("logprobs")),
         (json!({"functions": []}), Some("functions")),
@@ -354,14 +273,8 @@ fn rejected() -> Vec<(Value, Option<&'static str>)> {
         (json!({"temperature": "hot"}), Some("temperature")),
         (json!({"user": "x".repeat(257)}), Some("user")),
         (json!({"tool_choice": "required"}), Some("tool_choice")),
-        (
-            json!({"tools": [{"type": "custom", "custom": {}}]}),
-            Some("tools[0].type"),
-        ),
+        (json!({"tools": [{"type": "custom", "custom": {}}]}), Some("tools[0].type")),
         // The built-in model has no such option.
-        (
-            json!({"response_format": {"type": "json_object"}}),
-            Some("response_format"),
-        ),
+        (json!({"response_format": {"type": "json_object"}}), Some("response_format")),
     ]
 }

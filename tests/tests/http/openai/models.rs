@@ -5,9 +5,7 @@ use tests::http_client::HttpClient;
 use wire::proto::operate::v1::Scope;
 
 use super::back_end;
-use crate::fixture::{
-    AGENT, FOREIGN_AGENT, FOREIGN_TENANT, Fixture, OTHER_AGENT, TENANT, bearer, list, text,
-};
+use crate::fixture::{AGENT, FOREIGN_AGENT, FOREIGN_TENANT, Fixture, OTHER_AGENT, TENANT, bearer, list, text};
 
 async fn models(client: &HttpClient) -> Vec<String> {
     let page = client.get("/openai/v1/models").await.ok(200);
@@ -26,10 +24,7 @@ async fn a_key_lists_its_agents() {
     let all = bearer(&fixture.stack, &all.secret);
     assert_eq!(models(&one).await, [AGENT]);
     assert_eq!(models(&tenant).await, [OTHER_AGENT, AGENT]);
-    assert_eq!(
-        models(&tenant.with("x-agent-id", FOREIGN_AGENT)).await,
-        Vec::<String>::new()
-    );
+    assert_eq!(models(&tenant.with("x-agent-id", FOREIGN_AGENT)).await, Vec::<String>::new());
     let named = all.with("x-agent-id", FOREIGN_AGENT);
     assert_eq!(models(&named).await, [FOREIGN_AGENT]);
     let refused = all.get("/openai/v1/models").await;
@@ -47,10 +42,7 @@ async fn a_key_lists_its_agents() {
         let refused = one.get(&path(agent)).await;
         assert_eq!(refused.status, 404, "{agent}");
         let error: &Value = &refused.json()["error"];
-        assert_eq!(
-            (&error["code"], &error["param"]),
-            (&"AGENT_NOT_FOUND".into(), &"model".into())
-        );
+        assert_eq!((&error["code"], &error["param"]), (&"AGENT_NOT_FOUND".into(), &"model".into()));
     }
     let foreign = fixture.operator.token(&[Scope::Read], FOREIGN_TENANT).await;
     let foreign = bearer(&fixture.stack, &foreign.secret);

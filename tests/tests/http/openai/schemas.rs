@@ -42,32 +42,18 @@ fn response(schema: &str) -> String {
 async fn schemas_reach_the_model_server_byte_for_byte() {
     let model = Model::start(|_| Reply::Text("{}".to_owned())).await;
     for (settings, tool, format) in [
-        (
-            model.settings_as("scripted"),
-            "/tools/0/function/parameters",
-            "/response_format/json_schema",
-        ),
-        (
-            model.responses_settings_as("scripted"),
-            "/tools/0/parameters",
-            "/text/format",
-        ),
+        (model.settings_as("scripted"), "/tools/0/function/parameters", "/response_format/json_schema"),
+        (model.responses_settings_as("scripted"), "/tools/0/parameters", "/text/format"),
     ] {
         let (_stack, client) = setup_with(settings).await;
-        for (path, body) in [
-            (COMPLETIONS, completion(SCHEMA)),
-            (RESPONSES, response(SCHEMA)),
-        ] {
+        for (path, body) in [(COMPLETIONS, completion(SCHEMA)), (RESPONSES, response(SCHEMA))] {
             post(&client, path, &body).await.ok(200);
             let sent = model.last_body();
             assert_eq!(sent.matches(SCHEMA).count(), 2, "{path}: {sent}");
             let sent: Value = serde_json::from_str(&sent).unwrap();
             assert!(sent.pointer(tool).is_some(), "{tool} of {sent}");
             let format = sent.pointer(format).unwrap();
-            assert_eq!(
-                (&format["name"], format["strict"].as_bool()),
-                (&Value::from("place"), Some(true))
-            );
+            assert_eq!((&format["name"], format["strict"].as_bool()), (&Value::from("place"), Some(true)));
             assert!(format["schema"].is_object(), "{format}");
         }
     }
@@ -78,10 +64,7 @@ async fn schemas_that_no_server_can_read_are_rejected() {
     let model = Model::start(|_| Reply::Text("{}".to_owned())).await;
     let (_stack, client) = setup_with(model.settings_as("scripted")).await;
     for schema in [r#"{"title": "\ud800"}"#, r#"{"maximum": 1e999}"#] {
-        for (path, body) in [
-            (COMPLETIONS, completion(schema)),
-            (RESPONSES, response(schema)),
-        ] {
+        for (path, body) in [(COMPLETIONS, completion(schema)), (RESPONSES, response(schema))] {
             let refused = post(&client, path, &body).await;
             assert_eq!(refused.status, 400, "{path} {schema}: {}", refused.text());
         }

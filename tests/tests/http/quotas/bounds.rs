@@ -12,29 +12,21 @@ use super::fixture::{bound, check_refused, fixture, say, session, set};
 use crate::fixture::{Fixture, begin};
 
 /// Words that keep the slow model busy.
-const LONG: &str =
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen";
+const LONG: &str = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen";
 
 /// Starts a run without waiting for it; returns its chat.
 async fn start(client: &HttpClient) -> String {
     let chat = begin(client, &json!({})).await;
     let path = format!("/api/chats/{chat}/messages");
     let request = client.request(reqwest::Method::POST, &path);
-    let answer = request
-        .json(&json!({"content": LONG}))
-        .send()
-        .await
-        .unwrap();
+    let answer = request.json(&json!({"content": LONG})).send().await.unwrap();
     assert_eq!(answer.status().as_u16(), 200);
     chat
 }
 
 async fn idle(client: &HttpClient, chat: &str) {
     let path = format!("/api/chats/{chat}/stream");
-    eventually("an answer's end", || async {
-        (client.get(&path).await.status == 204).then_some(())
-    })
-    .await;
+    eventually("an answer's end", || async { (client.get(&path).await.status == 204).then_some(()) }).await;
 }
 
 /// Two runs of callers with a shared scope are allowed; a third one only after the end of another one.
@@ -65,12 +57,7 @@ async fn runs_are_limited_in_every_scope() {
     let same_owner = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];
     check_runs(&fixture, "owner", same_owner.map(|at| of("a", at))).await;
     let same_address = ["a", "b", "c"];
-    check_runs(
-        &fixture,
-        "address",
-        same_address.map(|id| of(id, "192.0.2.9")),
-    )
-    .await;
+    check_runs(&fixture, "address", same_address.map(|id| of(id, "192.0.2.9"))).await;
 }
 
 fn tokens(answer: &Value) -> u64 {
@@ -106,16 +93,11 @@ async fn interrupted_turns_are_counted() {
     let client = session(&fixture, "cutter", "192.0.2.1");
     set(&fixture, "owner", "model_tokens_per_day", Some(1)).await;
     let body = json!({"message": LONG, "stream": true});
-    let request = client
-        .request(reqwest::Method::POST, "/v1/chat")
-        .json(&body);
+    let request = client.request(reqwest::Method::POST, "/v1/chat").json(&body);
     let mut answer = request.send().await.unwrap();
     answer.chunk().await.unwrap();
     drop(answer);
-    eventually("a turn that is counted", || async {
-        (say(&client, "x").await.status == 429).then_some(())
-    })
-    .await;
+    eventually("a turn that is counted", || async { (say(&client, "x").await.status == 429).then_some(()) }).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -172,15 +154,9 @@ async fn check_status(fixture: &Fixture, (scope, quota): (&str, &str)) {
     let violations = failure.violations.iter();
     let violations = violations.map(|one| (one.subject.as_str(), one.description.as_str()));
     let expected = (scope, format!("{quota}: 0"));
-    assert!(
-        violations.eq([(expected.0, expected.1.as_str())]),
-        "{failure:?}"
-    );
+    assert!(violations.eq([(expected.0, expected.1.as_str())]), "{failure:?}");
     let retry = details.retry_info().and_then(|retry| retry.retry_delay);
-    assert!(
-        retry.is_some_and(|retry| retry >= Duration::from_millis(100)),
-        "{retry:?}"
-    );
+    assert!(retry.is_some_and(|retry| retry >= Duration::from_millis(100)), "{retry:?}");
     set(fixture, scope, quota, Some(1_000_000_000)).await;
 }
 
@@ -201,10 +177,7 @@ async fn appended_bytes_are_limited() {
     begin(&session(&fixture, "other", "192.0.2.1"), &large()).await;
     // Erasures are never rejected.
     client.erase(&format!("/api/chats/{id}")).await;
-    assert_eq!(
-        bound(&client, "owner", "appended_bytes_per_minute").await,
-        Some(30_000)
-    );
+    assert_eq!(bound(&client, "owner", "appended_bytes_per_minute").await, Some(30_000));
 }
 
 /// What the quota of an owner rejects is not charged to its tenant.
@@ -224,13 +197,7 @@ async fn an_owner_at_its_quota_uses_none_of_its_tenants() {
     begin(&session(&fixture, "modest", "192.0.2.1"), &json!({})).await;
 
     set(&fixture, "owner", "appended_bytes_per_minute", Some(30_000)).await;
-    set(
-        &fixture,
-        "tenant",
-        "appended_bytes_per_minute",
-        Some(100_000),
-    )
-    .await;
+    set(&fixture, "tenant", "appended_bytes_per_minute", Some(100_000)).await;
     let large = || {
         let texts = (0..1_250).map(|_| uuid::Uuid::new_v4().simple().to_string());
         json!({"metadata": {"k": texts.collect::<String>()}})
@@ -288,9 +255,7 @@ async fn stored_bytes_are_limited_until_an_erasure() {
     let title = client.patch(&path, &json!({"title": "x"})).await;
     check_refused(&title, ("owner", "stored_bytes"), one);
     let stored = eventually("rows of four conversations", || async {
-        usage(&fixture, "stored_bytes")
-            .await
-            .filter(|stored| *stored == before + 4 * one)
+        usage(&fixture, "stored_bytes").await.filter(|stored| *stored == before + 4 * one)
     })
     .await;
     client.erase(&path).await;

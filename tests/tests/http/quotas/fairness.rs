@@ -36,21 +36,14 @@ async fn turns(client: &HttpClient, count: usize) -> Vec<Duration> {
 }
 
 /// Callers that send requests until the end.
-fn flood(
-    clients: impl Iterator<Item = HttpClient>,
-    stop: &Arc<AtomicBool>,
-) -> Vec<tokio::task::JoinHandle<usize>> {
+fn flood(clients: impl Iterator<Item = HttpClient>, stop: &Arc<AtomicBool>) -> Vec<tokio::task::JoinHandle<usize>> {
     let flooding = clients.map(|client| {
         let stop = Arc::clone(stop);
         tokio::spawn(async move {
             let mut answered = 0;
             while !stop.load(Ordering::Relaxed) {
                 let answer = say(&client, "one two three four five six seven eight nine").await;
-                assert!(
-                    [200, 429, 503].contains(&answer.status),
-                    "{:?}",
-                    answer.status_and_code()
-                );
+                assert!([200, 429, 503].contains(&answer.status), "{:?}", answer.status_and_code());
                 answered += usize::from(answer.status == 200);
                 if answer.status != 200 {
                     tokio::time::sleep(Duration::from_millis(20)).await;
@@ -73,8 +66,7 @@ async fn check(count: usize, percent: usize, margin: Duration) {
     let alone = percentile(percent, turns(&other, count).await);
     let stop = Arc::new(AtomicBool::new(false));
     // Each request has its own address: the limit of the tenant is tested, not that of an address.
-    let greedy =
-        (0..GREEDY).map(|n| session(&fixture, &format!("greedy-{n}"), &format!("203.0.113.{n}")));
+    let greedy = (0..GREEDY).map(|n| session(&fixture, &format!("greedy-{n}"), &format!("203.0.113.{n}")));
     let flooding = flood(greedy, &stop);
     turns(&other, 2).await;
     let beside = percentile(percent, turns(&other, count).await);
@@ -122,13 +114,7 @@ async fn a_flood_from_one_address_leaves_room_for_others() {
     turns(&legitimate, 10).await;
     let chat = crate::fixture::begin(&legitimate, &json!({})).await;
     let path = format!("/api/chats/{chat}/messages");
-    assert_eq!(
-        legitimate
-            .post(&path, &json!({"content": "one two"}))
-            .await
-            .status,
-        200
-    );
+    assert_eq!(legitimate.post(&path, &json!({"content": "one two"})).await.status, 200);
     stop.store(true, Ordering::Relaxed);
     for flood in flooding {
         flood.await.unwrap();

@@ -15,10 +15,7 @@ use crate::fixture::{AGENT, FOREIGN_AGENT, Fixture, TENANT};
 pub(super) const WORD_DELAY: Duration = Duration::from_millis(40);
 
 /// The same, with quotas of the deployment.
-pub(super) async fn fixture(
-    quotas: impl FnOnce(&mut QuotaSet),
-    change: impl FnOnce(&mut GatewayConfig),
-) -> Fixture {
+pub(super) async fn fixture(quotas: impl FnOnce(&mut QuotaSet), change: impl FnOnce(&mut GatewayConfig)) -> Fixture {
     let fixture = Fixture::with(|config| {
         let slow = json!({"slow": {
             "kind": "echo", "echo_word_delay_ms": WORD_DELAY.as_millis(),
@@ -74,20 +71,14 @@ pub(super) async fn say(client: &HttpClient, text: &str) -> Answer {
 /// Sets quotas of the first tenant, and waits until the gateway applies them.
 pub(super) async fn set(fixture: &Fixture, scope: &str, quota: &str, value: Option<u64>) {
     let mut given = QuotaSet::default();
-    let scope_of = quotas::Scope::ALL
-        .into_iter()
-        .find(|one| one.as_str() == scope);
-    let quota_of = quotas::Quota::ALL
-        .into_iter()
-        .find(|one| one.as_str() == quota);
+    let scope_of = quotas::Scope::ALL.into_iter().find(|one| one.as_str() == scope);
+    let quota_of = quotas::Quota::ALL.into_iter().find(|one| one.as_str() == quota);
     let (scope_of, quota_of) = (scope_of.unwrap(), quota_of.unwrap());
     given.of_mut(scope_of).set(quota_of, value);
     let request = proto::SetTenantQuotasRequest {
         tenant_id: TENANT.to_owned(),
         quotas: Some(event_log::registry::quotas_to_proto(&given)),
-        update_mask: Some(prost_types::FieldMask {
-            paths: vec![format!("{scope}.{quota}")],
-        }),
+        update_mask: Some(prost_types::FieldMask { paths: vec![format!("{scope}.{quota}")] }),
     };
     let registry = fixture.operator.registry().set_tenant_quotas(request).await;
     registry.expect("quotas of a tenant");
@@ -103,10 +94,7 @@ pub(super) async fn bound(client: &HttpClient, scope: &str, quota: &str) -> Opti
     let limits = client.get("/v1/limits").await.ok(200);
     let quotas = limits["quotas"].as_array().cloned().unwrap_or_default();
     let is_it = |one: &&Value| one["scope"] == scope && one["quota"] == quota;
-    quotas
-        .iter()
-        .find(is_it)
-        .and_then(|one| one["bound"].as_u64())
+    quotas.iter().find(is_it).and_then(|one| one["bound"].as_u64())
 }
 
 /// Checks that an answer is a rejection by this quota.
@@ -114,17 +102,9 @@ pub(super) fn check_refused(answer: &Answer, (scope, quota): (&str, &str), bound
     assert_eq!(answer.status_and_code(), (429, "QUOTA_EXCEEDED".to_owned()));
     let problem = answer.json();
     let metadata = &problem["metadata"];
-    let metadata = if metadata.is_null() {
-        &problem
-    } else {
-        metadata
-    };
+    let metadata = if metadata.is_null() { &problem } else { metadata };
     let details = (&metadata["quota"], &metadata["scope"], &metadata["bound"]);
-    assert_eq!(
-        details,
-        (&json!(quota), &json!(scope), &json!(bound.to_string())),
-        "{problem}"
-    );
+    assert_eq!(details, (&json!(quota), &json!(scope), &json!(bound.to_string())), "{problem}");
     let seconds: u64 = answer.headers["retry-after"].parse().unwrap();
     assert!(seconds >= 1, "{seconds}");
 }

@@ -35,8 +35,7 @@ async fn usage(fixture: &Fixture) -> Value {
 fn sum(page: &Value, list: &str, (of, counts): (&str, &[&str])) -> u64 {
     let days = page[list].as_array().unwrap().iter();
     let days = days.filter(|day| day[of].is_string());
-    let count =
-        |day: &Value| -> u64 { counts.iter().map(|name| day[*name].as_u64().unwrap()).sum() };
+    let count = |day: &Value| -> u64 { counts.iter().map(|name| day[*name].as_u64().unwrap()).sum() };
     days.map(count).sum()
 }
 
@@ -65,22 +64,14 @@ async fn turn(client: &HttpClient, chat: &str) -> Answer {
 /// Enables summaries of long histories of the agent, with a model without delay.
 async fn summarise(fixture: &Fixture) {
     let summaries = proto::SummarySettings {
-        model: Some(proto::ModelSettings {
-            server: "echo".to_owned(),
-            ..proto::ModelSettings::default()
-        }),
+        model: Some(proto::ModelSettings { server: "echo".to_owned(), ..proto::ModelSettings::default() }),
         tokens_min: 1_000,
         tokens_kept: 200,
     };
     let request = proto::SetAgentSettingsRequest {
         agent_id: AGENT.to_owned(),
-        settings: Some(proto::AgentSettings {
-            summaries: Some(summaries),
-            ..proto::AgentSettings::default()
-        }),
-        update_mask: Some(prost_types::FieldMask {
-            paths: vec!["summaries".to_owned()],
-        }),
+        settings: Some(proto::AgentSettings { summaries: Some(summaries), ..proto::AgentSettings::default() }),
+        update_mask: Some(prost_types::FieldMask { paths: vec!["summaries".to_owned()] }),
     };
     let mut registry = fixture.operator.registry();
     registry.set_agent_settings(request).await.unwrap();
@@ -99,17 +90,8 @@ async fn each_call_is_counted_once() {
     until_metered(&fixture, 2).await;
     summarise(&fixture).await;
     let words = "word ".repeat(400);
-    let messages_of_history = (0..8).map(|nth| {
-        if nth % 2 == 0 {
-            user(words.clone())
-        } else {
-            assistant(&words)
-        }
-    });
-    fixture
-        .agent
-        .append(&chat, messages_of_history.collect())
-        .await;
+    let messages_of_history = (0..8).map(|nth| if nth % 2 == 0 { user(words.clone()) } else { assistant(&words) });
+    fixture.agent.append(&chat, messages_of_history.collect()).await;
     assert_eq!(turn(&client, &chat).await.status, 200);
     // The call of the turn and the call of the summary.
     until_metered(&fixture, 4).await;
@@ -126,11 +108,7 @@ async fn each_call_is_counted_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn spent_tokens_persist_over_restarts_and_gateways() {
     let mut fixture = fixture(|_| (), |_| ()).await;
-    let spent = tokens(
-        &say(&session(&fixture, "ada", "192.0.2.1"), "a b")
-            .await
-            .ok(200),
-    );
+    let spent = tokens(&say(&session(&fixture, "ada", "192.0.2.1"), "a b").await.ok(200));
     until_metered(&fixture, 1).await;
     fixture.stack.gateway.stop().await;
     fixture.stack.gateway.start().await;

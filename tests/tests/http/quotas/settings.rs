@@ -19,23 +19,14 @@ async fn agent_quotas_override_tenant_and_deployment_quotas() {
         agent_id: AGENT.to_owned(),
         settings: Some(proto::AgentSettings {
             quotas: Some(proto::Quotas {
-                owner: Some(proto::QuotaLimits {
-                    runs: Some(3),
-                    ..proto::QuotaLimits::default()
-                }),
+                owner: Some(proto::QuotaLimits { runs: Some(3), ..proto::QuotaLimits::default() }),
                 ..proto::Quotas::default()
             }),
             ..proto::AgentSettings::default()
         }),
-        update_mask: Some(prost_types::FieldMask {
-            paths: vec!["quotas.owner.runs".to_owned()],
-        }),
+        update_mask: Some(prost_types::FieldMask { paths: vec!["quotas.owner.runs".to_owned()] }),
     };
-    let registry = fixture
-        .operator
-        .registry()
-        .set_agent_settings(request)
-        .await;
+    let registry = fixture.operator.registry().set_agent_settings(request).await;
     registry.unwrap();
     tests::eventually::eventually("a gateway that knows the agent's quota", || async {
         (bound(&key, "owner", "runs").await == Some(3)).then_some(())
@@ -46,26 +37,15 @@ async fn agent_quotas_override_tenant_and_deployment_quotas() {
 #[tokio::test(flavor = "multi_thread")]
 async fn tenant_operators_cannot_raise_quotas() {
     let fixture = fixture(|_| (), |_| ()).await;
-    let token = fixture
-        .operator
-        .token(&[proto::Scope::Operate], TENANT)
-        .await;
-    let bound_operator =
-        tests::operator::Operator::new(fixture.operator.caller().with_token(&token.secret));
+    let token = fixture.operator.token(&[proto::Scope::Operate], TENANT).await;
+    let bound_operator = tests::operator::Operator::new(fixture.operator.caller().with_token(&token.secret));
     let request = |tenant: &str| proto::SetTenantQuotasRequest {
         tenant_id: tenant.to_owned(),
         ..proto::SetTenantQuotasRequest::default()
     };
-    let refused = bound_operator
-        .registry()
-        .set_tenant_quotas(request(TENANT))
-        .await;
+    let refused = bound_operator.registry().set_tenant_quotas(request(TENANT)).await;
     assert_eq!(refused.unwrap_err().code(), Code::PermissionDenied);
-    let none = fixture
-        .operator
-        .registry()
-        .set_tenant_quotas(request("nobody"))
-        .await;
+    let none = fixture.operator.registry().set_tenant_quotas(request("nobody")).await;
     assert_eq!(none.unwrap_err().code(), Code::NotFound);
 }
 
@@ -76,9 +56,6 @@ async fn administrators_see_quotas_with_their_usage() {
     let path = "/v1/admin/usage?from=2026-01-01&to=2026-01-02";
     let usage = fixture.admin().get(path).await.ok(200);
     let quotas = usage["quotas"].as_array().unwrap();
-    assert!(
-        quotas.contains(&json!({"quota": "runs", "bound": 9, "used": 0})),
-        "{usage}"
-    );
+    assert!(quotas.contains(&json!({"quota": "runs", "bound": 9, "used": 0})), "{usage}");
     assert_eq!(quotas.len(), 5, "{usage}");
 }

@@ -45,46 +45,23 @@ async fn sessions_are_claimed_and_released() {
         chats.push(begin(&session, &json!({})).await);
     }
     let archived = format!("/api/chats/{}", chats[0]);
-    session
-        .patch(&archived, &json!({"archived": true}))
-        .await
-        .ok(200);
+    session.patch(&archived, &json!({"archived": true})).await.ok(200);
     let other = begin(&fixture.session("t"), &json!({})).await;
-    let foreign = fixture
-        .stack
-        .http_client()
-        .with("x-api-key", &fixture.other_key.secret);
+    let foreign = fixture.stack.http_client().with("x-api-key", &fixture.other_key.secret);
     let of_other_agent = begin(&foreign.with("x-session-id", "s"), &json!({})).await;
-    assert_eq!(
-        claim(&ada, &session).await,
-        json!({"claimed": 5, "pending": false})
-    );
+    assert_eq!(claim(&ada, &session).await, json!({"claimed": 5, "pending": false}));
     for chat in &chats {
         assert_eq!(owner(&clients, chat).await, ["ada"]);
     }
     assert_eq!(ada.get(&format!("/api/chats/{other}")).await.status, 404);
-    assert_eq!(
-        ada.get(&format!("/api/chats/{of_other_agent}"))
-            .await
-            .status,
-        404
-    );
-    assert_eq!(
-        claim(&ada, &session).await,
-        json!({"claimed": 0, "pending": false})
-    );
+    assert_eq!(ada.get(&format!("/api/chats/{of_other_agent}")).await.status, 404);
+    assert_eq!(claim(&ada, &session).await, json!({"claimed": 0, "pending": false}));
     let released = json!({"chatId": chats[1], "sessionId": session.session_id()});
     ada.post("/api/sessions/release", &released).await.ok(204);
     assert_eq!(owner(&clients, &chats[1]).await, ["session"]);
     let again = ada.post("/api/sessions/release", &released).await;
-    assert_eq!(
-        again.status_and_code(),
-        (404, "CONVERSATION_NOT_FOUND".to_owned())
-    );
-    assert_eq!(
-        claim(&ada, &session).await,
-        json!({"claimed": 1, "pending": false})
-    );
+    assert_eq!(again.status_and_code(), (404, "CONVERSATION_NOT_FOUND".to_owned()));
+    assert_eq!(claim(&ada, &session).await, json!({"claimed": 1, "pending": false}));
     eventually("listings that follow", || async {
         let mut theirs = ids(&ada.get("/api/chats").await.ok(200));
         let none = ids(&session.get("/api/chats").await.ok(200));
@@ -104,25 +81,16 @@ async fn unprojected_conversations_are_claimed_later() {
     fixture.agent.wait_for_rows(&before, 1).await;
     fixture.stack.projector.stop().await;
     let in_flight = begin(&session, &json!({})).await;
-    assert_eq!(
-        claim(&ada, &session).await,
-        json!({"claimed": 1, "pending": true})
-    );
+    assert_eq!(claim(&ada, &session).await, json!({"claimed": 1, "pending": true}));
     assert_eq!(ada.get(&format!("/api/chats/{before}")).await.status, 200);
-    assert_eq!(
-        ada.get(&format!("/api/chats/{in_flight}")).await.status,
-        404
-    );
+    assert_eq!(ada.get(&format!("/api/chats/{in_flight}")).await.status, 404);
     fixture.stack.projector.start().await;
     eventually("a claim that is whole", || async {
         let claimed = claim(&ada, &session).await;
         (claimed["pending"] == json!(false)).then_some(())
     })
     .await;
-    assert_eq!(
-        ada.get(&format!("/api/chats/{in_flight}")).await.status,
-        200
-    );
+    assert_eq!(ada.get(&format!("/api/chats/{in_flight}")).await.status, 200);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -132,21 +100,14 @@ async fn runs_continue_during_a_claim() {
     let chat = begin(&session, &json!({})).await;
     let path = format!("/api/chats/{chat}");
     let run = Uuid::now_v7().to_string();
-    let start = fixture
-        .agent
-        .start_request(&chat, &run, vec![user("question")]);
+    let start = fixture.agent.start_request(&chat, &run, vec![user("question")]);
     fixture.agent.try_start(start).await.unwrap();
-    assert_eq!(
-        claim(&ada, &session).await,
-        json!({"claimed": 1, "pending": false})
-    );
+    assert_eq!(claim(&ada, &session).await, json!({"claimed": 1, "pending": false}));
     assert_eq!(ada.get(&path).await.ok(200)["activeRunId"], json!(run));
     let parts = vec![text(1, "answer")];
     let parts = fixture.agent.parts_request(&chat, &run, 0, parts);
     fixture.agent.try_parts(parts).await.unwrap();
-    let finish = fixture
-        .agent
-        .finish_request(&chat, &run, vec![assistant("answer")]);
+    let finish = fixture.agent.finish_request(&chat, &run, vec![assistant("answer")]);
     fixture.agent.try_finish(finish).await.unwrap();
     let done = ada.get(&path).await.ok(200);
     assert_eq!(done["activeRunId"], Value::Null);
@@ -166,10 +127,7 @@ async fn concurrent_claims_assign_each_conversation_once() {
     let users = [("ada", fixture.user("ada")), ("bob", fixture.user("bob"))];
     let clients = [0, 1, 0, 1, 0, 1].map(|user: usize| &users[user].1);
     let claims = join_all(clients.map(|client| claim(client, &session))).await;
-    let claimed: Vec<u64> = claims
-        .iter()
-        .map(|claim| claim["claimed"].as_u64().unwrap())
-        .collect();
+    let claimed: Vec<u64> = claims.iter().map(|claim| claim["claimed"].as_u64().unwrap()).collect();
     assert_eq!(claimed.iter().sum::<u64>(), 30, "{claimed:?}");
     let clients = users.each_ref().map(|(name, client)| (*name, client));
     let mut of_ada = 0;
@@ -200,16 +158,10 @@ async fn only_issued_sessions_can_be_claimed() {
     let fixture = Fixture::new().await;
     let (session, ada) = (fixture.issued_session().await, fixture.user("ada"));
     let owner = owner_of(&session).await;
-    let foreign = fixture
-        .stack
-        .http_client()
-        .with("x-api-key", &fixture.other_key.secret);
+    let foreign = fixture.stack.http_client().with("x-api-key", &fixture.other_key.secret);
     let foreign = foreign.in_session().await;
     let check = async |client: &HttpClient, body: Value, expected: (u16, &str)| {
-        let (status, code) = client
-            .post("/api/sessions/claim", &body)
-            .await
-            .status_and_code();
+        let (status, code) = client.post("/api/sessions/claim", &body).await.status_and_code();
         assert_eq!((status, code.as_str()), expected, "{body}");
     };
     let invalid = (401, "SESSION_INVALID");
@@ -276,10 +228,7 @@ async fn releases_with_a_key_happen_once_for_their_caller() {
     let released = json!({"chatId": chat, "sessionId": session.session_id()});
     let release = async |user: &HttpClient, key: &str, body: &Value| {
         let keyed = user.with("idempotency-key", key);
-        keyed
-            .post("/api/sessions/release", body)
-            .await
-            .status_and_code()
+        keyed.post("/api/sessions/release", body).await.status_and_code()
     };
     let missing = (404, "CONVERSATION_NOT_FOUND".to_owned());
     let done = (204, String::new());

@@ -77,20 +77,14 @@ fn cookie_of(answer: &Answer) -> String {
 }
 
 async fn check(client: &HttpClient, expected: (u16, &str)) {
-    let (status, code) = client
-        .post("/api/chats", &json!({}))
-        .await
-        .status_and_code();
+    let (status, code) = client.post("/api/chats", &json!({})).await.status_and_code();
     assert_eq!((status, code.as_str()), expected);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn issued_sessions_own_their_conversations_alone() {
     let fixture = fixture().await;
-    let (one, other) = (
-        fixture.issued_session().await,
-        fixture.issued_session().await,
-    );
+    let (one, other) = (fixture.issued_session().await, fixture.issued_session().await);
     assert_ne!(one.session_id(), other.session_id());
     let chat = begin(&one, &json!({})).await;
     let path = format!("/api/chats/{chat}");
@@ -99,11 +93,7 @@ async fn issued_sessions_own_their_conversations_alone() {
     // A session belongs to its agent.
     let sales = fixture.stack.http_client();
     let sales = sales.with("x-api-key", &fixture.other_key.secret);
-    check(
-        &sales.with("x-session-id", one.session_id()),
-        (401, "SESSION_INVALID"),
-    )
-    .await;
+    check(&sales.with("x-session-id", one.session_id()), (401, "SESSION_INVALID")).await;
     let issued = fixture.frontend().post("/api/sessions", &json!({})).await;
     let shown = issued.ok(201);
     assert_eq!(shown["sessionId"], issued.headers["x-session-id"].as_str());
@@ -124,10 +114,7 @@ async fn unissued_ids_are_no_sessions() {
         check(&fixture.session(&id), (401, "SESSION_INVALID")).await;
         let in_body = json!({"sessionId": id});
         let answer = fixture.frontend().post("/api/chats", &in_body).await;
-        assert_eq!(
-            answer.status_and_code(),
-            (401, "SESSION_INVALID".to_owned())
-        );
+        assert_eq!(answer.status_and_code(), (401, "SESSION_INVALID".to_owned()));
     }
     check(&fixture.frontend(), (401, "SESSION_REQUIRED")).await;
     // An agent that accepts any session ids rejects the owner id of an issued one.
@@ -138,10 +125,7 @@ async fn unissued_ids_are_no_sessions() {
         (answer.status != 401).then_some(answer)
     })
     .await;
-    assert_eq!(
-        refused.status_and_code(),
-        (400, "FIELD_MALFORMED".to_owned())
-    );
+    assert_eq!(refused.status_and_code(), (400, "FIELD_MALFORMED".to_owned()));
     assert_eq!(session.get(&format!("/api/chats/{chat}")).await.status, 200);
 }
 
@@ -199,14 +183,8 @@ async fn cookies_count_only_for_origins_of_the_key() {
     for (client, expected) in [
         (page.without("origin"), (401, "SESSION_REQUIRED")),
         (same_site, (401, "SESSION_REQUIRED")),
-        (
-            page.with("origin", "https://evil.example"),
-            (403, "ORIGIN_NOT_ALLOWED"),
-        ),
-        (
-            page.with("cookie", &format!("{COOKIE}=hsess_x")),
-            (401, "SESSION_REQUIRED"),
-        ),
+        (page.with("origin", "https://evil.example"), (403, "ORIGIN_NOT_ALLOWED")),
+        (page.with("cookie", &format!("{COOKIE}=hsess_x")), (401, "SESSION_REQUIRED")),
     ] {
         let (status, code) = client.get(&path).await.status_and_code();
         assert_eq!((status, code.as_str()), expected);
@@ -214,10 +192,7 @@ async fn cookies_count_only_for_origins_of_the_key() {
     // With a key for any origin, pages get no cookie, and cookies are ignored.
     let any = fixture.frontend().with("origin", PAGE);
     let refused = any.post("/api/sessions", &body).await;
-    assert_eq!(
-        refused.status_and_code(),
-        (403, "COOKIE_NOT_ALLOWED".to_owned())
-    );
+    assert_eq!(refused.status_and_code(), (403, "COOKIE_NOT_ALLOWED".to_owned()));
     assert_eq!(refused.headers.get(credentials), None);
     let any = any.with("cookie", &cookie_of(&issued));
     assert_eq!(any.get(&path).await.status, 401);
@@ -246,10 +221,7 @@ async fn pages_with_cookies_read_their_writes() {
     assert_ne!(later, position);
     // The rows lag behind the page's write: a listing waits for them.
     let behind = (503, "POSITION_NOT_REACHED".to_owned());
-    assert_eq!(
-        with(&later).get("/api/chats").await.status_and_code(),
-        behind
-    );
+    assert_eq!(with(&later).get("/api/chats").await.status_and_code(), behind);
     assert_eq!(with(&later).get(&path).await.ok(200)["title"], "a");
     // The header has precedence over the cookie.
     let header = position.split_once('=').unwrap().1;

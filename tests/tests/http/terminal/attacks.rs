@@ -6,8 +6,7 @@ use super::Person;
 use crate::turns::fixture::TurnFixture;
 
 /// Clears the screen, sets the title, writes the clipboard, and disguises a name.
-const HOSTILE: &str =
-    "a\u{1b}[2J\u{1b}]0;title\u{7}\u{9b}1m\u{1b}]52;c;YQ==\u{1b}\\\r\u{8}\u{202e}exe.txt";
+const HOSTILE: &str = "a\u{1b}[2J\u{1b}]0;title\u{7}\u{9b}1m\u{1b}]52;c;YQ==\u{1b}\\\r\u{8}\u{202e}exe.txt";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn answers_and_titles_have_no_control_characters() {
@@ -16,11 +15,7 @@ async fn answers_and_titles_have_no_control_characters() {
     let person = Person::of(&fixture).await;
     let ran = person.run(&["hello"]).await;
     ran.check("a\u{fffd}[2J\u{fffd}]0;title\u{fffd}\u{fffd}1m\u{fffd}]52;c;YQ==\u{fffd}\\\u{fffd}\u{fffd}exe.txt\n");
-    let lines = format!(
-        "{}\n/title {}\n/title\n/list\n/rewind\n/open 1\n",
-        "hello",
-        HOSTILE.replace('\r', "")
-    );
+    let lines = format!("{}\n/title {}\n/title\n/list\n/rewind\n/open 1\n", "hello", HOSTILE.replace('\r', ""));
     let ran = person.pipe(&["--commands"], &lines).await;
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let is_control = |sign: char| (sign.is_control() && sign != '\n') || sign == '\u{202e}';

@@ -14,43 +14,24 @@ async fn conversations_are_titled_forked_rewound_exported_and_opened() {
     let fixture = TurnFixture::new().await;
     let person = Person::of(&fixture).await;
     let lines = "one\n/title First\ntwo\n/rewind\nthree\n/fork Second\nfour\n/export f.jsonl\n/list\n/open 2\n/new\n//etc\n/help\n/quit\nfive\n";
-    let ran = person
-        .pipe(&["--commands", "--conversation", "mine"], lines)
-        .await;
+    let ran = person.pipe(&["--commands", "--conversation", "mine"], lines).await;
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let answers = "echo: one\necho: two\necho: three\necho: four\n";
     assert!(ran.stdout.starts_with(answers), "{ran:?}");
     let (_, listed) = ran.stdout.split_once("NUMBER").unwrap();
-    for text in [
-        "Second",
-        "First",
-        "mine",
-        "> one\necho: one\n> three\necho: three\n",
-        "echo: /etc\n",
-        "/rewind [COUNT]",
-    ] {
+    for text in
+        ["Second", "First", "mine", "> one\necho: one\n> three\necho: three\n", "echo: /etc\n", "/rewind [COUNT]"]
+    {
         assert!(listed.contains(text), "{text}: {ran:?}");
     }
     // The rewound message is not in the opened conversation, and nothing follows the end.
-    assert!(
-        !listed.contains("two") && !listed.contains("five"),
-        "{ran:?}"
-    );
+    assert!(!listed.contains("two") && !listed.contains("five"), "{ran:?}");
     let export = std::fs::read_to_string(person.folder.path().join("f.jsonl")).unwrap();
     for text in ["four", "\"end\""] {
         assert!(export.contains(text), "{text}: {export}");
     }
-    let again = person
-        .pipe(
-            &["--commands", "--conversation", "mine"],
-            "/export f.jsonl\n",
-        )
-        .await;
-    again.check_failed(
-        1,
-        "> one\necho: one\n> three\necho: three\n",
-        "another name",
-    );
+    let again = person.pipe(&["--commands", "--conversation", "mine"], "/export f.jsonl\n").await;
+    again.check_failed(1, "> one\necho: one\n> three\necho: three\n", "another name");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -58,9 +39,7 @@ async fn wrong_commands_say_what_to_do() {
     let fixture = TurnFixture::new().await;
     let person = Person::of(&fixture).await;
     let check = async |line: &str, reason: &str| {
-        let ran = person
-            .pipe(&["--commands"], &format!("{line}\nnever sent\n"))
-            .await;
+        let ran = person.pipe(&["--commands"], &format!("{line}\nnever sent\n")).await;
         ran.check_failed(1, "", reason);
     };
     check("/nothing", "see /help").await;
@@ -85,15 +64,9 @@ async fn a_service_token_shows_what_the_model_reads() {
     let token = fixture.operator.token(&[Scope::Read], "acme").await.secret;
     // A gateway that knows the key of the person also knows the token, which was created before.
     let person = Person::of(&fixture).await;
-    let ran = person
-        .pipe(&["--commands", "--token", &token], "hello\n/context\n")
-        .await;
+    let ran = person.pipe(&["--commands", "--token", &token], "hello\n/context\n").await;
     assert_eq!((ran.code, &*ran.stderr), (Some(0), ""), "{ran:?}");
-    for text in [
-        "     user  hello\n",
-        "assistant  echo: hello\n",
-        " tokens: ",
-    ] {
+    for text in ["     user  hello\n", "assistant  echo: hello\n", " tokens: "] {
         assert!(ran.stdout.contains(text), "{text}: {ran:?}");
     }
     assert!(!ran.stdout.contains("(0 tokens"), "{ran:?}");
@@ -118,9 +91,7 @@ async fn tool() -> ToolSettings {
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_are_approved_and_refused() {
     let model = Model::answering(|requests| {
-        let last = requests
-            .last()
-            .and_then(|request| request["messages"].as_array());
+        let last = requests.last().and_then(|request| request["messages"].as_array());
         let last = last.and_then(|messages| messages.last()).unwrap();
         if last["role"] == "tool" {
             return Reply::Text("done".to_owned());
@@ -132,17 +103,9 @@ async fn calls_are_approved_and_refused() {
     let person = Person::of(&fixture).await;
     let waits = person.run(&["--conversation", "mine", "go"]).await;
     waits.check_failed(7, "", "search waits for a decision");
-    assert!(
-        waits.stderr.contains("hansard chat --conversation mine"),
-        "{waits:?}"
-    );
+    assert!(waits.stderr.contains("hansard chat --conversation mine"), "{waits:?}");
     // A conversation that is opened asks again; an unclear answer asks again too.
-    let refused = person
-        .pipe(
-            &["--commands", "--conversation", "mine"],
-            "what\nn\n/tools\n",
-        )
-        .await;
+    let refused = person.pipe(&["--commands", "--conversation", "mine"], "what\nn\n/tools\n").await;
     assert_eq!(refused.code, Some(0), "{refused:?}");
     assert!(refused.stdout.contains("> go\ndone\n"), "{refused:?}");
     assert!(refused.stdout.contains("output-denied"), "{refused:?}");
@@ -150,8 +113,5 @@ async fn calls_are_approved_and_refused() {
     assert_eq!(approved.code, Some(0), "{approved:?}");
     assert!(approved.stdout.starts_with("done\n"), "{approved:?}");
     assert!(approved.stdout.contains("output-available"), "{approved:?}");
-    assert!(
-        approved.stderr.contains("<- search returned"),
-        "{approved:?}"
-    );
+    assert!(approved.stderr.contains("<- search returned"), "{approved:?}");
 }

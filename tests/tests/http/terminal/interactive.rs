@@ -34,31 +34,19 @@ impl Terminal {
         let keyboard = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&keyboard).unwrap();
         unlockpt(&keyboard).unwrap();
-        let size = Winsize {
-            ws_row: 40,
-            ws_col: 80,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
+        let size = Winsize { ws_row: 40, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&keyboard, size).unwrap();
         let path = ptsname(&keyboard, Vec::new()).unwrap();
         let device = open(&path, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
         let stdio = |device: &OwnedFd| Stdio::from(device.try_clone().unwrap());
         let mut command = person.command(arguments);
         command.env("TERM", "xterm-256color").stdin(stdio(&device));
-        let child = command
-            .stdout(stdio(&device))
-            .stderr(stdio(&device))
-            .spawn();
+        let child = command.stdout(stdio(&device)).stderr(stdio(&device)).spawn();
         let keyboard = File::from(keyboard);
         let screen = Arc::default();
         let reader = (keyboard.try_clone().unwrap(), Arc::clone(&screen));
         std::thread::spawn(move || show(reader.0, &reader.1));
-        Self {
-            child: child.unwrap(),
-            keyboard,
-            screen,
-        }
+        Self { child: child.unwrap(), keyboard, screen }
     }
 
     fn press(&mut self, keys: &str) {
@@ -149,10 +137,7 @@ async fn a_person_asks_edits_stops_and_finds_earlier_messages() {
     terminal.shows("> ").await;
     terminal.end().await;
     let history = std::fs::read_to_string(person.folder.path().join("history")).unwrap();
-    assert!(
-        history.contains("**hello**") && history.contains("/nothing"),
-        "{history}"
-    );
+    assert!(history.contains("**hello**") && history.contains("/nothing"), "{history}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

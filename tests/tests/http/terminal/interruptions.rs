@@ -24,10 +24,7 @@ struct OutputReader<R> {
 
 impl<R: AsyncRead + Unpin> OutputReader<R> {
     fn of(output: Option<R>) -> Self {
-        Self {
-            reader: BufReader::new(output.unwrap()),
-            text: String::new(),
-        }
+        Self { reader: BufReader::new(output.unwrap()), text: String::new() }
     }
 
     /// Waits until it has this text.
@@ -59,11 +56,7 @@ struct Running {
 impl Running {
     fn start(person: &Person, arguments: &[&str]) -> Self {
         let mut child = person.command(arguments).spawn().unwrap();
-        Self {
-            stdout: OutputReader::of(child.stdout.take()),
-            stderr: OutputReader::of(child.stderr.take()),
-            child,
-        }
+        Self { stdout: OutputReader::of(child.stdout.take()), stderr: OutputReader::of(child.stderr.take()), child }
     }
 
     /// Waits until it has printed this text.
@@ -101,17 +94,11 @@ impl ProxyFixture {
         let gateway = fixture.stack.gateway.settings.gateway.http.server.addr;
         let proxy = Proxy::start(tests::port::free(), gateway).await;
         person.url = format!("http://{}", proxy.addr());
-        Self {
-            fixture,
-            person,
-            proxy,
-        }
+        Self { fixture, person, proxy }
     }
 
     async fn ask(&self, question: &str) -> Ran {
-        self.person
-            .run(&[&Self::MINE[..], &[question]].concat())
-            .await
+        self.person.run(&[&Self::MINE[..], &[question]].concat()).await
     }
 
     /// A command whose message has started a run, and whose response is withheld.

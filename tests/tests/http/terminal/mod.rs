@@ -31,11 +31,7 @@ impl Person {
             (client.get("/api/chats/none").await.status == 404).then_some(())
         })
         .await;
-        Self {
-            url: client.url(""),
-            key,
-            folder: tempfile::tempdir().unwrap(),
-        }
+        Self { url: client.url(""), key, folder: tempfile::tempdir().unwrap() }
     }
 
     /// The command with these arguments, without inherited variables.
@@ -58,11 +54,7 @@ impl Person {
 
     /// Runs the command with this standard input.
     async fn pipe(&self, arguments: &[&str], input: &str) -> Ran {
-        let mut child = self
-            .command(arguments)
-            .stdin(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = self.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
         let mut stdin = child.stdin.take().unwrap();
         let writing = async move {
             // A program that has ended reads nothing.
@@ -92,10 +84,7 @@ impl Ran {
 
     /// Checks that it has succeeded and printed this, and nothing else.
     fn check(&self, stdout: &str) {
-        assert_eq!(
-            (self.code, &*self.stdout, &*self.stderr),
-            (Some(0), stdout, "")
-        );
+        assert_eq!((self.code, &*self.stdout, &*self.stderr), (Some(0), stdout, ""));
     }
 
     /// Checks that it has failed with this code and reason, and printed this.

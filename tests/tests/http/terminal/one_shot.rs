@@ -16,10 +16,7 @@ const QUESTION_BYTES_MAX: usize = 256 * 1024;
 async fn a_question_is_answered_as_plain_text() {
     let fixture = TurnFixture::new().await;
     let person = Person::of(&fixture).await;
-    person
-        .run(&["hello there"])
-        .await
-        .check("echo: hello there\n");
+    person.run(&["hello there"]).await.check("echo: hello there\n");
     person.pipe(&[], "a\nb\n").await.check("echo: a\nb\n");
     // A conversation of the caller's choice is created, and then continued.
     for question in ["one", "two"] {
@@ -31,9 +28,7 @@ async fn a_question_is_answered_as_plain_text() {
     // The session is kept in one file, which others cannot read.
     let files = std::fs::read_dir(person.folder.path().join("sessions")).unwrap();
     let files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
-    let [file] = &files[..] else {
-        panic!("{files:?}")
-    };
+    let [file] = &files[..] else { panic!("{files:?}") };
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     // Somebody else finds neither the conversation nor a way to continue it.
     let other = Person::of(&fixture).await;
@@ -58,15 +53,9 @@ async fn exit_codes_say_why_there_is_no_answer() {
     let longer = person.pipe(&[], &format!("{longest}y")).await;
     longer.check_failed(2, "", "longer than 256 KiB");
     person.run(&[" "]).await.check_failed(2, "", "empty");
-    person
-        .run(&["--api-key", "hp_none", "a"])
-        .await
-        .check_failed(1, "", "API");
+    person.run(&["--api-key", "hp_none", "a"]).await.check_failed(1, "", "API");
     person.url = "chat.example.org".to_owned();
     person.run(&["a"]).await.check_failed(2, "", "--url");
     person.url = format!("http://{}", tests::port::free());
-    person
-        .run(&["a"])
-        .await
-        .check_failed(1, "", "cannot be reached: check --url");
+    person.run(&["a"]).await.check_failed(1, "", "cannot be reached: check --url");
 }

@@ -49,10 +49,7 @@ async fn runs_continue_after_the_page_closes() {
     drop(page);
     fixture.idle(&chat).await;
     let answer = format!("echo: {question}");
-    assert_eq!(
-        fixture.messages(&chat).await,
-        [pair("user", &question), pair("assistant", &answer)]
-    );
+    assert_eq!(fixture.messages(&chat).await, [pair("user", &question), pair("assistant", &answer)]);
 }
 
 /// The limit of a stop on a busy machine. The rest of the answer takes 16 s.
@@ -66,10 +63,7 @@ async fn stops_end_runs_long_before_their_answers_and_keep_the_text() {
     assert_eq!(fixture.client.post(&path, &Value::Null).await.status, 204);
     let mut page = say(&fixture.client, &chat, &json!({"content": words(400)})).await;
     let mut heard = Vec::new();
-    while !heard
-        .iter()
-        .any(|event: &super::sse::Event| event.data.contains("w3"))
-    {
+    while !heard.iter().any(|event: &super::sse::Event| event.data.contains("w3")) {
         heard.push(page.next().await.unwrap());
     }
     let asked = Instant::now();
@@ -120,34 +114,20 @@ async fn invalid_messages_are_rejected_with_their_field() {
     let fixture = TurnFixture::new().await;
     let chat = fixture.chat().await;
     let check = async |body: Value, expected: (u16, &str, &str)| {
-        let answer = fixture
-            .client
-            .post(&format!("/api/chats/{chat}/messages"), &body)
-            .await;
+        let answer = fixture.client.post(&format!("/api/chats/{chat}/messages"), &body).await;
         let (status, code) = answer.status_and_code();
         let problem = answer.json();
         let field = problem["field"].as_str().unwrap_or_default();
         assert_eq!((status, code.as_str(), field), expected, "{problem}");
     };
     check(json!({}), (400, "FIELD_MISSING", "content")).await;
-    check(
-        json!({"content": "a", "sessionId": "other"}),
-        (400, "CALLER_AMBIGUOUS", "sessionId"),
-    )
-    .await;
-    check(
-        json!({"parts": [{"type": "text"}]}),
-        (400, "FIELD_MISSING", "parts[0].text"),
-    )
-    .await;
+    check(json!({"content": "a", "sessionId": "other"}), (400, "CALLER_AMBIGUOUS", "sessionId")).await;
+    check(json!({"parts": [{"type": "text"}]}), (400, "FIELD_MISSING", "parts[0].text")).await;
     let result = json!({"toolResults": [{"toolCallId": "c", "output": 1}]});
     check(result, (409, "TOOL_CALL_NOT_OPEN", "toolResults[0]")).await;
     let approval = json!({"approvals": [{"toolCallId": "c", "approved": true}]});
     check(approval, (409, "TOOL_CALL_NOT_OPEN", "approvals")).await;
-    let missing = fixture
-        .client
-        .post("/api/chats/none/messages", &json!({"content": "a"}))
-        .await;
+    let missing = fixture.client.post("/api/chats/none/messages", &json!({"content": "a"})).await;
     assert_eq!(missing.status, 404);
     assert_eq!(listen(&fixture.client, &chat, None).await.status, 204);
     assert!(fixture.messages(&chat).await.is_empty());

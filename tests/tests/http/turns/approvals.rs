@@ -29,9 +29,7 @@ async fn start_webhook() -> (String, PostedRequests) {
         posted.lock().unwrap().push((headers, body));
         axum::Json(json!({"done": true}))
     };
-    let routes = Router::new()
-        .route("/hook", post(take))
-        .with_state(Arc::clone(&posted));
+    let routes = Router::new().route("/hook", post(take)).with_state(Arc::clone(&posted));
     tokio::spawn(async move { axum::serve(listener, routes).await });
     (url, posted)
 }
@@ -46,10 +44,7 @@ async fn set(fixture: &Fixture, url: &str, approvers: Approvers) {
     };
     let settings = proto::AgentSettings {
         identity_mode: IdentityMode::Signed.into(),
-        model: Some(proto::ModelSettings {
-            server: "echo".to_owned(),
-            ..proto::ModelSettings::default()
-        }),
+        model: Some(proto::ModelSettings { server: "echo".to_owned(), ..proto::ModelSettings::default() }),
         tools: vec![tool],
         approvers: approvers.into(),
         ..proto::AgentSettings::default()
@@ -60,10 +55,7 @@ async fn set(fixture: &Fixture, url: &str, approvers: Approvers) {
 /// A new chat of the caller with a call that waits for approval.
 async fn chat_with_call(fixture: &Fixture, client: &HttpClient) -> String {
     let chat = begin(client, &json!({})).await;
-    fixture
-        .agent
-        .append(&chat, vec![user("q"), call("c1", r#"{"q": 1}"#)])
-        .await;
+    fixture.agent.append(&chat, vec![user("q"), call("c1", r#"{"q": 1}"#)]).await;
     chat
 }
 
@@ -81,10 +73,7 @@ async fn state(client: &HttpClient, chat: &str) -> String {
 }
 
 async fn wait_for_state(client: &HttpClient, chat: &str, expected: &str) {
-    eventually("a decided call", || async {
-        (state(client, chat).await == expected).then_some(())
-    })
-    .await;
+    eventually("a decided call", || async { (state(client, chat).await == expected).then_some(()) }).await;
 }
 
 /// Waits until the gateway applies the settings, with separate calls.
@@ -96,11 +85,7 @@ async fn wait_for_settings(fixture: &Fixture, posted: &PostedRequests, session_m
         // The stream ends after the call was posted.
         let status = client.post(&path, &decision(true)).await.status;
         let is_posted = !posted.lock().unwrap().is_empty();
-        let is_applied = if session_may {
-            is_posted
-        } else {
-            status == 403
-        };
+        let is_applied = if session_may { is_posted } else { status == 403 };
         is_applied.then_some(())
     })
     .await;
@@ -115,24 +100,13 @@ async fn decide(fixture: &Fixture, client: &HttpClient, (may, approved): (bool, 
     if may {
         assert_eq!(answer.status, 200);
     } else {
-        assert_eq!(
-            answer.status_and_code(),
-            (403, "APPROVAL_NOT_ALLOWED".to_owned())
-        );
+        assert_eq!(answer.status_and_code(), (403, "APPROVAL_NOT_ALLOWED".to_owned()));
         assert_eq!(state(client, &chat).await, "approval-requested");
         let path = format!("/v1/admin/conversations/{chat}/approvals");
-        let begun = fixture
-            .admin()
-            .post(&path, &decision(approved))
-            .await
-            .ok(202);
+        let begun = fixture.admin().post(&path, &decision(approved)).await.ok(202);
         assert!(begun["runId"].is_string());
     }
-    let expected = if approved {
-        "output-available"
-    } else {
-        "output-denied"
-    };
+    let expected = if approved { "output-available" } else { "output-denied" };
     wait_for_state(client, &chat, expected).await;
 }
 
@@ -140,34 +114,24 @@ async fn decide(fixture: &Fixture, client: &HttpClient, (may, approved): (bool, 
 async fn agent_settings_define_who_may_approve() {
     let fixture = Fixture::new().await;
     let (url, posted) = start_webhook().await;
-    for (approvers, session_may, user_may) in [
-        (Approvers::Owner, true, true),
-        (Approvers::User, false, true),
-        (Approvers::Administrator, false, false),
-    ] {
+    for (approvers, session_may, user_may) in
+        [(Approvers::Owner, true, true), (Approvers::User, false, true), (Approvers::Administrator, false, false)]
+    {
         set(&fixture, &url, approvers).await;
         wait_for_settings(&fixture, &posted, session_may).await;
-        for (client, may) in [
-            (fixture.issued_session().await, session_may),
-            (fixture.user("ada"), user_may),
-        ] {
+        for (client, may) in [(fixture.issued_session().await, session_may), (fixture.user("ada"), user_may)] {
             for approved in [true, false] {
                 decide(&fixture, &client, (may, approved)).await;
             }
         }
         // Independent of the approver, the webhook only gets users with a token.
         let posted = std::mem::take(&mut *posted.lock().unwrap());
-        let bodies = posted
-            .iter()
-            .map(|(_, body)| body.parse::<Value>().unwrap());
+        let bodies = posted.iter().map(|(_, body)| body.parse::<Value>().unwrap());
         let bodies: Vec<Value> = bodies.collect();
         let users: Vec<&Value> = bodies.iter().map(|body| &body["user_id"]).collect();
         assert_eq!(users, [&json!(null), &json!("ada")]);
         for body in &bodies {
-            assert_eq!(
-                (&body["tenant_id"], &body["agent_id"]),
-                (&json!("acme"), &json!(AGENT))
-            );
+            assert_eq!((&body["tenant_id"], &body["agent_id"]), (&json!("acme"), &json!(AGENT)));
             assert!(body["conversation_id"].is_string() && body["run_id"].is_string());
         }
     }
@@ -175,39 +139,17 @@ async fn agent_settings_define_who_may_approve() {
 
 /// Whether a call is signed with a secret, checked as a receiver does.
 fn is_signed(secret: &str, (headers, body): &(HeaderMap, String)) -> bool {
-    let key = STANDARD
-        .decode(secret.strip_prefix("whsec_").unwrap())
-        .unwrap();
+    let key = STANDARD.decode(secret.strip_prefix("whsec_").unwrap()).unwrap();
     let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
-    let text = |name: &str| {
-        headers
-            .get(name)
-            .map_or("", |value| value.to_str().unwrap())
-    };
-    let signed = format!(
-        "{}.{}.{body}",
-        text("webhook-id"),
-        text("webhook-timestamp")
-    );
-    let expected = format!(
-        "v1,{}",
-        STANDARD.encode(hmac::sign(&key, signed.as_bytes()))
-    );
-    text("webhook-signature")
-        .split(' ')
-        .any(|signature| signature == expected)
+    let text = |name: &str| headers.get(name).map_or("", |value| value.to_str().unwrap());
+    let signed = format!("{}.{}.{body}", text("webhook-id"), text("webhook-timestamp"));
+    let expected = format!("v1,{}", STANDARD.encode(hmac::sign(&key, signed.as_bytes())));
+    text("webhook-signature").split(' ').any(|signature| signature == expected)
 }
 
 async fn rotate(fixture: &Fixture, overlap_seconds: u32) -> String {
-    let request = proto::RotateWebhookSecretRequest {
-        agent_id: AGENT.to_owned(),
-        overlap_seconds,
-    };
-    let rotated = fixture
-        .operator
-        .registry()
-        .rotate_webhook_secret(request)
-        .await;
+    let request = proto::RotateWebhookSecretRequest { agent_id: AGENT.to_owned(), overlap_seconds };
+    let rotated = fixture.operator.registry().rotate_webhook_secret(request).await;
     rotated.unwrap().into_inner().secret
 }
 
@@ -240,25 +182,10 @@ async fn calls_are_signed_with_rotating_secrets() {
     check(&[&third], &[&first, &second]).await;
     let (headers, _) = posted.lock().unwrap().last().cloned().unwrap();
     assert_eq!(headers["webhook-id"], headers["idempotency-key"]);
-    let at: i64 = headers["webhook-timestamp"]
-        .to_str()
-        .unwrap()
-        .parse()
-        .unwrap();
+    let at: i64 = headers["webhook-timestamp"].to_str().unwrap().parse().unwrap();
     assert!((tests::jwt::seconds_from_now(0) - at).abs() < 60, "{at}");
-    let past = proto::RotateWebhookSecretRequest {
-        agent_id: AGENT.to_owned(),
-        overlap_seconds: 2_592_001,
-    };
-    let refused = fixture
-        .operator
-        .registry()
-        .rotate_webhook_secret(past)
-        .await;
-    let expected = (
-        tonic::Code::InvalidArgument,
-        "FIELD_OUT_OF_RANGE",
-        "overlap_seconds",
-    );
+    let past = proto::RotateWebhookSecretRequest { agent_id: AGENT.to_owned(), overlap_seconds: 2_592_001 };
+    let refused = fixture.operator.registry().rotate_webhook_secret(past).await;
+    let expected = (tonic::Code::InvalidArgument, "FIELD_OUT_OF_RANGE", "overlap_seconds");
     tests::errors::check_failure("past the bound", refused, expected);
 }

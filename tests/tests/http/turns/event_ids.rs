@@ -31,10 +31,7 @@ async fn event_ids_of_other_runs_skip_nothing() {
     let fixture = TurnFixture::new().await;
     let chat = fixture.chat().await;
     let (first, heard) = receive_answer(&fixture, &chat, FIRST).await;
-    let middle = heard
-        .iter()
-        .position(|event| event.data.contains("two"))
-        .unwrap();
+    let middle = heard.iter().position(|event| event.data.contains("two")).unwrap();
     let last = heard.iter().rfind(|event| event.id.is_some()).unwrap();
     let mut page = say(&fixture.client, &chat, &json!({"content": SECOND})).await;
     let (second, part) = (page.run.clone(), heard[middle].part().unwrap());
@@ -54,11 +51,7 @@ async fn event_ids_of_other_runs_skip_nothing() {
         ("?from=7".to_owned(), String::new()),
     ] {
         let listening = resume(&fixture, &chat, &query, &id).await;
-        assert_eq!(
-            (listening.status, &listening.run),
-            (200, &second),
-            "{query} {id}"
-        );
+        assert_eq!((listening.status, &listening.run), (200, &second), "{query} {id}");
         whole.push(listening);
     }
     let answer = [vec![opening], page.rest().await].concat();
@@ -78,20 +71,9 @@ async fn event_ids_of_other_runs_skip_nothing() {
 async fn malformed_event_ids_are_rejected() {
     let fixture = TurnFixture::new().await;
     let chat = fixture.chat().await;
-    for id in [
-        "x",
-        "1:x",
-        ":",
-        "x:1",
-        "-1",
-        "00000000-0000-0000-0000-000000000000:",
-    ] {
+    for id in ["x", "1:x", ":", "x:1", "-1", "00000000-0000-0000-0000-000000000000:"] {
         let path = format!("/api/chats/{chat}/stream");
         let answer = fixture.client.with("last-event-id", id).get(&path).await;
-        assert_eq!(
-            answer.status_and_code(),
-            (400, "FIELD_MALFORMED".to_owned()),
-            "{id}"
-        );
+        assert_eq!(answer.status_and_code(), (400, "FIELD_MALFORMED".to_owned()), "{id}");
     }
 }

@@ -32,51 +32,30 @@ async fn failed_turns_are_shown_after_a_reload() {
     let heard = chunks(&heard);
     assert_eq!(heard.last().unwrap()["errorText"], REFUSED);
     fixture.idle(&chat).await;
-    let shown = fixture
-        .client
-        .get(&format!("/api/chats/{chat}"))
-        .await
-        .ok(200);
+    let shown = fixture.client.get(&format!("/api/chats/{chat}")).await.ok(200);
     let metadata = json!({"outcome": "failed", "errorText": REFUSED});
     let answer = &list(&shown, "messages")[1];
     assert_eq!(answer["id"], heard[0]["messageId"]);
-    assert_eq!(
-        (&answer["role"], &answer["metadata"], &answer["parts"]),
-        (&json!("assistant"), &metadata, &json!([]))
-    );
+    assert_eq!((&answer["role"], &answer["metadata"], &answer["parts"]), (&json!("assistant"), &metadata, &json!([])));
     // The message in the stream equals the message after the reload.
-    let streamed = heard
-        .iter()
-        .find(|chunk| chunk["type"] == "message-metadata");
+    let streamed = heard.iter().find(|chunk| chunk["type"] == "message-metadata");
     assert_eq!(streamed.unwrap()["messageMetadata"], metadata);
     let path = format!("/v1/chat/sessions/{chat}/messages");
     let listed = fixture.client.get(&path).await.ok(200);
     let listed = &list(&listed, "messages")[1];
-    assert_eq!(
-        (text(listed, "outcome"), text(listed, "error")),
-        ("failed", REFUSED)
-    );
+    assert_eq!((text(listed, "outcome"), text(listed, "error")), ("failed", REFUSED));
     // Administrators see the reason.
-    let secret = fixture
-        .operator
-        .signing_key("acme", "admins", SigningKeyUse::Admin)
-        .await;
+    let secret = fixture.operator.signing_key("acme", "admins", SigningKeyUse::Admin).await;
     let admin = bearer(&fixture.stack, &jwt::admin(&secret, "acme"));
     let path = format!("/v1/admin/conversations/{chat}/events");
     let events = admin.get(&path).await.ok(200).to_string();
-    assert!(
-        events.contains("refused the request with status 400"),
-        "{events}"
-    );
+    assert!(events.contains("refused the request with status 400"), "{events}");
     assert!(events.contains("failed"), "{events}");
     // A request for another answer, as the AI SDK's page sends it.
     let again = json!({"id": chat, "messages": [], "trigger": "regenerate-message"});
     fixture.client.post("/api/chat", &again).await;
     fixture.idle(&chat).await;
-    assert_eq!(
-        fixture.messages(&chat).await,
-        [message("user", "hello"), message("assistant", "fine")]
-    );
+    assert_eq!(fixture.messages(&chat).await, [message("user", "hello"), message("assistant", "fine")]);
 }
 
 fn message(role: &str, text: &str) -> (String, String) {
@@ -87,32 +66,19 @@ fn message(role: &str, text: &str) -> (String, String) {
 async fn retried_failed_turns_are_stored_once() {
     let model = failing_model(&[0, 1, 3]).await;
     let fixture = TurnFixture::with_model(&model, Vec::new(), |_| ()).await;
-    let begun = fixture
-        .client
-        .post("/v1/chat/sessions", &json!({}))
-        .await
-        .ok(201);
+    let begun = fixture.client.post("/v1/chat/sessions", &json!({})).await.ok(201);
     let session = text(&begun, "session_id").to_owned();
     let say = async |message: &str| {
         let body = json!({"message": message, "session_id": session});
         fixture.client.post("/v1/chat", &body).await.status
     };
-    assert_eq!(
-        [say("hello").await, say("hello").await, say("hello").await],
-        [502, 502, 200]
-    );
+    assert_eq!([say("hello").await, say("hello").await, say("hello").await], [502, 502, 200]);
     let answered = [message("user", "hello"), message("assistant", "fine")];
     assert_eq!(fixture.messages(&session).await, answered);
     let read = |request: &Value| request["messages"].to_string().matches("hello").count();
-    assert_eq!(
-        model.requests().iter().map(read).collect::<Vec<_>>(),
-        [1, 1, 1]
-    );
+    assert_eq!(model.requests().iter().map(read).collect::<Vec<_>>(), [1, 1, 1]);
     // Another message after a failure, and the same message after an answer, are new.
-    assert_eq!(
-        [say("and?").await, say("so?").await, say("so?").await],
-        [502, 200, 200]
-    );
+    assert_eq!([say("and?").await, say("so?").await, say("so?").await], [502, 200, 200]);
     let rest = [
         message("user", "and?"),
         message("assistant", ""),
@@ -121,27 +87,19 @@ async fn retried_failed_turns_are_stored_once() {
         message("user", "so?"),
         message("assistant", "fine"),
     ];
-    assert_eq!(
-        fixture.messages(&session).await,
-        [&answered[..], &rest[..]].concat()
-    );
+    assert_eq!(fixture.messages(&session).await, [&answered[..], &rest[..]].concat());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn agents_without_a_model_reject_messages() {
     let fixture = TurnFixture::new().await;
-    let none = proto::AgentSettings {
-        identity_mode: proto::IdentityMode::Open.into(),
-        ..proto::AgentSettings::default()
-    };
+    let none =
+        proto::AgentSettings { identity_mode: proto::IdentityMode::Open.into(), ..proto::AgentSettings::default() };
     fixture.operator.settings("support", none).await;
     let chat = fixture.chat().await;
     let expected = (503, "MODEL_NOT_CONFIGURED".to_owned());
     for (path, body) in [
-        (
-            format!("/api/chats/{chat}/messages"),
-            json!({"content": "hello"}),
-        ),
+        (format!("/api/chats/{chat}/messages"), json!({"content": "hello"})),
         ("/v1/chat".to_owned(), json!({"message": "hello"})),
     ] {
         tests::eventually::eventually("a gateway that knows the settings", || async {

@@ -81,20 +81,12 @@ impl TurnFixture {
         };
         operator.settings("support", settings).await;
         let key = operator.api_key("support").await;
-        let client = stack
-            .http_client()
-            .with("x-api-key", &key.secret)
-            .with("x-session-id", "s");
+        let client = stack.http_client().with("x-api-key", &key.secret).with("x-session-id", "s");
         eventually("a gateway that knows the key", || async {
             (client.get("/api/chats/none").await.status == 404).then_some(())
         })
         .await;
-        Self {
-            stack,
-            operator,
-            agent,
-            client,
-        }
+        Self { stack, operator, agent, client }
     }
 
     /// One more gateway with the same settings, and a client of it with this session.
@@ -104,9 +96,7 @@ impl TurnFixture {
         other.settings.gateway.models = settings.models.clone();
         other.settings.gateway.generation = settings.generation.clone();
         other.start().await;
-        let client = self
-            .client
-            .with_addr(other.settings.gateway.http.server.addr);
+        let client = self.client.with_addr(other.settings.gateway.http.server.addr);
         (other, client)
     }
 
@@ -151,10 +141,7 @@ pub(crate) async fn messages(client: &HttpClient, chat: &str) -> Vec<(String, St
 /// Waits until no answer is in progress, at any gateway.
 pub(crate) async fn idle(client: &HttpClient, chat: &str) {
     let path = format!("/api/chats/{chat}/stream");
-    eventually("an answer's end", || async {
-        (client.get(&path).await.status == 204).then_some(())
-    })
-    .await;
+    eventually("an answer's end", || async { (client.get(&path).await.status == 204).then_some(()) }).await;
 }
 
 fn role_and_text(message: &Value) -> (String, String) {

@@ -45,10 +45,7 @@ async fn clients_of_a_killed_gateway_resume_at_another() {
     let again = text(&ask(&fixture.client, &chat, &json!({"content": "and here?"})).await);
     assert_eq!(again, "echo: and here?");
     fixture.idle(&chat).await;
-    assert_eq!(
-        fixture.messages(&chat).await,
-        messages(&second, &chat).await
-    );
+    assert_eq!(fixture.messages(&chat).await, messages(&second, &chat).await);
     assert_eq!(fixture.messages(&chat).await[..2], first);
     let ends = outcomes(&second, &chat).await;
     assert_eq!(ends, ["abandoned", "completed", "completed"]);

@@ -20,48 +20,27 @@ async fn model_server_errors_are_not_recorded() {
     .await;
     let fixture = TurnFixture::with_model(&model, Vec::new(), |_| ()).await;
     for (error_type, message) in [
-        (
-            "model_refused",
-            "the model server refused the request with status 401",
-        ),
+        ("model_refused", "the model server refused the request with status 401"),
         ("model_failed", "the model failed while it answered"),
     ] {
         let chat = fixture.chat().await;
         let heard = ask(&fixture.client, &chat, &json!({"content": "hello"})).await;
         assert_eq!(kinds(&heard).last().unwrap(), "error", "{heard:?}");
         fixture.idle(&chat).await;
-        let shown = fixture
-            .client
-            .get(&format!("/api/chats/{chat}?include=events"))
-            .await
-            .ok(200);
-        let exported = fixture
-            .client
-            .get(&format!("/api/chats/{chat}/export?format=json"))
-            .await
-            .ok(200);
+        let shown = fixture.client.get(&format!("/api/chats/{chat}?include=events")).await.ok(200);
+        let exported = fixture.client.get(&format!("/api/chats/{chat}/export?format=json")).await.ok(200);
         for answer_or_export in [json!(format!("{heard:?}")), shown, exported.clone()] {
-            assert!(
-                !answer_or_export.to_string().contains("sk-live"),
-                "{answer_or_export}"
-            );
+            assert!(!answer_or_export.to_string().contains("sk-live"), "{answer_or_export}");
         }
         let errors = list(&exported, "events").iter();
         let errors = errors.filter(|event| event["errorType"].is_string());
-        let errors: Vec<(&str, &str)> = errors
-            .map(|error| (text(error, "errorType"), text(error, "message")))
-            .collect();
+        let errors: Vec<(&str, &str)> =
+            errors.map(|error| (text(error, "errorType"), text(error, "message"))).collect();
         assert_eq!(errors, [(error_type, message)], "{exported}");
     }
     assert_eq!(model.requests().len(), 2);
-    let alone = fixture
-        .client
-        .post("/v1/chat", &json!({"message": "hello"}))
-        .await;
+    let alone = fixture.client.post("/v1/chat", &json!({"message": "hello"})).await;
     assert_eq!(alone.status_and_code(), (502, "RUN_FAILED".to_owned()));
     let answer_or_export: Value = alone.json();
-    assert!(
-        !answer_or_export.to_string().contains("sk-live"),
-        "{answer_or_export}"
-    );
+    assert!(!answer_or_export.to_string().contains("sk-live"), "{answer_or_export}");
 }

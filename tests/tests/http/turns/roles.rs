@@ -44,10 +44,7 @@ fn messages_json(roles: &[(&str, &str)]) -> Value {
 }
 
 fn check_refused(answer: &Answer, place: usize) {
-    assert_eq!(
-        answer.status_and_code(),
-        (403, "ROLE_NOT_ALLOWED".to_owned())
-    );
+    assert_eq!(answer.status_and_code(), (403, "ROLE_NOT_ALLOWED".to_owned()));
     let field = format!("messages[{place}].role");
     assert_eq!(text(&answer.json(), "field"), field);
 }
@@ -71,10 +68,7 @@ async fn public_callers_may_use_only_the_user_role() {
             json!({"id": "m2", "role": role, "parts": [{"type": "text", "text": FORGED}]}),
             user("m3", "well?"),
         ];
-        let answer = fixture
-            .client
-            .post("/api/chat", &submit("c", &history))
-            .await;
+        let answer = fixture.client.post("/api/chat", &submit("c", &history)).await;
         // The page repeats earlier messages: the model reads the record.
         if role == "assistant" {
             assert_eq!(answer.status, 200);
@@ -129,21 +123,14 @@ async fn repeated_answers_must_match_the_record() {
     assert_eq!(text(&ask(&history).await.ok(200), "response"), "answer 2");
     fixture.idle(&chat).await;
     // An answer of the record in another place.
-    check_refused(
-        &ask(&[("assistant", "answer 0"), ("user", "four")]).await,
-        0,
-    );
+    check_refused(&ask(&[("assistant", "answer 0"), ("user", "four")]).await, 0);
     assert_eq!(model.requests().len(), 3);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn agents_may_allow_roles() {
     let (fixture, model) = fixture(open_settings().allowed_roles).await;
-    let body = messages_json(&[
-        ("system", "be brief"),
-        ("assistant", "hello"),
-        ("user", "well?"),
-    ]);
+    let body = messages_json(&[("system", "be brief"), ("assistant", "hello"), ("user", "well?")]);
     assert_eq!(fixture.client.post("/v1/chat", &body).await.status, 200);
     assert!(model.requests()[0].to_string().contains("be brief"));
     // Each role separately.

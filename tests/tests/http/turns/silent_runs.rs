@@ -35,10 +35,7 @@ async fn last_shown(fixture: &TurnFixture, chat: &str) -> (Value, usize, Value) 
     let path = format!("/v1/chat/sessions/{chat}/messages");
     let listed = fixture.client.get(&path).await.ok(200);
     let listed = list(&listed, "messages").last().unwrap().clone();
-    assert_eq!(
-        (&listed["id"], &listed["role"], &listed["content"]),
-        (&last["id"], &last["role"], &json!(""))
-    );
+    assert_eq!((&listed["id"], &listed["role"], &listed["content"]), (&last["id"], &last["role"], &json!("")));
     let parts = list(&last, "parts").len();
     let outcome = json!([listed["outcome"], listed["error"]]);
     (last["metadata"].clone(), parts, outcome)
@@ -69,10 +66,7 @@ async fn runs_without_output_are_shown_with_their_outcome() {
         assert_eq!(last["id"], chunks(&heard)[0]["messageId"]);
     }
     let page = say(&fixture.client, &chat, &json!({"content": "slow"})).await;
-    eventually("the model's request", || async {
-        (model.requests().len() == 4).then_some(())
-    })
-    .await;
+    eventually("the model's request", || async { (model.requests().len() == 4).then_some(()) }).await;
     let path = format!("/api/chats/{chat}/stop");
     let stopped = fixture.client.post(&path, &Value::Null).await.ok(202);
     assert_eq!(text(&stopped, "runId"), page.run);

@@ -21,10 +21,7 @@ async fn late_first_pieces_are_awaited_in_every_form() {
         gateway.http.server.request_timeout_ms = REQUEST_TIMEOUT_MS;
     })
     .await;
-    let turns = [
-        json!({"message": "hello"}),
-        json!({"messages": [{"role": "user", "content": "hello"}]}),
-    ];
+    let turns = [json!({"message": "hello"}), json!({"messages": [{"role": "user", "content": "hello"}]})];
     let mut asked = Vec::new();
     for turn in turns {
         for session in [Value::Null, new_session(&fixture).await] {

@@ -104,9 +104,7 @@ pub(crate) fn chunks(events: &[Event]) -> Vec<Value> {
 /// The kinds of the chunks.
 pub(crate) fn kinds(events: &[Event]) -> Vec<String> {
     let chunks = chunks(events).into_iter();
-    chunks
-        .map(|chunk| chunk["type"].as_str().unwrap().to_owned())
-        .collect()
+    chunks.map(|chunk| chunk["type"].as_str().unwrap().to_owned()).collect()
 }
 
 /// Sends a message, and receives the whole answer.

@@ -5,8 +5,7 @@ use serde_json::json;
 use super::fixture::TurnFixture;
 use super::sse::{Event, EventStream, chunks, kinds, listen, say, text};
 
-const WORDS: &str =
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen";
+const WORDS: &str = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn resumed_streams_continue_after_the_last_part() {
@@ -60,9 +59,7 @@ async fn from_selects_the_first_part() {
     let second = heard.iter().filter_map(Event::part).nth(1).unwrap();
     let url = format!("/api/chats/{chat}/stream?run={run}&from={second}");
     let mut back = EventStream::open(fixture.client.request(reqwest::Method::GET, &url)).await;
-    let first = heard
-        .iter()
-        .position(|event| event.part().is_some_and(|part| part < second));
+    let first = heard.iter().position(|event| event.part().is_some_and(|part| part < second));
     assert_eq!(back.rest().await, heard[first.unwrap() + 1..]);
 }
 
@@ -85,10 +82,7 @@ async fn draining_gateways_end_every_text() {
     let ends = kinds.iter().filter(|kind| *kind == "text-end").count();
     assert_eq!((starts, ends), (1, 1));
     let last = chunks(&heard).pop().unwrap();
-    assert_eq!(
-        last["errorText"],
-        "The connection was closed by the server. Please reconnect."
-    );
+    assert_eq!(last["errorText"], "The connection was closed by the server. Please reconnect.");
 }
 
 fn kinds_so_far(events: &[Event]) -> String {

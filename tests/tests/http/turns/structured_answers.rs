@@ -9,19 +9,14 @@ use super::model::{Model, Reply};
 use super::sse::{ask, chunks, kinds, text as text_of};
 use crate::fixture::{bearer, list, text};
 
-const SCHEMA: &str =
-    r#"{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}"#;
+const SCHEMA: &str = r#"{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}"#;
 const VALID: &str = r#"{"city": "Paris"}"#;
 const WRONG: &str = r#"{"city": 7}"#;
 const REFUSED: &str = "The answer did not have the expected form.";
 
 fn settings() -> AgentSettings {
     AgentSettings {
-        model: Some(ModelSettings {
-            server: "slow".to_owned(),
-            model: "slow".to_owned(),
-            ..ModelSettings::default()
-        }),
+        model: Some(ModelSettings { server: "slow".to_owned(), model: "slow".to_owned(), ..ModelSettings::default() }),
         tools: vec![ToolSettings {
             tool_name: "look".to_owned(),
             input_schema_json: "{}".to_owned(),
@@ -37,10 +32,7 @@ async fn fixture(model: &Model) -> (TurnFixture, usize) {
     let fixture = TurnFixture::with_model(model, Vec::new(), |_| ()).await;
     fixture.operator.settings("support", settings()).await;
     eventually("a request with a schema", || async {
-        fixture
-            .client
-            .post("/v1/chat", &json!({"message": "ready?"}))
-            .await;
+        fixture.client.post("/v1/chat", &json!({"message": "ready?"})).await;
         let last = model.requests().pop().unwrap();
         last.get("response_format").is_some().then_some(())
     })
@@ -58,8 +50,7 @@ fn answer_to(requests: &[Value]) -> Reply {
     if texts.contains("look it up") && !texts.contains("tool_calls") {
         return Reply::Call("c1", "look");
     }
-    let is_wrong =
-        texts.contains("always wrong") || (texts.contains("once wrong") && attempts == 1);
+    let is_wrong = texts.contains("always wrong") || (texts.contains("once wrong") && attempts == 1);
     Reply::Text(if is_wrong { WRONG } else { VALID }.to_owned())
 }
 
@@ -75,14 +66,8 @@ async fn only_valid_answers_are_shown_and_recorded() {
     assert_eq!(model.requests().len(), before + 1);
     let request = model.requests().pop().unwrap();
     let format = &request["response_format"];
-    assert_eq!(
-        (text(format, "type"), &format["json_schema"]["strict"]),
-        ("json_schema", &json!(false))
-    );
-    assert_eq!(
-        format["json_schema"]["schema"],
-        serde_json::from_str::<Value>(SCHEMA).unwrap()
-    );
+    assert_eq!((text(format, "type"), &format["json_schema"]["strict"]), ("json_schema", &json!(false)));
+    assert_eq!(format["json_schema"]["schema"], serde_json::from_str::<Value>(SCHEMA).unwrap());
     // The invalid reply is discarded.
     let heard = ask(client, &chat, &json!({"content": "once wrong"})).await;
     assert_eq!(text_of(&heard), VALID);
@@ -92,33 +77,18 @@ async fn only_valid_answers_are_shown_and_recorded() {
     let heard = ask(client, &chat, &json!({"content": "always wrong"})).await;
     fixture.idle(&chat).await;
     assert_eq!(model.requests().len(), before + 5);
-    assert_eq!(
-        (
-            text_of(&heard),
-            chunks(&heard).last().unwrap()["errorText"].as_str()
-        ),
-        (String::new(), Some(REFUSED))
-    );
+    assert_eq!((text_of(&heard), chunks(&heard).last().unwrap()["errorText"].as_str()), (String::new(), Some(REFUSED)));
     let path = format!("/api/chats/{chat}?include=events");
     let shown = client.get(&path).await.ok(200);
     let last = list(&shown, "messages").last().unwrap();
-    assert_eq!(
-        last["metadata"],
-        json!({"outcome": "failed", "errorText": REFUSED})
-    );
+    assert_eq!(last["metadata"], json!({"outcome": "failed", "errorText": REFUSED}));
     assert!(!shown.to_string().contains(r#"\"city\": 7"#), "{shown}");
     let mut events = list(&shown, "events").iter();
-    assert!(
-        events.any(|event| event["errorType"] == "output_invalid"),
-        "{shown}"
-    );
+    assert!(events.any(|event| event["errorType"] == "output_invalid"), "{shown}");
     // A call of a tool is no answer; the answer after its result is checked.
     let chat = fixture.chat().await;
     let heard = ask(client, &chat, &json!({"content": "look it up"})).await;
-    assert!(
-        kinds(&heard).contains(&"tool-input-available".to_owned()),
-        "{heard:?}"
-    );
+    assert!(kinds(&heard).contains(&"tool-input-available".to_owned()), "{heard:?}");
     fixture.idle(&chat).await;
     let result = json!({"toolResults": [{"toolCallId": "c1", "output": "found"}]});
     assert_eq!(text_of(&ask(client, &chat, &result).await), VALID);
@@ -159,10 +129,9 @@ async fn streamed_completions_have_the_whole_answer() {
         "index": 0, "id": "c1", "type": "function", "function": {"name": "look", "arguments": ""},
     });
     let input = json!({"index": 0, "function": {"arguments": "{}"}});
-    for (content, text, calls, reason) in [
-        ("once wrong", VALID, vec![], "stop"),
-        ("look it up", "", vec![call, input], "tool_calls"),
-    ] {
+    for (content, text, calls, reason) in
+        [("once wrong", VALID, vec![], "stop"), ("look it up", "", vec![call, input], "tool_calls")]
+    {
         for store in [false, true] {
             let body = json!({
                 "model": "support", "messages": [{"role": "user", "content": content}],
@@ -184,9 +153,7 @@ async fn streamed_completions_have_the_whole_answer() {
 
 /// The choices of a streamed completion.
 fn choices(stream: &str) -> Vec<Value> {
-    let events = stream
-        .lines()
-        .filter_map(|line| line.strip_prefix("data: "));
+    let events = stream.lines().filter_map(|line| line.strip_prefix("data: "));
     let chunks = events.filter_map(|json| serde_json::from_str::<Value>(json).ok());
     chunks.map(|chunk| chunk["choices"][0].clone()).collect()
 }

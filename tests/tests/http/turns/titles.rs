@@ -12,19 +12,11 @@ use super::sse::ask;
 use crate::fixture::{begin, list, text};
 
 fn model(server: &str) -> ModelSettings {
-    ModelSettings {
-        server: server.to_owned(),
-        model: "m".to_owned(),
-        ..ModelSettings::default()
-    }
+    ModelSettings { server: server.to_owned(), model: "m".to_owned(), ..ModelSettings::default() }
 }
 
 async fn set_titles(fixture: &TurnFixture, titles: Option<TitleSettings>) {
-    let settings = AgentSettings {
-        model: Some(model("slow")),
-        titles,
-        ..open_settings()
-    };
+    let settings = AgentSettings { model: Some(model("slow")), titles, ..open_settings() };
     fixture.operator.settings("support", settings).await;
 }
 
@@ -60,22 +52,13 @@ async fn titles_are_the_beginning_of_the_first_message() {
     // Off by default. The chat of the next turn gets its title only because of the setting.
     let plain = fixture.chat().await;
     say(client, &plain, "no title").await;
-    set_titles(
-        &fixture,
-        Some(TitleSettings {
-            chars_max: 20,
-            model: None,
-        }),
-    )
-    .await;
+    set_titles(&fixture, Some(TitleSettings { chars_max: 20, model: None })).await;
     // The first chat proves that the gateway knows the settings.
     eventually("a gateway that knows the settings", || async {
         let chat = fixture.chat().await;
         say(client, &chat, "one two three four five").await;
         let shown = client.get(&format!("/api/chats/{chat}")).await.ok(200);
-        shown["title"]
-            .as_str()
-            .map(|title| assert_eq!(title, "one two three four…"))
+        shown["title"].as_str().map(|title| assert_eq!(title, "one two three four…"))
     })
     .await;
     let set = begin(client, &json!({"title": "mine"})).await;
@@ -98,10 +81,7 @@ async fn titles_are_the_beginning_of_the_first_message() {
     assert_eq!(title_of(client, &after).await, "after");
     assert_eq!(client.get(&path).await.ok(200)["title"], Value::Null);
     let mine = client.get(&format!("/api/chats/{set}")).await.ok(200);
-    assert_eq!(
-        (text(&mine, "title"), titles(client, &set).await),
-        ("mine", Vec::new())
-    );
+    assert_eq!((text(&mine, "title"), titles(client, &set).await), ("mine", Vec::new()));
     let plain = client.get(&format!("/api/chats/{plain}")).await.ok(200);
     assert_eq!(plain["title"], Value::Null);
 }
@@ -120,10 +100,7 @@ async fn titles_are_written_by_the_model_that_the_agent_names() {
     models["titles"] = titles_by.settings_as("titles")["titles"].clone();
     fixture.stack.gateway.settings.gateway.models = serde_json::from_value(models).unwrap();
     fixture.restart().await;
-    let by_model = TitleSettings {
-        chars_max: 0,
-        model: Some(model("titles")),
-    };
+    let by_model = TitleSettings { chars_max: 0, model: Some(model("titles")) };
     set_titles(&fixture, Some(by_model)).await;
     let client = &fixture.client;
     let chat = fixture.chat().await;
@@ -135,17 +112,12 @@ async fn titles_are_written_by_the_model_that_the_agent_names() {
     eventually("a title", || async {
         say(client, &chat, "hello?").await;
         let shown = client.get(&format!("/api/chats/{chat}")).await.ok(200);
-        shown["title"]
-            .as_str()
-            .map(|title| assert_eq!(title, "Late order"))
+        shown["title"].as_str().map(|title| assert_eq!(title, "Late order"))
     })
     .await;
     let asked = titles_by.requests();
     assert!(asked.len() >= 2, "{asked:?}");
     let asked = asked[1]["messages"].to_string();
-    assert!(
-        asked.contains("where is my order?") && !asked.contains("hello?"),
-        "{asked}"
-    );
+    assert!(asked.contains("where is my order?") && !asked.contains("hello?"), "{asked}");
     assert_eq!(titles(client, &chat).await.len(), 1);
 }

@@ -17,10 +17,7 @@ const OUTPUT: &str = "secret-output";
 async fn webhook() -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/hook", listener.local_addr().unwrap());
-    let routes = Router::new().route(
-        "/hook",
-        post(async || axum::Json(json!({ "found": OUTPUT }))),
-    );
+    let routes = Router::new().route("/hook", post(async || axum::Json(json!({ "found": OUTPUT }))));
     tokio::spawn(async move { axum::serve(listener, routes).await });
     url
 }
@@ -40,10 +37,7 @@ async fn set(fixture: &TurnFixture, detail: ToolCallDetail, webhook_url: &str) {
             ..proto::ModelSettings::default()
         }),
         tools: vec![tool],
-        frontend: Some(proto::FrontendSettings {
-            tool_calls: detail.into(),
-            ..proto::FrontendSettings::default()
-        }),
+        frontend: Some(proto::FrontendSettings { tool_calls: detail.into(), ..proto::FrontendSettings::default() }),
         ..open_settings()
     };
     fixture.operator.settings("support", settings).await;

@@ -32,35 +32,21 @@ async fn chat_with_call(fixture: &TurnFixture) -> String {
 
 /// The parts of the chat's last message.
 async fn last_parts(fixture: &TurnFixture, chat: &str) -> Vec<Value> {
-    let shown = fixture
-        .client
-        .get(&format!("/api/chats/{chat}"))
-        .await
-        .ok(200);
+    let shown = fixture.client.get(&format!("/api/chats/{chat}")).await.ok(200);
     list(list(&shown, "messages").last().unwrap(), "parts").to_vec()
 }
 
 fn call_of(parts: &[Value]) -> &Value {
-    parts
-        .iter()
-        .find(|part| part["toolCallId"] == "c1")
-        .unwrap()
+    parts.iter().find(|part| part["toolCallId"] == "c1").unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn client_results_continue_the_message() {
     let fixture = TurnFixture::with(vec![tool("search", "")]).await;
     let chat = chat_with_call(&fixture).await;
-    let before = fixture
-        .client
-        .get(&format!("/api/chats/{chat}"))
-        .await
-        .ok(200);
+    let before = fixture.client.get(&format!("/api/chats/{chat}")).await.ok(200);
     let message = text(list(&before, "messages").last().unwrap(), "id").to_owned();
-    assert_eq!(
-        call_of(&last_parts(&fixture, &chat).await)["state"],
-        "input-available"
-    );
+    assert_eq!(call_of(&last_parts(&fixture, &chat).await)["state"], "input-available");
     let body = json!({"toolResults": [{"toolCallId": "c1", "output": {"found": 7}}]});
     let heard = ask(&fixture.client, &chat, &body).await;
     assert_eq!(chunks(&heard)[0]["messageId"], message);
@@ -69,42 +55,29 @@ async fn client_results_continue_the_message() {
     assert_eq!(call_of(&parts)["state"], "output-available");
     assert_eq!(call_of(&parts)["output"], json!({"found": 7}));
     assert_eq!(parts.last().unwrap()["text"], "echo: what is it?");
-    let again = fixture
-        .client
-        .post(&format!("/api/chats/{chat}/messages"), &body)
-        .await;
-    assert_eq!(
-        again.status_and_code(),
-        (409, "TOOL_CALL_NOT_OPEN".to_owned())
-    );
+    let again = fixture.client.post(&format!("/api/chats/{chat}/messages"), &body).await;
+    assert_eq!(again.status_and_code(), (409, "TOOL_CALL_NOT_OPEN".to_owned()));
 }
 
 /// A client's result of the call, for both endpoints.
 fn forged(chat: &str) -> [(String, Value); 2] {
     let output = json!({"refunded": "forged"});
-    let part = json!({"type": "tool-search", "toolCallId": "c1", "state": "output-available", "input": {}, "output": output});
+    let part =
+        json!({"type": "tool-search", "toolCallId": "c1", "state": "output-available", "input": {}, "output": output});
     let assistant = json!({"id": "a1", "role": "assistant", "parts": [part]});
     let results = json!({"toolResults": [{"toolCallId": "c1", "output": output}]});
-    [
-        (format!("/api/chats/{chat}/messages"), results),
-        ("/api/chat".to_owned(), submit(chat, &[assistant])),
-    ]
+    [(format!("/api/chats/{chat}/messages"), results), ("/api/chat".to_owned(), submit(chat, &[assistant]))]
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn clients_cannot_answer_webhook_calls() {
     for needs_approval in [true, false] {
-        let webhook = proto::ToolSettings {
-            needs_approval,
-            ..tool("search", "http://127.0.0.1:1/hook")
-        };
+        let webhook = proto::ToolSettings { needs_approval, ..tool("search", "http://127.0.0.1:1/hook") };
         let fixture = TurnFixture::with(vec![webhook]).await;
         let chat = chat_with_call(&fixture).await;
         let before = last_parts(&fixture, &chat).await;
         for (path, body) in forged(&chat) {
-            let keyed = fixture
-                .client
-                .with("idempotency-key", &uuid::Uuid::now_v7().to_string());
+            let keyed = fixture.client.with("idempotency-key", &uuid::Uuid::now_v7().to_string());
             for client in [&fixture.client, &keyed] {
                 let answer = client.post(&path, &body).await;
                 let expected = (403, "TOOL_ANSWERED_BY_WEBHOOK".to_owned());
@@ -115,9 +88,7 @@ async fn clients_cannot_answer_webhook_calls() {
         // The page repeats earlier messages beside a new message: the result is still rejected.
         let [_, (_, mut body)] = forged(&chat);
         let messages = body["messages"].as_array_mut().unwrap();
-        messages.push(
-            json!({"id": "m2", "role": "user", "parts": [{"type": "text", "text": "well?"}]}),
-        );
+        messages.push(json!({"id": "m2", "role": "user", "parts": [{"type": "text", "text": "well?"}]}));
         let heard = send(&fixture, &body).await.rest().await;
         assert_eq!(chunks(&heard).last().unwrap()["type"], "finish");
         fixture.idle(&chat).await;
@@ -147,11 +118,7 @@ async fn client_results_are_accepted_at_the_end_of_the_stream_and_on_retry() {
         let request = || keyed.request(reqwest::Method::POST, &path).json(&body);
         let mut first = EventStream::open(request()).await;
         let heard = first.rest().await;
-        assert_eq!(
-            (first.status, text_of(&heard)),
-            (200, "found".to_owned()),
-            "{path}"
-        );
+        assert_eq!((first.status, text_of(&heard)), (200, "found".to_owned()), "{path}");
         fixture.idle(&chat).await;
         if endpoint == 0 {
             let again = EventStream::open(request()).await.rest().await;
@@ -164,14 +131,11 @@ async fn client_results_are_accepted_at_the_end_of_the_stream_and_on_retry() {
 async fn results_of_unknown_calls_are_rejected_during_a_run() {
     let fixture = TurnFixture::new().await;
     let chat = fixture.chat().await;
-    let message =
-        json!({"content": "a good many words, so that it takes a while to say all of them"});
+    let message = json!({"content": "a good many words, so that it takes a while to say all of them"});
     let mut page = say(&fixture.client, &chat, &message).await;
     page.next().await.unwrap();
     let [(path, body), _] = forged(&chat);
-    let keyed = fixture
-        .client
-        .with("idempotency-key", &uuid::Uuid::now_v7().to_string());
+    let keyed = fixture.client.with("idempotency-key", &uuid::Uuid::now_v7().to_string());
     for client in [&fixture.client, &keyed] {
         let early = client.post(&path, &body).await;
         assert_eq!(early.status_and_code(), (409, "RUN_ACTIVE".to_owned()));
@@ -188,10 +152,7 @@ async fn approvals_and_denials_work_after_a_restart() {
     let mut fixture = TurnFixture::with(vec![tool("search", &url)]).await;
     for (approved, state) in [(true, "output-available"), (false, "output-denied")] {
         let chat = chat_with_call(&fixture).await;
-        assert_eq!(
-            call_of(&last_parts(&fixture, &chat).await)["state"],
-            "approval-requested"
-        );
+        assert_eq!(call_of(&last_parts(&fixture, &chat).await)["state"], "approval-requested");
         // People may answer days later: waiting calls survive every process.
         fixture.restart().await;
         let body = json!({"approvals": [{"toolCallId": "c1", "approved": approved}]});

@@ -21,10 +21,7 @@ async fn back_end(fixture: &Fixture, agent: &str) -> HttpClient {
 
 /// Adds a name to a body.
 fn named(mut body: Value) -> Value {
-    for (member, value) in [
-        ("namespace", json!(["memories", "a.b"])),
-        ("key", json!("k/1")),
-    ] {
+    for (member, value) in [("namespace", json!(["memories", "a.b"])), ("key", json!("k/1"))] {
         if body.get(member).is_none() {
             body[member] = value;
         }
@@ -33,9 +30,7 @@ fn named(mut body: Value) -> Value {
 }
 
 async fn put(client: &HttpClient, body: Value) -> tests::http_client::Answer {
-    client
-        .send("PUT", "/v1/documents", Some(&named(body)))
-        .await
+    client.send("PUT", "/v1/documents", Some(&named(body))).await
 }
 
 async fn get(client: &HttpClient, body: Value) -> Value {
@@ -49,11 +44,7 @@ async fn documents_are_put_read_and_deleted() {
     let client = back_end(&fixture, AGENT).await;
     assert_eq!(get(&client, json!({})).await, Value::Null);
     let value = json!({"n": 1.5, "s": "é"});
-    let answer = put(
-        &client,
-        json!({"value": value, "ttlSeconds": 60, "expectedVersion": 0}),
-    )
-    .await;
+    let answer = put(&client, json!({"value": value, "ttlSeconds": 60, "expectedVersion": 0})).await;
     let token = answer.headers["x-position-token"].clone();
     let first = answer.ok(200);
     let found = get(&client, json!({})).await;
@@ -62,21 +53,13 @@ async fn documents_are_put_read_and_deleted() {
     assert_eq!(found["conversationId"], first["conversationId"]);
     assert!(found["expiresAt"].is_string(), "{found}");
     let conflict = put(&client, json!({"value": 1, "expectedVersion": 0})).await;
-    assert_eq!(
-        conflict.status_and_code(),
-        (409, "VERSION_CONFLICT".to_owned())
-    );
+    assert_eq!(conflict.status_and_code(), (409, "VERSION_CONFLICT".to_owned()));
     let after = client.with("x-position-token", &token);
     let search = json!({"namespacePrefix": ["memories"], "filter": {"n": {"$gte": 1}}});
     let searched = after.post("/v1/documents/search", &search).await.ok(200);
     assert_eq!(searched, json!({"documents": [found], "hasMore": false}));
-    let listed = after
-        .post("/v1/documents/namespaces", &json!({"maxDepth": 1}))
-        .await;
-    assert_eq!(
-        listed.ok(200),
-        json!({"namespaces": [["memories"]], "hasMore": false})
-    );
+    let listed = after.post("/v1/documents/namespaces", &json!({"maxDepth": 1})).await;
+    assert_eq!(listed.ok(200), json!({"namespaces": [["memories"]], "hasMore": false}));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -84,43 +67,20 @@ async fn deleted_documents_keep_their_versions() {
     let fixture = Fixture::new().await;
     let client = back_end(&fixture, AGENT).await;
     let value = json!({"n": 1.5});
-    put(&client, json!({"value": value, "ttlSeconds": 60}))
-        .await
-        .ok(200);
-    let deleted = client
-        .post("/v1/documents/delete", &named(json!({})))
-        .await
-        .ok(200);
+    put(&client, json!({"value": value, "ttlSeconds": 60})).await.ok(200);
+    let deleted = client.post("/v1/documents/delete", &named(json!({}))).await.ok(200);
     assert_eq!(deleted["deleted"], true);
-    let again = client
-        .post("/v1/documents/delete", &named(json!({})))
-        .await
-        .ok(200);
+    let again = client.post("/v1/documents/delete", &named(json!({}))).await.ok(200);
     assert_eq!(again, json!({"deleted": false}));
     assert_eq!(get(&client, json!({})).await, Value::Null);
-    let versions = client
-        .post("/v1/documents/versions", &named(json!({})))
-        .await
-        .ok(200);
+    let versions = client.post("/v1/documents/versions", &named(json!({}))).await.ok(200);
     let seen: Vec<_> = versions["versions"]
         .as_array()
         .expect("versions")
         .iter()
-        .map(|one| {
-            (
-                one["isDeleted"].clone(),
-                one["value"].clone(),
-                one["ttlSeconds"].clone(),
-            )
-        })
+        .map(|one| (one["isDeleted"].clone(), one["value"].clone(), one["ttlSeconds"].clone()))
         .collect();
-    assert_eq!(
-        seen,
-        [
-            (json!(true), Value::Null, Value::Null),
-            (json!(false), value, json!(60)),
-        ]
-    );
+    assert_eq!(seen, [(json!(true), Value::Null, Value::Null), (json!(false), value, json!(60)),]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -133,9 +93,7 @@ async fn owners_and_conversations_have_documents_of_their_own() {
         (json!({"sessionId": "ann"}), 2),
         (json!({"channelId": "0".repeat(64)}), 3),
     ] {
-        put(&client, json!({"scope": scope, "value": value}))
-            .await
-            .ok(200);
+        put(&client, json!({"scope": scope, "value": value})).await.ok(200);
         assert_eq!(get(&client, json!({"scope": scope})).await["value"], value);
     }
     let owner = json!({"agentId": AGENT, "userId": "ann"});
@@ -150,10 +108,7 @@ async fn owners_and_conversations_have_documents_of_their_own() {
     let path = format!("/v1/conversations/{id}/events");
     client.post(&path, &events).await.ok(200);
     let scope = json!({"conversationId": id});
-    assert_eq!(
-        get(&client, json!({"scope": scope})).await["value"],
-        json!({"n": 4})
-    );
+    assert_eq!(get(&client, json!({"scope": scope})).await["value"], json!({"n": 4}));
     let listed = client.get(&path).await.ok(200);
     let kinds: Vec<&str> = listed["events"]
         .as_array()
@@ -161,25 +116,13 @@ async fn owners_and_conversations_have_documents_of_their_own() {
         .iter()
         .map(|event| event["type"].as_str().expect("a type"))
         .collect();
-    let expected = [
-        "ConversationCreated",
-        "MessageAppended",
-        "DocumentPut",
-        "DocumentPut",
-        "DocumentDeleted",
-    ];
+    let expected = ["ConversationCreated", "MessageAppended", "DocumentPut", "DocumentPut", "DocumentDeleted"];
     assert_eq!(kinds, expected);
     let refused = put(&client, json!({"scope": scope, "value": 1})).await;
-    assert_eq!(
-        refused.status_and_code(),
-        (400, "FIELD_MALFORMED".to_owned())
-    );
+    assert_eq!(refused.status_and_code(), (400, "FIELD_MALFORMED".to_owned()));
     let several = json!({"scope": {"userId": "a", "sessionId": "b"}, "value": 1});
     let several = put(&client, several).await;
-    assert_eq!(
-        several.status_and_code(),
-        (400, "FIELD_CONFLICT".to_owned())
-    );
+    assert_eq!(several.status_and_code(), (400, "FIELD_CONFLICT".to_owned()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -187,28 +130,12 @@ async fn errors_name_the_members_of_the_body() {
     let fixture = Fixture::new().await;
     let client = back_end(&fixture, AGENT).await;
     for (body, code, field) in [
-        (
-            json!({"value": "x".repeat(64 * 1024)}),
-            "FIELD_TOO_LONG",
-            "value",
-        ),
+        (json!({"value": "x".repeat(64 * 1024)}), "FIELD_TOO_LONG", "value"),
         (json!({"value": "\u{0}"}), "NUL_CHARACTER", "value"),
-        (
-            json!({"value": 1, "ttlSeconds": 316_224_001}),
-            "FIELD_OUT_OF_RANGE",
-            "ttlSeconds",
-        ),
+        (json!({"value": 1, "ttlSeconds": 316_224_001}), "FIELD_OUT_OF_RANGE", "ttlSeconds"),
         (json!({"value": 1, "key": ""}), "FIELD_MISSING", "key"),
-        (
-            json!({"value": 1, "namespace": ["n", ""]}),
-            "FIELD_MISSING",
-            "namespace[1]",
-        ),
-        (
-            json!({"value": 1, "scope": {"userId": ""}}),
-            "FIELD_MISSING",
-            "scope.userId",
-        ),
+        (json!({"value": 1, "namespace": ["n", ""]}), "FIELD_MISSING", "namespace[1]"),
+        (json!({"value": 1, "scope": {"userId": ""}}), "FIELD_MISSING", "scope.userId"),
     ] {
         let answer = put(&client, body).await;
         assert_eq!(answer.status_and_code(), (400, code.to_owned()), "{field}");
@@ -221,37 +148,12 @@ async fn errors_of_searches_name_the_members_of_the_body() {
     let fixture = Fixture::new().await;
     let client = back_end(&fixture, AGENT).await;
     for (path, body, code, field) in [
-        (
-            "search",
-            json!({"limit": 101}),
-            "FIELD_OUT_OF_RANGE",
-            "limit",
-        ),
-        (
-            "search",
-            json!({"offset": 10_001}),
-            "FIELD_OUT_OF_RANGE",
-            "offset",
-        ),
+        ("search", json!({"limit": 101}), "FIELD_OUT_OF_RANGE", "limit"),
+        ("search", json!({"offset": 10_001}), "FIELD_OUT_OF_RANGE", "offset"),
         ("search", json!({"filter": []}), "INVALID_JSON", "filter"),
-        (
-            "search",
-            json!({"namespacePrefix": [""]}),
-            "FIELD_MISSING",
-            "namespacePrefix[0]",
-        ),
-        (
-            "namespaces",
-            json!({"maxDepth": 17}),
-            "FIELD_OUT_OF_RANGE",
-            "maxDepth",
-        ),
-        (
-            "namespaces",
-            json!({"limit": 1_001}),
-            "FIELD_OUT_OF_RANGE",
-            "limit",
-        ),
+        ("search", json!({"namespacePrefix": [""]}), "FIELD_MISSING", "namespacePrefix[0]"),
+        ("namespaces", json!({"maxDepth": 17}), "FIELD_OUT_OF_RANGE", "maxDepth"),
+        ("namespaces", json!({"limit": 1_001}), "FIELD_OUT_OF_RANGE", "limit"),
     ] {
         let answer = client.post(&format!("/v1/documents/{path}"), &body).await;
         assert_eq!(answer.status_and_code(), (400, code.to_owned()), "{field}");
@@ -281,26 +183,10 @@ async fn others_neither_read_nor_write() {
     let (unknown, unauthenticated) = ((404, "AGENT_NOT_FOUND"), (401, "UNAUTHENTICATED"));
     for (case, caller, (status, code)) in [
         ("another tenant", foreign.with("x-agent-id", AGENT), unknown),
-        (
-            "no such agent",
-            foreign.with("x-agent-id", "nobody"),
-            unknown,
-        ),
-        (
-            "a key of another agent",
-            other.with("x-agent-id", AGENT),
-            unknown,
-        ),
-        (
-            "no agent",
-            service(&fixture, &BOTH).await,
-            (400, "FIELD_MISSING"),
-        ),
-        (
-            "a page",
-            owner.with("origin", "https://shop.example"),
-            (403, "ORIGIN_NOT_ALLOWED"),
-        ),
+        ("no such agent", foreign.with("x-agent-id", "nobody"), unknown),
+        ("a key of another agent", other.with("x-agent-id", AGENT), unknown),
+        ("no agent", service(&fixture, &BOTH).await, (400, "FIELD_MISSING")),
+        ("a page", owner.with("origin", "https://shop.example"), (403, "ORIGIN_NOT_ALLOWED")),
         ("no token", fixture.stack.http_client(), unauthenticated),
         ("a public key", fixture.frontend(), unauthenticated),
         ("an administrator", fixture.admin(), unauthenticated),
@@ -332,21 +218,14 @@ async fn frontends_neither_read_nor_plant_documents() {
     let client = back_end(&fixture, AGENT).await;
     let session = fixture.frontend().with("x-session-id", "s-1");
     let scope = json!({"sessionId": "s-1"});
-    let stored = put(&client, json!({"scope": scope, "value": "secret"}))
-        .await
-        .ok(200);
+    let stored = put(&client, json!({"scope": scope, "value": "secret"})).await.ok(200);
     let id = stored["conversationId"].as_str().expect("an id");
-    for path in [
-        format!("/api/chats/{id}"),
-        format!("/api/chats/{id}/export"),
-    ] {
+    for path in [format!("/api/chats/{id}"), format!("/api/chats/{id}/export")] {
         let answer = session.get(&path).await;
         assert_eq!(answer.status_and_code().0, 404, "{path}");
     }
     let message = json!({"content": "planted"});
-    let answer = session
-        .post(&format!("/api/chats/{id}/messages"), &message)
-        .await;
+    let answer = session.post(&format!("/api/chats/{id}/messages"), &message).await;
     assert_eq!(answer.status_and_code().0, 404);
     let chats = session.get("/api/chats").await.ok(200);
     assert!(!chats.to_string().contains(id), "{chats}");
@@ -355,11 +234,7 @@ async fn frontends_neither_read_nor_plant_documents() {
         "messages": [{"id": "m", "role": "user", "parts": [{"type": "text", "text": "hello"}]}],
     });
     let answer = session.post("/api/chat", &planted).await;
-    assert!(
-        [400, 404].contains(&answer.status_and_code().0),
-        "{}",
-        answer.text()
-    );
+    assert!([400, 404].contains(&answer.status_and_code().0), "{}", answer.text());
     let found = get(&client, json!({"scope": scope})).await;
     assert_eq!(found["value"], "secret");
 }
@@ -375,10 +250,7 @@ async fn owners_of_a_chat_do_not_see_its_documents() {
     let exported = |format: &str| format!("/api/chats/{chat}/export?format={format}");
     for path in [exported("json"), exported("ndjson"), exported("csv")] {
         let text = ada.get(&path).await.text();
-        assert!(
-            text.contains("visible") && !text.contains("secret"),
-            "{path}: {text}"
-        );
+        assert!(text.contains("visible") && !text.contains("secret"), "{path}: {text}");
     }
     let path = format!("/api/chats/{chat}/events");
     let mut stream = EventStream::open(ada.request(Method::GET, &path)).await;

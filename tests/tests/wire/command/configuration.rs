@@ -4,10 +4,8 @@ use tests::program;
 
 /// Runs a role with these arguments and variables; returns its exit code and standard error.
 async fn run(arguments: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String) {
-    let variables: Vec<(String, String)> = variables
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect();
+    let variables: Vec<(String, String)> =
+        variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let ended = program!().run(arguments, &variables).await;
     assert_eq!(ended.stdout, "");
     (ended.code, ended.stderr)
@@ -19,13 +17,7 @@ async fn all_errors_of_file_variables_and_flags_are_reported() {
     let file = folder.path().join("writer.toml");
     std::fs::write(&file, "heads_cached_max = 0\n[grpc]\ncalls_maximum = 7\n").unwrap();
     let (code, stderr) = run(
-        &[
-            "writer",
-            "--config",
-            file.to_str().unwrap(),
-            "--set",
-            "record.partitions=0",
-        ],
+        &["writer", "--config", file.to_str().unwrap(), "--set", "record.partitions=0"],
         &[
             ("HANSARD_GRPC__DRAIN_MS", "soon"),
             ("HANSARD_TELEMETRY__LOG_FILTER", "a=b=c"),
@@ -47,19 +39,13 @@ async fn all_errors_of_file_variables_and_flags_are_reported() {
     ] {
         assert!(stderr.contains(part), "no {part} in {stderr}");
     }
-    assert!(
-        !stderr.contains("soon"),
-        "a value of the wrong type is shown: {stderr}"
-    );
+    assert!(!stderr.contains("soon"), "a value of the wrong type is shown: {stderr}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn settings_can_be_checked_without_a_start() {
     for role in ["writer", "projector", "gateway"] {
-        let url = (
-            "HANSARD_READ_MODEL__DATABASE_URL",
-            "postgres://hansard@127.0.0.1:1/none",
-        );
+        let url = ("HANSARD_READ_MODEL__DATABASE_URL", "postgres://hansard@127.0.0.1:1/none");
         let (code, stderr) = run(&[role, "--check"], &[url]).await;
         assert_eq!(code, Some(0), "{role}: {stderr}");
         let (code, stderr) = run(&[role, "--check", "--set", "nonsense=1"], &[url]).await;
@@ -79,10 +65,7 @@ async fn missing_files_and_servers_are_reported_in_one_line() {
         ("HANSARD_RECORD__REQUEST_TIMEOUT_MS", "500"),
         ("HANSARD_GRPC__ADDR", "127.0.0.1:0"),
         ("HANSARD_ADMIN_ADDR", "127.0.0.1:0"),
-        (
-            "HANSARD_READ_MODEL__DATABASE_URL",
-            "postgres://hansard@127.0.0.1:1/none",
-        ),
+        ("HANSARD_READ_MODEL__DATABASE_URL", "postgres://hansard@127.0.0.1:1/none"),
         ("HANSARD_TELEMETRY__LOG_FILTER", "off"),
     ];
     let (code, stderr) = run(&["writer"], &variables).await;
@@ -96,9 +79,6 @@ async fn invalid_arguments_print_the_usage() {
     for arguments in wrong {
         let (code, stderr) = run(arguments, &[]).await;
         assert_eq!(code, Some(2), "{arguments:?}: {stderr}");
-        assert!(
-            stderr.contains("Usage:") || stderr.contains("--help"),
-            "{arguments:?}: {stderr}"
-        );
+        assert!(stderr.contains("Usage:") || stderr.contains("--help"), "{arguments:?}: {stderr}");
     }
 }

@@ -10,14 +10,7 @@ use wire::proto::event::v1::ForkPoint;
 use wire::proto::operate::v1::Scope;
 use wire::proto::write::v1::CreateConversationRequest;
 
-const FORMS: [&str; 6] = [
-    "canonical",
-    "openai-chat",
-    "openai-responses",
-    "anthropic",
-    "gemini",
-    "ollama",
-];
+const FORMS: [&str; 6] = ["canonical", "openai-chat", "openai-responses", "anthropic", "gemini", "ollama"];
 
 /// The gateway's address and the token of commands.
 async fn variables(stack: &Stack, agent: &Agent) -> [(String, String); 3] {
@@ -43,17 +36,11 @@ async fn fork(agent: &Agent) {
     agent.append("root", shared).await;
     agent.append("root", vec![call("late", "{}")]).await;
     let request = CreateConversationRequest {
-        forked_from: Some(ForkPoint {
-            conversation_id: "root".to_owned(),
-            version: 5,
-            depth: 0,
-        }),
+        forked_from: Some(ForkPoint { conversation_id: "root".to_owned(), version: 5, depth: 0 }),
         ..agent.create_request("fork")
     };
     agent.try_create(request).await.expect("a fork");
-    agent
-        .append("fork", vec![user("Rome?"), assistant("Warm.")])
-        .await;
+    agent.append("fork", vec![user("Rome?"), assistant("Warm.")]).await;
 }
 
 async fn receipts(folder: &Path, more: &str, variables: &[(String, String)]) -> Vec<String> {

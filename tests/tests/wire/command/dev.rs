@@ -37,9 +37,7 @@ fn arguments(folder: &Path, base: u16) -> Vec<String> {
 
 /// The word after `name` on the line with this prefix; `None` if there is none yet.
 fn word_after<'a>(log: &'a str, name: &str) -> Option<&'a str> {
-    let line = log
-        .lines()
-        .find_map(|line| line.trim_start().strip_prefix(name))?;
+    let line = log.lines().find_map(|line| line.trim_start().strip_prefix(name))?;
     line.split_whitespace().next()
 }
 
@@ -50,10 +48,7 @@ fn variable<'a>(log: &'a str, name: &str) -> Option<&'a str> {
 
 /// The output for the conversation, without the line about the source of its events.
 fn comparable_lines(stdout: &str) -> Vec<&str> {
-    stdout
-        .lines()
-        .filter(|line| !line.contains("events from rows"))
-        .collect()
+    stdout.lines().filter(|line| !line.contains("events from rows")).collect()
 }
 
 /// Starts it permanently, and waits until it prints that it is ready.
@@ -72,11 +67,7 @@ async fn start(data: &Path, base: u16) -> (Process, String) {
 fn demo(log: &str) -> Agent {
     let (writer, gateway) = (word_after(log, "writer"), word_after(log, "gateway"));
     let token = variable(log, "HANSARD_TOKEN").expect("a token");
-    let caller = Caller::new(
-        writer.expect("a writer"),
-        gateway.expect("a gateway"),
-        token,
-    );
+    let caller = Caller::new(writer.expect("a writer"), gateway.expect("a gateway"), token);
     Agent::new(caller, "demo")
 }
 
@@ -89,18 +80,12 @@ async fn starts_once_again_permanently_and_after_a_crash() {
     once.push("--once".to_owned());
     let first = program!().run(&once, &[]).await;
     assert_eq!(first.code, Some(0), "{first:?}");
-    assert!(
-        first.stdout.contains("The context of the conversation"),
-        "{first:?}"
-    );
+    assert!(first.stdout.contains("The context of the conversation"), "{first:?}");
     let started = Instant::now();
     let again = program!().run(&once, &[]).await;
     assert_eq!(again.code, Some(0), "{again:?}");
     assert!(started.elapsed() < AGAIN_WITHIN, "{:?}", started.elapsed());
-    assert_eq!(
-        comparable_lines(&again.stdout),
-        comparable_lines(&first.stdout)
-    );
+    assert_eq!(comparable_lines(&again.stdout), comparable_lines(&first.stdout));
 
     let (mut process, log) = start(&data, base).await;
     check_transcripts(&demo(&log)).await;
@@ -124,9 +109,7 @@ async fn check_transcripts(demo: &Agent) {
     .await;
     let sources: Vec<_> = chitchat::transcripts().await.into_values().collect();
     for conversation in listed {
-        let events = demo
-            .events(demo.list_request(&conversation.conversation_id))
-            .await;
+        let events = demo.events(demo.list_request(&conversation.conversation_id)).await;
         assert!(sources.contains(&chitchat::transcript_of(&events)));
     }
 }

@@ -11,12 +11,7 @@ const MESSAGES: &str = r#"{"role":"ROLE_USER","parts":[{"text":"Where is my parc
 {"role":"ROLE_ASSISTANT","parts":[{"text":"In Graz."}]}
 "#;
 const VARIABLES: &str = r#"{"results":{"telegram":{"chat_id":-42}}}"#;
-const KEY: [&str; 4] = [
-    "--candidate",
-    "{{thread_id}}",
-    "--candidate",
-    "telegram:{{results.telegram.chat_id}}",
-];
+const KEY: [&str; 4] = ["--candidate", "{{thread_id}}", "--candidate", "telegram:{{results.telegram.chat_id}}"];
 
 /// A bot's folder of files, and its access to the gateway.
 struct Bot {
@@ -42,12 +37,7 @@ impl Bot {
         let more = [&KEY[..], &["--variables", &variables, "--json"]].concat();
         let ended = self.run(&[action, &more].concat()).await;
         assert_eq!(ended.code, Some(0), "{ended:?}");
-        assert!(
-            ended
-                .stderr
-                .contains("the key {{thread_id}} was rejected: UNRESOLVED"),
-            "{ended:?}"
-        );
+        assert!(ended.stderr.contains("the key {{thread_id}} was rejected: UNRESOLVED"), "{ended:?}");
         serde_json::from_str(&ended.stdout).expect("JSON")
     }
 }
@@ -99,25 +89,13 @@ async fn errors_are_reported() {
     let agent = stack.any_agent().await;
     let bot = bot(stack, agent.id()).await;
     let messages = bot.file("messages.jsonl", MESSAGES);
-    let bad = bot.file(
-        "bad.jsonl",
-        &format!("{MESSAGES}{}", json!({"role": 1, "x": 2})),
-    );
+    let bad = bot.file("bad.jsonl", &format!("{MESSAGES}{}", json!({"role": 1, "x": 2})));
     let key = ["--candidate", "k"];
     for (arguments, error) in [
-        (
-            ["record", "--candidate", "a b", "--messages", &messages],
-            "NO_VALID_KEY",
-        ),
-        (
-            ["record", key[0], key[1], "--messages", &bad],
-            "line 4: not a message",
-        ),
+        (["record", "--candidate", "a b", "--messages", &messages], "NO_VALID_KEY"),
+        (["record", key[0], key[1], "--messages", &bad], "line 4: not a message"),
         (["load", key[0], key[1], "--namespace", "a b"], "namespace"),
-        (
-            ["load", key[0], key[1], "--variables", "/no/such/file"],
-            "cannot read /no/such/file",
-        ),
+        (["load", key[0], key[1], "--variables", "/no/such/file"], "cannot read /no/such/file"),
     ] {
         let ended = bot.run(&arguments).await;
         assert_eq!(ended.code, Some(1), "{ended:?}");

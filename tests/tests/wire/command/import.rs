@@ -24,20 +24,13 @@ const LINES: &str = r#"{"id":"one","user":"ada","title":"First","messages":[{"ro
 "#;
 
 async fn import(stack: &Stack, agent: &Agent, file: &Path) -> CommandOutput {
-    let token = stack
-        .operator()
-        .await
-        .token(&[Scope::Append], "")
-        .await
-        .secret;
+    let token = stack.operator().await.token(&[Scope::Append], "").await.secret;
     let variables = [
         ("HANSARD_TOKEN".to_owned(), token),
         ("HANSARD_WRITER_URL".to_owned(), stack.writer.grpc_url()),
         ("HANSARD_AGENT".to_owned(), agent.id().to_owned()),
     ];
-    program!()
-        .run([Path::new("import"), file, Path::new("--json")], &variables)
-        .await
+    program!().run([Path::new("import"), file, Path::new("--json")], &variables).await
 }
 
 /// The agent's conversations in order, after the rows have these versions.
@@ -66,56 +59,30 @@ async fn bad_lines_are_reported_and_others_imported_once() {
     let first = import(stack, &agent, &file).await;
     assert_eq!(first.code, Some(3), "{first:?}");
     for line in ["2", "5", "6", "8"] {
-        assert!(
-            first.stderr.contains(&format!("line {line}")),
-            "no line {line} in {}",
-            first.stderr
-        );
+        assert!(first.stderr.contains(&format!("line {line}")), "no line {line} in {}", first.stderr);
     }
     for line in ["1", "3", "4", "7"] {
-        assert!(
-            !first.stderr.contains(&format!("line {line}:")),
-            "{}",
-            first.stderr
-        );
+        assert!(!first.stderr.contains(&format!("line {line}:")), "{}", first.stderr);
     }
     let summary_of_run = summary(&first);
-    assert_eq!(
-        (&summary_of_run["conversations"], &summary_of_run["refused"]),
-        (&3.into(), &4.into())
-    );
+    assert_eq!((&summary_of_run["conversations"], &summary_of_run["refused"]), (&3.into(), &4.into()));
     let empty = "line 8: messages[0].message_appended.parts[0].text: is empty";
     assert!(first.stderr.contains(empty), "{}", first.stderr);
-    assert_eq!(
-        (
-            &summary_of_run["messages"],
-            &summary_of_run["already_there"]
-        ),
-        (&8.into(), &0.into())
-    );
+    assert_eq!((&summary_of_run["messages"], &summary_of_run["already_there"]), (&8.into(), &0.into()));
     // The fifth line has one message, the first three, the second four.
     let found = conversations(&agent, &[2, 4, 5]).await;
     assert_eq!(found[1].title, "First");
-    let events = agent
-        .events(agent.list_request(&found[1].conversation_id))
-        .await;
+    let events = agent.events(agent.list_request(&found[1].conversation_id)).await;
     let texts: Vec<String> = events.iter().filter_map(text_of).collect();
     assert_eq!(texts, ["Be brief.", "Hi \0 é", "Hello"]);
-    let events = agent
-        .events(agent.list_request(&found[2].conversation_id))
-        .await;
-    let Fact::ToolCalled(call) = fact(&events[2]) else {
-        panic!("{events:?}")
-    };
+    let events = agent.events(agent.list_request(&found[2].conversation_id)).await;
+    let Fact::ToolCalled(call) = fact(&events[2]) else { panic!("{events:?}") };
     assert_eq!(call.input_json, r#"{"city": "Oslo",  "n":1.10}"#);
 
     let again = import(stack, &agent, &file).await;
     assert_eq!(again.code, Some(3), "{again:?}");
     let summary_of_run = summary(&again);
-    assert_eq!(
-        (&summary_of_run["already_there"], &summary_of_run["commits"]),
-        (&3.into(), &0.into())
-    );
+    assert_eq!((&summary_of_run["already_there"], &summary_of_run["commits"]), (&3.into(), &0.into()));
     assert_eq!(conversations(&agent, &[2, 4, 5]).await, found);
 }
 

@@ -8,8 +8,8 @@ use wire::proto::document::v1 as proto;
 use wire::proto::operate::v1::Scope;
 
 use super::calls::{
-    keys, of_conversation, put, put_event, put_request, scope, search_request, try_delete, try_get,
-    try_put, try_search, value,
+    keys, of_conversation, put, put_event, put_request, scope, search_request, try_delete, try_get, try_put,
+    try_search, value,
 };
 
 const NAME: (&str, &str) = ("n", "k");
@@ -30,29 +30,10 @@ async fn check(case: &str, agent: &Agent, reads: Option<Expected>, writes: Optio
     };
     let outcomes = [
         (try_get(agent, scope(), NAME).await.map(drop), reads),
-        (
-            try_search(agent, search_request(agent, "", "", &[]))
-                .await
-                .map(drop),
-            reads,
-        ),
-        (
-            documents
-                .list_document_namespaces(namespaces)
-                .await
-                .map(drop),
-            reads,
-        ),
-        (
-            documents.list_document_versions(versions).await.map(drop),
-            reads,
-        ),
-        (
-            try_put(agent, put_request(agent, NAME, "1"))
-                .await
-                .map(drop),
-            writes,
-        ),
+        (try_search(agent, search_request(agent, "", "", &[])).await.map(drop), reads),
+        (documents.list_document_namespaces(namespaces).await.map(drop), reads),
+        (documents.list_document_versions(versions).await.map(drop), reads),
+        (try_put(agent, put_request(agent, NAME, "1")).await.map(drop), writes),
         (try_delete(agent, NAME, None).await.map(drop), writes),
     ];
     for (outcome, expected) in outcomes {
@@ -87,15 +68,9 @@ async fn documents_of_other_callers_are_rejected() {
     let token = operator.token(&[Scope::Read], "acme").await.secret;
     let reader = Agent::new(agent.caller().with_token(&token), agent.id());
     let put = try_put(&reader, put_request(&reader, NAME, "1")).await;
-    check_failure(
-        "a reader",
-        put,
-        (Code::PermissionDenied, "MISSING_SCOPE", ""),
-    );
+    check_failure("a reader", put, (Code::PermissionDenied, "MISSING_SCOPE", ""));
     assert_eq!(value(&reader, NAME).await.as_deref(), Some("\"secret\""));
-    let secret = operator
-        .secret_key(&[Scope::Read, Scope::Append], &[stranger.id()])
-        .await;
+    let secret = operator.secret_key(&[Scope::Read, Scope::Append], &[stranger.id()]).await;
     let bound = Agent::new(agent.caller().with_token(&secret.secret), agent.id());
     check("a key of another agent", &bound, unknown, unknown).await;
 }
@@ -127,10 +102,8 @@ async fn agents_and_tenants_are_separate() {
         for other in agents.iter().filter(|other| other.id() != agent.id()) {
             let foreign = || of_conversation(agent, &format!("c-{}", other.id()));
             assert_eq!(try_get(agent, foreign(), NAME).await.unwrap(), None);
-            let request = proto::SearchDocumentsRequest {
-                scope: Some(foreign()),
-                ..search_request(agent, "", "", &[])
-            };
+            let request =
+                proto::SearchDocumentsRequest { scope: Some(foreign()), ..search_request(agent, "", "", &[]) };
             assert_eq!(keys(agent, request).await, Vec::<String>::new());
         }
     }

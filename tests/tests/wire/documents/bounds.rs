@@ -1,8 +1,8 @@
 //! Values, names and pages at their bounds and one past them.
 
 use domain::bounds::{
-    DOCUMENT_KEY_BYTES_MAX, DOCUMENT_LABEL_BYTES_MAX, DOCUMENT_LABELS_MAX,
-    DOCUMENT_TTL_SECONDS_MAX, DOCUMENT_VALUE_BYTES_MAX,
+    DOCUMENT_KEY_BYTES_MAX, DOCUMENT_LABEL_BYTES_MAX, DOCUMENT_LABELS_MAX, DOCUMENT_TTL_SECONDS_MAX,
+    DOCUMENT_VALUE_BYTES_MAX,
 };
 use tests::agent::Agent;
 use tests::errors::{Expected, check_failure};
@@ -49,27 +49,12 @@ async fn values_at_their_bounds() {
         ("\"\\ud800\"", "INVALID_JSON"),
         ("1e1001", OUT_OF_RANGE),
     ] {
-        check_put(
-            agent,
-            |put| put.value_json = json.to_owned(),
-            Some((reason, value)),
-        )
-        .await;
+        check_put(agent, |put| put.value_json = json.to_owned(), Some((reason, value))).await;
     }
     let ttl = "ttl_seconds";
-    check_put(
-        agent,
-        |put| put.ttl_seconds = DOCUMENT_TTL_SECONDS_MAX,
-        None,
-    )
-    .await;
+    check_put(agent, |put| put.ttl_seconds = DOCUMENT_TTL_SECONDS_MAX, None).await;
     let over = DOCUMENT_TTL_SECONDS_MAX + 1;
-    check_put(
-        agent,
-        |put| put.ttl_seconds = over,
-        Some((OUT_OF_RANGE, ttl)),
-    )
-    .await;
+    check_put(agent, |put| put.ttl_seconds = over, Some((OUT_OF_RANGE, ttl))).await;
     let found = super::calls::try_get(agent, super::calls::scope(agent, None), ("n", "k")).await;
     assert!(found.unwrap().is_some());
 }
@@ -84,54 +69,17 @@ async fn names_at_their_bounds() {
     check_put(agent, |put| put.key = over, Some((TOO_LONG, "key"))).await;
     check_put(agent, |put| put.key.clear(), Some(("FIELD_MISSING", "key"))).await;
     let labels = |count| vec!["n".to_owned(); count];
-    check_put(
-        agent,
-        |put| put.namespace = labels(DOCUMENT_LABELS_MAX),
-        None,
-    )
-    .await;
+    check_put(agent, |put| put.namespace = labels(DOCUMENT_LABELS_MAX), None).await;
     let over = labels(DOCUMENT_LABELS_MAX + 1);
-    check_put(
-        agent,
-        |put| put.namespace = over,
-        Some((TOO_LONG, "namespace")),
-    )
-    .await;
-    check_put(
-        agent,
-        |put| put.namespace.clear(),
-        Some(("FIELD_MISSING", "namespace")),
-    )
-    .await;
+    check_put(agent, |put| put.namespace = over, Some((TOO_LONG, "namespace"))).await;
+    check_put(agent, |put| put.namespace.clear(), Some(("FIELD_MISSING", "namespace"))).await;
     let label = |bytes| vec!["n".repeat(bytes)];
-    check_put(
-        agent,
-        |put| put.namespace = label(DOCUMENT_LABEL_BYTES_MAX),
-        None,
-    )
-    .await;
+    check_put(agent, |put| put.namespace = label(DOCUMENT_LABEL_BYTES_MAX), None).await;
     let over = label(DOCUMENT_LABEL_BYTES_MAX + 1);
-    check_put(
-        agent,
-        |put| put.namespace = over,
-        Some((TOO_LONG, "namespace[0]")),
-    )
-    .await;
+    check_put(agent, |put| put.namespace = over, Some((TOO_LONG, "namespace[0]"))).await;
     // The longest name is in every index.
-    let longest = || {
-        vec![
-            "\u{1}".repeat(127),
-            "n".repeat(256),
-            "n".repeat(256),
-            "n".repeat(253),
-        ]
-    };
-    check_put(
-        agent,
-        |put| (put.namespace, put.key) = (longest(), key(DOCUMENT_KEY_BYTES_MAX)),
-        None,
-    )
-    .await;
+    let longest = || vec!["\u{1}".repeat(127), "n".repeat(256), "n".repeat(256), "n".repeat(253)];
+    check_put(agent, |put| (put.namespace, put.key) = (longest(), key(DOCUMENT_KEY_BYTES_MAX)), None).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -154,22 +102,10 @@ async fn searches_at_their_bounds() {
     check(|search| search.limit = 100, None).await;
     check(|search| search.limit = 101, Some((OUT_OF_RANGE, "limit"))).await;
     check(|search| search.offset = 10_000, None).await;
-    check(
-        |search| search.offset = 10_001,
-        Some((OUT_OF_RANGE, "offset")),
-    )
-    .await;
+    check(|search| search.offset = 10_001, Some((OUT_OF_RANGE, "offset"))).await;
     let malformed = Some(("FIELD_MALFORMED", "filter_json"));
-    check(
-        |search| search.filter_json = "{\"a\": {\"$in\": 1}}".to_owned(),
-        malformed,
-    )
-    .await;
+    check(|search| search.filter_json = "{\"a\": {\"$in\": 1}}".to_owned(), malformed).await;
     let not_json = Some(("INVALID_JSON", "filter_json"));
     check(|search| search.filter_json = "[]".to_owned(), not_json).await;
-    check(
-        |search| search.scope = None,
-        Some(("FIELD_MISSING", "scope")),
-    )
-    .await;
+    check(|search| search.scope = None, Some(("FIELD_MISSING", "scope"))).await;
 }

@@ -9,18 +9,12 @@ use wire::proto::event::v1 as event;
 /// The documents of a user; `None`: of the agent.
 pub(super) fn scope(agent: &Agent, user: Option<&str>) -> proto::DocumentScope {
     let kind = user.map(|user| Kind::Owner(tests::events::user_owner(user)));
-    proto::DocumentScope {
-        agent_id: agent.id().to_owned(),
-        kind,
-    }
+    proto::DocumentScope { agent_id: agent.id().to_owned(), kind }
 }
 
 /// The documents of a conversation.
 pub(super) fn of_conversation(agent: &Agent, id: &str) -> proto::DocumentScope {
-    proto::DocumentScope {
-        agent_id: agent.id().to_owned(),
-        kind: Some(Kind::ConversationId(id.to_owned())),
-    }
+    proto::DocumentScope { agent_id: agent.id().to_owned(), kind: Some(Kind::ConversationId(id.to_owned())) }
 }
 
 /// Labels, separated by slashes; none of an empty text.
@@ -30,11 +24,7 @@ pub(super) fn labels(namespace: &str) -> Vec<String> {
 }
 
 /// A request to put a value of the agent under `namespace` and `key`.
-pub(super) fn put_request(
-    agent: &Agent,
-    (namespace, key): (&str, &str),
-    value: &str,
-) -> proto::PutDocumentRequest {
+pub(super) fn put_request(agent: &Agent, (namespace, key): (&str, &str), value: &str) -> proto::PutDocumentRequest {
     proto::PutDocumentRequest {
         scope: Some(scope(agent, None)),
         namespace: labels(namespace),
@@ -53,11 +43,7 @@ pub(super) async fn try_put(
 }
 
 /// Puts a value of the agent.
-pub(super) async fn put(
-    agent: &Agent,
-    name: (&str, &str),
-    value: &str,
-) -> proto::PutDocumentResponse {
+pub(super) async fn put(agent: &Agent, name: (&str, &str), value: &str) -> proto::PutDocumentResponse {
     let put = try_put(agent, put_request(agent, name, value)).await;
     put.expect("a recorded value")
 }
@@ -67,11 +53,7 @@ pub(super) async fn try_get(
     scope: proto::DocumentScope,
     (namespace, key): (&str, &str),
 ) -> Result<Option<proto::Document>, Status> {
-    let request = proto::GetDocumentRequest {
-        scope: Some(scope),
-        namespace: labels(namespace),
-        key: key.to_owned(),
-    };
+    let request = proto::GetDocumentRequest { scope: Some(scope), namespace: labels(namespace), key: key.to_owned() };
     let answer = agent.caller().documents().get_document(request).await;
     answer.map(|answer| answer.into_inner().document)
 }

@@ -32,16 +32,8 @@ async fn values_match_by_all_conditions() {
     put_all(
         &agent,
         &[
-            (
-                "n",
-                "a",
-                r#"{"n": 9, "s": "b", "t": true, "o": {"x": 1, "y": [1, 2]}, "l": [1, 2]}"#,
-            ),
-            (
-                "n",
-                "b",
-                r#"{"n": 10.0, "s": "B", "t": false, "o": {"x": 2}, "l": [2, 1]}"#,
-            ),
+            ("n", "a", r#"{"n": 9, "s": "b", "t": true, "o": {"x": 1, "y": [1, 2]}, "l": [1, 2]}"#),
+            ("n", "b", r#"{"n": 10.0, "s": "B", "t": false, "o": {"x": 2}, "l": [2, 1]}"#),
             ("n", "c", r#"{"n": "10", "s": null, "o": 1}"#),
             ("n", "d", "[1]"),
             ("n", "e", r#"{"n": 100, "\"]}": {"$x": 1}}"#),
@@ -117,27 +109,16 @@ async fn the_last_updated_is_first_and_pages_have_no_gaps() {
         put(&agent, ("n", &n.to_string()), "{}").await;
     }
     let last = put(&agent, ("n", "2"), "{\"x\": 1}").await;
-    agent
-        .wait_for_rows(&last.conversation_id, last.version)
-        .await;
+    agent.wait_for_rows(&last.conversation_id, last.version).await;
     let newest = put(&agent, ("n", "6"), "{}").await;
-    agent
-        .wait_for_rows(&newest.conversation_id, newest.version)
-        .await;
+    agent.wait_for_rows(&newest.conversation_id, newest.version).await;
     let page = async |offset, limit| {
-        let request = proto::SearchDocumentsRequest {
-            offset,
-            limit,
-            ..search_request(&agent, "", "", &[])
-        };
+        let request = proto::SearchDocumentsRequest { offset, limit, ..search_request(&agent, "", "", &[]) };
         let answer = try_search(&agent, request).await.expect("a page");
         let found = answer.documents.into_iter().map(|one| one.key);
         (found.collect::<String>(), answer.has_more)
     };
-    tests::eventually::eventually("all documents", async || {
-        (page(0, 100).await.0.len() == 7).then_some(())
-    })
-    .await;
+    tests::eventually::eventually("all documents", async || (page(0, 100).await.0.len() == 7).then_some(())).await;
     assert_eq!(page(0, 100).await, ("6254310".to_owned(), false));
     assert_eq!(page(0, 3).await, ("625".to_owned(), true));
     assert_eq!(page(3, 3).await, ("431".to_owned(), true));

@@ -32,12 +32,7 @@ async fn namespaces_match_by_prefix_suffix_and_depth() {
         (found.collect::<Vec<_>>().join(" "), page.has_more)
     };
     for (prefix, suffix, page, expected) in [
-        (
-            "",
-            "",
-            (0, 0, 0),
-            ("a a/b/c a/b/d a/x/c ab/b z\u{1}/c", false),
-        ),
+        ("", "", (0, 0, 0), ("a a/b/c a/b/d a/x/c ab/b z\u{1}/c", false)),
         ("a", "", (0, 0, 0), ("a a/b/c a/b/d a/x/c", false)),
         ("a/*", "", (0, 0, 0), ("a/b/c a/b/d a/x/c", false)),
         ("*/b", "", (0, 0, 0), ("a/b/c a/b/d ab/b", false)),
@@ -55,9 +50,7 @@ async fn namespaces_match_by_prefix_suffix_and_depth() {
         assert_eq!(seen, expected, "{prefix} {suffix} {page:?}");
     }
     for key in ["1", "2"] {
-        let deleted = try_delete(&agent, ("a", key), None)
-            .await
-            .expect("a deletion");
+        let deleted = try_delete(&agent, ("a", key), None).await.expect("a deletion");
         let conversation = super::calls::versions(&agent, scope(&agent, None), ("a", key), (0, 1));
         assert_eq!(conversation.await.0, [(deleted.version, String::new())]);
     }

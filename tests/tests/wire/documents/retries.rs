@@ -51,32 +51,12 @@ async fn late_retries_do_not_replace_later_values() {
     let replaced = request(&agent, Uuid::now_v7(), None);
     let second = try_put(&agent, replaced.clone()).await.expect("a value");
     put(&agent, NAME, "\"later\"").await;
-    assert_eq!(
-        try_put(&agent, created).await.expect("an answer").version,
-        first.version
-    );
-    assert_eq!(
-        try_put(&agent, replaced.clone())
-            .await
-            .expect("an answer")
-            .version,
-        second.version
-    );
+    assert_eq!(try_put(&agent, created).await.expect("an answer").version, first.version);
+    assert_eq!(try_put(&agent, replaced.clone()).await.expect("an answer").version, second.version);
     assert_eq!(value(&agent, NAME).await.as_deref(), Some("\"later\""));
-    let other = proto::PutDocumentRequest {
-        value_json: "1".to_owned(),
-        ..replaced
-    };
-    let reused = (
-        Code::FailedPrecondition,
-        "IDEMPOTENCY_KEY_REUSED",
-        "target.idempotency_key",
-    );
-    check_failure(
-        "a key with another value",
-        try_put(&agent, other).await,
-        reused,
-    );
+    let other = proto::PutDocumentRequest { value_json: "1".to_owned(), ..replaced };
+    let reused = (Code::FailedPrecondition, "IDEMPOTENCY_KEY_REUSED", "target.idempotency_key");
+    check_failure("a key with another value", try_put(&agent, other).await, reused);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -6,8 +6,7 @@ use wire::proto::read::v1::WholeAgent;
 use wire::proto::read::v1::list_conversations_request::Filter;
 
 use super::calls::{
-    get, keys, labels, put, put_request, scope, search_request, try_delete, try_get, try_put,
-    value, versions,
+    get, keys, labels, put, put_request, scope, search_request, try_delete, try_get, try_put, value, versions,
 };
 
 const NAME: (&str, &str) = ("memories/用户", "a.b / c");
@@ -20,33 +19,19 @@ async fn values_are_returned_verbatim_and_replaced() {
     assert_eq!(get(&agent, NAME).await, None);
     let first = put(&agent, NAME, VALUE).await;
     let found = get(&agent, NAME).await.expect("a document");
-    assert_eq!(
-        (found.value_json.as_str(), found.version),
-        (VALUE, first.version)
-    );
-    assert_eq!(
-        (found.namespace, found.key.as_str()),
-        (labels(NAME.0), NAME.1)
-    );
+    assert_eq!((found.value_json.as_str(), found.version), (VALUE, first.version));
+    assert_eq!((found.namespace, found.key.as_str()), (labels(NAME.0), NAME.1));
     assert_eq!(found.conversation_id, first.conversation_id);
     assert_eq!(found.created_at, found.updated_at);
     assert_eq!(found.expires_at, None);
     let second = put(&agent, NAME, "[]").await;
     assert!(second.version > first.version);
     let replaced = get(&agent, NAME).await.expect("a document");
-    assert_eq!(
-        (replaced.value_json.as_str(), replaced.version),
-        ("[]", second.version)
-    );
+    assert_eq!((replaced.value_json.as_str(), replaced.version), ("[]", second.version));
     assert_eq!(replaced.created_at, found.created_at);
-    assert!(
-        replaced.updated_at.map(|at| (at.seconds, at.nanos))
-            > found.updated_at.map(|at| (at.seconds, at.nanos))
-    );
+    assert!(replaced.updated_at.map(|at| (at.seconds, at.nanos)) > found.updated_at.map(|at| (at.seconds, at.nanos)));
     // The rows give the same answer.
-    agent
-        .wait_for_rows(&second.conversation_id, second.version)
-        .await;
+    agent.wait_for_rows(&second.conversation_id, second.version).await;
     assert_eq!(get(&agent, NAME).await, Some(replaced.clone()));
     let search = search_request(&agent, "memories", "", &[&second.position_token]);
     let searched = super::calls::try_search(&agent, search).await.unwrap();
@@ -94,10 +79,7 @@ async fn deleted_documents_are_gone_and_can_be_put_again() {
     assert_eq!((missing.deleted, missing.version), (false, 0));
     let first = put(&agent, NAME, "1").await;
     let deleted = try_delete(&agent, NAME, None).await.unwrap();
-    assert_eq!(
-        (deleted.deleted, deleted.version),
-        (true, first.version + 1)
-    );
+    assert_eq!((deleted.deleted, deleted.version), (true, first.version + 1));
     assert_eq!(value(&agent, NAME).await, None);
     let search = || search_request(&agent, "", "", &[&deleted.position_token]);
     assert_eq!(keys(&agent, search()).await, Vec::<String>::new());
@@ -108,11 +90,8 @@ async fn deleted_documents_are_gone_and_can_be_put_again() {
     assert_eq!(found.value_json, "2");
     assert_eq!(found.created_at, found.updated_at);
     let (seen, next) = versions(&agent, scope(&agent, None), NAME, (0, 0)).await;
-    let expected = [
-        (second.version, "2".to_owned()),
-        (deleted.version, String::new()),
-        (first.version, "1".to_owned()),
-    ];
+    let expected =
+        [(second.version, "2".to_owned()), (deleted.version, String::new()), (first.version, "1".to_owned())];
     assert_eq!((seen.as_slice(), next), (expected.as_slice(), 0));
 }
 
@@ -136,11 +115,7 @@ async fn listings_of_conversations_contain_no_documents() {
     };
     let owner = agent.conversation(&of_ann.conversation_id).await.owner;
     assert_eq!(owner, Some(tests::events::user_owner("ann")));
-    for filter in [
-        Filter::WholeAgent(WholeAgent {}),
-        Filter::UserId("ann".to_owned()),
-        Filter::ChannelId(channel),
-    ] {
+    for filter in [Filter::WholeAgent(WholeAgent {}), Filter::UserId("ann".to_owned()), Filter::ChannelId(channel)] {
         let request = agent.conversations_request(filter);
         let page = agent.try_conversations(request).await.expect("a page");
         assert_eq!(page.conversations, []);

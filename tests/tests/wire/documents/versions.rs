@@ -11,15 +11,8 @@ use super::calls::{put, put_request, scope, try_delete, try_put, value, versions
 
 const NAME: (&str, &str) = ("n", "k");
 
-async fn put_at(
-    agent: &Agent,
-    value: &str,
-    expected: u64,
-) -> Result<proto::PutDocumentResponse, Status> {
-    let request = proto::PutDocumentRequest {
-        expected_version: Some(expected),
-        ..put_request(agent, NAME, value)
-    };
+async fn put_at(agent: &Agent, value: &str, expected: u64) -> Result<proto::PutDocumentResponse, Status> {
+    let request = proto::PutDocumentRequest { expected_version: Some(expected), ..put_request(agent, NAME, value) };
     try_put(agent, request).await
 }
 
@@ -34,26 +27,15 @@ async fn a_put_requires_the_expected_version() {
     let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     check_conflict(put_at(&agent, "0", 7).await, 0);
-    let first = put_at(&agent, "1", 0)
-        .await
-        .expect("a new document")
-        .version;
+    let first = put_at(&agent, "1", 0).await.expect("a new document").version;
     check_conflict(put_at(&agent, "9", 0).await, first);
-    let second = put_at(&agent, "2", first)
-        .await
-        .expect("the next value")
-        .version;
+    let second = put_at(&agent, "2", first).await.expect("the next value").version;
     check_conflict(put_at(&agent, "9", first).await, second);
     check_conflict(try_delete(&agent, NAME, Some(first)).await, second);
     assert_eq!(value(&agent, NAME).await.as_deref(), Some("2"));
-    let deleted = try_delete(&agent, NAME, Some(second))
-        .await
-        .expect("a deletion");
+    let deleted = try_delete(&agent, NAME, Some(second)).await.expect("a deletion");
     check_conflict(try_delete(&agent, NAME, Some(second)).await, 0);
-    let third = put_at(&agent, "3", 0)
-        .await
-        .expect("a new document")
-        .version;
+    let third = put_at(&agent, "3", 0).await.expect("a new document").version;
     assert!(third > deleted.version);
 }
 
@@ -94,9 +76,7 @@ async fn versions_are_listed_by_pages() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     let first = put(&agent, NAME, "0").await;
-    agent
-        .wait_for_rows(&first.conversation_id, first.version)
-        .await;
+    agent.wait_for_rows(&first.conversation_id, first.version).await;
     stack.projector.stop().await;
     for n in 1..5 {
         put(&agent, NAME, &n.to_string()).await;

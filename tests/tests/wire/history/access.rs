@@ -38,10 +38,7 @@ async fn histories_of_other_callers_are_rejected() {
     check("no token", &nobody, unauthenticated, unauthenticated).await;
     let operator = stack.operator().await;
     let lacking = Some((Code::PermissionDenied, "MISSING_SCOPE", ""));
-    for (scope, load, record) in [
-        (Scope::Read, None, lacking),
-        (Scope::Append, lacking, lacking),
-    ] {
+    for (scope, load, record) in [(Scope::Read, None, lacking), (Scope::Append, lacking, lacking)] {
         let token = operator.token(&[scope], "acme").await.secret;
         let bound = Agent::new(agent.caller().with_token(&token), agent.id());
         check(scope.as_str_name(), &bound, load, record).await;

@@ -8,9 +8,7 @@ use super::calls::{key, load, messages, record, record_request, short, try_recor
 
 fn thread(texts: impl Iterator<Item = String>) -> Vec<String> {
     let who = ["u", "a"].into_iter().cycle();
-    who.zip(texts)
-        .map(|(who, text)| format!("{who} {text}"))
-        .collect()
+    who.zip(texts).map(|(who, text)| format!("{who} {text}")).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

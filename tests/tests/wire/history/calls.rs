@@ -28,9 +28,7 @@ pub(crate) fn messages(short: &[&str]) -> Vec<event::MessageAppended> {
         };
         event::MessageAppended {
             role: role.into(),
-            parts: vec![event::Part {
-                kind: Some(event::part::Kind::Text(text.to_owned())),
-            }],
+            parts: vec![event::Part { kind: Some(event::part::Kind::Text(text.to_owned())) }],
             ..event::MessageAppended::default()
         }
     });
@@ -50,26 +48,16 @@ pub(crate) fn short(messages: &[event::MessageAppended]) -> Vec<String> {
 /// The codes of warnings.
 pub(crate) fn codes(warnings: &[proto::HistoryWarning]) -> Vec<&str> {
     assert!(warnings.iter().all(|warning| !warning.message.is_empty()));
-    warnings
-        .iter()
-        .map(|warning| warning.code.as_str())
-        .collect()
+    warnings.iter().map(|warning| warning.code.as_str()).collect()
 }
 
 /// A request to load the maximum number of messages.
 pub(crate) fn load_request(key: &proto::HistoryKey, current: &[&str]) -> proto::LoadHistoryRequest {
-    proto::LoadHistoryRequest {
-        key: Some(key.clone()),
-        messages: messages(current),
-        messages_max: 1_000,
-    }
+    proto::LoadHistoryRequest { key: Some(key.clone()), messages: messages(current), messages_max: 1_000 }
 }
 
 /// A request to record.
-pub(crate) fn record_request(
-    key: &proto::HistoryKey,
-    current: &[&str],
-) -> proto::RecordHistoryRequest {
+pub(crate) fn record_request(key: &proto::HistoryKey, current: &[&str]) -> proto::RecordHistoryRequest {
     proto::RecordHistoryRequest {
         key: Some(key.clone()),
         messages: messages(current),
@@ -96,27 +84,15 @@ pub(crate) async fn try_record(
 }
 
 /// Loads without a warning.
-pub(crate) async fn load(
-    agent: &Agent,
-    key: &proto::HistoryKey,
-    current: &[&str],
-) -> proto::LoadHistoryResponse {
-    let loaded = try_load(agent, load_request(key, current))
-        .await
-        .expect("a history");
+pub(crate) async fn load(agent: &Agent, key: &proto::HistoryKey, current: &[&str]) -> proto::LoadHistoryResponse {
+    let loaded = try_load(agent, load_request(key, current)).await.expect("a history");
     assert_eq!(loaded.warnings, [], "{loaded:?}");
     loaded
 }
 
 /// Records without a warning.
-pub(crate) async fn record(
-    agent: &Agent,
-    key: &proto::HistoryKey,
-    current: &[&str],
-) -> proto::RecordHistoryResponse {
-    let recorded = try_record(agent, record_request(key, current))
-        .await
-        .expect("a record");
+pub(crate) async fn record(agent: &Agent, key: &proto::HistoryKey, current: &[&str]) -> proto::RecordHistoryResponse {
+    let recorded = try_record(agent, record_request(key, current)).await.expect("a record");
     assert_eq!(recorded.warnings, [], "{recorded:?}");
     recorded
 }

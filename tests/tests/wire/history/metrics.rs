@@ -27,13 +27,8 @@ async fn calls_refusals_and_truncation() {
         "hansard_gateway_history_truncated_total",
     ] {
         eventually(begin, || async {
-            let page = admin::get(stack.gateway.admin_addr(), "/metrics")
-                .await
-                .ok()?;
-            page.body
-                .lines()
-                .any(|line| line.starts_with(begin))
-                .then_some(())
+            let page = admin::get(stack.gateway.admin_addr(), "/metrics").await.ok()?;
+            page.body.lines().any(|line| line.starts_with(begin)).then_some(())
         })
         .await;
     }

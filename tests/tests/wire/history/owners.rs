@@ -9,21 +9,14 @@ use wire::proto::event::v1 as event;
 use wire::proto::event::v1::owner::Kind;
 use wire::proto::write::v1 as write;
 
-use super::calls::{
-    codes, key, load, load_request, record, record_request, short, try_load, try_record,
-};
+use super::calls::{codes, key, load, load_request, record, record_request, short, try_load, try_record};
 
 fn channel(id: &str) -> event::Owner {
-    event::Owner {
-        kind: Some(Kind::ChannelId(id.to_owned())),
-    }
+    event::Owner { kind: Some(Kind::ChannelId(id.to_owned())) }
 }
 
 fn create(agent: &Agent, id: &str, owner: event::Owner) -> write::CreateConversationRequest {
-    write::CreateConversationRequest {
-        owner: Some(owner),
-        ..agent.create_request(id)
-    }
+    write::CreateConversationRequest { owner: Some(owner), ..agent.create_request(id) }
 }
 
 /// The id prefix is only for channels, and channels use no other ids.
@@ -67,11 +60,8 @@ async fn channel_conversations_keep_their_owner() {
         (history, user_owner("eve"), Some(session("room")), mismatch),
         ("c-1", own, None, fixed),
     ] {
-        let request = write::ChangeOwnerRequest {
-            target: Some(agent.target(id)),
-            owner: Some(owner),
-            expected_owner: expected,
-        };
+        let request =
+            write::ChangeOwnerRequest { target: Some(agent.target(id)), owner: Some(owner), expected_owner: expected };
         let changed = agent.caller().write().change_owner(request).await;
         check_failure(id, changed.map(drop), failure);
     }
@@ -86,16 +76,11 @@ async fn planted_conversations_are_not_read() {
     let place = load(&agent, &key, &[]).await.conversation_id;
     let planted = create(&agent, &place, channel(&"0".repeat(64)));
     agent.try_create(planted).await.expect("a planted one");
-    agent
-        .append(&place, vec![tests::events::user("planted")])
-        .await;
+    agent.append(&place, vec![tests::events::user("planted")]).await;
     let loaded = try_load(&agent, load_request(&key, &["u mine"])).await;
     let loaded = loaded.expect("a history");
     assert_eq!(codes(&loaded.warnings), ["OWNER_MISMATCH"]);
-    assert_eq!(
-        (short(&loaded.messages), loaded.version),
-        (vec!["u mine".to_owned()], 0)
-    );
+    assert_eq!((short(&loaded.messages), loaded.version), (vec!["u mine".to_owned()], 0));
     let recorded = try_record(&agent, record_request(&key, &["u mine"])).await;
     let recorded = recorded.expect("an answer");
     assert_eq!(codes(&recorded.warnings), ["OWNER_MISMATCH"]);

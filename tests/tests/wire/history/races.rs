@@ -27,9 +27,7 @@ async fn chat(agent: Agent, key: proto::HistoryKey, name: String) -> Vec<String>
             ..proto::RecordHistoryRequest::default()
         };
         loop {
-            let recorded = try_record(&agent, request.clone())
-                .await
-                .expect("an answer");
+            let recorded = try_record(&agent, request.clone()).await.expect("an answer");
             if recorded.warnings.is_empty() {
                 break;
             }
@@ -45,17 +43,12 @@ async fn racing_runs_lose_and_duplicate_nothing() {
     let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let key = key(&agent, "room");
-    let racers =
-        (0..RACERS).map(|name| tokio::spawn(chat(agent.clone(), key.clone(), name.to_string())));
+    let racers = (0..RACERS).map(|name| tokio::spawn(chat(agent.clone(), key.clone(), name.to_string())));
     let racers = within("every racer", join_all(racers.collect::<Vec<_>>())).await;
     let kept = short(&load(&agent, &key, &[]).await.messages);
     let mut places = BTreeMap::new();
     for (place, text) in kept.iter().enumerate() {
-        assert_eq!(
-            places.insert(text.clone(), place),
-            None,
-            "{text} is there twice"
-        );
+        assert_eq!(places.insert(text.clone(), place), None, "{text} is there twice");
     }
     assert_eq!(kept.len(), RACERS * ROUNDS * 2);
     for texts in racers {

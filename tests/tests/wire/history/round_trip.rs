@@ -34,14 +34,7 @@ async fn callers_of_every_kind() {
     check(&agent, &turns, &["u 1", "a 2"], 0, &["u 1", "a 2"]).await;
     let thread = key(&agent, "thread");
     check(&agent, &thread, &["s be kind", "u 1"], 1, &["u 1"]).await;
-    check(
-        &agent,
-        &thread,
-        &["s be brief", "u 1", "a 2", "u 3"],
-        2,
-        &["u 1", "a 2", "u 3"],
-    )
-    .await;
+    check(&agent, &thread, &["s be brief", "u 1", "a 2", "u 3"], 2, &["u 1", "a 2", "u 3"]).await;
     let nothing = key(&agent, "nothing");
     check(&agent, &nothing, &[], 0, &[]).await;
     check(&agent, &nothing, &["s be kind"], 0, &[]).await;
@@ -50,32 +43,14 @@ async fn callers_of_every_kind() {
 /// The messages of a load with a limit, and whether older ones were omitted.
 async fn check_load(agent: &Agent, key: &proto::HistoryKey) {
     for (max, current, expected, truncated) in [
-        (
-            0,
-            &["u 5"][..],
-            &["u 1", "a 2", "u 3", "a 4", "u 5"][..],
-            false,
-        ),
+        (0, &["u 5"][..], &["u 1", "a 2", "u 3", "a 4", "u 5"][..], false),
         (4, &[], &["u 1", "a 2", "u 3", "a 4"], false),
         (3, &["u 5"], &["u 3", "a 4", "u 5"], true),
         (3, &[], &["a 2", "u 3", "a 4"], true),
-        (
-            2,
-            &["s kind", "u 3", "a 4", "u 5"],
-            &["s kind", "u 5"],
-            true,
-        ),
-        (
-            1_000,
-            &["u 1", "a 2", "u 3", "a 4"],
-            &["u 1", "a 2", "u 3", "a 4"],
-            false,
-        ),
+        (2, &["s kind", "u 3", "a 4", "u 5"], &["s kind", "u 5"], true),
+        (1_000, &["u 1", "a 2", "u 3", "a 4"], &["u 1", "a 2", "u 3", "a 4"], false),
     ] {
-        let request = proto::LoadHistoryRequest {
-            messages_max: max,
-            ..load_request(key, current)
-        };
+        let request = proto::LoadHistoryRequest { messages_max: max, ..load_request(key, current) };
         let loaded = try_load(agent, request).await.expect("a history");
         assert_eq!(short(&loaded.messages), expected, "{max} of {current:?}");
         assert_eq!(loaded.truncated, truncated, "{max} of {current:?}");
@@ -92,9 +67,7 @@ async fn loads_are_merged_and_trimmed() {
     let recorded = record(&agent, &key, &["u 1", "a 2", "u 3", "a 4"]).await;
     check_load(&agent, &key).await;
     stack.projector.start().await;
-    agent
-        .wait_for_rows(&recorded.conversation_id, recorded.version)
-        .await;
+    agent.wait_for_rows(&recorded.conversation_id, recorded.version).await;
     check_load(&agent, &key).await;
 }
 
@@ -105,16 +78,11 @@ async fn loads_include_earlier_records() {
     let agent = stack.any_agent().await;
     let key = key(&agent, "room");
     let begun = record(&agent, &key, &["u 1"]).await;
-    agent
-        .wait_for_rows(&begun.conversation_id, begun.version)
-        .await;
+    agent.wait_for_rows(&begun.conversation_id, begun.version).await;
     stack.projector.stop().await;
     record(&agent, &key, &["u 1", "a 2"]).await;
     record(&agent, &key, &["u 3"]).await;
-    assert_eq!(
-        short(&load(&agent, &key, &[]).await.messages),
-        ["u 1", "a 2", "u 3"]
-    );
+    assert_eq!(short(&load(&agent, &key, &[]).await.messages), ["u 1", "a 2", "u 3"]);
 }
 
 /// The ids of the conversations in a listing.
@@ -139,11 +107,7 @@ async fn other_services_return_the_history() {
         let expected = [(recorded.conversation_id, Some(owner))];
         let of_channel = Filter::ChannelId(recorded.channel_id.clone());
         assert_eq!(list_conversations(&agent, of_channel).await, expected);
-        assert!(
-            list_conversations(&agent, Filter::WholeAgent(WholeAgent {}))
-                .await
-                .contains(&expected[0])
-        );
+        assert!(list_conversations(&agent, Filter::WholeAgent(WholeAgent {})).await.contains(&expected[0]));
         let name = recorded.channel_id;
         for filter in [Filter::SessionId(name.clone()), Filter::UserId(name)] {
             assert_eq!(list_conversations(&agent, filter).await, []);

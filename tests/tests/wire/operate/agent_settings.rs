@@ -9,11 +9,7 @@ use tonic::Code::{InvalidArgument, NotFound};
 use tonic::Status;
 use wire::proto::operate::v1 as proto;
 
-async fn set(
-    operator: &Operator,
-    agent: &str,
-    settings: proto::AgentSettings,
-) -> Result<proto::Agent, Status> {
+async fn set(operator: &Operator, agent: &str, settings: proto::AgentSettings) -> Result<proto::Agent, Status> {
     set_named(operator, agent, settings, &[]).await
 }
 
@@ -47,10 +43,7 @@ fn settings() -> proto::AgentSettings {
             input_schema_json: r#"{ "type": "object" }"#.to_owned(),
             ..proto::ToolSettings::default()
         }],
-        provider_logs: Some(proto::ProviderLogSettings {
-            detail: proto::ProviderLogDetail::Bodies.into(),
-            days: 90,
-        }),
+        provider_logs: Some(proto::ProviderLogSettings { detail: proto::ProviderLogDetail::Bodies.into(), days: 90 }),
         ..proto::AgentSettings::default()
     }
 }
@@ -60,25 +53,15 @@ async fn settings_are_stored_and_replaced_as_a_whole() {
     let mut stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     operator.agent("acme", "support").await;
-    let agent = set(&operator, "support", settings())
-        .await
-        .expect("settings");
+    let agent = set(&operator, "support", settings()).await.expect("settings");
     assert_eq!(agent.settings, Some(settings()));
     stack.writer.stop().await;
     stack.writer.start().await;
-    let request = proto::ListAgentsRequest {
-        tenant_id: "acme".to_owned(),
-    };
-    let listed = operator
-        .registry()
-        .list_agents(request)
-        .await
-        .expect("agents");
+    let request = proto::ListAgentsRequest { tenant_id: "acme".to_owned() };
+    let listed = operator.registry().list_agents(request).await.expect("agents");
     assert_eq!(listed.into_inner().agents, [agent]);
     let none = proto::AgentSettings::default();
-    let agent = set(&operator, "support", none.clone())
-        .await
-        .expect("settings");
+    let agent = set(&operator, "support", none.clone()).await.expect("settings");
     assert_eq!(agent.settings, Some(none));
 }
 
@@ -100,12 +83,7 @@ async fn masked_updates_keep_other_fields() {
         ..proto::AgentSettings::default()
     };
     // All at once: each field is stored, in any order.
-    let setters = [
-        &["identity_mode"][..],
-        &["model.server", "model.model"],
-        &["model.steps_max"],
-        &["tools"],
-    ];
+    let setters = [&["identity_mode"][..], &["model.server", "model.model"], &["model.steps_max"], &["tools"]];
     let setters = setters.map(|paths| set_named(&operator, "support", given.clone(), paths));
     for set in join_all(setters).await {
         set.expect("settings");
@@ -138,28 +116,14 @@ async fn invalid_requests_are_rejected() {
     let bound = Operator::new(operator.caller().with_token(&token.secret));
     let no_agent: Expected = (NotFound, "REGISTRY_ENTRY_NOT_FOUND", "agent_id");
     check_failure("missing", set(&bound, "nobody", settings()).await, no_agent);
-    check_failure(
-        "foreign",
-        set(&bound, "foreign", settings()).await,
-        no_agent,
-    );
+    check_failure("foreign", set(&bound, "foreign", settings()).await, no_agent);
     let mut hot = settings();
     hot.model.as_mut().expect("a model").temperature = Some(2.1);
-    let range = (
-        InvalidArgument,
-        "FIELD_OUT_OF_RANGE",
-        "settings.model.temperature",
-    );
+    let range = (InvalidArgument, "FIELD_OUT_OF_RANGE", "settings.model.temperature");
     check_failure("hot", set(&bound, "support", hot).await, range);
     let mut twice = settings();
     twice.tools.extend(settings().tools);
-    let name = (
-        InvalidArgument,
-        "FIELD_MALFORMED",
-        "settings.tools[1].tool_name",
-    );
+    let name = (InvalidArgument, "FIELD_MALFORMED", "settings.tools[1].tool_name");
     check_failure("twice", set(&bound, "support", twice).await, name);
-    set(&bound, "support", settings())
-        .await
-        .expect("its own agent");
+    set(&bound, "support", settings()).await.expect("its own agent");
 }

@@ -30,14 +30,8 @@ async fn conversations_of_other_agents_do_not_exist() {
         created.expect("a conversation");
         let append = agent.append_request("ours", vec![user("hello")]);
         agent.try_append(append).await.expect("a commit");
-        agent
-            .try_get(agent.read_target("ours"))
-            .await
-            .expect("ours");
-        agent
-            .try_events(agent.list_request("ours"))
-            .await
-            .expect("events");
+        agent.try_get(agent.read_target("ours")).await.expect("ours");
+        agent.try_events(agent.list_request("ours")).await.expect("events");
         let whole = Filter::WholeAgent(WholeAgent {});
         let listed = agent.try_conversations(agent.conversations_request(whole));
         listed.await.expect("a page");
@@ -87,10 +81,7 @@ async fn a_token_has_a_bounded_number_of_agents_of_one_tenant() {
     let made = registry.create_service_token(request(vec!["support", "sales"], Scope::Read));
     let made = made.await.expect("a token").into_inner();
     let entry = made.service_token.expect("an entry");
-    assert_eq!(
-        (entry.tenant_id.as_str(), entry.agent_ids),
-        ("acme", vec!["sales".to_owned(), "support".to_owned()])
-    );
+    assert_eq!((entry.tenant_id.as_str(), entry.agent_ids), ("acme", vec!["sales".to_owned(), "support".to_owned()]));
     assert!(made.secret.starts_with("hsk_"));
     let longest = registry.create_service_token(request(vec!["support"; 64], Scope::Read));
     longest.await.expect("a token");

@@ -28,18 +28,9 @@ async fn setup() -> (Stack, Operator, Operator) {
 async fn bound_tokens_read_only_their_tenant() {
     let (_stack, operator, bound) = setup().await;
     let mut registry = bound.registry();
-    let listed = registry
-        .list_tenants(proto::ListTenantsRequest {})
-        .await
-        .expect("tenants");
+    let listed = registry.list_tenants(proto::ListTenantsRequest {}).await.expect("tenants");
     let tenants = listed.into_inner().tenants;
-    assert_eq!(
-        tenants
-            .iter()
-            .map(|t| t.tenant_id.as_str())
-            .collect::<Vec<_>>(),
-        ["acme"]
-    );
+    assert_eq!(tenants.iter().map(|t| t.tenant_id.as_str()).collect::<Vec<_>>(), ["acme"]);
     for tenant_id in ["globex", "nobody"].map(str::to_owned) {
         let request = proto::ListAgentsRequest { tenant_id };
         check_failure("agents", registry.list_agents(request).await, NO_TENANT);
@@ -50,20 +41,11 @@ async fn bound_tokens_read_only_their_tenant() {
     }
     let made = bound.token(&[Scope::Append], "").await;
     let unbound = operator.token(&[Scope::Append], "").await;
-    let listed = registry
-        .list_service_tokens(proto::ListServiceTokensRequest {})
-        .await;
+    let listed = registry.list_service_tokens(proto::ListServiceTokensRequest {}).await;
     let listed = listed.expect("tokens").into_inner().service_tokens;
-    assert!(
-        listed.iter().all(|token| token.tenant_id == "acme"),
-        "{listed:?}"
-    );
+    assert!(listed.iter().all(|token| token.tenant_id == "acme"), "{listed:?}");
     assert!(listed.iter().any(|token| token.service_token_id == made.id));
-    assert!(
-        listed
-            .iter()
-            .all(|token| token.service_token_id != unbound.id)
-    );
+    assert!(listed.iter().all(|token| token.service_token_id != unbound.id));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -71,10 +53,7 @@ async fn bound_tokens_change_only_their_tenant() {
     let (_stack, operator, bound) = setup().await;
     let mut registry = bound.registry();
     let (tenant_id, display_name) = ("new".to_owned(), String::new());
-    let request = proto::CreateTenantRequest {
-        tenant_id,
-        display_name,
-    };
+    let request = proto::CreateTenantRequest { tenant_id, display_name };
     let refused = (PermissionDenied, "MISSING_SCOPE", "");
     check_failure("a tenant", registry.create_tenant(request).await, refused);
     for tenant in ["globex", "nobody"] {
@@ -90,38 +69,18 @@ async fn bound_tokens_change_only_their_tenant() {
             tenant_id: tenant.to_owned(),
             agent_ids: Vec::new(),
         };
-        check_failure(
-            "a token",
-            registry.create_service_token(request).await,
-            NO_TENANT,
-        );
+        check_failure("a token", registry.create_service_token(request).await, NO_TENANT);
     }
     let agent_id = "globex-support".to_owned();
-    let request = proto::CreateApiKeyRequest {
-        agent_id,
-        ..Default::default()
-    };
-    check_failure(
-        "a key",
-        registry.create_api_key(request.clone()).await,
-        NO_AGENT,
-    );
-    let foreign = operator
-        .registry()
-        .create_api_key(request)
-        .await
-        .expect("a key")
-        .into_inner();
+    let request = proto::CreateApiKeyRequest { agent_id, ..Default::default() };
+    check_failure("a key", registry.create_api_key(request.clone()).await, NO_AGENT);
+    let foreign = operator.registry().create_api_key(request).await.expect("a key").into_inner();
     let api_key_id = foreign.api_key.expect("a key").api_key_id;
     let request = proto::RevokeApiKeyRequest { api_key_id };
     check_failure("a key", registry.revoke_api_key(request).await, NO_KEY);
     let service_token_id = operator.token(&[Scope::Read], "globex").await.id;
     let request = proto::RevokeServiceTokenRequest { service_token_id };
-    check_failure(
-        "a token",
-        registry.revoke_service_token(request).await,
-        NO_TOKEN,
-    );
+    check_failure("a token", registry.revoke_service_token(request).await, NO_TOKEN);
 }
 
 /// Also when the request names no tenant, and with all other scopes.
@@ -133,15 +92,9 @@ async fn tokens_of_bound_tokens_are_bound() {
         let caller = operator.caller().with_token(&made.secret);
         let (own, foreign) = ("support", "globex-support");
         let own = Agent::new(caller.clone(), own);
-        own.try_create(own.create_request(""))
-            .await
-            .expect("a conversation");
+        own.try_create(own.create_request("")).await.expect("a conversation");
         let foreign = Agent::new(caller, foreign);
         let refused = foreign.try_create(foreign.create_request("c")).await;
-        check_failure(
-            "a foreign agent",
-            refused,
-            (NotFound, "AGENT_NOT_FOUND", "agent_id"),
-        );
+        check_failure("a foreign agent", refused, (NotFound, "AGENT_NOT_FOUND", "agent_id"));
     }
 }

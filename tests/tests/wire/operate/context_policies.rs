@@ -16,29 +16,15 @@ const POLICY_BYTES_MAX: usize = 256 * 1_024;
 const NO_AGENT: Expected = (NotFound, "REGISTRY_ENTRY_NOT_FOUND", "agent_id");
 const NO_POLICY: Expected = (NotFound, "REGISTRY_ENTRY_NOT_FOUND", "digest");
 
-async fn set(
-    operator: &Operator,
-    agent: &str,
-    policy_json: impl ToString,
-) -> Result<proto::ContextPolicy, Status> {
-    let request = proto::SetContextPolicyRequest {
-        agent_id: agent.to_owned(),
-        policy_json: policy_json.to_string(),
-    };
+async fn set(operator: &Operator, agent: &str, policy_json: impl ToString) -> Result<proto::ContextPolicy, Status> {
+    let request = proto::SetContextPolicyRequest { agent_id: agent.to_owned(), policy_json: policy_json.to_string() };
     let set = operator.registry().set_context_policy(request).await?;
     Ok(set.into_inner().policy.expect("a policy"))
 }
 
 /// Without a digest: the agent's current policy.
-async fn get(
-    operator: &Operator,
-    agent: &str,
-    digest: &[u8],
-) -> Result<proto::ContextPolicy, Status> {
-    let request = proto::GetContextPolicyRequest {
-        agent_id: agent.to_owned(),
-        digest: digest.to_vec().into(),
-    };
+async fn get(operator: &Operator, agent: &str, digest: &[u8]) -> Result<proto::ContextPolicy, Status> {
+    let request = proto::GetContextPolicyRequest { agent_id: agent.to_owned(), digest: digest.to_vec().into() };
     let policy = operator.registry().get_context_policy(request).await?;
     Ok(policy.into_inner().policy.expect("a policy"))
 }
@@ -69,12 +55,8 @@ async fn policies_are_stored() {
     let first = set(&operator, "support", written).await.expect("a policy");
     check(&first, r#"{"instructions":"first"}"#, "acme");
     assert!(first.created_at.is_some());
-    let second = set(&operator, "support", policy_with("second"))
-        .await
-        .expect("a policy");
-    let again = set(&operator, "sales", policy_with("first"))
-        .await
-        .expect("the same policy");
+    let second = set(&operator, "support", policy_with("second")).await.expect("a policy");
+    let again = set(&operator, "sales", policy_with("first")).await.expect("the same policy");
     assert_eq!(again, first);
     for restarted in [false, true] {
         if restarted {
@@ -92,14 +74,8 @@ async fn policies_are_stored() {
             assert_eq!(policy, *expected, "{agent}");
         }
     }
-    let request = proto::ListAgentsRequest {
-        tenant_id: "acme".to_owned(),
-    };
-    let agents = operator
-        .registry()
-        .list_agents(request)
-        .await
-        .expect("agents");
+    let request = proto::ListAgentsRequest { tenant_id: "acme".to_owned() };
+    let agents = operator.registry().list_agents(request).await.expect("agents");
     let digests = agents.into_inner().agents.into_iter();
     let digests: Vec<_> = digests.map(|agent| agent.context_policy_digest).collect();
     assert_eq!(digests, [first.digest, second.digest]);
@@ -111,9 +87,7 @@ async fn invalid_requests_are_rejected() {
     let operator = stack.operator().await;
     operator.agent("acme", "support").await;
     operator.agent("globex", "globex-support").await;
-    let theirs = set(&operator, "globex-support", policy_with("theirs"))
-        .await
-        .expect("a policy");
+    let theirs = set(&operator, "globex-support", policy_with("theirs")).await.expect("a policy");
     let malformed = |field| (InvalidArgument, "FIELD_MALFORMED", field);
     let padded = |bytes: usize| format!("{{{}}}", " ".repeat(bytes - 2));
     let low = json!({"budget": {"low_water_percent": 0}});
@@ -137,12 +111,7 @@ async fn invalid_requests_are_rejected() {
         ("31 bytes", "support", vec![7; 31], malformed("digest")),
         ("33 bytes", "support", vec![7; 33], malformed("digest")),
         ("an unknown digest", "support", vec![7; 32], NO_POLICY),
-        (
-            "a foreign policy",
-            "support",
-            theirs.digest.to_vec(),
-            NO_POLICY,
-        ),
+        ("a foreign policy", "support", theirs.digest.to_vec(), NO_POLICY),
     ];
     for (case, agent, digest, expected) in gets {
         check_failure(case, get(&operator, agent, &digest).await, expected);
@@ -161,21 +130,13 @@ async fn all_errors_are_reported_at_once() {
         "budget": {"context_tokens_max": 1_000, "reserved_tokens": 1_000},
         "redact": {"patterns": ["(", "a*"]},
     });
-    let refused = set(&operator, "support", policy)
-        .await
-        .expect_err("a refusal");
+    let refused = set(&operator, "support", policy).await.expect_err("a refusal");
     assert_eq!(refused.code(), InvalidArgument);
     let details = refused.get_error_details();
     let violations = &details.bad_request().expect("violations").field_violations;
-    let fields: Vec<&str> = violations
-        .iter()
-        .map(|violation| violation.field.as_str())
-        .collect();
-    let expected = [
-        "policy_json.inject.template",
-        "policy_json.budget.reserved_tokens",
-        "policy_json.redact.patterns[0]",
-    ];
+    let fields: Vec<&str> = violations.iter().map(|violation| violation.field.as_str()).collect();
+    let expected =
+        ["policy_json.inject.template", "policy_json.budget.reserved_tokens", "policy_json.redact.patterns[0]"];
     assert_eq!(fields, expected);
 }
 
@@ -194,9 +155,7 @@ async fn required_scopes() {
     check_failure("set", set(&frontend, "support", "{}").await, missing);
     check_failure("get", get(&frontend, "support", &[]).await, missing);
     let bound = with_scopes(&[Scope::Operate], "acme").await;
-    set(&bound, "support", policy_with("own"))
-        .await
-        .expect("a policy");
+    set(&bound, "support", policy_with("own")).await.expect("a policy");
     for agent in ["globex-support", "nobody"] {
         check_failure(agent, set(&bound, agent, "{}").await, NO_AGENT);
         check_failure(agent, get(&bound, agent, &[]).await, NO_AGENT);

@@ -45,14 +45,9 @@ async fn operate_outcomes(agent: &Agent) -> Outcomes {
     let agents = proto::ListAgentsRequest { tenant_id };
     let agent_id = agent.id().to_owned();
     let keys = proto::ListApiKeysRequest { agent_id };
-    let signing_keys = proto::ListSigningKeysRequest {
-        tenant_id: "acme".to_owned(),
-    };
-    let settings = proto::SetAgentSettingsRequest {
-        agent_id: agent.id().to_owned(),
-        settings: None,
-        update_mask: None,
-    };
+    let signing_keys = proto::ListSigningKeysRequest { tenant_id: "acme".to_owned() };
+    let settings =
+        proto::SetAgentSettingsRequest { agent_id: agent.id().to_owned(), settings: None, update_mask: None };
     let tokens = proto::ListServiceTokensRequest {};
     let tenants = proto::ListTenantsRequest {};
     vec![
@@ -127,36 +122,22 @@ async fn invalid_tokens_are_rejected() {
         ("no token", caller.without_token()),
         ("an empty token", caller.with_token("")),
         ("an unknown token", caller.with_token("hs_unknown")),
-        (
-            "another scheme",
-            caller.with_header("authorization", "Basic YTpi"),
-        ),
+        ("another scheme", caller.with_header("authorization", "Basic YTpi")),
         ("a token alone", caller.with_header("authorization", "x")),
     ];
     for (case, nobody) in nobodies {
         let agent = Agent::new(nobody, owner.id());
         for (_, outcomes) in outcomes(&agent).await {
             for outcome in outcomes {
-                check_failure(
-                    case,
-                    outcome,
-                    (Code::Unauthenticated, "UNAUTHENTICATED", ""),
-                );
+                check_failure(case, outcome, (Code::Unauthenticated, "UNAUTHENTICATED", ""));
             }
         }
     }
     assert_eq!(owner.version("c").await, 1);
     // Fields are validated first: a caller without a token gets errors of fields, and nothing stored.
     let agent = Agent::new(caller.without_token(), owner.id());
-    let failure: Failure = agent
-        .try_get(agent.read_target(""))
-        .await
-        .expect_err("a refusal")
-        .into();
-    assert!(
-        [Code::InvalidArgument, Code::Unauthenticated].contains(&failure.code),
-        "{failure:?}"
-    );
+    let failure: Failure = agent.try_get(agent.read_target("")).await.expect_err("a refusal").into();
+    assert!([Code::InvalidArgument, Code::Unauthenticated].contains(&failure.code), "{failure:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -165,16 +146,9 @@ async fn the_bearer_scheme_is_case_insensitive() {
     let operator = stack.operator().await;
     let owner = operator.agent("acme", "support").await;
     let token = operator.token(&[Scope::Append], "").await.secret;
-    for header in [
-        format!("bearer {token}"),
-        format!("BEARER {token}"),
-        format!("Bearer  {token}"),
-    ] {
+    for header in [format!("bearer {token}"), format!("BEARER {token}"), format!("Bearer  {token}")] {
         let caller = owner.caller().with_header("authorization", &header);
         let agent = Agent::new(caller, owner.id());
-        agent
-            .try_create(agent.create_request(""))
-            .await
-            .expect("a conversation");
+        agent.try_create(agent.create_request("")).await.expect("a conversation");
     }
 }

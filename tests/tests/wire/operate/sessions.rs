@@ -44,38 +44,20 @@ async fn other_services(caller: &Caller) -> Outcomes {
         history_key_candidates: vec!["k".to_owned()],
         ..Default::default()
     };
-    let history = LoadHistoryRequest {
-        key: Some(key),
-        ..Default::default()
-    };
+    let history = LoadHistoryRequest { key: Some(key), ..Default::default() };
     let stop = own.stop_request("c", "018f0000-0000-7000-8000-000000000000");
     vec![
-        (
-            "create",
-            own.try_create(own.create_request("")).await.map(drop),
-        ),
-        (
-            "append",
-            own.try_append(own.append_request("c", vec![user("x")]))
-                .await
-                .map(drop),
-        ),
+        ("create", own.try_create(own.create_request("")).await.map(drop)),
+        ("append", own.try_append(own.append_request("c", vec![user("x")])).await.map(drop)),
         ("erase", own.try_erase(own.target("c")).await.map(drop)),
         ("read", own.try_get(own.read_target("c")).await.map(drop)),
-        (
-            "history",
-            caller.history().load_history(history).await.map(drop),
-        ),
+        ("history", caller.history().load_history(history).await.map(drop)),
         ("run", own.try_stop(stop).await.map(drop)),
     ]
 }
 
 fn own(key: &str) -> Target<'_> {
-    Target {
-        tenant: "acme",
-        agent: "support",
-        key,
-    }
+    Target { tenant: "acme", agent: "support", key }
 }
 
 fn check_all(outcomes: Outcomes, expected: Expected) {
@@ -93,11 +75,7 @@ async fn administrators_change_their_tenant_and_leave_an_audit_log() {
         for (rpc, outcome) in accepted(&caller, own(&key)).await {
             let is_second = role == DashboardRole::Operator && rpc == "add signing key";
             if is_second {
-                let exists = (
-                    tonic::Code::AlreadyExists,
-                    "REGISTRY_ENTRY_EXISTS",
-                    "signing_key_id",
-                );
+                let exists = (tonic::Code::AlreadyExists, "REGISTRY_ENTRY_EXISTS", "signing_key_id");
                 check_failure(rpc, outcome, exists);
             } else {
                 outcome.unwrap_or_else(|status| panic!("{rpc}: {status:?}"));
@@ -124,24 +102,13 @@ async fn administrators_change_their_tenant_and_leave_an_audit_log() {
 async fn an_administrator_sees_no_other_tenant() {
     let (stack, operator, foreign_key) = setup().await;
     let (_, caller) = session(&stack, &operator, DashboardRole::Operator).await;
-    let foreign = Target {
-        tenant: "globex",
-        agent: "globex-support",
-        key: &foreign_key,
-    };
-    let missing = Target {
-        tenant: "nobody",
-        agent: "nobody",
-        key: "0123456789abcdef",
-    };
+    let foreign = Target { tenant: "globex", agent: "globex-support", key: &foreign_key };
+    let missing = Target { tenant: "nobody", agent: "nobody", key: "0123456789abcdef" };
     for target in [foreign, missing] {
         for (rpc, outcome) in accepted(&caller, target).await {
             let status = outcome.expect_err(rpc);
             assert_eq!(status.code(), NotFound, "{rpc}: {status:?}");
-            assert!(
-                !status.message().contains(target.agent),
-                "{rpc}: {status:?}"
-            );
+            assert!(!status.message().contains(target.agent), "{rpc}: {status:?}");
         }
     }
 }
@@ -175,9 +142,7 @@ async fn ended_sessions_and_links_change_nothing() {
     let (browser, caller) = session(&stack, &operator, DashboardRole::Administrator).await;
     assert_eq!(browser.post("/dashboard/sign-out", &[]).await.status, 303);
     eventually("the end of the session at the writer", || async {
-        let request = proto::ListAgentsRequest {
-            tenant_id: "acme".to_owned(),
-        };
+        let request = proto::ListAgentsRequest { tenant_id: "acme".to_owned() };
         let listed = caller.registry().list_agents(request).await;
         listed.is_err().then_some(())
     })

@@ -26,11 +26,7 @@ async fn add(
     operator: &Operator,
     request: proto::AddSigningKeyRequest,
 ) -> Result<proto::AddSigningKeyResponse, Status> {
-    Ok(operator
-        .registry()
-        .add_signing_key(request)
-        .await?
-        .into_inner())
+    Ok(operator.registry().add_signing_key(request).await?.into_inner())
 }
 
 async fn retire(operator: &Operator, id: &str) -> Result<proto::SigningKey, Status> {
@@ -44,9 +40,7 @@ async fn retire(operator: &Operator, id: &str) -> Result<proto::SigningKey, Stat
 }
 
 async fn keys(operator: &Operator, tenant: &str) -> Result<Vec<proto::SigningKey>, Status> {
-    let request = proto::ListSigningKeysRequest {
-        tenant_id: tenant.to_owned(),
-    };
+    let request = proto::ListSigningKeysRequest { tenant_id: tenant.to_owned() };
     let listed = operator.registry().list_signing_keys(request).await?;
     Ok(listed.into_inner().signing_keys)
 }
@@ -72,9 +66,7 @@ async fn keys_of_every_kind_are_stored_and_secrets_are_not_returned() {
         ("set", Kind::JwksJson(set())),
         ("url", Kind::JwksUrl(url.clone())),
     ] {
-        let added = add(&operator, request(id, Some(kind)))
-            .await
-            .expect("a key");
+        let added = add(&operator, request(id, Some(kind))).await.expect("a key");
         assert_eq!(added.secret, "", "{id}");
         assert!(added.signing_key.expect("a key").created_at.is_some());
     }
@@ -85,10 +77,7 @@ async fn keys_of_every_kind_are_stored_and_secrets_are_not_returned() {
     stack.writer.start().await;
     let listed = keys(&operator, "acme").await.expect("keys");
     let hidden = || Some(signing_key::Kind::Hs256Secret(Vec::new().into()));
-    let kinds: Vec<_> = listed
-        .iter()
-        .map(|key| (key.signing_key_id.as_str(), key.kind.clone()))
-        .collect();
+    let kinds: Vec<_> = listed.iter().map(|key| (key.signing_key_id.as_str(), key.kind.clone())).collect();
     let expected = [
         ("made", hidden()),
         ("secret", hidden()),
@@ -110,27 +99,15 @@ async fn invalid_requests_are_rejected() {
     for (case, kind, expected) in [
         ("31 bytes", secret(31), malformed("hs256_secret")),
         ("1,025 bytes", secret(1_025), malformed("hs256_secret")),
-        (
-            "no set",
-            Kind::JwksJson("[]".to_owned()),
-            malformed("jwks_json"),
-        ),
+        ("no set", Kind::JwksJson("[]".to_owned()), malformed("jwks_json")),
         (
             "a private address",
             Kind::JwksUrl("https://10.0.0.1/".to_owned()),
             (InvalidArgument, "DESTINATION_NOT_ALLOWED", "jwks_url"),
         ),
-        (
-            "no URL",
-            Kind::JwksUrl("id.example".to_owned()),
-            malformed("jwks_url"),
-        ),
+        ("no URL", Kind::JwksUrl("id.example".to_owned()), malformed("jwks_url")),
     ] {
-        check_failure(
-            case,
-            add(&operator, request("k", Some(kind))).await,
-            expected,
-        );
+        check_failure(case, add(&operator, request("k", Some(kind))).await, expected);
     }
     for (id, reason) in [("", "FIELD_MISSING"), ("a.b", "FIELD_MALFORMED")] {
         let expected = (InvalidArgument, reason, "signing_key_id");
@@ -149,9 +126,7 @@ async fn invalid_requests_are_rejected() {
         add(&operator, request).await.expect("at the bound");
     }
     for number in 2..16 {
-        add(&operator, request(&format!("k{number}"), None))
-            .await
-            .expect("a key");
+        add(&operator, request(&format!("k{number}"), None)).await.expect("a key");
     }
     let many = (InvalidArgument, "FIELD_OUT_OF_RANGE", "signing_key_id");
     check_failure("the 17th", add(&operator, request("k17", None)).await, many);

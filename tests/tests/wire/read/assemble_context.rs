@@ -10,11 +10,7 @@ use wire::proto::read::v1::context_message::Kind;
 
 /// A short form of a context: `user:text`, `assistant:text+call+call`, `call=output`.
 fn sketch(context: &proto::AssembleContextResponse) -> Vec<String> {
-    context
-        .messages
-        .iter()
-        .map(|message| sketch_of(message.kind.as_ref()))
-        .collect()
+    context.messages.iter().map(|message| sketch_of(message.kind.as_ref())).collect()
 }
 
 fn sketch_of(kind: Option<&Kind>) -> String {
@@ -22,11 +18,7 @@ fn sketch_of(kind: Option<&Kind>) -> String {
         Some(Kind::Turn(turn)) => {
             let role = turn.role().as_str_name().trim_start_matches("ROLE_");
             let calls = turn.tool_calls.iter().map(|call| call.call_id.as_str());
-            let message = [format!(
-                "{}:{}",
-                role.to_lowercase(),
-                text_of_parts(&turn.parts)
-            )];
+            let message = [format!("{}:{}", role.to_lowercase(), text_of_parts(&turn.parts))];
             let words: Vec<&str> = message.iter().map(String::as_str).chain(calls).collect();
             words.join("+")
         }
@@ -43,12 +35,7 @@ fn conversation() -> Vec<Vec<Event>> {
     vec![
         vec![message(Role::System, "be brief"), user("hi")],
         vec![note("unseen"), assistant("hello"), error("unseen")],
-        vec![
-            user("find"),
-            assistant("both"),
-            call("a", "{}"),
-            call("b", "{}"),
-        ],
+        vec![user("find"), assistant("both"), call("a", "{}"), call("b", "{}")],
         vec![result("b", "2"), note("unseen")],
         vec![result("a", "1")],
         vec![assistant("found"), user("more"), call("c", "{}")],
@@ -63,31 +50,8 @@ const EXPECTED: [(u32, &[&str], bool); 10] = [
     // The turn with two calls and their results is three messages, which are included together or not at all.
     (4, &["assistant:found", "user:more", "assistant:+c"], true),
     (5, &["assistant:found", "user:more", "assistant:+c"], true),
-    (
-        6,
-        &[
-            "assistant:both+a+b",
-            "a=1",
-            "b=2",
-            "assistant:found",
-            "user:more",
-            "assistant:+c",
-        ],
-        true,
-    ),
-    (
-        7,
-        &[
-            "user:find",
-            "assistant:both+a+b",
-            "a=1",
-            "b=2",
-            "assistant:found",
-            "user:more",
-            "assistant:+c",
-        ],
-        true,
-    ),
+    (6, &["assistant:both+a+b", "a=1", "b=2", "assistant:found", "user:more", "assistant:+c"], true),
+    (7, &["user:find", "assistant:both+a+b", "a=1", "b=2", "assistant:found", "user:more", "assistant:+c"], true),
     (
         8,
         &[
@@ -143,10 +107,7 @@ async fn check_all(agent: &Agent) {
         let report = context.report.expect("a report");
         assert_eq!(report.truncated, truncated, "{messages_max}");
         assert_eq!(report.pending_call_ids, ["c"], "{messages_max}");
-        assert_eq!(
-            report.first_version, context.messages[0].version,
-            "{messages_max}"
-        );
+        assert_eq!(report.first_version, context.messages[0].version, "{messages_max}");
         let turns = context.messages.iter().filter(|message| is_turn(message));
         let sorted = turns.is_sorted_by_key(|turn| turn.version);
         assert!(sorted, "{messages_max}");
@@ -200,9 +161,7 @@ async fn counts_over_a_long_conversation() {
         let context = agent.context("c", asked).await;
         assert_eq!(context.messages.len(), got);
         let first = 1_200 - got;
-        let expected: Vec<String> = (first..1_200)
-            .map(|number| format!("user:{number}"))
-            .collect();
+        let expected: Vec<String> = (first..1_200).map(|number| format!("user:{number}")).collect();
         assert_eq!(sketch(&context), expected);
         assert!(context.report.expect("a report").truncated);
     }

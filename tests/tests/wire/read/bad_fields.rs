@@ -54,22 +54,14 @@ async fn of_targets() {
     agent.create("c").await;
     let get = async |case, target: Option<proto::ReadTarget>, must| {
         let mut reader = agent.caller().read();
-        let request = proto::GetConversationRequest {
-            target: target.clone(),
-        };
+        let request = proto::GetConversationRequest { target: target.clone() };
         check(case, reader.get_conversation(request).await, must);
         let (messages_max, target) = (5, target.clone());
-        let request = proto::AssembleContextRequest {
-            target,
-            messages_max,
-            ..proto::AssembleContextRequest::default()
-        };
+        let request =
+            proto::AssembleContextRequest { target, messages_max, ..proto::AssembleContextRequest::default() };
         let target = request.target.clone();
         check(case, reader.assemble_context(request).await, must);
-        let request = proto::ListEventsRequest {
-            target,
-            ..Default::default()
-        };
+        let request = proto::ListEventsRequest { target, ..Default::default() };
         check(case, reader.list_events(request).await, must);
     };
     for (case, must, change) in TARGETS {
@@ -106,9 +98,7 @@ async fn of_events_and_contexts() {
     }
     let too_many = Fail("FIELD_OUT_OF_RANGE", "messages_max");
     for (messages_max, must) in [(0, Pass), (1_000, Pass), (1_001, too_many)] {
-        let outcome = agent
-            .try_context(agent.read_target("c"), messages_max)
-            .await;
+        let outcome = agent.try_context(agent.read_target("c"), messages_max).await;
         check("messages_max", outcome, must);
     }
 }
@@ -124,11 +114,7 @@ async fn of_watches() {
             conversation_id: conversation.to_owned(),
             from_version,
         };
-        check(
-            case,
-            agent.caller().read().watch_conversation(request).await,
-            must,
-        );
+        check(case, agent.caller().read().watch_conversation(request).await, must);
     };
     let too_late = Fail("FIELD_OUT_OF_RANGE", "from_version");
     let malformed = Fail("FIELD_MALFORMED", "conversation_id");
@@ -139,11 +125,7 @@ async fn of_watches() {
     watch("from after that", agent.id(), "c", 3, too_late).await;
 }
 
-type Listing = (
-    &'static str,
-    Expected,
-    fn(&mut proto::ListConversationsRequest),
-);
+type Listing = (&'static str, Expected, fn(&mut proto::ListConversationsRequest));
 
 #[rustfmt::skip]
 const LISTINGS: [Listing; 11] = [
@@ -166,10 +148,6 @@ async fn of_listings() {
     let agent = stack.any_agent().await;
     for (case, must, change) in LISTINGS {
         let request = agent.conversations_request(Filter::WholeAgent(proto::WholeAgent {}));
-        check(
-            case,
-            agent.try_conversations(with(request, change)).await,
-            must,
-        );
+        check(case, agent.try_conversations(with(request, change)).await, must);
     }
 }

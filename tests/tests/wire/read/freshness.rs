@@ -18,76 +18,33 @@ struct Answers {
 const STEPS: usize = 9;
 
 async fn step(agent: &Agent, step: usize) {
-    let update = |title: &str| UpdateConversationRequest {
-        title: title.to_owned(),
-        ..agent.update_request("c", &["title"])
-    };
+    let update =
+        |title: &str| UpdateConversationRequest { title: title.to_owned(), ..agent.update_request("c", &["title"]) };
     match step {
         0 => drop(agent.create("c").await),
         1 => drop(agent.append("c", vec![user("one"), assistant("two")]).await),
-        2 => drop(
-            agent
-                .append(
-                    "c",
-                    vec![
-                        assistant("looking"),
-                        call("1", r#"{"q": 1.0}"#),
-                        call("2", "[]"),
-                    ],
-                )
-                .await,
-        ),
-        3 => drop(
-            agent
-                .append("c", vec![result("2", "2"), note("between")])
-                .await,
-        ),
+        2 => drop(agent.append("c", vec![assistant("looking"), call("1", r#"{"q": 1.0}"#), call("2", "[]")]).await),
+        3 => drop(agent.append("c", vec![result("2", "2"), note("between")]).await),
         4 => drop(agent.try_update(update("first")).await.expect("an update")),
-        5 => drop(
-            agent
-                .append(
-                    "c",
-                    vec![result("1", "1"), error("slow"), assistant("three")],
-                )
-                .await,
-        ),
-        6 => drop(
-            agent
-                .try_archive(agent.target("c"))
-                .await
-                .expect("archived"),
-        ),
-        7 => drop(
-            agent
-                .try_restore(agent.target("c"))
-                .await
-                .expect("restored"),
-        ),
+        5 => drop(agent.append("c", vec![result("1", "1"), error("slow"), assistant("three")]).await),
+        6 => drop(agent.try_archive(agent.target("c")).await.expect("archived")),
+        7 => drop(agent.try_restore(agent.target("c")).await.expect("restored")),
         _ => drop(agent.try_update(update("second")).await.expect("an update")),
     }
 }
 
 async fn answers(agent: &Agent) -> Answers {
-    let conversation = agent
-        .try_get(agent.read_target("c"))
-        .await
-        .expect("a conversation");
+    let conversation = agent.try_get(agent.read_target("c")).await.expect("a conversation");
     let requests = [
         agent.list_request("c"),
-        proto::ListEventsRequest {
-            page_size: 3,
-            ..agent.list_request("c")
-        },
+        proto::ListEventsRequest { page_size: 3, ..agent.list_request("c") },
         proto::ListEventsRequest {
             direction: proto::Direction::Backward.into(),
             page_size: 4,
             ..agent.list_request("c")
         },
         proto::ListEventsRequest {
-            kinds: vec![
-                proto::EventKind::MessageAppended.into(),
-                proto::EventKind::ToolReturned.into(),
-            ],
+            kinds: vec![proto::EventKind::MessageAppended.into(), proto::EventKind::ToolReturned.into()],
             from_version: 3,
             to_version: 12,
             ..agent.list_request("c")
@@ -105,11 +62,7 @@ async fn answers(agent: &Agent) -> Answers {
         report.events_from_rows += std::mem::take(&mut report.events_from_tail);
         contexts.push(context);
     }
-    Answers {
-        conversation,
-        events,
-        contexts,
-    }
+    Answers { conversation, events, contexts }
 }
 
 async fn project(stack: &mut Stack, agent: &Agent) {
@@ -156,16 +109,8 @@ async fn the_report_has_the_sources_of_events() {
     stack.projector.stop().await;
     agent.append("c", vec![user("3")]).await;
     let check = async |messages_max, expected| {
-        let report = agent
-            .context("c", messages_max)
-            .await
-            .report
-            .expect("a report");
-        let seen = (
-            report.events_from_rows,
-            report.events_from_tail,
-            report.truncated,
-        );
+        let report = agent.context("c", messages_max).await.report.expect("a report");
+        let seen = (report.events_from_rows, report.events_from_tail, report.truncated);
         assert_eq!(seen, expected, "{messages_max}");
     };
     check(10, (2, 1, false)).await;
@@ -188,15 +133,9 @@ async fn eventual_reads_use_only_rows() {
     let target = agent.eventual_target("c");
     let read = agent.try_get(target.clone()).await.expect("a conversation");
     assert_eq!(read.conversation.expect("a conversation").version, 2);
-    let context = agent
-        .try_context(target.clone(), 10)
-        .await
-        .expect("a context");
+    let context = agent.try_context(target.clone(), 10).await.expect("a context");
     assert_eq!((context.version, context.messages.len()), (2, 1));
-    let request = proto::ListEventsRequest {
-        target: Some(target),
-        ..Default::default()
-    };
+    let request = proto::ListEventsRequest { target: Some(target), ..Default::default() };
     let page = agent.try_events(request).await.expect("events");
     assert_eq!((page.version, page.events.len()), (2, 2));
     let missing = agent.try_get(agent.eventual_target("d")).await;

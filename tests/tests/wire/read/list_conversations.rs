@@ -14,20 +14,13 @@ fn request(agent: &Agent, filter: Filter) -> proto::ListConversationsRequest {
 
 async fn list_ids(agent: &Agent, request: proto::ListConversationsRequest) -> Vec<String> {
     let conversations = agent.conversations(request).await;
-    conversations
-        .into_iter()
-        .map(|conversation| conversation.conversation_id)
-        .collect()
+    conversations.into_iter().map(|conversation| conversation.conversation_id).collect()
 }
 
 async fn create(agent: &Agent, id: &str, owner: Owner) -> u64 {
     let mut request = agent.create_request(id);
     request.owner = Some(owner);
-    agent
-        .try_create(request)
-        .await
-        .expect("a conversation")
-        .version
+    agent.try_create(request).await.expect("a conversation").version
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -54,11 +47,7 @@ async fn each_filter_finds_its_own_newest_first() {
     support.append("a", vec![user("x")]).await;
     support.wait_for_rows("a", 2).await;
     let check = async |agent: &Agent, filter: Filter, expected: &[&str]| {
-        assert_eq!(
-            list_ids(agent, request(agent, filter.clone())).await,
-            expected,
-            "{filter:?}"
-        );
+        assert_eq!(list_ids(agent, request(agent, filter.clone())).await, expected, "{filter:?}");
     };
     let of_session = |id: &str| Filter::SessionId(id.to_owned());
     let of_user = |id: &str| Filter::UserId(id.to_owned());
@@ -85,26 +74,14 @@ async fn statuses() {
     for id in ["active", "archived", "restored", "erased"] {
         agent.create(id).await;
     }
-    agent
-        .try_archive(agent.target("archived"))
-        .await
-        .expect("archived");
-    agent
-        .try_archive(agent.target("restored"))
-        .await
-        .expect("archived");
-    agent
-        .try_restore(agent.target("restored"))
-        .await
-        .expect("restored");
+    agent.try_archive(agent.target("archived")).await.expect("archived");
+    agent.try_archive(agent.target("restored")).await.expect("archived");
+    agent.try_restore(agent.target("restored")).await.expect("restored");
     agent.wait_for_rows("active", 1).await;
     agent.wait_for_rows("archived", 2).await;
     agent.wait_for_rows("restored", 3).await;
     agent.wait_for_rows("erased", 1).await;
-    agent
-        .try_erase(agent.target("erased"))
-        .await
-        .expect("erased");
+    agent.try_erase(agent.target("erased")).await.expect("erased");
     tests::eventually::eventually("an erased row", || async {
         agent.try_get(agent.eventual_target("erased")).await.err()
     })
@@ -122,11 +99,7 @@ async fn statuses() {
             assert_eq!(seen, expected, "{status:?}");
         }
     };
-    check(
-        ConversationStatus::Unspecified,
-        &["active", "archived", "restored"],
-    )
-    .await;
+    check(ConversationStatus::Unspecified, &["active", "archived", "restored"]).await;
     check(ConversationStatus::Active, &["active", "restored"]).await;
     check(ConversationStatus::Archived, &["archived"]).await;
     check(ConversationStatus::Erased, &[]).await;
@@ -143,11 +116,7 @@ async fn pages_give_each_conversation_once() {
     for id in &ids {
         agent.wait_for_rows(id, 1).await;
     }
-    let all = list_ids(
-        &agent,
-        request(&agent, Filter::WholeAgent(proto::WholeAgent {})),
-    )
-    .await;
+    let all = list_ids(&agent, request(&agent, Filter::WholeAgent(proto::WholeAgent {}))).await;
     assert_eq!(all.len(), COUNT);
     for filter in [
         Filter::SessionId("s".to_owned()),
@@ -157,11 +126,7 @@ async fn pages_give_each_conversation_once() {
         for page_size in [1, 2, 5, 22, 23, 24] {
             let mut request = request(&agent, filter.clone());
             request.page_size = page_size;
-            assert_eq!(
-                list_ids(&agent, request).await,
-                all,
-                "{filter:?} by {page_size}"
-            );
+            assert_eq!(list_ids(&agent, request).await, all, "{filter:?} by {page_size}");
         }
     }
 }
@@ -187,10 +152,7 @@ async fn imported_times_do_not_move_a_conversation() {
     let written = agent.append("first", messages_at(9_000_000_000)).await;
     agent.wait_for_rows("first", 3).await;
     assert_eq!(order().await, ["first", "second"]);
-    assert_eq!(
-        agent.conversation("first").await.last_event_at,
-        written.recorded_at
-    );
+    assert_eq!(agent.conversation("first").await.last_event_at, written.recorded_at);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -198,12 +160,8 @@ async fn listed_conversations_equal_get() {
     let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    agent
-        .append("c", vec![user("x"), tests::events::call("1", "{}")])
-        .await;
+    agent.append("c", vec![user("x"), tests::events::call("1", "{}")]).await;
     agent.wait_for_rows("c", 3).await;
-    let listed = agent
-        .conversations(request(&agent, Filter::SessionId("s".to_owned())))
-        .await;
+    let listed = agent.conversations(request(&agent, Filter::SessionId("s".to_owned()))).await;
     assert_eq!(listed, [agent.conversation("c").await]);
 }

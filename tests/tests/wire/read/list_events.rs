@@ -25,28 +25,12 @@ const KINDS: [EventKind; 13] = [
 
 async fn fill(agent: &Agent) {
     agent.create("c").await;
-    agent
-        .append(
-            "c",
-            vec![user("2"), assistant("3"), call("1", "{}"), result("1", "5")],
-        )
-        .await;
+    agent.append("c", vec![user("2"), assistant("3"), call("1", "{}"), result("1", "5")]).await;
     agent.append("c", vec![note("6"), error("7")]).await;
-    agent
-        .try_update(agent.update_request("c", &["title"]))
-        .await
-        .expect("an update");
-    agent
-        .try_archive(agent.target("c"))
-        .await
-        .expect("archived");
-    agent
-        .try_restore(agent.target("c"))
-        .await
-        .expect("restored");
-    agent
-        .append("c", vec![user("11"), call("2", "{}"), user("13")])
-        .await;
+    agent.try_update(agent.update_request("c", &["title"])).await.expect("an update");
+    agent.try_archive(agent.target("c")).await.expect("archived");
+    agent.try_restore(agent.target("c")).await.expect("restored");
+    agent.append("c", vec![user("11"), call("2", "{}"), user("13")]).await;
 }
 
 struct Query {
@@ -74,73 +58,28 @@ async fn check(agent: &Agent, query: &Query, page_size: u32) {
         page_size,
         ..agent.list_request("c")
     };
-    let backward = proto::ListEventsRequest {
-        direction: proto::Direction::Backward.into(),
-        ..request.clone()
-    };
+    let backward = proto::ListEventsRequest { direction: proto::Direction::Backward.into(), ..request.clone() };
     let versions = async |request| {
         let events = agent.events(request).await;
-        events
-            .iter()
-            .map(|event| event.version)
-            .collect::<Vec<u64>>()
+        events.iter().map(|event| event.version).collect::<Vec<u64>>()
     };
     let mut wanted = expected(query);
-    let case = format!(
-        "{}..={} {:?} by {page_size}",
-        query.from, query.to, query.kinds
-    );
+    let case = format!("{}..={} {:?} by {page_size}", query.from, query.to, query.kinds);
     assert_eq!(versions(request).await, wanted, "{case}");
     wanted.reverse();
     assert_eq!(versions(backward).await, wanted, "{case}, backward");
 }
 
 const QUERIES: [Query; 9] = [
-    Query {
-        from: 0,
-        to: 0,
-        kinds: &[],
-    },
-    Query {
-        from: 1,
-        to: 13,
-        kinds: &[],
-    },
-    Query {
-        from: 4,
-        to: 11,
-        kinds: &[],
-    },
-    Query {
-        from: 7,
-        to: 7,
-        kinds: &[],
-    },
-    Query {
-        from: 12,
-        to: 99,
-        kinds: &[],
-    },
-    Query {
-        from: 14,
-        to: 0,
-        kinds: &[],
-    },
-    Query {
-        from: 0,
-        to: 0,
-        kinds: &[EventKind::MessageAppended],
-    },
-    Query {
-        from: 3,
-        to: 12,
-        kinds: &[EventKind::ToolCalled, EventKind::ConversationArchived],
-    },
-    Query {
-        from: 0,
-        to: 0,
-        kinds: &[EventKind::ConversationErased],
-    },
+    Query { from: 0, to: 0, kinds: &[] },
+    Query { from: 1, to: 13, kinds: &[] },
+    Query { from: 4, to: 11, kinds: &[] },
+    Query { from: 7, to: 7, kinds: &[] },
+    Query { from: 12, to: 99, kinds: &[] },
+    Query { from: 14, to: 0, kinds: &[] },
+    Query { from: 0, to: 0, kinds: &[EventKind::MessageAppended] },
+    Query { from: 3, to: 12, kinds: &[EventKind::ToolCalled, EventKind::ConversationArchived] },
+    Query { from: 0, to: 0, kinds: &[EventKind::ConversationErased] },
 ];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -169,29 +108,15 @@ async fn pages_are_bounded_in_bytes() {
     let agent = stack.any_agent().await;
     agent.create("c").await;
     for _ in 0..8 {
-        agent
-            .append(
-                "c",
-                vec![user("x".repeat(500_000)), user("y".repeat(500_000))],
-            )
-            .await;
+        agent.append("c", vec![user("x".repeat(500_000)), user("y".repeat(500_000))]).await;
     }
     for direction in [proto::Direction::Forward, proto::Direction::Backward] {
         let mut request = agent.list_request("c");
         request.direction = direction.into();
         let first = agent.try_events(request.clone()).await.expect("a page");
-        assert!(
-            (5..=7).contains(&first.events.len()),
-            "{}",
-            first.events.len()
-        );
+        assert!((5..=7).contains(&first.events.len()), "{}", first.events.len());
         assert_eq!(first.version, 17);
-        let mut versions: Vec<u64> = agent
-            .events(request)
-            .await
-            .iter()
-            .map(|event| event.version)
-            .collect();
+        let mut versions: Vec<u64> = agent.events(request).await.iter().map(|event| event.version).collect();
         versions.sort_unstable();
         assert_eq!(versions, (1..=17).collect::<Vec<u64>>());
     }
@@ -204,10 +129,7 @@ async fn pages_of_a_conversation_that_grows() {
     let agent = stack.any_agent().await;
     stack.projector.stop().await;
     fill(&agent).await;
-    let mut request = proto::ListEventsRequest {
-        page_size: 3,
-        ..agent.list_request("c")
-    };
+    let mut request = proto::ListEventsRequest { page_size: 3, ..agent.list_request("c") };
     let mut versions = Vec::new();
     for round in 0.. {
         let page = agent.try_events(request.clone()).await.expect("a page");

@@ -34,32 +34,18 @@ async fn of_events() {
         agent.append(id, vec![user("x"); 4]).await;
     }
     let first = with(agent.list_request("c"), |r| r.page_size = 2);
-    let page_token = agent
-        .try_events(first.clone())
-        .await
-        .expect("a page")
-        .next_page_token;
-    let next = proto::ListEventsRequest {
-        page_token,
-        ..first
-    };
+    let page_token = agent.try_events(first.clone()).await.expect("a page").next_page_token;
+    let next = proto::ListEventsRequest { page_token, ..first };
     for (case, change) in OTHER_EVENTS {
         let request = with(next.clone(), |request| change(&agent, request));
         let (code, reason, field) = OTHER;
-        let reason = if case.contains("early") {
-            "PAGE_TOKEN_INVALID"
-        } else {
-            reason
-        };
+        let reason = if case.contains("early") { "PAGE_TOKEN_INVALID" } else { reason };
         check_failure(case, agent.try_events(request).await, (code, reason, field));
     }
     let resized = with(next, |r| r.page_size = 3);
     let page = agent.try_events(resized).await.expect("the same query");
     let versions: Vec<u64> = page.events.iter().map(|event| event.version).collect();
-    assert_eq!(
-        (versions, page.next_page_token.as_str()),
-        (vec![3, 4, 5], "")
-    );
+    assert_eq!((versions, page.next_page_token.as_str()), (vec![3, 4, 5], ""));
 }
 
 type Listing = (&'static str, fn(&mut proto::ListConversationsRequest));
@@ -82,37 +68,19 @@ async fn of_conversations() {
     }
     let first = agent.conversations_request(Filter::WholeAgent(proto::WholeAgent {}));
     let first = with(first, |r| r.page_size = 1);
-    let page_token = agent
-        .try_conversations(first.clone())
-        .await
-        .expect("a page")
-        .next_page_token;
-    let next = proto::ListConversationsRequest {
-        page_token,
-        ..first
-    };
+    let page_token = agent.try_conversations(first.clone()).await.expect("a page").next_page_token;
+    let next = proto::ListConversationsRequest { page_token, ..first };
     for (case, change) in OTHER_LISTINGS {
         let request = with(next.clone(), change);
         check_failure(case, agent.try_conversations(request).await, OTHER);
     }
     let other_agent = with(next.clone(), |r| stranger.id().clone_into(&mut r.agent_id));
-    check_failure(
-        "another tenant",
-        stranger.try_conversations(other_agent).await,
-        OTHER,
-    );
+    check_failure("another tenant", stranger.try_conversations(other_agent).await, OTHER);
     let of_events = with(agent.list_request("c"), |r| {
         r.page_token.clone_from(&next.page_token);
     });
-    check_failure(
-        "a token of a listing",
-        agent.try_events(of_events).await,
-        OTHER,
-    );
+    check_failure("a token of a listing", agent.try_events(of_events).await, OTHER);
     let resized = with(next, |r| r.page_size = 200);
-    let page = agent
-        .try_conversations(resized)
-        .await
-        .expect("the same query");
+    let page = agent.try_conversations(resized).await.expect("the same query");
     assert_eq!(page.conversations.len(), 1);
 }

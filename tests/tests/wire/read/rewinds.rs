@@ -69,10 +69,7 @@ impl History {
     /// A summary of more events than those so far, up to an effective one.
     fn summary(&self, rng: &mut StdRng) -> Option<Event> {
         let shown = self.at(self.version());
-        let reached = shown
-            .iter()
-            .filter_map(|(_, event)| covered_version(event))
-            .max();
+        let reached = shown.iter().filter_map(|(_, event)| covered_version(event)).max();
         let places = shown.iter().map(|(version, _)| *version);
         let places: Vec<u64> = places.filter(|place| Some(*place) > reached).collect();
         let place = places.choose(rng)?;
@@ -104,9 +101,7 @@ async fn twin(agent: &Agent, history: &History, version: u64) -> String {
     for (_, event) in &shown {
         let mut event = event.clone();
         if let Some(Fact::HistorySummarised(summary)) = &mut event.fact {
-            let before = shown
-                .iter()
-                .filter(|(place, _)| *place <= summary.through_version);
+            let before = shown.iter().filter(|(place, _)| *place <= summary.through_version);
             summary.through_version = 1 + u64::try_from(before.count()).expect("a version");
         }
         agent.append(&id, vec![event]).await;
@@ -114,15 +109,8 @@ async fn twin(agent: &Agent, history: &History, version: u64) -> String {
     id
 }
 
-async fn assemble(
-    agent: &Agent,
-    id: &str,
-    request: &AssembleContextRequest,
-) -> (Value, ContextTokens) {
-    let request = AssembleContextRequest {
-        target: Some(agent.read_target(id)),
-        ..request.clone()
-    };
+async fn assemble(agent: &Agent, id: &str, request: &AssembleContextRequest) -> (Value, ContextTokens) {
+    let request = AssembleContextRequest { target: Some(agent.read_target(id)), ..request.clone() };
     let answer = agent.caller().read().assemble_context(request).await;
     let context = answer.unwrap_or_else(|status| panic!("{id}: {status:?}"));
     let context = context.into_inner();
@@ -166,12 +154,7 @@ async fn check(agent: &Agent, history: &History, versions: &[(u64, String)]) {
     let (_, last) = versions.last().expect("a version");
     for messages_max in [1, 4, 50] {
         let read = last_messages(agent, &history.id, messages_max).await;
-        assert_eq!(
-            read,
-            last_messages(agent, last, messages_max).await,
-            "{}",
-            history.id
-        );
+        assert_eq!(read, last_messages(agent, last, messages_max).await, "{}", history.id);
     }
 }
 
@@ -196,17 +179,11 @@ async fn check_history(seed: u64) {
     if seed.is_multiple_of(2) {
         stack.projector.stop().await;
     }
-    let mut root = History {
-        id: "root".to_owned(),
-        shown: vec![Vec::new()],
-    };
+    let mut root = History { id: "root".to_owned(), shown: vec![Vec::new()] };
     agent.create(&root.id).await;
     grow(&agent, &mut root, &mut rng).await;
     let shared = rng.random_range(1..=root.version());
-    let mut branch = History {
-        id: "fork".to_owned(),
-        shown: (1..=shared).map(|version| root.at(version)).collect(),
-    };
+    let mut branch = History { id: "fork".to_owned(), shown: (1..=shared).map(|version| root.at(version)).collect() };
     fork(&agent, &branch.id, &root.id, shared).await;
     branch.shown.push(branch.at(shared));
     grow(&agent, &mut branch, &mut rng).await;
@@ -225,10 +202,7 @@ async fn check_history(seed: u64) {
         check(&agent, history, twins).await;
         // No event is gone.
         let events = agent.events(agent.list_request(&history.id)).await;
-        assert_eq!(
-            u64::try_from(events.len()).expect("a count"),
-            history.version()
-        );
+        assert_eq!(u64::try_from(events.len()).expect("a count"), history.version());
     }
 }
 
@@ -240,11 +214,7 @@ async fn rewound_histories_equal_their_twins() {
 /// The outcomes of a context that only omits a rewound range, and only on request.
 async fn check_outcomes(agent: &Agent, request: &AssembleContextRequest, rewound: (u64, u64)) {
     for with_outcomes in [true, false] {
-        let request = AssembleContextRequest {
-            target: Some(agent.read_target("c")),
-            with_outcomes,
-            ..request.clone()
-        };
+        let request = AssembleContextRequest { target: Some(agent.read_target("c")), with_outcomes, ..request.clone() };
         let answer = agent.caller().read().assemble_context(request).await;
         let outcomes = answer.expect("a context").into_inner().outcomes;
         let expected = StageOutcome {
@@ -269,9 +239,7 @@ async fn rewound_turns_use_no_budget() {
     agent.create("c").await;
     let events_of_step = |count: usize| -> Vec<Event> {
         let text = "word ".repeat(20);
-        (0..count)
-            .map(|turn| user(format!("{turn}: {text}")))
-            .collect()
+        (0..count).map(|turn| user(format!("{turn}: {text}"))).collect()
     };
     agent.append("c", events_of_step(TURNS)).await;
     let to = agent.version("c").await;

@@ -16,26 +16,13 @@ async fn by_every_rpc() {
     let watch = agent.watch_request("c", 0);
     let mut reader = agent.caller().read();
     let outcomes = [
-        (
-            agent.try_get(agent.read_target("c")).await.map(drop),
-            "target.agent_id",
-        ),
-        (
-            agent.try_events(agent.list_request("c")).await.map(drop),
-            "target.agent_id",
-        ),
-        (
-            agent.try_context(agent.read_target("c"), 5).await.map(drop),
-            "target.agent_id",
-        ),
+        (agent.try_get(agent.read_target("c")).await.map(drop), "target.agent_id"),
+        (agent.try_events(agent.list_request("c")).await.map(drop), "target.agent_id"),
+        (agent.try_context(agent.read_target("c"), 5).await.map(drop), "target.agent_id"),
         (agent.try_conversations(list).await.map(drop), "agent_id"),
         (reader.watch_conversation(watch).await.map(drop), "agent_id"),
     ];
     for (outcome, field) in outcomes {
-        check_failure(
-            "an unknown agent",
-            outcome,
-            (NotFound, "AGENT_NOT_FOUND", field),
-        );
+        check_failure("an unknown agent", outcome, (NotFound, "AGENT_NOT_FOUND", field));
     }
 }

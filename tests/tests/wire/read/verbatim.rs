@@ -50,18 +50,9 @@ fn parts() -> Vec<proto::Part> {
             media_type: "application/pdf".to_owned(),
             filename: "a b.pdf".to_owned(),
         })),
-        part(Kind::Thinking(proto::Thinking {
-            text: "hm\0".to_owned(),
-            signature: Some("c2ln+/==".to_owned()),
-        })),
-        part(Kind::Thinking(proto::Thinking {
-            text: String::new(),
-            signature: Some(String::new()),
-        })),
-        part(Kind::Thinking(proto::Thinking {
-            text: "no signature".to_owned(),
-            signature: None,
-        })),
+        part(Kind::Thinking(proto::Thinking { text: "hm\0".to_owned(), signature: Some("c2ln+/==".to_owned()) })),
+        part(Kind::Thinking(proto::Thinking { text: String::new(), signature: Some(String::new()) })),
+        part(Kind::Thinking(proto::Thinking { text: "no signature".to_owned(), signature: None })),
         part(Kind::RedactedThinking("ZW5j".to_owned())),
         part(Kind::Refusal("no\0".to_owned())),
         part(Kind::ProviderItem(proto::ProviderItem {
@@ -81,12 +72,7 @@ fn events() -> Vec<proto::Event> {
         provider: "openai".to_owned(),
         provider_response_id: "resp".to_owned(),
         finish_reason: "stop".to_owned(),
-        usage: Some(proto::Usage {
-            input_tokens: u64::MAX,
-            output_tokens: 2,
-            cached_tokens: 3,
-            reasoning_tokens: 4,
-        }),
+        usage: Some(proto::Usage { input_tokens: u64::MAX, output_tokens: 2, cached_tokens: 3, reasoning_tokens: 4 }),
     })));
     events.push(message(proto::Role::Developer, "instructions"));
     for (index, json) in JSON.iter().enumerate() {
@@ -110,9 +96,7 @@ fn events() -> Vec<proto::Event> {
     events.push(event(Fact::ToolReturned(proto::ToolReturned {
         call_id: "parts".to_owned(),
         tool_name: "search".to_owned(),
-        output: Some(proto::tool_returned::Output::OutputParts(proto::Parts {
-            parts: parts(),
-        })),
+        output: Some(proto::tool_returned::Output::OutputParts(proto::Parts { parts: parts() })),
         outcome: proto::ToolOutcome::Succeeded.into(),
     })));
     events.push(note("note\0"));
@@ -132,15 +116,10 @@ async fn check(agent: &Agent, sent: &[proto::Event]) {
         assert_eq!(event, *sent);
     }
     let context = agent.context("c", 1_000).await;
-    let outputs = context
-        .messages
-        .iter()
-        .filter_map(|message| match &message.kind {
-            Some(wire::proto::read::v1::context_message::Kind::ToolResult(result)) => {
-                result.output.clone()
-            }
-            _ => None,
-        });
+    let outputs = context.messages.iter().filter_map(|message| match &message.kind {
+        Some(wire::proto::read::v1::context_message::Kind::ToolResult(result)) => result.output.clone(),
+        _ => None,
+    });
     let sent_outputs = sent.iter().filter_map(|event| match &event.fact {
         Some(Fact::ToolReturned(result)) => result.output.clone(),
         _ => None,

@@ -64,11 +64,7 @@ async fn history_then_live_from_every_version() {
     let mut watches = Vec::new();
     for from in 0..=6 {
         let mut watch = Watch::of(&agent, "c", from).await;
-        assert_eq!(
-            watch.history().await,
-            (range(from.max(1), 5), 5),
-            "from {from}"
-        );
+        assert_eq!(watch.history().await, (range(from.max(1), 5), 5), "from {from}");
         watches.push(watch);
     }
     agent.append("c", vec![user("6"), user("7")]).await;
@@ -90,9 +86,7 @@ async fn watches_started_under_load() {
         let agent = agent.clone();
         tokio::spawn(async move {
             for _ in 0..EVENTS / 3 {
-                agent
-                    .append("c", vec![user("x"), user("y"), user("z")])
-                    .await;
+                agent.append("c", vec![user("x"), user("y"), user("z")]).await;
             }
         })
     };
@@ -110,14 +104,9 @@ async fn watches_started_under_load() {
             versions
         }));
     }
-    within("the writer", writing)
-        .await
-        .expect("everything written");
+    within("the writer", writing).await.expect("everything written");
     for watch in watching {
-        assert_eq!(
-            within("a watch", watch).await.expect("a watch"),
-            range(1, EVENTS + 1)
-        );
+        assert_eq!(within("a watch", watch).await.expect("a watch"), range(1, EVENTS + 1));
     }
 }
 
@@ -142,17 +131,12 @@ async fn watches_return_only_their_conversation() {
         agent.create("c").await;
     }
     let (mut first, mut second) = (Watch::of(&one, "c", 2).await, Watch::of(&two, "c", 2).await);
-    assert_eq!(
-        (first.history().await, second.history().await),
-        ((vec![], 1), (vec![], 1))
-    );
+    assert_eq!((first.history().await, second.history().await), ((vec![], 1), (vec![], 1)));
     one.append("c", vec![user("of one"), user("of one")]).await;
     two.append("c", vec![user("of two")]).await;
     for (watch, text, count) in [(&mut first, "of one", 2), (&mut second, "of two", 1)] {
         for _ in 0..count {
-            let Ok(Item::Event(event)) = watch.next().await else {
-                panic!()
-            };
+            let Ok(Item::Event(event)) = watch.next().await else { panic!() };
             assert_eq!(tests::events::text_of(&event).as_deref(), Some(text));
         }
     }
@@ -166,10 +150,7 @@ async fn a_watch_ends_with_its_conversation_and_with_the_gateway() {
     agent.create("c").await;
     let mut watch = Watch::of(&agent, "erased", 2).await;
     watch.history().await;
-    agent
-        .try_erase(agent.target("erased"))
-        .await
-        .expect("erased");
+    agent.try_erase(agent.target("erased")).await.expect("erased");
     let gone = (Code::NotFound, "CONVERSATION_NOT_FOUND", "");
     check_failure("an erased conversation", watch.next().await, gone);
     let mut watch = Watch::of(&agent, "c", 2).await;

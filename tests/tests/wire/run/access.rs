@@ -13,19 +13,10 @@ use super::{CONVERSATION, Run};
 async fn outcomes(agent: &Agent, conversation: &str, run: &str) -> [Result<(), Status>; 4] {
     let parts = agent.parts_request(conversation, run, 0, vec![alive(1)]);
     [
-        agent
-            .try_start(agent.start_request(conversation, run, vec![]))
-            .await
-            .map(drop),
+        agent.try_start(agent.start_request(conversation, run, vec![])).await.map(drop),
         agent.try_parts(parts).await.map(drop),
-        agent
-            .try_stop(agent.stop_request(conversation, run))
-            .await
-            .map(drop),
-        agent
-            .try_finish(agent.finish_request(conversation, run, vec![]))
-            .await
-            .map(drop),
+        agent.try_stop(agent.stop_request(conversation, run)).await.map(drop),
+        agent.try_finish(agent.finish_request(conversation, run, vec![])).await.map(drop),
     ]
 }
 
@@ -66,16 +57,8 @@ async fn runs_need_the_scope_to_append() {
     let token = operator.token(&[Scope::Read, Scope::Operate], "").await;
     let caller = run.agent.caller();
     for (case, caller, expected) in [
-        (
-            "no scope",
-            caller.with_token(&token.secret),
-            (Code::PermissionDenied, "MISSING_SCOPE", ""),
-        ),
-        (
-            "no token",
-            caller.without_token(),
-            (Code::Unauthenticated, "UNAUTHENTICATED", ""),
-        ),
+        ("no scope", caller.with_token(&token.secret), (Code::PermissionDenied, "MISSING_SCOPE", "")),
+        ("no token", caller.without_token(), (Code::Unauthenticated, "UNAUTHENTICATED", "")),
     ] {
         let agent = Agent::new(caller, run.agent.id());
         for outcome in outcomes(&agent, CONVERSATION, &run.id).await {

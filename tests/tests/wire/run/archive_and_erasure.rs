@@ -47,19 +47,14 @@ async fn erasure_ends_the_run() {
     let caller = agent.caller().with_writer(&other.grpc_url());
     let other_writer = Agent::new(caller, agent.id());
     // Erased by another writer than the one with the cached state.
-    let erased = other_writer
-        .try_erase(other_writer.target(CONVERSATION))
-        .await;
+    let erased = other_writer.try_erase(other_writer.target(CONVERSATION)).await;
     erased.expect("erased");
     let gone = (FailedPrecondition, "CONVERSATION_ERASED", "");
     for _ in 0..2 {
         assert_eq!(record.last_parts(&key, id).await.expect("an answer"), None);
         let late = run.try_publish(vec![alive(2)]).await;
         check_failure("late parts", late, gone);
-        let first = Run {
-            sequence: 0,
-            ..run.clone()
-        };
+        let first = Run { sequence: 0, ..run.clone() };
         let late = first.try_publish(vec![alive(1)]).await;
         check_failure("late first parts", late, gone);
         let finish = agent.finish_request(CONVERSATION, &run.id, vec![]);
@@ -80,9 +75,7 @@ async fn first_parts_behind_an_erasure() {
     let run = Run::begin(stack).await;
     let caller = run.agent.caller().with_writer(&other.grpc_url());
     let other_writer = Agent::new(caller, run.agent.id());
-    let erased = other_writer
-        .try_erase(other_writer.target(CONVERSATION))
-        .await;
+    let erased = other_writer.try_erase(other_writer.target(CONVERSATION)).await;
     erased.expect("erased");
     let gone = (FailedPrecondition, "CONVERSATION_ERASED", "");
     let late = run.try_publish(vec![alive(1)]).await;

@@ -1,8 +1,7 @@
 //! Invalid fields: reason and path, and nothing is appended or published.
 
 use domain::bounds::{
-    BATCH_DELTA_BYTES_MAX, CREATE_RUN_EVENTS_MAX, DELTA_BYTES_MAX, PARTS_PER_BATCH_MAX,
-    RUN_EVENTS_MAX,
+    BATCH_DELTA_BYTES_MAX, CREATE_RUN_EVENTS_MAX, DELTA_BYTES_MAX, PARTS_PER_BATCH_MAX, RUN_EVENTS_MAX,
 };
 use tests::agent::Agent;
 use tests::errors::{Failure, check_failure};
@@ -18,12 +17,7 @@ use super::{CONVERSATION, Run, record_of};
 use crate::write::with;
 
 /// Name, reason, field, and the change of a start.
-type Start = (
-    &'static str,
-    &'static str,
-    &'static str,
-    fn(&mut proto::StartRunRequest),
-);
+type Start = (&'static str, &'static str, &'static str, fn(&mut proto::StartRunRequest));
 
 #[rustfmt::skip]
 const STARTS: [Start; 7] = [
@@ -41,11 +35,7 @@ const STARTS: [Start; 7] = [
 ];
 
 /// Name, field, and the cleared field of a batch of parts.
-type Batch = (
-    &'static str,
-    &'static str,
-    fn(&mut proto::AppendPartsRequest),
-);
+type Batch = (&'static str, &'static str, fn(&mut proto::AppendPartsRequest));
 
 #[rustfmt::skip]
 const BATCHES: [Batch; 3] = [
@@ -123,47 +113,23 @@ async fn of_a_run_that_starts_with_its_conversation() {
     let create = |run_id: &str, model: &str, count| {
         with(agent.create_request(CONVERSATION), |request| {
             request.events = events(count);
-            request.run = Some(NewRun {
-                run_id: run_id.to_owned(),
-                model: model.to_owned(),
-                provider: String::new(),
-            });
+            request.run = Some(NewRun { run_id: run_id.to_owned(), model: model.to_owned(), provider: String::new() });
         })
     };
     let long = "m".repeat(257);
     for (case, reason, field, request) in [
         ("no id", "FIELD_MISSING", "run.run_id", create("", "", 1)),
-        (
-            "no UUID",
-            "FIELD_MALFORMED",
-            "run.run_id",
-            create("x", "", 1),
-        ),
-        (
-            "a long model",
-            "FIELD_TOO_LONG",
-            "run.model",
-            create(&id, &long, 1),
-        ),
-        (
-            "many",
-            "TOO_MANY_EVENTS",
-            "events",
-            create(&id, "", CREATE_RUN_EVENTS_MAX + 1),
-        ),
+        ("no UUID", "FIELD_MALFORMED", "run.run_id", create("x", "", 1)),
+        ("a long model", "FIELD_TOO_LONG", "run.model", create(&id, &long, 1)),
+        ("many", "TOO_MANY_EVENTS", "events", create(&id, "", CREATE_RUN_EVENTS_MAX + 1)),
     ] {
         let expected = (InvalidArgument, reason, field);
         check_failure(case, agent.try_create(request).await, expected);
     }
-    let most = agent
-        .try_create(create(&id, "", CREATE_RUN_EVENTS_MAX))
-        .await;
+    let most = agent.try_create(create(&id, "", CREATE_RUN_EVENTS_MAX)).await;
     assert_eq!(most.expect("a conversation").version, 500);
     let finish = agent.finish_request(CONVERSATION, &id, events(1));
-    assert_eq!(
-        agent.try_finish(finish).await.expect("its end").version,
-        502
-    );
+    assert_eq!(agent.try_finish(finish).await.expect("its end").version, 502);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -171,9 +137,7 @@ async fn of_batches() {
     let stack = Stack::shared().await;
     let run = Run::begin(stack).await;
     for (case, field, change) in BATCHES {
-        let request = run
-            .agent
-            .parts_request(CONVERSATION, &run.id, 0, vec![alive(1)]);
+        let request = run.agent.parts_request(CONVERSATION, &run.id, 0, vec![alive(1)]);
         let outcome = run.agent.try_parts(with(request, change)).await;
         check_failure(case, outcome, (InvalidArgument, "FIELD_MISSING", field));
     }
@@ -181,9 +145,7 @@ async fn of_batches() {
 
 fn deltas(count: usize, bytes: usize) -> Vec<proto::Part> {
     let numbers = (1..).take(count);
-    numbers
-        .map(|number| text(number, "x".repeat(bytes)))
-        .collect()
+    numbers.map(|number| text(number, "x".repeat(bytes))).collect()
 }
 
 #[rustfmt::skip]
@@ -226,10 +188,7 @@ async fn of_parts() {
 async fn parts_that_are_larger_than_a_message() {
     /// The overhead of a delta in a batch: tags, lengths and its number.
     const OVERHEAD_BYTES: usize = 10;
-    let stack = Setup::tasks()
-        .with_nats_lines("max_payload: 64KB")
-        .start()
-        .await;
+    let stack = Setup::tasks().with_nats_lines("max_payload: 64KB").start().await;
     let mut run = Run::begin(&stack).await;
     let record = record_of(&stack).await;
     let most = record.payload_bytes_max() - OVERHEAD_BYTES;

@@ -26,10 +26,7 @@ async fn another_writer_finishes_a_closed_run() {
     let (key, id) = run.place();
     let last = record.last_parts(&key, id).await.expect("an answer");
     let parts = last.expect("parts").open().expect("a batch");
-    assert!(
-        matches!(parts.as_slice(), [part] if matches!(part.kind, RunPartKind::RunEnded(_))),
-        "{parts:?}"
-    );
+    assert!(matches!(parts.as_slice(), [part] if matches!(part.kind, RunPartKind::RunEnded(_))), "{parts:?}");
     let finished = heir.finish().await;
     assert!(!finished.replayed);
     stack.writer.start().await;

@@ -26,10 +26,8 @@ async fn one_end_wins() {
     for round in 0..ROUNDS {
         let mut run = Run::start(&agent).await;
         run.say("a").await;
-        let rivals = [
-            (run.clone(), RunOutcome::Completed),
-            (run.with_agent(other_writer.clone()), RunOutcome::Abandoned),
-        ];
+        let rivals =
+            [(run.clone(), RunOutcome::Completed), (run.with_agent(other_writer.clone()), RunOutcome::Abandoned)];
         let closing = rivals.iter().map(|(run, outcome)| {
             let last = vec![end(2, *outcome)];
             run.try_publish(last)
@@ -39,11 +37,7 @@ async fn one_end_wins() {
         wins[winner] += 1;
         let sequence = *outcomes[winner].as_ref().expect("a sequence");
         let loser = outcomes.swap_remove(1 - winner);
-        let failure = check_failure(
-            &format!("round {round}"),
-            loser,
-            (Aborted, "PARTS_SUPERSEDED", ""),
-        );
+        let failure = check_failure(&format!("round {round}"), loser, (Aborted, "PARTS_SUPERSEDED", ""));
         assert_eq!(failure.metadata["last_sequence"], sequence.to_string());
         // Both may have the same result: that is one finish.
         let (one, two) = tokio::join!(rivals[0].0.finish(), rivals[1].0.finish());

@@ -22,12 +22,7 @@ async fn a_run_from_its_start_to_its_end() {
     request.provider = "openai".to_owned();
     let started = agent.try_start(request).await.expect("a started run");
     assert_eq!((started.first_version, started.version), (2, 3));
-    let mut run = Run {
-        agent: agent.clone(),
-        id: id.clone(),
-        sequence: 0,
-        next: 1,
-    };
+    let mut run = Run { agent: agent.clone(), id: id.clone(), sequence: 0, next: 1 };
     assert_eq!(run.active().await, id);
     let first = run.publish(vec![text(1, "he"), text(2, "llo")]).await;
     let second = run.publish(vec![alive(3)]).await;
@@ -90,10 +85,7 @@ async fn stops_and_their_answers() {
     assert!(again.commit_id.is_empty(), "{again:?}");
     assert_eq!(again.version, 4);
     let stopping = (FailedPrecondition, "RUN_STOPPING", "");
-    for (case, parts) in [
-        ("a delta", vec![text(2, "b")]),
-        ("a sign of life", vec![alive(2)]),
-    ] {
+    for (case, parts) in [("a delta", vec![text(2, "b")]), ("a sign of life", vec![alive(2)])] {
         check_failure(case, run.try_publish(parts).await, stopping);
     }
     let last = vec![text(2, "b"), end(3, RunOutcome::Stopped)];

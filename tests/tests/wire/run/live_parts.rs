@@ -38,10 +38,7 @@ impl ReceivedParts {
     }
 
     async fn catch_up(&mut self, record: &Record, key: &ConversationKey, run: RunId) {
-        let bounds = PartsBounds {
-            batches_max: 7,
-            ..PartsBounds::default()
-        };
+        let bounds = PartsBounds { batches_max: 7, ..PartsBounds::default() };
         loop {
             let page = record.parts_after(key, run, self.sequence, bounds).await;
             let page = page.expect("a page");
@@ -61,10 +58,7 @@ async fn read(
     mut published: watch::Receiver<u64>,
     join_at: u64,
 ) -> Vec<u64> {
-    published
-        .wait_for(|published| *published >= join_at)
-        .await
-        .expect("the run");
+    published.wait_for(|published| *published >= join_at).await.expect("the run");
     let mut live = record.live_parts(key, run).await.expect("live parts");
     let mut seen = ReceivedParts::default();
     seen.catch_up(record, key, run).await;

@@ -17,10 +17,7 @@ use super::record_of;
 
 async fn set(stack: &Stack, agent: &Agent, detail: ProviderLogDetail) {
     let settings = AgentSettings {
-        provider_logs: Some(ProviderLogSettings {
-            detail: detail.into(),
-            days: 3,
-        }),
+        provider_logs: Some(ProviderLogSettings { detail: detail.into(), days: 3 }),
         ..AgentSettings::default()
     };
     stack.operator().await.settings(agent.id(), settings).await;
@@ -29,17 +26,12 @@ async fn set(stack: &Stack, agent: &Agent, detail: ProviderLogDetail) {
 fn request(agent: &Agent, conversation: &str) -> proto::LogModelCallRequest {
     let mut request = agent.log_request(conversation, &Uuid::now_v7().to_string());
     let call = request.call.as_mut().expect("a call");
-    call.request = Some(proto::LoggedBody {
-        text: "what was asked".to_owned(),
-        is_cut: false,
-    });
+    call.request = Some(proto::LoggedBody { text: "what was asked".to_owned(), is_cut: false });
     request
 }
 
 fn conversation_of(message: &LoggedMessage) -> &str {
-    let LoggedSubject::Conversation(key) = &message.subject else {
-        panic!("{:?}", message.subject)
-    };
+    let LoggedSubject::Conversation(key) = &message.subject else { panic!("{:?}", message.subject) };
     key.conversation.as_str()
 }
 
@@ -64,10 +56,7 @@ async fn settings_define_what_is_logged() {
         assert_eq!(count_stored(&record).await, 0);
     }
     let mut logged = record.follow_logs(Sequence(0));
-    for (detail, has_body) in [
-        (ProviderLogDetail::Facts, false),
-        (ProviderLogDetail::Bodies, true),
-    ] {
+    for (detail, has_body) in [(ProviderLogDetail::Facts, false), (ProviderLogDetail::Bodies, true)] {
         set(&stack, &agent, detail).await;
         let request = request(&agent, "c");
         for _ in 0..2 {
@@ -97,15 +86,8 @@ async fn erased_and_missing_conversations_are_not_logged() {
     }
     let record = record_of(&stack).await;
     let missing = agent.try_log(request(&agent, "none")).await;
-    check_failure(
-        "none",
-        missing,
-        (Code::NotFound, "CONVERSATION_NOT_FOUND", ""),
-    );
-    agent
-        .try_erase(agent.target("c"))
-        .await
-        .expect("an erasure");
+    check_failure("none", missing, (Code::NotFound, "CONVERSATION_NOT_FOUND", ""));
+    agent.try_erase(agent.target("c")).await.expect("an erasure");
     let late = agent.try_log(request(&agent, "c")).await;
     let erased = (Code::FailedPrecondition, "CONVERSATION_ERASED", "");
     check_failure("late", late, erased);
@@ -145,27 +127,15 @@ async fn logging_needs_the_append_scope_and_valid_sizes() {
     let agent = stack.any_agent().await;
     set(&stack, &agent, ProviderLogDetail::Facts).await;
     agent.create("c").await;
-    let check = async |change: fn(&mut proto::LogModelCallRequest),
-                       field: &'static str,
-                       reason: &'static str| {
+    let check = async |change: fn(&mut proto::LogModelCallRequest), field: &'static str, reason: &'static str| {
         let mut request = request(&agent, "c");
         change(&mut request);
         let outcome = agent.try_log(request).await;
         check_failure(field, outcome, (Code::InvalidArgument, reason, field));
     };
     check(|request| request.call = None, "call", "FIELD_MISSING").await;
-    check(
-        |request| request.agent_id.clear(),
-        "agent_id",
-        "FIELD_MISSING",
-    )
-    .await;
-    check(
-        |request| request.call.as_mut().expect("a call").attempt = 0,
-        "call.attempt",
-        "FIELD_MISSING",
-    )
-    .await;
+    check(|request| request.agent_id.clear(), "agent_id", "FIELD_MISSING").await;
+    check(|request| request.call.as_mut().expect("a call").attempt = 0, "call.attempt", "FIELD_MISSING").await;
     let stranger = stack.any_agent().await;
     set(&stack, &stranger, ProviderLogDetail::Facts).await;
     let foreign = stranger.try_log(request(&stranger, "c")).await;
@@ -175,11 +145,7 @@ async fn logging_needs_the_append_scope_and_valid_sizes() {
     let token = operator.token(&[Scope::Read], "").await;
     let reader = Agent::new(agent.caller().with_token(&token.secret), agent.id());
     let refused = reader.try_log(request(&reader, "c")).await;
-    check_failure(
-        "a reader",
-        refused,
-        (Code::PermissionDenied, "MISSING_SCOPE", ""),
-    );
+    check_failure("a reader", refused, (Code::PermissionDenied, "MISSING_SCOPE", ""));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -206,23 +172,11 @@ async fn metered_calls_are_stored_once_and_within_bounds() {
         let outcome = agent.try_meter(request).await;
         check_failure(field, outcome, (Code::InvalidArgument, reason, field));
     };
-    let empty = agent
-        .try_meter(proto::MeterModelCallRequest::default())
-        .await;
+    let empty = agent.try_meter(proto::MeterModelCallRequest::default()).await;
     let missing = (Code::InvalidArgument, "FIELD_MISSING", "call");
     check_failure("nothing", empty, missing);
-    check(
-        |call| call.call_id.clear(),
-        "call.call_id",
-        "FIELD_MALFORMED",
-    )
-    .await;
-    check(
-        |call| call.agent_id.clear(),
-        "call.agent_id",
-        "FIELD_MISSING",
-    )
-    .await;
+    check(|call| call.call_id.clear(), "call.call_id", "FIELD_MALFORMED").await;
+    check(|call| call.agent_id.clear(), "call.agent_id", "FIELD_MISSING").await;
     let too_long = |call: &mut proto::MeteredCall| call.api_key_id.push('k');
     check(too_long, "call.api_key_id", "FIELD_TOO_LONG").await;
     let not_hex = |call: &mut proto::MeteredCall| call.owner_digest = "ada".to_owned();

@@ -40,12 +40,7 @@ impl Run {
         let id = Uuid::now_v7().to_string();
         let request = agent.start_request(CONVERSATION, &id, vec![user("question")]);
         agent.try_start(request).await.expect("a started run");
-        Self {
-            agent: agent.clone(),
-            id,
-            sequence: 0,
-            next: 1,
-        }
+        Self { agent: agent.clone(), id, sequence: 0, next: 1 }
     }
 
     /// A conversation and its first run.
@@ -57,10 +52,7 @@ impl Run {
 
     /// The same run by another caller.
     fn with_agent(&self, agent: Agent) -> Self {
-        Self {
-            agent,
-            ..self.clone()
-        }
+        Self { agent, ..self.clone() }
     }
 
     /// Publishes parts after the last ones.

@@ -18,22 +18,13 @@ async fn parts_behind_others_than_the_last() {
     let last = run.say("b").await;
     let superseded = (Aborted, "PARTS_SUPERSEDED", "");
     for _ in 0..2 {
-        for (case, sequence, number) in [
-            ("behind nothing", 0, 1),
-            ("behind the first", first, 2),
-            ("behind what is not there", last + 100, 3),
-        ] {
-            let behind = Run {
-                sequence,
-                ..run.clone()
-            };
+        for (case, sequence, number) in
+            [("behind nothing", 0, 1), ("behind the first", first, 2), ("behind what is not there", last + 100, 3)]
+        {
+            let behind = Run { sequence, ..run.clone() };
             let outcome = behind.try_publish(vec![text(number, "x")]).await;
             let failure = check_failure(case, outcome, superseded);
-            assert_eq!(
-                failure.metadata["last_sequence"],
-                last.to_string(),
-                "{case}"
-            );
+            assert_eq!(failure.metadata["last_sequence"], last.to_string(), "{case}");
         }
         // Its cached state of the run is gone.
         stack.writer.stop().await;

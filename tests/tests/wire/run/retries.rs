@@ -39,20 +39,14 @@ async fn every_command_again_after_a_restart() {
     let agent = stack.any_agent().await;
     agent.create(CONVERSATION).await;
     let id = Uuid::now_v7().to_string();
-    let start = with(
-        agent.start_request(CONVERSATION, &id, vec![user("q")]),
-        |request| request.target = with_key(request.target.take()),
-    );
+    let start = with(agent.start_request(CONVERSATION, &id, vec![user("q")]), |request| {
+        request.target = with_key(request.target.take())
+    });
     let first = agent.try_start(start.clone()).await;
     check("start", agent.try_start(start.clone()).await, &first);
     restart(&mut stack).await;
     check("start, restarted", agent.try_start(start).await, &first);
-    let mut run = Run {
-        agent: agent.clone(),
-        id: id.clone(),
-        sequence: 0,
-        next: 1,
-    };
+    let mut run = Run { agent: agent.clone(), id: id.clone(), sequence: 0, next: 1 };
     for parts in [vec![text(1, "a"), text(2, "b")], vec![text(3, "c")]] {
         let sequence = run.try_publish(parts.clone()).await.expect("parts");
         for _ in 0..2 {
@@ -110,11 +104,7 @@ async fn a_finish_again_after_many_more_commits() {
         check_failure(
             "another end",
             agent.try_finish(other).await,
-            (
-                FailedPrecondition,
-                "IDEMPOTENCY_KEY_REUSED",
-                "target.idempotency_key",
-            ),
+            (FailedPrecondition, "IDEMPOTENCY_KEY_REUSED", "target.idempotency_key"),
         );
     }
 }

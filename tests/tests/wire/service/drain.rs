@@ -19,22 +19,14 @@ use wire::proto::write::v1::append_stream_request::Command;
 use wire::proto::write::v1::append_stream_response::Outcome;
 
 /// Appends until the end; returns the acknowledged numbers.
-async fn append_on(
-    agent: Agent,
-    name: String,
-    stop: Arc<AtomicBool>,
-    count: Arc<Mutex<u64>>,
-) -> Vec<String> {
+async fn append_on(agent: Agent, name: String, stop: Arc<AtomicBool>, count: Arc<Mutex<u64>>) -> Vec<String> {
     let mut acknowledged = Vec::new();
     for number in 0.. {
         if stop.load(Ordering::Relaxed) {
             break;
         }
         let text = format!("{name}-{number}");
-        match agent
-            .try_append(agent.append_request("c", vec![user(text.clone())]))
-            .await
-        {
+        match agent.try_append(agent.append_request("c", vec![user(text.clone())])).await {
             Ok(_) => {
                 acknowledged.push(text);
                 *count.lock().unwrap() += 1;
@@ -59,12 +51,7 @@ async fn draining_writers_lose_no_acknowledged_commit() {
     let mut writing = Vec::new();
     for name in 0..4 {
         let (agent, stop, count) = (agent.clone(), Arc::clone(&stop), Arc::clone(&count));
-        writing.push(tokio::spawn(append_on(
-            agent,
-            name.to_string(),
-            stop,
-            count,
-        )));
+        writing.push(tokio::spawn(append_on(agent, name.to_string(), stop, count)));
     }
     for round in 1..=3_u64 {
         eventually_true("some commits", || *count.lock().unwrap() >= round * 50).await;
@@ -80,11 +67,7 @@ async fn draining_writers_lose_no_acknowledged_commit() {
     let events = agent.events(agent.list_request("c")).await;
     let kept: Vec<String> = events.iter().filter_map(text_of).collect();
     for text in &acknowledged {
-        assert_eq!(
-            kept.iter().filter(|kept| *kept == text).count(),
-            1,
-            "{text}"
-        );
+        assert_eq!(kept.iter().filter(|kept| *kept == text).count(), 1, "{text}");
     }
     for status in [stack.projector.stop().await, stack.gateway.stop().await] {
         assert_eq!(status.expect("a process").code(), Some(0));
@@ -96,10 +79,7 @@ async fn send_on(agent: Agent, commands: mpsc::Sender<proto::AppendStreamRequest
     for correlation_id in 0.. {
         let request = agent.append_request("c", vec![user("x")]);
         let command = Some(Command::AppendEvents(request));
-        let request = proto::AppendStreamRequest {
-            correlation_id,
-            command,
-        };
+        let request = proto::AppendStreamRequest { correlation_id, command };
         if commands.send(request).await.is_err() {
             return;
         }
@@ -108,9 +88,7 @@ async fn send_on(agent: Agent, commands: mpsc::Sender<proto::AppendStreamRequest
 
 /// The version of the next answer, or the end of the stream.
 async fn next(answers: &mut Streaming<proto::AppendStreamResponse>) -> Result<u64, Failure> {
-    let answer = within("an answer", answers.next())
-        .await
-        .expect("a word on the end")?;
+    let answer = within("an answer", answers.next()).await.expect("a word on the end")?;
     match answer.outcome {
         Some(Outcome::Result(result)) => Ok(result.version),
         outcome => panic!("{outcome:?}"),
@@ -124,11 +102,7 @@ async fn open_streams_are_answered_to_the_end() {
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let (commands, receiver) = mpsc::channel(100);
-    let answers = agent
-        .caller()
-        .write()
-        .append_stream(ReceiverStream::new(receiver))
-        .await;
+    let answers = agent.caller().write().append_stream(ReceiverStream::new(receiver)).await;
     let mut answers = answers.expect("a stream").into_inner();
     let sending = tokio::spawn(send_on(agent.clone(), commands));
     let mut version = 1;
@@ -147,9 +121,7 @@ async fn open_streams_are_answered_to_the_end() {
     let code_and_reason = (end.code, end.reason.as_str());
     assert_eq!(code_and_reason, (Code::Unavailable, "DRAINING"), "{end:?}");
     assert!(end.retry_after.is_some(), "{end:?}");
-    within("the end of sending", sending)
-        .await
-        .expect("a sender");
+    within("the end of sending", sending).await.expect("a sender");
     let kept = agent.version("c").await;
     assert_eq!(kept, version, "a command that was taken was not answered");
 }

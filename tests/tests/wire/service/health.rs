@@ -11,9 +11,7 @@ use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 
 async fn status(url: &str, service: &str) -> Result<ServingStatus, Status> {
-    let request = HealthCheckRequest {
-        service: service.to_owned(),
-    };
+    let request = HealthCheckRequest { service: service.to_owned() };
     Ok(health(url).check(request).await?.into_inner().status())
 }
 
@@ -26,10 +24,7 @@ async fn wait_for_status(node: &Node, expected: ServingStatus) {
     })
     .await;
     let is_ready = expected == ServingStatus::Serving;
-    eventually("/readyz", || async {
-        (admin::is_ready(addr).await == is_ready).then_some(())
-    })
-    .await;
+    eventually("/readyz", || async { (admin::is_ready(addr).await == is_ready).then_some(()) }).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -46,20 +41,10 @@ async fn exactly_the_services_have_a_health() {
         (&gateway, "hansard.write.v1.WriteService"),
         (&gateway, "hansard.document.v1.DocumentService"),
     ] {
-        assert_eq!(
-            status(url, service).await.expect(service),
-            ServingStatus::Serving,
-            "{service}"
-        );
+        assert_eq!(status(url, service).await.expect(service), ServingStatus::Serving, "{service}");
     }
-    for (url, service) in [
-        (&writer, "hansard.read.v1.ReadService"),
-        (&gateway, "hansard.run.v1.RunService"),
-    ] {
-        assert_eq!(
-            status(url, service).await.expect_err(service).code(),
-            Code::NotFound
-        );
+    for (url, service) in [(&writer, "hansard.read.v1.ReadService"), (&gateway, "hansard.run.v1.RunService")] {
+        assert_eq!(status(url, service).await.expect_err(service).code(), Code::NotFound);
     }
 }
 
@@ -70,28 +55,12 @@ async fn nats_outage_and_recovery() {
     for node in [&stack.writer, &stack.gateway] {
         wait_for_status(node, ServingStatus::NotServing).await;
     }
-    let page = admin::get(stack.writer.admin_addr(), "/readyz")
-        .await
-        .expect("a page");
+    let page = admin::get(stack.writer.admin_addr(), "/readyz").await.expect("a page");
     assert!(page.body.contains("nats"), "{}", page.body);
     let projector = stack.projector.admin_addr();
-    eventually("a projector that is not ready", || async {
-        (!admin::is_ready(projector).await).then_some(())
-    })
-    .await;
-    assert_eq!(
-        admin::get(projector, "/livez")
-            .await
-            .expect("a page")
-            .status,
-        200
-    );
-    stack
-        .servers
-        .nats_mut()
-        .restart()
-        .await
-        .expect("nats-server");
+    eventually("a projector that is not ready", || async { (!admin::is_ready(projector).await).then_some(()) }).await;
+    assert_eq!(admin::get(projector, "/livez").await.expect("a page").status, 200);
+    stack.servers.nats_mut().restart().await.expect("nats-server");
     for node in [&stack.writer, &stack.gateway] {
         wait_for_status(node, ServingStatus::Serving).await;
     }
@@ -104,21 +73,10 @@ async fn postgres_outage_and_recovery() {
     stack.servers.postgres_mut().kill();
     wait_for_status(&stack.gateway, ServingStatus::NotServing).await;
     // Appends need no Postgres, so the writer stays healthy.
-    assert_eq!(
-        status(&stack.writer.grpc_url(), "").await.expect("health"),
-        ServingStatus::Serving
-    );
+    assert_eq!(status(&stack.writer.grpc_url(), "").await.expect("health"), ServingStatus::Serving);
     let projector = stack.projector.admin_addr();
-    eventually("a projector that is not ready", || async {
-        (!admin::is_ready(projector).await).then_some(())
-    })
-    .await;
-    stack
-        .servers
-        .postgres_mut()
-        .restart()
-        .await
-        .expect("Postgres");
+    eventually("a projector that is not ready", || async { (!admin::is_ready(projector).await).then_some(()) }).await;
+    stack.servers.postgres_mut().restart().await.expect("Postgres");
     wait_for_status(&stack.gateway, ServingStatus::Serving).await;
     stack.projector.ready().await;
 }
@@ -127,15 +85,11 @@ async fn postgres_outage_and_recovery() {
 #[tokio::test(flavor = "multi_thread")]
 async fn watches_report_outage_and_recovery() {
     let mut stack = Setup::tasks().start().await;
-    let request = HealthCheckRequest {
-        service: "hansard.read.v1.ReadService".to_owned(),
-    };
+    let request = HealthCheckRequest { service: "hansard.read.v1.ReadService".to_owned() };
     let watch = health(&stack.gateway.grpc_url()).watch(request).await;
     let mut watch = watch.expect("a watch").into_inner();
     let mut next = async || {
-        let change = within("a change of the health", watch.next())
-            .await
-            .expect("no end");
+        let change = within("a change of the health", watch.next()).await.expect("no end");
         change.expect("no failure").status()
     };
     assert_eq!(next().await, ServingStatus::Serving);

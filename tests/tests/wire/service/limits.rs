@@ -12,9 +12,7 @@ use tonic::Code;
 const QUEUE: usize = 512 + 1;
 
 async fn append(agent: Agent) -> Result<(), Failure> {
-    let appended = agent
-        .try_append(agent.append_request("c", vec![user("x")]))
-        .await;
+    let appended = agent.try_append(agent.append_request("c", vec![user("x")])).await;
     appended.map(drop).map_err(Failure::from)
 }
 
@@ -60,11 +58,7 @@ async fn calls_and_streams_at_once() {
     };
     let one = watch().await.expect("a watch");
     let two = watch().await.expect("a watch");
-    let refused = check_failure(
-        "a third",
-        watch().await,
-        (Code::ResourceExhausted, "OVERLOADED", ""),
-    );
+    let refused = check_failure("a third", watch().await, (Code::ResourceExhausted, "OVERLOADED", ""));
     assert!(refused.retry_after.is_some(), "{refused:?}");
     drop(one);
     eventually("room again", || async { watch().await.ok() }).await;

@@ -49,35 +49,23 @@ async fn documented_metrics_exist() {
     let stack = Setup::processes(program!()).start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    let refused = agent
-        .try_append(agent.append_request("none", vec![user("x")]))
-        .await;
+    let refused = agent.try_append(agent.append_request("none", vec![user("x")])).await;
     assert_eq!(refused.expect_err("a refusal").code(), Code::NotFound);
     agent.wait_for_rows("c", 1).await;
     agent.context("c", 5).await;
     let writer = &stack.writer;
-    check(
-        writer,
-        r#"hansard_writer_append_seconds_count{outcome="committed"}"#,
-        1.0,
-    )
-    .await;
-    check(
-        writer,
-        r#"hansard_writer_append_seconds_count{outcome="CONVERSATION_NOT_FOUND"}"#,
-        1.0,
-    )
-    .await;
+    check(writer, r#"hansard_writer_append_seconds_count{outcome="committed"}"#, 1.0).await;
+    check(writer, r#"hansard_writer_append_seconds_count{outcome="CONVERSATION_NOT_FOUND"}"#, 1.0).await;
     check(writer, "hansard_writer_queue_seconds_count", 2.0).await;
-    check(writer, r#"grpc_server_calls_total{service="hansard.write.v1.WriteService",method="CreateConversation",code="Ok"}"#, 1.0).await;
+    check(
+        writer,
+        r#"grpc_server_calls_total{service="hansard.write.v1.WriteService",method="CreateConversation",code="Ok"}"#,
+        1.0,
+    )
+    .await;
     check(writer, "process_resident_memory_bytes", 1e6).await;
     check(writer, "hansard_build_info{", 1.0).await;
-    check(
-        &stack.gateway,
-        r#"hansard_gateway_context_seconds_count{source="rows"}"#,
-        1.0,
-    )
-    .await;
+    check(&stack.gateway, r#"hansard_gateway_context_seconds_count{source="rows"}"#, 1.0).await;
     let projector = &stack.projector;
     for metric in [
         "hansard_projector_batch_seconds_count",
@@ -87,10 +75,7 @@ async fn documented_metrics_exist() {
     ] {
         check(projector, metric, 1.0).await;
     }
-    for gauge in [
-        "hansard_projector_lag_sequences{",
-        "hansard_projector_lag_seconds{",
-    ] {
+    for gauge in ["hansard_projector_lag_sequences{", "hansard_projector_lag_seconds{"] {
         check(projector, gauge, 0.0).await;
     }
 }
@@ -104,12 +89,7 @@ async fn retries_and_the_source_of_contexts() {
     stack.projector.stop().await;
     agent.append("c", vec![user("x")]).await;
     agent.context("c", 5).await;
-    check(
-        &stack.gateway,
-        r#"hansard_gateway_context_seconds_count{source="tail"}"#,
-        1.0,
-    )
-    .await;
+    check(&stack.gateway, r#"hansard_gateway_context_seconds_count{source="tail"}"#, 1.0).await;
     check(&stack.gateway, "hansard_gateway_tail_commits_count", 1.0).await;
     let mut other = stack.another(Role::Writer);
     other.start().await;
@@ -118,10 +98,6 @@ async fn retries_and_the_source_of_contexts() {
     let caller = Caller::new(&other.grpc_url(), &stack.gateway.grpc_url(), &token);
     race(&agent, &Agent::new(caller, agent.id())).await;
     assert_eq!(agent.version("c").await, 82);
-    let rebases = async |node: &Node| {
-        value(node, "hansard_writer_rebases_total")
-            .await
-            .unwrap_or(0.0)
-    };
+    let rebases = async |node: &Node| value(node, "hansard_writer_rebases_total").await.unwrap_or(0.0);
     assert!(rebases(&stack.writer).await + rebases(&other).await > 0.0);
 }

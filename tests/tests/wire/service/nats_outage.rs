@@ -45,10 +45,7 @@ async fn check_outage(agent: &Agent, request: &AppendEventsRequest) {
     let events = check_time(agent.try_events(agent.list_request("c"))).await;
     check_unavailable("events", events, "RECORD_UNAVAILABLE");
     // Reads of rows need no record.
-    let eventual = agent
-        .try_get(agent.eventual_target("c"))
-        .await
-        .expect("the rows");
+    let eventual = agent.try_get(agent.eventual_target("c")).await.expect("the rows");
     assert_eq!(eventual.conversation.expect("a conversation").version, 2);
 }
 
@@ -85,12 +82,7 @@ async fn killed_and_restarted() {
     let request = append_with_key(&agent);
     stack.servers.nats_mut().kill();
     check_outage(&agent, &request).await;
-    stack
-        .servers
-        .nats_mut()
-        .restart()
-        .await
-        .expect("nats-server");
+    stack.servers.nats_mut().restart().await.expect("nats-server");
     check_recovery(&agent, &request).await;
 }
 
@@ -107,9 +99,7 @@ async fn frozen_and_resumed() {
 const DEADLINE: Duration = Duration::from_millis(500);
 
 /// The server's answer to a call with [`DEADLINE`]. If the client library's own timeout is first, the call is repeated.
-async fn in_time<T>(
-    call: impl AsyncFn(&dyn Fn(&mut MetadataMap)) -> Result<T, Status>,
-) -> Result<T, Status> {
+async fn in_time<T>(call: impl AsyncFn(&dyn Fn(&mut MetadataMap)) -> Result<T, Status>) -> Result<T, Status> {
     let set_deadline = |metadata: &mut MetadataMap| {
         let timeout = format!("{}m", DEADLINE.as_millis());
         metadata.insert("grpc-timeout", timeout.parse().expect("a header's value"));

@@ -38,14 +38,7 @@ async fn check_outage(agent: &Agent) {
     if let Some(target) = &mut new.target {
         target.idempotency_key = Uuid::now_v7().to_string();
     }
-    assert_eq!(
-        agent
-            .try_append(new)
-            .await
-            .expect("a new key needs no rows")
-            .version,
-        12
-    );
+    assert_eq!(agent.try_append(new).await.expect("a new key needs no rows").version, 12);
 }
 
 async fn check_recovery(agent: &Agent) {
@@ -72,12 +65,7 @@ async fn killed_and_restarted() {
     let (mut stack, agent) = setup().await;
     stack.servers.postgres_mut().kill();
     check_outage(&agent).await;
-    stack
-        .servers
-        .postgres_mut()
-        .restart()
-        .await
-        .expect("Postgres");
+    stack.servers.postgres_mut().restart().await.expect("Postgres");
     check_recovery(&agent).await;
 }
 

@@ -32,29 +32,15 @@ macro_rules! listed_and_described {
             use tonic_reflection::pb::$version::server_reflection_request::MessageRequest;
             use tonic_reflection::pb::$version::server_reflection_response::MessageResponse;
             let ask = async |request: MessageRequest| {
-                let request = ServerReflectionRequest {
-                    host: String::new(),
-                    message_request: Some(request),
-                };
+                let request = ServerReflectionRequest { host: String::new(), message_request: Some(request) };
                 let mut client = ServerReflectionClient::new(channel(url));
-                let answers = client
-                    .server_reflection_info(tokio_stream::iter([request]))
-                    .await;
+                let answers = client.server_reflection_info(tokio_stream::iter([request])).await;
                 let answer = answers.expect("reflection").into_inner().next().await;
-                answer
-                    .expect("an answer")
-                    .expect("no failure")
-                    .message_response
+                answer.expect("an answer").expect("no failure").message_response
             };
             let answer = ask(MessageRequest::ListServices(String::new())).await;
-            let Some(MessageResponse::ListServicesResponse(list)) = answer else {
-                panic!("{answer:?}")
-            };
-            let mut listed: Vec<String> = list
-                .service
-                .into_iter()
-                .map(|service| service.name)
-                .collect();
+            let Some(MessageResponse::ListServicesResponse(list)) = answer else { panic!("{answer:?}") };
+            let mut listed: Vec<String> = list.service.into_iter().map(|service| service.name).collect();
             listed.sort();
             let mut described = Vec::new();
             for name in &listed {
@@ -76,10 +62,7 @@ listed_and_described!(by_v1alpha, v1alpha);
 #[tokio::test(flavor = "multi_thread")]
 async fn every_service_is_listed_and_described() {
     let stack = Setup::tasks().start().await;
-    for (url, expected) in [
-        (stack.writer.grpc_url(), WRITER),
-        (stack.gateway.grpc_url(), GATEWAY),
-    ] {
+    for (url, expected) in [(stack.writer.grpc_url(), WRITER), (stack.gateway.grpc_url(), GATEWAY)] {
         for (listed, described) in [by_v1(&url).await, by_v1alpha(&url).await] {
             assert_eq!(listed, expected);
             assert_eq!(described, expected);

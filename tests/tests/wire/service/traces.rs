@@ -29,16 +29,12 @@ async fn from_the_caller_to_the_projectors_transaction() {
     let mut stack = Setup::processes(program!()).prepare().await;
     for node in [&mut stack.writer, &mut stack.projector, &mut stack.gateway] {
         let endpoint = collector.endpoint().to_owned();
-        node.settings
-            .variables
-            .push(("HANSARD_TELEMETRY__OTLP_ENDPOINT".to_owned(), endpoint));
+        node.settings.variables.push(("HANSARD_TELEMETRY__OTLP_ENDPOINT".to_owned(), endpoint));
     }
     stack.start().await;
     let agent = stack.agent("acme", "support").await;
     agent.create("c").await;
-    let traced = agent
-        .caller()
-        .with_header("traceparent", &format!("00-{TRACE}-{PARENT}-01"));
+    let traced = agent.caller().with_header("traceparent", &format!("00-{TRACE}-{PARENT}-01"));
     let traced = Agent::new(traced, agent.id());
     traced.append("c", vec![user("x")]).await;
     agent.wait_for_rows("c", 2).await;
@@ -49,24 +45,14 @@ async fn from_the_caller_to_the_projectors_transaction() {
         })
         .await;
     assert_eq!(hex(&call.parent_span_id), PARENT);
-    let record = Record::open(settings::record(&stack.servers))
-        .await
-        .expect("the record");
-    let key = ConversationKey {
-        tenant: TenantId::parse("acme").unwrap(),
-        conversation: ConversationId::parse("c").unwrap(),
-    };
-    let stored = record
-        .last(&key)
-        .await
-        .expect("the record")
-        .expect("a commit");
+    let record = Record::open(settings::record(&stack.servers)).await.expect("the record");
+    let key =
+        ConversationKey { tenant: TenantId::parse("acme").unwrap(), conversation: ConversationId::parse("c").unwrap() };
+    let stored = record.last(&key).await.expect("the record").expect("a commit");
     let header = stored.trace.traceparent.expect("a header");
     assert!(header.contains(TRACE), "{header}");
     let applied = collector
-        .span("the projector's transaction", |span| {
-            span.name.starts_with("projector.") && is_of_trace(span)
-        })
+        .span("the projector's transaction", |span| span.name.starts_with("projector.") && is_of_trace(span))
         .await;
     assert_ne!(applied.span_id, call.span_id);
 

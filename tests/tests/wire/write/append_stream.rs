@@ -30,31 +30,17 @@ struct CommandStream {
 impl CommandStream {
     async fn of(agent: &Agent) -> Self {
         let (commands, receiver) = mpsc::channel(16);
-        let answers = agent
-            .caller()
-            .write()
-            .append_stream(ReceiverStream::new(receiver))
-            .await;
-        Self {
-            commands,
-            answers: answers.expect("a stream").into_inner(),
-        }
+        let answers = agent.caller().write().append_stream(ReceiverStream::new(receiver)).await;
+        Self { commands, answers: answers.expect("a stream").into_inner() }
     }
 
     async fn send(&self, correlation_id: u64, command: Command) {
-        let request = proto::AppendStreamRequest {
-            correlation_id,
-            command: Some(command),
-        };
-        within("room in the stream", self.commands.send(request))
-            .await
-            .expect("an open stream");
+        let request = proto::AppendStreamRequest { correlation_id, command: Some(command) };
+        within("room in the stream", self.commands.send(request)).await.expect("an open stream");
     }
 
     async fn answer(&mut self) -> (u64, Result<proto::CommitResult, Failure>) {
-        let answer = within("an answer", self.answers.next())
-            .await
-            .expect("an open stream");
+        let answer = within("an answer", self.answers.next()).await.expect("an open stream");
         let answer = answer.expect("no failure of the stream");
         match answer.outcome.expect("an outcome") {
             Outcome::Result(result) => (answer.correlation_id, Ok(result)),
@@ -85,45 +71,26 @@ async fn ten_thousand_commands_keep_their_order_in_each_conversation() {
         } else {
             append(&sender, &id, vec![user(number.to_string())])
         };
-        proto::AppendStreamRequest {
-            correlation_id: number,
-            command: Some(command),
-        }
+        proto::AppendStreamRequest { correlation_id: number, command: Some(command) }
     });
-    let answers = agent
-        .caller()
-        .write()
-        .append_stream(tokio_stream::iter(commands))
-        .await;
+    let answers = agent.caller().write().append_stream(tokio_stream::iter(commands)).await;
     let mut answers = answers.expect("a stream").into_inner();
     let mut seen: HashMap<u64, proto::CommitResult> = HashMap::new();
     while let Some(answer) = within("an answer", answers.next()).await {
         let answer = answer.expect("no failure of the stream");
-        let Some(Outcome::Result(result)) = answer.outcome else {
-            panic!("{answer:?}")
-        };
+        let Some(Outcome::Result(result)) = answer.outcome else { panic!("{answer:?}") };
         let again = seen.insert(answer.correlation_id, result);
         assert!(again.is_none(), "two answers to {}", answer.correlation_id);
     }
     assert_eq!(seen.len(), usize::try_from(COMMANDS).unwrap());
     for (number, result) in &seen {
         assert_eq!(result.version, number / CONVERSATIONS + 1, "{number}");
-        assert_eq!(
-            result.conversation_id,
-            format!("c{}", number % CONVERSATIONS)
-        );
+        assert_eq!(result.conversation_id, format!("c{}", number % CONVERSATIONS));
     }
     for conversation in 0..CONVERSATIONS {
-        let events = agent
-            .events(agent.list_request(&format!("c{conversation}")))
-            .await;
-        let texts: Vec<u64> = events
-            .iter()
-            .filter_map(|event| text_of(event)?.parse().ok())
-            .collect();
-        let sent: Vec<u64> = (1..COMMANDS / CONVERSATIONS)
-            .map(|round| round * CONVERSATIONS + conversation)
-            .collect();
+        let events = agent.events(agent.list_request(&format!("c{conversation}"))).await;
+        let texts: Vec<u64> = events.iter().filter_map(|event| text_of(event)?.parse().ok()).collect();
+        let sent: Vec<u64> = (1..COMMANDS / CONVERSATIONS).map(|round| round * CONVERSATIONS + conversation).collect();
         assert_eq!(texts, sent, "c{conversation}");
     }
 }
@@ -137,16 +104,8 @@ async fn failed_commands_do_not_end_the_stream() {
         (append(&agent, "c", Vec::new()), "NO_EVENTS", 0),
         (append(&agent, "c", vec![call("1", "{")]), "INVALID_JSON", 0),
         (append(&agent, "c", vec![call("1", "{}")]), "", 2),
-        (
-            append(&agent, "none", vec![user("x")]),
-            "CONVERSATION_NOT_FOUND",
-            0,
-        ),
-        (
-            append(&agent, "c", vec![result("1", "1"), result("1", "2")]),
-            "TOOL_CALL_NOT_OPEN",
-            0,
-        ),
+        (append(&agent, "none", vec![user("x")]), "CONVERSATION_NOT_FOUND", 0),
+        (append(&agent, "c", vec![result("1", "1"), result("1", "2")]), "TOOL_CALL_NOT_OPEN", 0),
         (create(&agent, "c"), "CONVERSATION_EXISTS", 0),
         (append(&agent, "c", vec![result("1", "1")]), "", 3),
     ];
@@ -160,17 +119,11 @@ async fn failed_commands_do_not_end_the_stream() {
             Err(failure) => assert_eq!(failure.reason, reason, "{number}: {failure:?}"),
         }
     }
-    let empty = proto::AppendStreamRequest {
-        correlation_id: 99,
-        command: None,
-    };
+    let empty = proto::AppendStreamRequest { correlation_id: 99, command: None };
     stream.commands.send(empty).await.expect("an open stream");
     let (correlation_id, outcome) = stream.answer().await;
     let failure = outcome.expect_err("no command");
-    assert_eq!(
-        (correlation_id, failure.reason.as_str()),
-        (99, "FIELD_MISSING")
-    );
+    assert_eq!((correlation_id, failure.reason.as_str()), (99, "FIELD_MISSING"));
     assert_eq!(failure.field, "command");
     assert_eq!(agent.version("c").await, 3);
 }
@@ -203,16 +156,11 @@ async fn commands_after_a_failure_run_in_order() {
 /// A stream with a small window for answers, so that a few unread ones fill it.
 async fn open_narrow_stream(stack: &Stack, agent: &Agent) -> CommandStream {
     let endpoint = Endpoint::from_shared(stack.writer.grpc_url()).expect("a URL");
-    let channel = endpoint
-        .initial_stream_window_size(ANSWER_WINDOW_BYTES)
-        .connect_lazy();
+    let channel = endpoint.initial_stream_window_size(ANSWER_WINDOW_BYTES).connect_lazy();
     let (commands, receiver) = mpsc::channel(16);
     let mut client = agent.caller().write_over(&channel);
     let answers = client.append_stream(ReceiverStream::new(receiver)).await;
-    CommandStream {
-        commands,
-        answers: answers.expect("a stream").into_inner(),
-    }
+    CommandStream { commands, answers: answers.expect("a stream").into_inner() }
 }
 
 /// The version of the conversation after it stayed the same for several polls.
@@ -242,10 +190,7 @@ async fn clients_that_read_no_answers_block_nobody_else() {
     let sending = tokio::spawn(async move {
         for correlation_id in 0..COMMANDS {
             let command = Some(append(&deaf, "c", vec![user("deaf")]));
-            let request = proto::AppendStreamRequest {
-                correlation_id,
-                command,
-            };
+            let request = proto::AppendStreamRequest { correlation_id, command };
             commands.send(request).await.expect("an open stream");
         }
     });
@@ -255,9 +200,7 @@ async fn clients_that_read_no_answers_block_nobody_else() {
         within("another's turn", agent.append("c", vec![user("heard")])).await;
     }
     let answers: Vec<_> = within("the rest", answers.collect()).await;
-    within("the end of sending", sending)
-        .await
-        .expect("everything sent");
+    within("the end of sending", sending).await.expect("everything sent");
     assert_eq!(u64::try_from(answers.len()).unwrap(), COMMANDS);
     // A command that waited too long has an error, and is not recorded.
     let outcomes = answers.into_iter().map(|answer| answer.unwrap().outcome);

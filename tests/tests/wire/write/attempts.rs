@@ -13,15 +13,9 @@ use super::{Command, with};
 
 /// An attempt of the request with this number.
 fn attempt(agent: &Agent, request: u8, is_retry: bool) -> proto::AppendEventsRequest {
-    with(
-        agent.append_request("c", vec![user(request.to_string())]),
-        |append| {
-            append.attempt = Some(proto::Attempt {
-                request_hash: vec![request; 32].into(),
-                is_retry,
-            });
-        },
-    )
+    with(agent.append_request("c", vec![user(request.to_string())]), |append| {
+        append.attempt = Some(proto::Attempt { request_hash: vec![request; 32].into(), is_retry });
+    })
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -32,15 +26,9 @@ async fn retries_and_overlapping_attempts_are_recorded_once() {
     let send = async |request| Command::Append(request).send(&agent).await;
     let first = send(attempt(&agent, 1, false)).await.expect("recorded");
     let second = send(attempt(&agent, 1, false)).await.expect("recorded");
-    assert_eq!(
-        (second.version, second.replayed),
-        (first.version + 1, false)
-    );
+    assert_eq!((second.version, second.replayed), (first.version + 1, false));
     let retried = send(attempt(&agent, 1, true)).await.expect("replayed");
-    assert_eq!(
-        (&retried.commit_id, retried.replayed),
-        (&second.commit_id, true)
-    );
+    assert_eq!((&retried.commit_id, retried.replayed), (&second.commit_id, true));
     let others = send(attempt(&agent, 2, true)).await.expect("recorded");
     assert!(!others.replayed);
     let mut conflicts = 0;
@@ -79,12 +67,7 @@ async fn attempts_and_owners_are_checked() {
         append.attempt = Some(proto::Attempt::default());
     });
     let field = "attempt.request_hash";
-    check(
-        "no hash",
-        short,
-        (InvalidArgument, "FIELD_MALFORMED", field),
-    )
-    .await;
+    check("no hash", short, (InvalidArgument, "FIELD_MALFORMED", field)).await;
     let keyed = with(attempt(&agent, 1, false), |append| {
         let target = append.target.get_or_insert_default();
         target.idempotency_key = Uuid::now_v7().to_string();
@@ -110,8 +93,7 @@ async fn attempts_and_owners_are_checked() {
 async fn a_conversation_and_its_first_events_are_one_commit() {
     let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
-    let create =
-        |id: &str, events: Vec<_>| with(agent.create_request(id), |create| create.events = events);
+    let create = |id: &str, events: Vec<_>| with(agent.create_request(id), |create| create.events = events);
     let many = |count| vec![user("x"); count];
     let created = Command::Create(create("c", many(499))).send(&agent).await;
     let created = created.expect("created");
@@ -120,16 +102,8 @@ async fn a_conversation_and_its_first_events_are_one_commit() {
     let expected = (InvalidArgument, "TOO_MANY_EVENTS", "events");
     check_failure("one event too many", too_many, expected);
     let closed = Command::Create(create("d", vec![user("x"), result("a", "1")]));
-    let expected = (
-        FailedPrecondition,
-        "TOOL_CALL_NOT_OPEN",
-        "events[1].tool_returned.call_id",
-    );
-    check_failure(
-        "a result without a call",
-        closed.send(&agent).await,
-        expected,
-    );
+    let expected = (FailedPrecondition, "TOOL_CALL_NOT_OPEN", "events[1].tool_returned.call_id");
+    check_failure("a result without a call", closed.send(&agent).await, expected);
     // Nothing was created.
     agent.create("d").await;
     let conversation = agent.conversation("c").await;

@@ -15,12 +15,7 @@ async fn bad_events_are_reported_by_path() {
     let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create(CONVERSATION).await;
-    let bad = [
-        bad_envelopes(),
-        bad_messages(),
-        bad_tool_events(),
-        bad_others(),
-    ];
+    let bad = [bad_envelopes(), bad_messages(), bad_tool_events(), bad_others()];
     for (case, bad, reason, field) in bad.into_iter().flatten() {
         // The second of two events, so that the path contains its index.
         let events = vec![user("good"), bad];
@@ -104,18 +99,10 @@ fn bad_others() -> Vec<BadEvent> {
     let mut cases = vec![
         ("no fact", nothing, "FIELD_MISSING", "events[1].fact"),
         ("an error of no type", error, "FIELD_MISSING", error_type),
-        (
-            "an empty note",
-            note,
-            "FIELD_MISSING",
-            "events[1].system_noted.text",
-        ),
+        ("an empty note", note, "FIELD_MISSING", "events[1].system_noted.text"),
     ];
-    let created = proto::ConversationCreated {
-        agent_id: "a".to_owned(),
-        owner: Some(session("s")),
-        ..Default::default()
-    };
+    let created =
+        proto::ConversationCreated { agent_id: "a".to_owned(), owner: Some(session("s")), ..Default::default() };
     for fact in [
         Fact::ConversationCreated(created),
         Fact::ConversationUpdated(proto::ConversationUpdated::default()),
@@ -124,12 +111,7 @@ fn bad_others() -> Vec<BadEvent> {
         Fact::ConversationErased(proto::ConversationErased {}),
     ] {
         let event = event(fact);
-        cases.push((
-            "a lifecycle event",
-            event,
-            "FIELD_MALFORMED",
-            "events[1].fact",
-        ));
+        cases.push(("a lifecycle event", event, "FIELD_MALFORMED", "events[1].fact"));
     }
     cases
 }

@@ -33,15 +33,8 @@ pub(super) async fn check(agent: &Agent, (case, command, reason, field): Case) {
 }
 
 async fn send_on_stream(agent: &Agent, command: proto::append_stream_request::Command) -> Failure {
-    let request = proto::AppendStreamRequest {
-        correlation_id: 7,
-        command: Some(command),
-    };
-    let answers = agent
-        .caller()
-        .write()
-        .append_stream(tokio_stream::iter([request]))
-        .await;
+    let request = proto::AppendStreamRequest { correlation_id: 7, command: Some(command) };
+    let answers = agent.caller().write().append_stream(tokio_stream::iter([request])).await;
     let mut answers = answers.expect("a stream").into_inner();
     let answer = answers.next().await.expect("an answer").expect("no end");
     assert_eq!(answer.correlation_id, 7);
@@ -52,12 +45,7 @@ async fn send_on_stream(agent: &Agent, command: proto::append_stream_request::Co
 }
 
 /// Name, reason, field, and the change of an append's target.
-type Target = (
-    &'static str,
-    &'static str,
-    &'static str,
-    fn(&mut proto::CommandTarget),
-);
+type Target = (&'static str, &'static str, &'static str, fn(&mut proto::CommandTarget));
 
 #[rustfmt::skip]
 const TARGETS: [Target; 10] = [
@@ -81,46 +69,22 @@ async fn of_targets() {
     for (name, reason, field, change) in TARGETS {
         let target = Some(with(agent.target(CONVERSATION), change));
         let events = vec![user("x")];
-        let command = Command::Append(proto::AppendEventsRequest {
-            target,
-            events,
-            ..proto::AppendEventsRequest::default()
-        });
+        let command =
+            Command::Append(proto::AppendEventsRequest { target, events, ..proto::AppendEventsRequest::default() });
         check(&agent, (name, command, reason, field)).await;
     }
     let (target, events) = (None, vec![user("x")]);
-    let command = Command::Append(proto::AppendEventsRequest {
-        target,
-        events,
-        ..proto::AppendEventsRequest::default()
-    });
+    let command =
+        Command::Append(proto::AppendEventsRequest { target, events, ..proto::AppendEventsRequest::default() });
     check(&agent, ("no target", command, "FIELD_MISSING", "target")).await;
     let bad = || agent.target("a/b");
-    for command in [
-        Command::Archive(bad()),
-        Command::Restore(bad()),
-        Command::Erase(bad()),
-    ] {
-        check(
-            &agent,
-            (
-                "a slash",
-                command,
-                "FIELD_MALFORMED",
-                "target.conversation_id",
-            ),
-        )
-        .await;
+    for command in [Command::Archive(bad()), Command::Restore(bad()), Command::Erase(bad())] {
+        check(&agent, ("a slash", command, "FIELD_MALFORMED", "target.conversation_id")).await;
     }
 }
 
 /// Name, reason, field, and the change of a creation.
-type Creation = (
-    &'static str,
-    &'static str,
-    &'static str,
-    fn(&mut proto::CreateConversationRequest),
-);
+type Creation = (&'static str, &'static str, &'static str, fn(&mut proto::CreateConversationRequest));
 
 #[rustfmt::skip]
 const CREATIONS: [Creation; 15] = [
@@ -142,12 +106,7 @@ const CREATIONS: [Creation; 15] = [
 ];
 
 /// Name, reason, field, and the change of a creation's client context.
-type Context = (
-    &'static str,
-    &'static str,
-    &'static str,
-    fn(&mut ClientContext),
-);
+type Context = (&'static str, &'static str, &'static str, fn(&mut ClientContext));
 
 #[rustfmt::skip]
 const CONTEXTS: [Context; 6] = [

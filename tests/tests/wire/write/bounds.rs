@@ -18,11 +18,7 @@ use super::{Command, with};
 type BoundCase = (&'static str, usize, &'static str, &'static str);
 
 /// A value at the bound is accepted; a value one past it is rejected with an error that contains the value.
-async fn check(
-    agent: &Agent,
-    (case, bound, reason, field): BoundCase,
-    command: impl Fn(usize) -> Command,
-) {
+async fn check(agent: &Agent, (case, bound, reason, field): BoundCase, command: impl Fn(usize) -> Command) {
     let at_the_bound = command(bound).send(agent).await;
     at_the_bound.unwrap_or_else(|status| panic!("{case}: {status:?}"));
     let past = command(bound + 1).send(agent).await;
@@ -85,8 +81,7 @@ async fn creations() {
     }
     for (edge, change) in CONTEXTS {
         let context = |size| with(ClientContext::default(), |context| change(context, size));
-        let command =
-            |size| Command::Create(with(new(), |r| r.client_context = Some(context(size))));
+        let command = |size| Command::Create(with(new(), |r| r.client_context = Some(context(size))));
         check(&agent, edge, command).await;
     }
 }
@@ -110,10 +105,7 @@ async fn events() {
     let agent = stack.any_agent().await;
     agent.create("c").await;
     for (edge, events) in EVENTS {
-        check(&agent, edge, |size| {
-            Command::Append(agent.append_request("c", events(size)))
-        })
-        .await;
+        check(&agent, edge, |size| Command::Append(agent.append_request("c", events(size)))).await;
     }
 }
 

@@ -24,10 +24,7 @@ fn old_keys() -> [(&'static str, String); 3] {
     [
         ("UUIDv7 of long ago", month_old.to_string()),
         ("UUIDv4", Uuid::new_v4().to_string()),
-        (
-            "UUIDv5",
-            Uuid::new_v5(&Uuid::NAMESPACE_OID, Uuid::new_v4().as_bytes()).to_string(),
-        ),
+        ("UUIDv5", Uuid::new_v5(&Uuid::NAMESPACE_OID, Uuid::new_v4().as_bytes()).to_string()),
     ]
 }
 
@@ -45,22 +42,13 @@ async fn append_under(agent: &Agent, case: &str, key: String, event: Event) -> R
         ..proto::AppendEventsRequest::default()
     };
     let first = agent.try_append(request.clone()).await.expect("a commit");
-    RetryCase {
-        case: case.to_owned(),
-        request,
-        first,
-    }
+    RetryCase { case: case.to_owned(), request, first }
 }
 
 /// Retries each commit, unchanged and with another text.
 async fn check(agent: &Agent, phase: &str, retried: &[RetryCase]) {
     let version = agent.version("c").await;
-    for RetryCase {
-        case,
-        request,
-        first,
-    } in retried
-    {
+    for RetryCase { case, request, first } in retried {
         let case = format!("{case}, {phase}");
         let again = agent.try_append(request.clone()).await;
         let again = again.unwrap_or_else(|status| panic!("{case}: {status:?}"));
@@ -69,11 +57,7 @@ async fn check(agent: &Agent, phase: &str, retried: &[RetryCase]) {
             request.events = vec![user("other")];
         });
         let outcome = agent.try_append(other).await;
-        let reused = (
-            FailedPrecondition,
-            "IDEMPOTENCY_KEY_REUSED",
-            "target.idempotency_key",
-        );
+        let reused = (FailedPrecondition, "IDEMPOTENCY_KEY_REUSED", "target.idempotency_key");
         check_failure(&case, outcome, reused);
     }
     assert_eq!(agent.version("c").await, version, "{phase}");
@@ -92,9 +76,7 @@ async fn old_keys_are_found_in_rows_and_tail() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    agent
-        .append("c", vec![call("1", "{}"), call("2", "{}")])
-        .await;
+    agent.append("c", vec![call("1", "{}"), call("2", "{}")]).await;
     let mut retried = Vec::new();
     for (case, key) in old_keys() {
         retried.push(append_under(&agent, case, key, user(case)).await);
@@ -131,9 +113,7 @@ async fn unused_old_keys_are_new_commands() {
     append_many(&agent).await;
     for (case, key) in old_keys() {
         let before = agent.version("c").await;
-        let new = append_under(&agent, case, key.clone(), user("x"))
-            .await
-            .first;
+        let new = append_under(&agent, case, key.clone(), user("x")).await.first;
         assert_eq!((new.version, new.replayed), (before + 1, false), "{case}");
         assert_eq!(new.commit_id, key, "{case}");
     }
@@ -162,11 +142,7 @@ async fn future_keys_are_rejected() {
         events: vec![user("x")],
         ..proto::AppendEventsRequest::default()
     };
-    let refused = (
-        InvalidArgument,
-        "IDEMPOTENCY_KEY_IN_FUTURE",
-        "target.idempotency_key",
-    );
+    let refused = (InvalidArgument, "IDEMPOTENCY_KEY_IN_FUTURE", "target.idempotency_key");
     check_failure("beyond", agent.try_append(request).await, refused);
     assert_eq!(agent.version("c").await, taken.first.version);
 }
@@ -179,14 +155,8 @@ async fn a_creation_under_an_old_key() {
         let request = with(agent.create_request(""), |request| {
             request.idempotency_key = key;
         });
-        let first = agent
-            .try_create(request.clone())
-            .await
-            .expect("a conversation");
-        let again = agent
-            .try_create(request.clone())
-            .await
-            .expect("the first answer");
+        let first = agent.try_create(request.clone()).await.expect("a conversation");
+        let again = agent.try_create(request.clone()).await.expect("the first answer");
         check_replayed(case, &again, &first);
         let id = &first.conversation_id;
         for _ in 0..MANY {
@@ -206,9 +176,7 @@ async fn commit_ids_are_normalised_keys() {
     agent.create("c").await;
     let key = Uuid::new_v4();
     let braced = key.braced().to_string().to_uppercase();
-    let first = append_under(&agent, "braced", braced, user("x"))
-        .await
-        .first;
+    let first = append_under(&agent, "braced", braced, user("x")).await.first;
     assert_eq!(first.commit_id, key.to_string());
     let events = agent.events(agent.list_request("c")).await;
     assert_eq!(events[1].commit_id, key.to_string());

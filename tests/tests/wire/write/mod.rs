@@ -65,14 +65,7 @@ pub(crate) fn with<T>(mut value: T, change: impl FnOnce(&mut T)) -> T {
 
 /// Checks that an answer is a replay of an earlier one.
 #[track_caller]
-pub(crate) fn check_replayed(
-    case: impl fmt::Display,
-    again: &proto::CommitResult,
-    first: &proto::CommitResult,
-) {
-    let expected = proto::CommitResult {
-        replayed: true,
-        ..first.clone()
-    };
+pub(crate) fn check_replayed(case: impl fmt::Display, again: &proto::CommitResult, first: &proto::CommitResult) {
+    let expected = proto::CommitResult { replayed: true, ..first.clone() };
     assert_eq!(*again, expected, "{case}");
 }

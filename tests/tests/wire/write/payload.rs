@@ -13,10 +13,7 @@ const STEP: usize = 64;
 
 /// The commit's size and the limit, from the error.
 fn sizes_in_error(failure: &Failure) -> (usize, usize) {
-    let numbers = failure
-        .message
-        .split(|c: char| !c.is_ascii_digit())
-        .filter(|n| !n.is_empty());
+    let numbers = failure.message.split(|c: char| !c.is_ascii_digit()).filter(|n| !n.is_empty());
     let numbers: Vec<usize> = numbers.map(|number| number.parse().unwrap()).collect();
     (numbers[0], numbers[1])
 }
@@ -33,31 +30,21 @@ async fn a_commit_at_the_limit_and_past_it() {
     }
     // Random, so that it does not compress.
     let rng = rand::rng();
-    let letters: String = rng
-        .sample_iter(rand::distr::Alphanumeric)
-        .take(2 * PAYLOAD_BYTES_MAX)
-        .map(char::from)
-        .collect();
+    let letters: String =
+        rng.sample_iter(rand::distr::Alphanumeric).take(2 * PAYLOAD_BYTES_MAX).map(char::from).collect();
     let (mut taken, mut refused) = (0, letters.len());
     let mut nearest = None;
     while refused - taken > STEP {
         let length = taken.midpoint(refused);
         let before = agent.version("c").await;
-        match agent
-            .try_append(agent.append_request("c", vec![user(&letters[..length])]))
-            .await
-        {
+        match agent.try_append(agent.append_request("c", vec![user(&letters[..length])])).await {
             Ok(result) => {
                 assert_eq!(result.version, before + 1);
                 taken = length;
             }
             status => {
                 let expected = (InvalidArgument, "COMMIT_TOO_LARGE", "events");
-                nearest = Some(sizes_in_error(&check_failure(
-                    "a large commit",
-                    status,
-                    expected,
-                )));
+                nearest = Some(sizes_in_error(&check_failure("a large commit", status, expected)));
                 assert_eq!(agent.version("c").await, before);
                 refused = length;
             }
@@ -65,8 +52,5 @@ async fn a_commit_at_the_limit_and_past_it() {
     }
     let (size, limit) = nearest.expect("a refused commit");
     assert!(size > limit && size - limit <= STEP, "{size} {limit}");
-    assert!(
-        limit <= PAYLOAD_BYTES_MAX && limit > PAYLOAD_BYTES_MAX / 2,
-        "{limit}"
-    );
+    assert!(limit <= PAYLOAD_BYTES_MAX && limit > PAYLOAD_BYTES_MAX / 2, "{limit}");
 }

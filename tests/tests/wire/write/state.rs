@@ -24,11 +24,7 @@ async fn check(agent: &Agent, conversation: &str, (case, command, expected): Cas
         _ => HashMap::new(),
     };
     assert_eq!(failure.metadata, metadata, "{case}");
-    assert_eq!(
-        agent.version(conversation).await,
-        before,
-        "{case}: something was appended"
-    );
+    assert_eq!(agent.version(conversation).await, before, "{case}: something was appended");
 }
 
 fn append(agent: &Agent, conversation: &str, events: Vec<Event>) -> Command {
@@ -48,10 +44,7 @@ async fn missing_conversations_and_versions() {
     let missing: Expected = (NotFound, "CONVERSATION_NOT_FOUND", "");
     for (case, command) in [
         ("append to nothing", append(&agent, "none", vec![user("x")])),
-        (
-            "update nothing",
-            Command::Update(agent.update_request("none", &["title"])),
-        ),
+        ("update nothing", Command::Update(agent.update_request("none", &["title"]))),
         ("archive nothing", Command::Archive(agent.target("none"))),
         ("restore nothing", Command::Restore(agent.target("none"))),
         ("erase nothing", Command::Erase(agent.target("none"))),
@@ -61,47 +54,21 @@ async fn missing_conversations_and_versions() {
     agent.create("c").await;
     agent.append("c", vec![user("1"), user("2")]).await;
     let taken = Command::Create(agent.create_request("c"));
-    check(
-        &agent,
-        "c",
-        (
-            "a taken id",
-            taken,
-            (AlreadyExists, "CONVERSATION_EXISTS", ""),
-        ),
-    )
-    .await;
+    check(&agent, "c", ("a taken id", taken, (AlreadyExists, "CONVERSATION_EXISTS", ""))).await;
     let conflict: Expected = (Aborted, "VERSION_CONFLICT", "");
     for version in [0, 1, 2, 4, u64::MAX] {
         let target = at_version(&agent, "c", version);
         let request = agent.append_request("c", vec![user("x")]);
         let appending = Command::Append(with(request, |r| r.target = Some(target.clone())));
-        check(
-            &agent,
-            "c",
-            ("append to another version", appending, conflict),
-        )
-        .await;
+        check(&agent, "c", ("append to another version", appending, conflict)).await;
         let archiving = Command::Archive(target.clone());
-        check(
-            &agent,
-            "c",
-            ("archive another version", archiving, conflict),
-        )
-        .await;
+        check(&agent, "c", ("archive another version", archiving, conflict)).await;
         let erasing = Command::Erase(target);
         check(&agent, "c", ("erase another version", erasing, conflict)).await;
     }
     let request = agent.append_request("c", vec![user("x")]);
     let exact = with(request, |r| r.target = Some(at_version(&agent, "c", 3)));
-    assert_eq!(
-        agent
-            .try_append(exact)
-            .await
-            .expect("the right version")
-            .version,
-        4
-    );
+    assert_eq!(agent.try_append(exact).await.expect("the right version").version, 4);
 }
 
 /// A missing agent, with the path of its field.
@@ -121,11 +88,7 @@ async fn unknown_agents() {
         (Command::Erase(agent.target("c")), "target.agent_id"),
     ] {
         let outcome = command.send(&agent).await;
-        check_failure(
-            "an unknown agent",
-            outcome,
-            (NotFound, "AGENT_NOT_FOUND", field),
-        );
+        check_failure("an unknown agent", outcome, (NotFound, "AGENT_NOT_FOUND", field));
     }
 }
 
@@ -176,43 +139,20 @@ async fn archived_and_erased_conversations() {
     let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("archived").await;
-    agent
-        .try_archive(agent.target("archived"))
-        .await
-        .expect("archived");
+    agent.try_archive(agent.target("archived")).await.expect("archived");
     let archived: Expected = (FailedPrecondition, "CONVERSATION_ARCHIVED", "");
     let update = Command::Update(agent.update_request("archived", &["title"]));
-    check(
-        &agent,
-        "archived",
-        (
-            "append",
-            append(&agent, "archived", vec![user("x")]),
-            archived,
-        ),
-    )
-    .await;
+    check(&agent, "archived", ("append", append(&agent, "archived", vec![user("x")]), archived)).await;
     check(&agent, "archived", ("update", update, archived)).await;
     let create = Command::Create(agent.create_request("archived"));
-    check(
-        &agent,
-        "archived",
-        ("create", create, (AlreadyExists, "CONVERSATION_EXISTS", "")),
-    )
-    .await;
+    check(&agent, "archived", ("create", create, (AlreadyExists, "CONVERSATION_EXISTS", ""))).await;
 
     agent.create("erased").await;
-    agent
-        .try_erase(agent.target("erased"))
-        .await
-        .expect("erased");
+    agent.try_erase(agent.target("erased")).await.expect("erased");
     let erased: Expected = (FailedPrecondition, "CONVERSATION_ERASED", "");
     for (case, command) in [
         ("append", append(&agent, "erased", vec![user("x")])),
-        (
-            "update",
-            Command::Update(agent.update_request("erased", &["title"])),
-        ),
+        ("update", Command::Update(agent.update_request("erased", &["title"]))),
         ("archive", Command::Archive(agent.target("erased"))),
         ("restore", Command::Restore(agent.target("erased"))),
         ("create", Command::Create(agent.create_request("erased"))),
@@ -229,14 +169,8 @@ async fn open_calls_at_their_bound_and_one_past() {
     let calls: Vec<_> = (0..128).map(|id| call(&id.to_string(), "{}")).collect();
     agent.append("c", calls).await;
     let one_more = append(&agent, "c", vec![call("128", "{}")]);
-    let expected = (
-        FailedPrecondition,
-        "TOO_MANY_OPEN_CALLS",
-        "events[0].tool_called.call_id",
-    );
+    let expected = (FailedPrecondition, "TOO_MANY_OPEN_CALLS", "events[0].tool_called.call_id");
     check(&agent, "c", ("one call more", one_more, expected)).await;
     assert_eq!(agent.conversation("c").await.open_calls.len(), 128);
-    agent
-        .append("c", vec![result("7", "1"), call("128", "{}")])
-        .await;
+    agent.append("c", vec![result("7", "1"), call("128", "{}")]).await;
 }

@@ -56,33 +56,14 @@ async fn invalid_summaries() {
         ("of what comes", summary(u64::MAX, "x"), beyond),
         ("of no more", summary(3, "x"), stale),
         ("of less", summary(1, "x"), stale),
-        (
-            "of nothing",
-            summary(0, "x"),
-            invalid("FIELD_MISSING", THROUGH),
-        ),
-        (
-            "with an empty text",
-            summary(4, ""),
-            invalid("FIELD_MISSING", TEXT),
-        ),
-        (
-            "with a long text",
-            summary(4, "x".repeat(BYTES_MAX + 1)),
-            invalid("FIELD_TOO_LONG", TEXT),
-        ),
-        (
-            "that names another",
-            claiming,
-            invalid("FIELD_MALFORMED", PREVIOUS),
-        ),
+        ("of nothing", summary(0, "x"), invalid("FIELD_MISSING", THROUGH)),
+        ("with an empty text", summary(4, ""), invalid("FIELD_MISSING", TEXT)),
+        ("with a long text", summary(4, "x".repeat(BYTES_MAX + 1)), invalid("FIELD_TOO_LONG", TEXT)),
+        ("that names another", claiming, invalid("FIELD_MALFORMED", PREVIOUS)),
     ] {
         check(&agent, case, event, expected).await;
     }
-    agent
-        .try_archive(agent.target("c"))
-        .await
-        .expect("archived");
+    agent.try_archive(agent.target("c")).await.expect("archived");
     let archived = (FailedPrecondition, "CONVERSATION_ARCHIVED", "");
     check(&agent, "in the archive", summary(4, "x"), archived).await;
 }
@@ -106,12 +87,7 @@ async fn summaries(agent: &Agent, target: ReadTarget) -> Vec<(u64, HistorySummar
 }
 
 fn stored_summary(through_version: u64, text: &str, previous_version: u64) -> HistorySummarised {
-    HistorySummarised {
-        through_version,
-        text: text.to_owned(),
-        model: String::new(),
-        previous_version,
-    }
+    HistorySummarised { through_version, text: text.to_owned(), model: String::new(), previous_version }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -129,14 +105,8 @@ async fn summaries_are_kept_in_rows_and_tail_alike() {
     let first = agent.try_append(request.clone()).await.expect("a summary");
     let again = agent.try_append(request).await.expect("the first answer");
     check_replayed("a summary again", &again, &first);
-    let expected = [
-        (3, stored_summary(2, "a\0b", 0)),
-        (4, stored_summary(3, &longest, 3)),
-    ];
+    let expected = [(3, stored_summary(2, "a\0b", 0)), (4, stored_summary(3, &longest, 3))];
     assert_eq!(summaries(&agent, agent.read_target("c")).await, expected);
     agent.wait_for_rows("c", 4).await;
-    assert_eq!(
-        summaries(&agent, agent.eventual_target("c")).await,
-        expected
-    );
+    assert_eq!(summaries(&agent, agent.eventual_target("c")).await, expected);
 }

@@ -44,9 +44,7 @@ async fn commands_and_their_errors() {
     check_failure("no events", agent.try_append(bad).await, expected);
     let appends = (0..100).map(|correlation_id| proto::AppendStreamRequest {
         correlation_id,
-        command: Some(Command::AppendEvents(
-            agent.append_request("c", vec![user("more")]),
-        )),
+        command: Some(Command::AppendEvents(agent.append_request("c", vec![user("more")]))),
     });
     let requests: Vec<_> = appends.collect();
     let answers = agent.caller().write().append_stream(iter(requests)).await;
@@ -68,32 +66,15 @@ async fn strangers_and_other_tenants_write_nothing() {
     let append = || agent.append_request("c", vec![user("forged")]);
     let nobody = at_gateway(&stack, &agent, &agent.caller().without_token());
     let unauthenticated = (Code::Unauthenticated, "UNAUTHENTICATED", "");
-    check_failure(
-        "no token",
-        nobody.try_append(append()).await,
-        unauthenticated,
-    );
+    check_failure("no token", nobody.try_append(append()).await, unauthenticated);
     let forged = at_gateway(&stack, &agent, &agent.caller().with_token("hsk_forged"));
-    check_failure(
-        "a forged token",
-        forged.try_append(append()).await,
-        unauthenticated,
-    );
+    check_failure("a forged token", forged.try_append(append()).await, unauthenticated);
     let other = stack.agent("other", "others-agent").await;
-    let by_other = Agent::new(
-        other.caller().with_writer(&stack.gateway.grpc_url()),
-        agent.id(),
-    );
+    let by_other = Agent::new(other.caller().with_writer(&stack.gateway.grpc_url()), agent.id());
     let at_writer = Agent::new(other.caller().clone(), agent.id());
-    let (here, there) = (
-        by_other.try_append(append()).await,
-        at_writer.try_append(append()).await,
-    );
+    let (here, there) = (by_other.try_append(append()).await, at_writer.try_append(append()).await);
     let (here, there) = (here.expect_err("a refusal"), there.expect_err("a refusal"));
-    assert_eq!(
-        (here.code(), here.message()),
-        (there.code(), there.message())
-    );
+    assert_eq!((here.code(), here.message()), (there.code(), there.message()));
     assert_eq!(agent.version("c").await, 1);
 }
 
@@ -107,10 +88,7 @@ async fn an_unreachable_writer_is_unavailable() {
     let rejected = agent.try_append(append.clone()).await;
     check_unavailable("no writer", rejected, "RECORD_UNAVAILABLE");
     stack.writer.start().await;
-    eventually("an answer of the writer", || async {
-        agent.try_append(append.clone()).await.ok()
-    })
-    .await;
+    eventually("an answer of the writer", || async { agent.try_append(append.clone()).await.ok() }).await;
 }
 
 /// Opens streams through the gateway and sends commands until nothing more is accepted; the answers are never read.
@@ -119,10 +97,7 @@ async fn deaf_streams(stack: &Stack, agent: &Agent) -> Vec<Streaming<proto::Appe
     let opened = (0..DEAF_STREAMS).map(|_| async {
         // Without events each command gets an error at once.
         let command = Command::AppendEvents(agent.append_request("c", vec![]));
-        let request = proto::AppendStreamRequest {
-            correlation_id: 1,
-            command: Some(command),
-        };
+        let request = proto::AppendStreamRequest { correlation_id: 1, command: Some(command) };
         let sent = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&sent);
         let requests = repeat(request).inspect(move |_| {
@@ -160,28 +135,16 @@ async fn answers_that_are_not_read_hold_back_nobody_else() {
     agent.create("c").await;
     let _deaf = deaf_streams(&stack, &agent).await;
     let other = stack.agent("other", "others-agent").await;
-    let other = Agent::new(
-        other.caller().with_writer(&stack.gateway.grpc_url()),
-        other.id(),
-    );
+    let other = Agent::new(other.caller().with_writer(&stack.gateway.grpc_url()), other.id());
     within("another tenant's command", other.create("o")).await;
-    within(
-        "another tenant's command",
-        other.append("o", vec![user("heard")]),
-    )
-    .await;
+    within("another tenant's command", other.append("o", vec![user("heard")])).await;
     let stream = Command::AppendEvents(other.append_request("o", vec![user("streamed")]));
-    let request = proto::AppendStreamRequest {
-        correlation_id: 1,
-        command: Some(stream),
-    };
+    let request = proto::AppendStreamRequest { correlation_id: 1, command: Some(stream) };
     let streamed = async {
         let answers = other.caller().write().append_stream(iter([request])).await;
         answers.expect("a stream").into_inner().next().await
     };
     let answer = within("another tenant's stream", streamed).await;
-    answer
-        .expect("an answer")
-        .expect("no failure of the stream");
+    answer.expect("an answer").expect("no failure of the stream");
     assert_eq!(other.version("o").await, 3);
 }

@@ -7,15 +7,9 @@ use wire::proto::read::v1::{ListEventsRequest, ReadTarget};
 
 /// The tokens of each event, and the sum up to it.
 async fn weights(agent: &Agent, target: ReadTarget) -> Vec<(u32, u64)> {
-    let request = ListEventsRequest {
-        target: Some(target),
-        ..ListEventsRequest::default()
-    };
+    let request = ListEventsRequest { target: Some(target), ..ListEventsRequest::default() };
     let events = agent.events(request).await.into_iter();
-    events
-        .map(|recorded| recorded.event.expect("an event"))
-        .map(|event| (event.tokens, event.tokens_through))
-        .collect()
+    events.map(|recorded| recorded.event.expect("an event")).map(|event| (event.tokens, event.tokens_through)).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -28,18 +22,8 @@ async fn events_are_read_with_their_tokens() {
     let events = vec![note("hello world"), summary(4, "hello world")];
     agent.append("c", events).await;
     // Counted on a separate thread.
-    agent
-        .append("c", vec![user("hello world ".repeat(10_000))])
-        .await;
-    let expected = [
-        (0, 0),
-        (14, 14),
-        (50, 64),
-        (65, 129),
-        (0, 129),
-        (34, 129),
-        (20_013, 20_142),
-    ];
+    agent.append("c", vec![user("hello world ".repeat(10_000))]).await;
+    let expected = [(0, 0), (14, 14), (50, 64), (65, 129), (0, 129), (34, 129), (20_013, 20_142)];
     assert_eq!(weights(&agent, agent.read_target("c")).await, expected);
     agent.wait_for_rows("c", 7).await;
     assert_eq!(weights(&agent, agent.eventual_target("c")).await, expected);

@@ -11,39 +11,18 @@ use wire::proto::write::v1::UpdateConversationRequest;
 
 use super::with;
 
-const PATHS: [&str; 4] = [
-    "title",
-    "metadata_json",
-    "provider_conversation_id",
-    "last_response_id",
-];
+const PATHS: [&str; 4] = ["title", "metadata_json", "provider_conversation_id", "last_response_id"];
 
 /// The fields of [`PATHS`], in that order.
 type Fields = [String; 4];
 
 fn fields(conversation: Conversation) -> Fields {
-    let Conversation {
-        title,
-        metadata_json,
-        provider_conversation_id,
-        last_response_id,
-        ..
-    } = conversation;
-    [
-        title,
-        metadata_json,
-        provider_conversation_id,
-        last_response_id,
-    ]
+    let Conversation { title, metadata_json, provider_conversation_id, last_response_id, .. } = conversation;
+    [title, metadata_json, provider_conversation_id, last_response_id]
 }
 
 fn request(agent: &Agent, paths: &[&str], values: [&str; 4]) -> UpdateConversationRequest {
-    let [
-        title,
-        metadata_json,
-        provider_conversation_id,
-        last_response_id,
-    ] = values.map(str::to_owned);
+    let [title, metadata_json, provider_conversation_id, last_response_id] = values.map(str::to_owned);
     UpdateConversationRequest {
         title,
         metadata_json,
@@ -61,21 +40,13 @@ async fn every_mask_sets_and_clears_its_own_fields() {
     agent.create("c").await;
     stack.projector.stop().await;
     let mut expected: Fields = Default::default();
-    for (round, values) in [
-        ["a", r#"{"b": 1.10}"#, "p1", "r1"],
-        ["ä", "{}", "p2", "r2"],
-        ["", "", "", ""],
-    ]
-    .iter()
-    .enumerate()
+    for (round, values) in
+        [["a", r#"{"b": 1.10}"#, "p1", "r1"], ["ä", "{}", "p2", "r2"], ["", "", "", ""]].iter().enumerate()
     {
         for mask in 1..16_usize {
             let chosen = |index: &usize| mask & (1 << index) != 0;
             let paths: Vec<&str> = (0..4).filter(chosen).map(|index| PATHS[index]).collect();
-            agent
-                .try_update(request(&agent, &paths, *values))
-                .await
-                .expect("an update");
+            agent.try_update(request(&agent, &paths, *values)).await.expect("an update");
             for index in (0..4).filter(chosen) {
                 expected[index] = values[index].to_owned();
             }
@@ -83,13 +54,9 @@ async fn every_mask_sets_and_clears_its_own_fields() {
             assert_eq!(seen, expected, "round {round}, {paths:?}");
         }
     }
-    let last = agent
-        .try_update(request(&agent, &PATHS, ["end", "{}", "p", "r"]))
-        .await;
+    let last = agent.try_update(request(&agent, &PATHS, ["end", "{}", "p", "r"])).await;
     stack.projector.start().await;
-    agent
-        .wait_for_rows("c", last.expect("an update").version)
-        .await;
+    agent.wait_for_rows("c", last.expect("an update").version).await;
     let seen = fields(agent.conversation("c").await);
     assert_eq!(seen, ["end", "{}", "p", "r"].map(str::to_owned));
 }
@@ -99,25 +66,13 @@ async fn only_the_named_fields_are_in_the_event() {
     let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    let update = request(
-        &agent,
-        &["title", "last_response_id"],
-        ["t", "not json", "\0", ""],
-    );
-    agent
-        .try_update(update)
-        .await
-        .expect("fields outside of the mask are not validated");
+    let update = request(&agent, &["title", "last_response_id"], ["t", "not json", "\0", ""]);
+    agent.try_update(update).await.expect("fields outside of the mask are not validated");
     let events = agent.events(agent.list_request("c")).await;
-    let Fact::ConversationUpdated(updated) = tests::events::fact(&events[1]) else {
-        panic!()
-    };
+    let Fact::ConversationUpdated(updated) = tests::events::fact(&events[1]) else { panic!() };
     assert_eq!(updated.title.as_deref(), Some("t"));
     assert_eq!(updated.last_response_id.as_deref(), Some(""));
-    assert_eq!(
-        (&updated.metadata_json, &updated.provider_conversation_id),
-        (&None, &None)
-    );
+    assert_eq!((&updated.metadata_json, &updated.provider_conversation_id), (&None, &None));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -135,13 +90,7 @@ async fn the_assistants_message_names_the_last_response_too() {
 }
 
 /// Name, reason, field, mask, and the value of every field.
-type InvalidUpdate = (
-    &'static str,
-    &'static str,
-    &'static str,
-    &'static [&'static str],
-    &'static str,
-);
+type InvalidUpdate = (&'static str, &'static str, &'static str, &'static [&'static str], &'static str);
 
 #[rustfmt::skip]
 const BAD: [InvalidUpdate; 11] = [

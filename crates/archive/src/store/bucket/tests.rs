@@ -8,9 +8,7 @@ const KEY: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
 
 /// Checks settings such as `A=1 B=2`; `Err`: the variable that the error names.
 fn check_settings(settings: &str, expected: Result<(), &str>) {
-    let variables = settings
-        .split_whitespace()
-        .filter_map(|one| one.split_once('='));
+    let variables = settings.split_whitespace().filter_map(|one| one.split_once('='));
     let variables = variables.map(|(name, value)| (format!("AWS_{name}"), value.to_owned()));
     let variables = variables.chain([("AWS_REGION".to_owned(), "x".to_owned())]);
     let url = StoreUrl::parse("s3://bucket").unwrap();
@@ -48,24 +46,12 @@ fn wrong_settings_are_rejected_by_name() {
         ("SERVER_SIDE_ENCRYPTION=aes256", "SERVER_SIDE_ENCRYPTION"),
         ("SERVER_SIDE_ENCRYPTION=kms", "SERVER_SIDE_ENCRYPTION"),
         ("SSE_KMS_KEY_ID=k", "SSE_KMS_KEY_ID"),
-        (
-            "SERVER_SIDE_ENCRYPTION=AES256 SSE_KMS_KEY_ID=k",
-            "SSE_KMS_KEY_ID",
-        ),
+        ("SERVER_SIDE_ENCRYPTION=AES256 SSE_KMS_KEY_ID=k", "SSE_KMS_KEY_ID"),
         ("SSE_BUCKET_KEY_ENABLED=true", "SSE_BUCKET_KEY_ENABLED"),
-        (
-            "SERVER_SIDE_ENCRYPTION=aws:kms SSE_BUCKET_KEY_ENABLED=maybe",
-            "SSE_BUCKET_KEY_ENABLED",
-        ),
+        ("SERVER_SIDE_ENCRYPTION=aws:kms SSE_BUCKET_KEY_ENABLED=maybe", "SSE_BUCKET_KEY_ENABLED"),
         ("SERVER_SIDE_ENCRYPTION=sse-c", "SSE_CUSTOMER_KEY_BASE64"),
-        (
-            "SERVER_SIDE_ENCRYPTION=sse-c SSE_CUSTOMER_KEY_BASE64=c2hvcnQ=",
-            "SSE_CUSTOMER_KEY_BASE64",
-        ),
-        (
-            &format!("SERVER_SIDE_ENCRYPTION=AES256 SSE_CUSTOMER_KEY_BASE64={KEY}"),
-            "SSE_CUSTOMER_KEY_BASE64",
-        ),
+        ("SERVER_SIDE_ENCRYPTION=sse-c SSE_CUSTOMER_KEY_BASE64=c2hvcnQ=", "SSE_CUSTOMER_KEY_BASE64"),
+        (&format!("SERVER_SIDE_ENCRYPTION=AES256 SSE_CUSTOMER_KEY_BASE64={KEY}"), "SSE_CUSTOMER_KEY_BASE64"),
         ("CHECKSUM_ALGORITHM=md5", "CHECKSUM_ALGORITHM"),
         ("ENDPOINT=http://s3.local", "ENDPOINT"),
         ("ENDPOINT_URL=http://s3.local ALLOW_HTTP=no", "ENDPOINT_URL"),
@@ -81,10 +67,7 @@ fn a_setting_that_cannot_be_read_is_an_error() {
     let variables = [("AWS_SKIP_SIGNATURE".to_owned(), "perhaps".to_owned())];
     let url = StoreUrl::parse("s3://bucket").unwrap();
     let opened = open(&url, "bucket", &S3Settings::of_variables(variables));
-    assert!(
-        matches!(opened, Err(StoreError::Failed { .. })),
-        "{opened:?}"
-    );
+    assert!(matches!(opened, Err(StoreError::Failed { .. })), "{opened:?}");
 }
 
 #[test]

@@ -8,17 +8,10 @@ use crate::template::values::{clean, json};
 
 /// The values by name. Missing and null values are undefined and print as nothing.
 pub(super) fn values(client: &ClientContext) -> Value {
-    let texts = [
-        &client.page_url,
-        &client.referrer,
-        &client.user_agent,
-        &client.locale,
-        &client.timezone,
-    ];
+    let texts = [&client.page_url, &client.referrer, &client.user_agent, &client.locale, &client.timezone];
     let texts = texts.map(|text| text.as_deref().map(|text| Value::from(clean(text))));
     let metadata = client.custom_metadata.as_ref().map(json);
     let values = texts.into_iter().chain([metadata]);
     let told = CLIENT_NAMES.into_iter().zip(values);
-    told.filter_map(|(name, value)| Some((name, value?)))
-        .collect()
+    told.filter_map(|(name, value)| Some((name, value?))).collect()
 }

@@ -9,13 +9,8 @@ use super::{Redactions, redact_text};
 #[must_use]
 pub fn redact_client(client: &mut ClientContext, rules: &Rules) -> Redactions {
     let mut found = Redactions::default();
-    let texts = [
-        &mut client.page_url,
-        &mut client.referrer,
-        &mut client.user_agent,
-        &mut client.locale,
-        &mut client.timezone,
-    ];
+    let texts =
+        [&mut client.page_url, &mut client.referrer, &mut client.user_agent, &mut client.locale, &mut client.timezone];
     for text in texts.into_iter().flatten() {
         found.merge(&redact_text(text, rules));
     }

@@ -85,11 +85,7 @@ impl<'a> Scan<'a> {
             Fact::ToolCalled(called) => self.call(version, called, tokens),
             Fact::ToolReturned(returned) => {
                 self.close_turn()?;
-                self.results.push(CallResult {
-                    version,
-                    returned,
-                    tokens,
-                });
+                self.results.push(CallResult { version, returned, tokens });
                 self.check_full()
             }
             Fact::Annotation(_) | Fact::Lifecycle(_) => {
@@ -100,19 +96,9 @@ impl<'a> Scan<'a> {
     }
 
     /// Adds a call to the current turn; breaks when the turn can no longer fit.
-    fn call(
-        &mut self,
-        version: Version,
-        called: ToolCalled,
-        tokens: EventTokens,
-    ) -> ControlFlow<Full> {
+    fn call(&mut self, version: Version, called: ToolCalled, tokens: EventTokens) -> ControlFlow<Full> {
         let result = self.result_of(&called.call_id);
-        self.calls.push(Call {
-            version,
-            called,
-            tokens,
-            result,
-        });
+        self.calls.push(Call { version, called, tokens, result });
         let mut versions = self.calls.iter().flat_map(Call::versions);
         let counts = versions.any(|version| version > self.after);
         if counts && 1 + results(&self.calls) > self.remaining {
@@ -123,10 +109,7 @@ impl<'a> Scan<'a> {
 
     /// An id may be used again after its call is answered. So, reading backward, the last result found belongs to the call.
     fn result_of(&mut self, id: &CallId) -> Option<CallResult> {
-        let index = self
-            .results
-            .iter()
-            .rposition(|result| result.returned.call_id == *id)?;
+        let index = self.results.iter().rposition(|result| result.returned.call_id == *id)?;
         Some(self.results.remove(index))
     }
 
@@ -138,20 +121,11 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn close(
-        &mut self,
-        version: Version,
-        message: Option<(MessageAppended, EventTokens)>,
-    ) -> ControlFlow<Full> {
+    fn close(&mut self, version: Version, message: Option<(MessageAppended, EventTokens)>) -> ControlFlow<Full> {
         let mut calls = std::mem::take(&mut self.calls);
         calls.reverse();
         let (message, tokens) = message.unzip();
-        let unit = Unit {
-            version,
-            message,
-            tokens: tokens.unwrap_or_default(),
-            calls,
-        };
+        let unit = Unit { version, message, tokens: tokens.unwrap_or_default(), calls };
         if unit.versions().all(|version| version <= self.after) {
             return ControlFlow::Continue(());
         }
@@ -178,8 +152,7 @@ impl<'a> Scan<'a> {
     /// Ends the scan at the summary: an incomplete turn is omitted, and results after the summary have no call.
     pub(super) fn cut_off(mut self) -> Selection {
         let calls = std::mem::take(&mut self.calls);
-        self.results
-            .extend(calls.into_iter().filter_map(|call| call.result));
+        self.results.extend(calls.into_iter().filter_map(|call| call.result));
         self.at_the_beginning()
     }
 
@@ -193,10 +166,7 @@ impl<'a> Scan<'a> {
         orphans.sort_unstable();
         self.results.clear();
         match self.selected(Truncated::No) {
-            Selection::Selected(selected) => Selection::Selected(Selected {
-                orphans,
-                ..selected
-            }),
+            Selection::Selected(selected) => Selection::Selected(Selected { orphans, ..selected }),
             Selection::NeedsOlder => Selection::NeedsOlder,
         }
     }
@@ -213,12 +183,6 @@ impl<'a> Scan<'a> {
             let older = self.beginning.apply(&mut self.units);
             omitted.extend(older.iter().flat_map(Unit::versions));
         }
-        Selection::Selected(Selected {
-            units: self.units,
-            truncated,
-            omitted,
-            orphans: Vec::new(),
-            measure,
-        })
+        Selection::Selected(Selected { units: self.units, truncated, omitted, orphans: Vec::new(), measure })
     }
 }

@@ -60,9 +60,7 @@ fn part(part: &Part) -> Option<String> {
     match part {
         Part::Text(text) | Part::Refusal(text) => Some(text.clone()),
         Part::Image { source, .. } => Some(media("picture", None, source)),
-        Part::File {
-            source, filename, ..
-        } => {
+        Part::File { source, filename, .. } => {
             let name = filename.as_ref().map(ToString::to_string);
             Some(media("file", name, source))
         }

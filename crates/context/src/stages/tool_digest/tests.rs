@@ -56,16 +56,11 @@ fn outcomes_name_the_listed_calls() {
     let at = |version: u64, result: Option<u64>| {
         let mut call = call("x");
         call.version = Version(version);
-        call.answer.origin = result.map_or(AnswerOrigin::Pending, |result| {
-            AnswerOrigin::Recorded(Version(result))
-        });
+        call.answer.origin = result.map_or(AnswerOrigin::Pending, |result| AnswerOrigin::Recorded(Version(result)));
         call
     };
     let calls = vec![at(2, Some(9)), at(3, Some(5)), at(4, None), at(7, Some(8))];
-    let settings = ToolDigest {
-        results_max: 2,
-        ..ToolDigest::default()
-    };
+    let settings = ToolDigest { results_max: 2, ..ToolDigest::default() };
     let outcomes = tool_digest(vec![turn(1, Vec::new(), calls)], &settings).outcomes;
     let with = |effect| versions(&outcomes, &effect).collect::<Vec<_>>();
     assert_eq!(with(Effect::Digested), [4, 7, 8].map(Version));
@@ -93,28 +88,12 @@ fn outcomes_of_calls_are_listed() {
 #[test]
 fn long_results_and_inputs_are_cut_between_characters() {
     let at = |text: &str| format!("Tool calls, oldest first:\n- t {{}} succeeded: {text}");
-    check(
-        vec![call(&"é".repeat(8))],
-        (1, 16, 1_000),
-        &at(&"é".repeat(8)),
-    );
-    check(
-        vec![call(&"é".repeat(9))],
-        (1, 17, 1_000),
-        &at(&format!("{}… [cut, 18 bytes in all]", "é".repeat(8))),
-    );
+    check(vec![call(&"é".repeat(8))], (1, 16, 1_000), &at(&"é".repeat(8)));
+    check(vec![call(&"é".repeat(9))], (1, 17, 1_000), &at(&format!("{}… [cut, 18 bytes in all]", "é".repeat(8))));
     let mut long = call("x");
-    long.called.input =
-        JsonText::parse(format!("\"{}\"", "i".repeat(INPUT_BYTES_MAX - 1))).unwrap();
-    let input = format!(
-        "\"{}… [cut, 161 bytes in all]",
-        "i".repeat(INPUT_BYTES_MAX - 1)
-    );
-    check(
-        vec![long],
-        (1, 16, 1_000),
-        &format!("Tool calls, oldest first:\n- t {input} succeeded: x"),
-    );
+    long.called.input = JsonText::parse(format!("\"{}\"", "i".repeat(INPUT_BYTES_MAX - 1))).unwrap();
+    let input = format!("\"{}… [cut, 161 bytes in all]", "i".repeat(INPUT_BYTES_MAX - 1));
+    check(vec![long], (1, 16, 1_000), &format!("Tool calls, oldest first:\n- t {input} succeeded: x"));
 }
 
 #[test]
@@ -124,11 +103,7 @@ fn a_digest_stays_within_its_bound_and_is_not_empty() {
             for calls in [1, 3, 120] {
                 let calls = vec![call(&"é".repeat(bytes)); calls];
                 let text = digest(calls, (100, 65_536, bytes_max)).unwrap();
-                assert!(
-                    text.len() <= size(bytes_max),
-                    "{bytes_max} {bytes}: {}",
-                    text.len()
-                );
+                assert!(text.len() <= size(bytes_max), "{bytes_max} {bytes}: {}", text.len());
                 let most = bytes_max / BYTES_PER_TOKEN;
                 assert!(count_text(&text) <= most, "{bytes_max} {bytes}: {text}");
                 assert!(text.contains("oldest first:"), "{text}");
@@ -139,11 +114,7 @@ fn a_digest_stays_within_its_bound_and_is_not_empty() {
 
 #[test]
 fn parts_are_named_without_their_content() {
-    let url = |url: &str| Part::Image {
-        source: MediaSource::Url(url.to_owned()),
-        media_type: None,
-        detail: None,
-    };
+    let url = |url: &str| Part::Image { source: MediaSource::Url(url.to_owned()), media_type: None, detail: None };
     let mut call = call("");
     call.answer.output = ToolOutput::Parts(vec![
         Part::Text("a".to_owned()),
@@ -164,12 +135,7 @@ fn check(calls: Vec<AnsweredCall>, bounds: (u16, u32, u32), expected: &str) {
 
 fn digest(calls: Vec<AnsweredCall>, bounds: (u16, u32, u32)) -> Option<String> {
     let (results_max, result_bytes_max, bytes_max) = bounds;
-    let settings = ToolDigest {
-        results_max,
-        result_bytes_max,
-        bytes_max,
-        ..ToolDigest::default()
-    };
+    let settings = ToolDigest { results_max, result_bytes_max, bytes_max, ..ToolDigest::default() };
     tool_digest(vec![turn(1, Vec::new(), calls)], &settings).text
 }
 

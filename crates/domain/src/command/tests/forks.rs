@@ -10,11 +10,7 @@ fn conversation(id: &str) -> ConversationId {
 }
 
 fn point(id: &str, version: u64, depth: u32) -> ForkPoint {
-    ForkPoint {
-        conversation: conversation(id),
-        version: Version(version),
-        depth,
-    }
+    ForkPoint { conversation: conversation(id), version: Version(version), depth }
 }
 
 /// A conversation of three events, which continues another one at `behind`.
@@ -30,9 +26,7 @@ fn fork_sources() {
     let further = || Ok(ForkSource::Ancestor(conversation("g")));
     let fork = || parent(Some(point("g", 10, 1)));
     let deep = |depth| parent(Some(point("g", 10, depth)));
-    let too_deep = Err(Rejection::ForkTooDeep {
-        depth_max: FORK_DEPTH_MAX,
-    });
+    let too_deep = Err(Rejection::ForkTooDeep { depth_max: FORK_DEPTH_MAX });
     for (case, head, version, expected) in [
         ("nothing there", None, 1, missing()),
         ("before the first", parent(None), 0, missing()),
@@ -44,21 +38,11 @@ fn fork_sources() {
         ("past a fork's last", fork(), 14, missing()),
         ("where a fork leaves", fork(), 10, further()),
         ("long before", fork(), 1, further()),
-        (
-            "the deepest",
-            deep(FORK_DEPTH_MAX - 1),
-            11,
-            at(11, FORK_DEPTH_MAX),
-        ),
+        ("the deepest", deep(FORK_DEPTH_MAX - 1), 11, at(11, FORK_DEPTH_MAX)),
         ("one too deep", deep(FORK_DEPTH_MAX), 11, too_deep),
         ("before the deepest", deep(FORK_DEPTH_MAX), 10, further()),
     ] {
-        let source = fork_source(
-            head.as_ref(),
-            &agent("helper"),
-            &conversation("p"),
-            Version(version),
-        );
+        let source = fork_source(head.as_ref(), &agent("helper"), &conversation("p"), Version(version));
         assert_eq!(source, expected, "{case}");
     }
 }
@@ -67,17 +51,10 @@ fn fork_sources() {
 fn foreign_and_erased_conversations_cannot_be_forked() {
     let erased = head_after(vec![created(), append([said("a")]), ERASE]);
     let archived = head_after(vec![created(), Action::Archive]);
-    for (head, asking, is_found) in [
-        (&erased, "helper", false),
-        (&archived, "other", false),
-        (&archived, "helper", true),
-    ] {
-        let source = fork_source(
-            head.as_ref(),
-            &agent(asking),
-            &conversation("p"),
-            Version(1),
-        );
+    for (head, asking, is_found) in
+        [(&erased, "helper", false), (&archived, "other", false), (&archived, "helper", true)]
+    {
+        let source = fork_source(head.as_ref(), &agent(asking), &conversation("p"), Version(1));
         assert_eq!(source.is_ok(), is_found, "{asking}");
     }
 }

@@ -8,10 +8,7 @@ fn session(id: &str) -> Owner {
 }
 
 fn to(id: &str, expected: Option<&str>) -> Action {
-    Action::ChangeOwner {
-        owner: session(id),
-        expected: expected.map(session),
-    }
+    Action::ChangeOwner { owner: session(id), expected: expected.map(session) }
 }
 
 /// The owner of the conversations of these tests is `s1`.
@@ -29,11 +26,7 @@ fn owner_changes() {
     check(archived(), to("s2", None), Ok(1));
     check(moved(), to("s1", Some("s2")), Ok(1));
     check(moved(), to("s3", Some("s1")), mismatch);
-    check(
-        vec![created(), ERASE],
-        to("s2", None),
-        Err(Rejection::Erased),
-    );
+    check(vec![created(), ERASE], to("s2", None), Err(Rejection::Erased));
 }
 
 #[test]
@@ -64,26 +57,15 @@ fn channel_owners_are_fixed() {
     let from = |owner: Owner, expected: Option<Owner>| Action::ChangeOwner { owner, expected };
     check(vec![of_channel()], to("s2", None), fixed());
     check(vec![of_channel()], to("s2", Some("s1")), mismatch());
-    check(
-        vec![of_channel()],
-        from(session("s2"), Some(channel())),
-        fixed(),
-    );
+    check(vec![of_channel()], from(session("s2"), Some(channel())), fixed());
     check(vec![created()], from(channel(), None), fixed());
-    check(
-        vec![created()],
-        from(channel(), Some(session("s1"))),
-        fixed(),
-    );
+    check(vec![created()], from(channel(), Some(session("s1"))), fixed());
     check(vec![of_channel()], from(channel(), None), Ok(0));
 }
 
 #[test]
 fn an_erasure_may_name_the_owner_that_it_expects() {
-    let erase = |expected: &str| Action::Erase {
-        expected: Some(session(expected)),
-        forks: ForkRule::Refuse,
-    };
+    let erase = |expected: &str| Action::Erase { expected: Some(session(expected)), forks: ForkRule::Refuse };
     let moved = || vec![created(), to("s2", None)];
     check(vec![], erase("s1"), Err(Rejection::NotFound));
     check(vec![created()], erase("s1"), Ok(1));
@@ -97,16 +79,9 @@ fn an_erasure_may_name_the_owner_that_it_expects() {
 fn the_head_names_the_new_owner_and_the_fact_both() {
     let before = head_after(vec![created()]);
     let decision = decide(before.as_ref(), &command(9, to("s2", None))).unwrap();
-    let Decision::Commit(events) = decision else {
-        panic!("nothing was decided")
-    };
-    let Fact::Lifecycle(Lifecycle::OwnerChanged(changed)) = &events[0].fact else {
-        panic!("another fact")
-    };
-    assert_eq!(
-        (&changed.owner, &changed.previous),
-        (&session("s2"), &session("s1"))
-    );
+    let Decision::Commit(events) = decision else { panic!("nothing was decided") };
+    let Fact::Lifecycle(Lifecycle::OwnerChanged(changed)) = &events[0].fact else { panic!("another fact") };
+    assert_eq!((&changed.owner, &changed.previous), (&session("s2"), &session("s1")));
     let head = head_after(vec![created(), to("s2", None)]).unwrap();
     assert_eq!(head.owner, Some(session("s2")));
 }

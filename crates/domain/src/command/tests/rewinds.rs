@@ -18,27 +18,16 @@ fn summarised(through: u64) -> Fact {
 }
 
 fn beyond(index: usize, to: u64, last: u64) -> Rejection {
-    Rejection::RewindBeyondHistory {
-        index,
-        to: Version(to),
-        last: Version(last),
-    }
+    Rejection::RewindBeyondHistory { index, to: Version(to), last: Version(last) }
 }
 
 fn stale(index: usize, reached: u64) -> Rejection {
-    Rejection::SummaryStale {
-        index,
-        reached: Version(reached),
-    }
+    Rejection::SummaryStale { index, reached: Version(reached) }
 }
 
 fn started() -> Action {
     Action::StartRun(Box::new(StartRun {
-        started: RunStarted {
-            run: RunId(Uuid::from_u128(1)),
-            model: None,
-            provider: None,
-        },
+        started: RunStarted { run: RunId(Uuid::from_u128(1)), model: None, provider: None },
         events: Vec::new(),
     }))
 }
@@ -76,10 +65,7 @@ fn hidden_calls_are_not_open() {
         let before = vec![created(), append([said("a"), called("x")])];
         assert_eq!(count(before, facts.clone()), expected, "{facts:?}");
     };
-    let not_open = Rejection::CallNotOpen {
-        index: 1,
-        call_id: CallId::parse("x").unwrap(),
-    };
+    let not_open = Rejection::CallNotOpen { index: 1, call_id: CallId::parse("x").unwrap() };
     check(vec![rewound(2), returned("x", None)], Err(not_open));
     check(vec![rewound(3), returned("x", None)], Ok(2));
     check(vec![rewound(2), called("x")], Ok(2));
@@ -88,10 +74,7 @@ fn hidden_calls_are_not_open() {
 #[test]
 fn summaries_after_a_rewind() {
     let check = |facts: Vec<Fact>, expected: Result<usize, Rejection>| {
-        let before = vec![
-            created(),
-            append([said("a"), said("b"), summarised(3), said("c")]),
-        ];
+        let before = vec![created(), append([said("a"), said("b"), summarised(3), said("c")])];
         assert_eq!(count(before, facts.clone()), expected, "{facts:?}");
     };
     // Whether the rewind hides the summary at version 4.
@@ -105,27 +88,14 @@ fn summaries_after_a_rewind() {
 
 #[test]
 fn the_head_ignores_hidden_events() {
-    let mut actions = vec![
-        created(),
-        append([called("a"), said("b"), called("c"), summarised(3)]),
-        append([rewound(3), said("d")]),
-    ];
+    let mut actions =
+        vec![created(), append([called("a"), said("b"), called("c"), summarised(3)]), append([rewound(3), said("d")])];
     let head = head_after(actions.clone()).unwrap();
-    let open: Vec<&str> = head
-        .open_calls
-        .iter()
-        .map(|call| call.call_id.as_str())
-        .collect();
+    let open: Vec<&str> = head.open_calls.iter().map(|call| call.call_id.as_str()).collect();
     assert_eq!(open, ["a"]);
-    let rewind = RewindPlace {
-        version: Version(6),
-        to: Version(3),
-    };
+    let rewind = RewindPlace { version: Version(6), to: Version(3) };
     assert_eq!(head.latest_rewind, Some(rewind));
-    let summary = SummaryPlace {
-        version: Version(5),
-        through: Version::ZERO,
-    };
+    let summary = SummaryPlace { version: Version(5), through: Version::ZERO };
     assert_eq!(head.latest_summary, Some(summary));
     assert_eq!(head.totals.context_tokens, u64::from(TOKENS) * 4);
     actions.push(ERASE);

@@ -11,19 +11,13 @@ fn run(n: u128) -> RunId {
 }
 
 fn new_events(facts: impl IntoIterator<Item = Fact>) -> Vec<NewEvent> {
-    let Action::Append { events, .. } = append(facts) else {
-        panic!("another command")
-    };
+    let Action::Append { events, .. } = append(facts) else { panic!("another command") };
     events
 }
 
 fn started(n: u128, facts: impl IntoIterator<Item = Fact>) -> Action {
     Action::StartRun(Box::new(StartRun {
-        started: RunStarted {
-            run: run(n),
-            model: None,
-            provider: None,
-        },
+        started: RunStarted { run: run(n), model: None, provider: None },
         events: new_events(facts),
     }))
 }
@@ -34,10 +28,7 @@ fn stopped(n: u128) -> Action {
 
 fn finished(n: u128, facts: impl IntoIterator<Item = Fact>) -> Action {
     Action::FinishRun(Box::new(FinishRun {
-        finished: RunFinished {
-            run: run(n),
-            outcome: RunOutcome::Completed,
-        },
+        finished: RunFinished { run: run(n), outcome: RunOutcome::Completed },
         events: new_events(facts),
     }))
 }
@@ -76,10 +67,7 @@ fn starts() {
     check(
         vec![created()],
         started(1, [said("x"), returned("a", None)]),
-        Err(Rejection::CallNotOpen {
-            index: 1,
-            call_id: call_a,
-        }),
+        Err(Rejection::CallNotOpen { index: 1, call_id: call_a }),
     );
 }
 
@@ -87,11 +75,7 @@ fn starts() {
 fn created_with_run(facts: impl IntoIterator<Item = Fact>) -> Action {
     create(|create| {
         create.events = new_events(facts);
-        create.run = Some(RunStarted {
-            run: run(1),
-            model: None,
-            provider: None,
-        });
+        create.run = Some(RunStarted { run: run(1), model: None, provider: None });
     })
 }
 
@@ -151,11 +135,7 @@ fn a_run_finishes_in_an_archived_conversation() {
 #[test]
 fn a_run_with_a_full_commit() {
     let facts = || (0..RUN_EVENTS_MAX).map(|_| said("a"));
-    check(
-        vec![created()],
-        started(1, facts()),
-        Ok(EVENTS_PER_COMMIT_MAX),
-    );
+    check(vec![created()], started(1, facts()), Ok(EVENTS_PER_COMMIT_MAX));
     check(running(), finished(1, facts()), Ok(EVENTS_PER_COMMIT_MAX));
 }
 
@@ -163,18 +143,11 @@ fn a_run_with_a_full_commit() {
 fn the_run_s_own_fact_is_the_last_of_its_commit() {
     let head = head_after(vec![created()]);
     let decided = decide(head.as_ref(), &command(9, started(1, [said("a")]))).unwrap();
-    let Decision::Commit(events) = decided else {
-        panic!("nothing was decided")
-    };
+    let Decision::Commit(events) = decided else { panic!("nothing was decided") };
     assert_eq!(events[0].fact, said("a"));
-    assert!(
-        matches!(&events[1].fact, Fact::Lifecycle(Lifecycle::RunStarted(fact)) if fact.run == run(1))
-    );
+    assert!(matches!(&events[1].fact, Fact::Lifecycle(Lifecycle::RunStarted(fact)) if fact.run == run(1)));
     assert_ne!(events[0].id, events[1].id);
-    assert_eq!(
-        (events[1].tokens.own, events[1].tokens.through),
-        (0, u64::from(TOKENS))
-    );
+    assert_eq!((events[1].tokens.own, events[1].tokens.through), (0, u64::from(TOKENS)));
 }
 
 #[test]
@@ -186,10 +159,7 @@ fn the_head_follows_the_run() {
         (stopping(), active(RunPhase::Stopping)),
         (then(running(), finished(1, [])), None),
         (then(running(), ERASE), None),
-        (
-            then(running(), append([said("meanwhile")])),
-            active(RunPhase::Running),
-        ),
+        (then(running(), append([said("meanwhile")])), active(RunPhase::Running)),
     ] {
         assert_eq!(head_after(actions).unwrap().active_run, expected);
     }
@@ -198,48 +168,25 @@ fn the_head_follows_the_run() {
 #[test]
 fn parts_that_are_accepted() {
     let delta = || vec![RunPartKind::TextDelta("a".to_owned())];
-    let end = RunPartKind::RunEnded(RunEnd {
-        outcome: RunOutcome::Stopped,
-        error: None,
-    });
+    let end = RunPartKind::RunEnded(RunEnd { outcome: RunOutcome::Stopped, error: None });
     let ending = || vec![RunPartKind::TextDelta("a".to_owned()), end.clone()];
     let archived = || then(running(), Action::Archive);
     let over = || then(running(), finished(1, []));
     let not_active = || Err(Rejection::RunNotActive);
     for (case, before, of, kinds, expected) in [
-        (
-            "nothing there",
-            vec![],
-            1,
-            delta(),
-            Err(Rejection::NotFound),
-        ),
+        ("nothing there", vec![], 1, delta(), Err(Rejection::NotFound)),
         ("no run", vec![created()], 1, delta(), not_active()),
         ("another run", running(), 2, delta(), not_active()),
         ("running", running(), 1, delta(), Ok(())),
         ("ending", running(), 1, ending(), Ok(())),
-        (
-            "stopping",
-            stopping(),
-            1,
-            delta(),
-            Err(Rejection::RunStopping),
-        ),
+        ("stopping", stopping(), 1, delta(), Err(Rejection::RunStopping)),
         ("stopping, its end", stopping(), 1, ending(), Ok(())),
         ("archived", archived(), 1, delta(), Ok(())),
         ("over", over(), 1, ending(), not_active()),
-        (
-            "erased",
-            then(running(), ERASE),
-            1,
-            ending(),
-            Err(Rejection::Erased),
-        ),
+        ("erased", then(running(), ERASE), 1, ending(), Err(Rejection::Erased)),
     ] {
         let numbered = (1..).zip(kinds);
-        let parts: Vec<RunPart> = numbered
-            .map(|(number, kind)| RunPart { number, kind })
-            .collect();
+        let parts: Vec<RunPart> = numbered.map(|(number, kind)| RunPart { number, kind }).collect();
         let head = head_after(before);
         let taken = check_parts(head.as_ref(), &agent("helper"), run(of), &parts);
         assert_eq!(taken, expected, "{case}");
@@ -253,8 +200,5 @@ fn the_commit_that_finishes_a_run_is_its_own() {
     assert_eq!(run(1).finish_commit(), run(1).finish_commit());
     assert_ne!(run(1).finish_commit(), run(2).finish_commit());
     let known = RunId::parse("0192f0c1-2345-7000-8000-000000000001").unwrap();
-    assert_eq!(
-        known.finish_commit().to_string(),
-        "51e2a169-9b35-59b8-bab8-e6820b50a02b"
-    );
+    assert_eq!(known.finish_commit().to_string(), "51e2a169-9b35-59b8-bab8-e6820b50a02b");
 }

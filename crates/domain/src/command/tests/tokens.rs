@@ -6,19 +6,11 @@ use super::*;
 use crate::event::{EventTokens, HistorySummarised, SystemNoted};
 
 fn noted() -> Fact {
-    Fact::from(SystemNoted {
-        topic: None,
-        text: "n".to_owned(),
-    })
+    Fact::from(SystemNoted { topic: None, text: "n".to_owned() })
 }
 
 fn summarised() -> Fact {
-    Fact::from(HistorySummarised {
-        through: Version(1),
-        text: "s".to_owned(),
-        model: None,
-        previous: None,
-    })
+    Fact::from(HistorySummarised { through: Version(1), text: "s".to_owned(), model: None, previous: None })
 }
 
 fn events_of(head: Option<&Head>, action: Action) -> Vec<Event> {
@@ -34,21 +26,11 @@ fn tokens(own: u32, through: u64) -> EventTokens {
 
 #[test]
 fn messages_calls_and_results_add_to_the_sum() {
-    let facts = [
-        said("a"),
-        called("1"),
-        returned("1", None),
-        noted(),
-        summarised(),
-        said("b"),
-    ];
+    let facts = [said("a"), called("1"), returned("1", None), noted(), summarised(), said("b")];
     let head = head_after(vec![created(), append([said("x")])]);
     let events = events_of(head.as_ref(), append(facts));
     let weights: Vec<EventTokens> = events.iter().map(|event| event.tokens).collect();
-    assert_eq!(
-        weights,
-        [14, 21, 28, 28, 28, 35].map(|through| tokens(TOKENS, through))
-    );
+    assert_eq!(weights, [14, 21, 28, 28, 28, 35].map(|through| tokens(TOKENS, through)));
     let archived = events_of(head.as_ref(), Action::Archive);
     assert_eq!(archived[0].tokens, tokens(0, 7));
     assert_eq!(events_of(None, created())[0].tokens, tokens(0, 0));
@@ -74,13 +56,7 @@ fn new_event((kind, tokens): (u8, u32)) -> NewEvent {
         1 => noted(),
         _ => called("replaced"),
     };
-    NewEvent {
-        id: None,
-        occurred_at: None,
-        metadata: None,
-        tokens,
-        fact,
-    }
+    NewEvent { id: None, occurred_at: None, metadata: None, tokens, fact }
 }
 
 /// Calls get ids of their own, so that no id is open.
@@ -89,10 +65,7 @@ fn with_own_call(event: NewEvent, number: usize) -> NewEvent {
         return event;
     };
     NewEvent {
-        fact: Fact::ToolCalled(ToolCalled {
-            call_id: CallId::parse(format!("c{number}")).unwrap(),
-            ..call
-        }),
+        fact: Fact::ToolCalled(ToolCalled { call_id: CallId::parse(format!("c{number}")).unwrap(), ..call }),
         ..event
     }
 }

@@ -8,27 +8,15 @@ use super::*;
 const SCHEMA: &str = r#"{"type": "object"}"#;
 
 fn model() -> ModelSettings {
-    ModelSettings {
-        server: "local".to_owned(),
-        model: "smol".to_owned(),
-        ..ModelSettings::default()
-    }
+    ModelSettings { server: "local".to_owned(), model: "smol".to_owned(), ..ModelSettings::default() }
 }
 
 fn tool(name: &str) -> ToolSettings {
-    ToolSettings {
-        tool_name: name.to_owned(),
-        input_schema_json: SCHEMA.to_owned(),
-        ..ToolSettings::default()
-    }
+    ToolSettings { tool_name: name.to_owned(), input_schema_json: SCHEMA.to_owned(), ..ToolSettings::default() }
 }
 
 fn summaries() -> SummarySettings {
-    SummarySettings {
-        model: Some(model()),
-        tokens_min: SUMMARY_TOKENS_MIN,
-        tokens_kept: 0,
-    }
+    SummarySettings { model: Some(model()), tokens_min: SUMMARY_TOKENS_MIN, tokens_kept: 0 }
 }
 
 /// `expected` is the field of the violation; empty: none.
@@ -42,17 +30,13 @@ fn check(change: impl FnOnce(&mut AgentSettings), expected: &str) {
         ..AgentSettings::default()
     };
     change(&mut settings);
-    let field = CheckedSettings::parse(settings)
-        .map_or_else(|violation| violation.field, |_| String::new());
+    let field = CheckedSettings::parse(settings).map_or_else(|violation| violation.field, |_| String::new());
     assert_eq!(field, expected);
 }
 
 #[track_caller]
 fn check_model(change: impl FnOnce(&mut ModelSettings), expected: &str) {
-    check(
-        |settings| change(settings.model.as_mut().unwrap()),
-        expected,
-    );
+    check(|settings| change(settings.model.as_mut().unwrap()), expected);
 }
 
 #[track_caller]
@@ -62,10 +46,7 @@ fn check_tool(change: impl FnOnce(&mut ToolSettings), expected: &str) {
 
 #[track_caller]
 fn check_summaries(change: impl FnOnce(&mut SummarySettings), expected: &str) {
-    check(
-        |settings| change(settings.summaries.as_mut().unwrap()),
-        expected,
-    );
+    check(|settings| change(settings.summaries.as_mut().unwrap()), expected);
 }
 
 #[test]
@@ -87,32 +68,20 @@ fn identity_modes() {
 #[test]
 fn models() {
     check_model(|model| model.server = "a".repeat(SCOPE_ID_CHARS_MAX), "");
-    check_model(
-        |model| model.server = "a".repeat(SCOPE_ID_CHARS_MAX + 1),
-        "model.server",
-    );
+    check_model(|model| model.server = "a".repeat(SCOPE_ID_CHARS_MAX + 1), "model.server");
     check_model(|model| model.server.clear(), "model.server");
     check_model(|model| model.server = "a/b".to_owned(), "model.server");
     check_model(|model| model.model = "m".repeat(MODEL_BYTES_MAX), "");
-    check_model(
-        |model| model.model = "m".repeat(MODEL_BYTES_MAX + 1),
-        "model.model",
-    );
+    check_model(|model| model.model = "m".repeat(MODEL_BYTES_MAX + 1), "model.model");
     check_model(|model| model.model.clear(), "model.model");
-    check_model(
-        |model| (model.server, model.model) = (ECHO.to_owned(), String::new()),
-        "",
-    );
+    check_model(|model| (model.server, model.model) = (ECHO.to_owned(), String::new()), "");
     check_model(|model| model.steps_max = STEPS_MAX, "");
     check_model(|model| model.steps_max = STEPS_MAX + 1, "model.steps_max");
     for temperature in [0.0, TEMPERATURE_MAX] {
         check_model(|model| model.temperature = Some(temperature), "");
     }
     for temperature in [-0.001, 2.001, f64::NAN, f64::INFINITY] {
-        check_model(
-            |model| model.temperature = Some(temperature),
-            "model.temperature",
-        );
+        check_model(|model| model.temperature = Some(temperature), "model.temperature");
     }
 }
 
@@ -146,52 +115,20 @@ fn tools() {
     let many = |count: usize| (0..count).map(|number| tool(&number.to_string())).collect();
     check(|settings| settings.tools = many(TOOLS_MAX), "");
     check(|settings| settings.tools = many(TOOLS_MAX + 1), "tools");
-    check(
-        |settings| settings.tools = vec![tool("a"), tool("b"), tool("a")],
-        "tools[2].tool_name",
-    );
+    check(|settings| settings.tools = vec![tool("a"), tool("b"), tool("a")], "tools[2].tool_name");
     check_tool(|tool| tool.tool_name = "n".repeat(LABEL_BYTES_MAX), "");
-    check_tool(
-        |tool| tool.tool_name = "n".repeat(LABEL_BYTES_MAX + 1),
-        "tools[0].tool_name",
-    );
-    check_tool(
-        |tool| tool.description = "d".repeat(TOOL_DESCRIPTION_BYTES_MAX),
-        "",
-    );
-    check_tool(
-        |tool| tool.description = "d".repeat(TOOL_DESCRIPTION_BYTES_MAX + 1),
-        "tools[0].description",
-    );
+    check_tool(|tool| tool.tool_name = "n".repeat(LABEL_BYTES_MAX + 1), "tools[0].tool_name");
+    check_tool(|tool| tool.description = "d".repeat(TOOL_DESCRIPTION_BYTES_MAX), "");
+    check_tool(|tool| tool.description = "d".repeat(TOOL_DESCRIPTION_BYTES_MAX + 1), "tools[0].description");
     let schema = |bytes: usize| format!("{SCHEMA}{}", " ".repeat(bytes - SCHEMA.len()));
-    check_tool(
-        |tool| tool.input_schema_json = schema(TOOL_SCHEMA_BYTES_MAX),
-        "",
-    );
-    for wrong in [
-        schema(TOOL_SCHEMA_BYTES_MAX + 1),
-        String::new(),
-        "[]".to_owned(),
-        "{".to_owned(),
-    ] {
-        check_tool(
-            |tool| tool.input_schema_json = wrong,
-            "tools[0].input_schema_json",
-        );
+    check_tool(|tool| tool.input_schema_json = schema(TOOL_SCHEMA_BYTES_MAX), "");
+    for wrong in [schema(TOOL_SCHEMA_BYTES_MAX + 1), String::new(), "[]".to_owned(), "{".to_owned()] {
+        check_tool(|tool| tool.input_schema_json = wrong, "tools[0].input_schema_json");
     }
-    check_tool(
-        |tool| tool.webhook_url = "http://tools.internal/x".to_owned(),
-        "",
-    );
-    check_tool(
-        |tool| tool.webhook_url = "x".to_owned(),
-        "tools[0].webhook_url",
-    );
+    check_tool(|tool| tool.webhook_url = "http://tools.internal/x".to_owned(), "");
+    check_tool(|tool| tool.webhook_url = "x".to_owned(), "tools[0].webhook_url");
     check_tool(|tool| tool.timeout_ms = TOOL_TIMEOUT_MS_MAX, "");
-    check_tool(
-        |tool| tool.timeout_ms = TOOL_TIMEOUT_MS_MAX + 1,
-        "tools[0].timeout_ms",
-    );
+    check_tool(|tool| tool.timeout_ms = TOOL_TIMEOUT_MS_MAX + 1, "tools[0].timeout_ms");
 }
 
 #[test]
@@ -210,27 +147,12 @@ fn retention_and_summaries() {
         }
     };
     check(per_owner(CONVERSATIONS_PER_OWNER_MAX), "");
-    check(
-        per_owner(CONVERSATIONS_PER_OWNER_MAX + 1),
-        "retention.conversations_per_owner_max",
-    );
+    check(per_owner(CONVERSATIONS_PER_OWNER_MAX + 1), "retention.conversations_per_owner_max");
     check_summaries(|summaries| summaries.model = None, "summaries.model");
-    check_summaries(
-        |summaries| summaries.model = Some(ModelSettings::default()),
-        "summaries.model.server",
-    );
-    check_summaries(
-        |summaries| summaries.tokens_min -= 1,
-        "summaries.tokens_min",
-    );
-    check_summaries(
-        |summaries| summaries.tokens_kept = SUMMARY_TOKENS_MIN - 1,
-        "",
-    );
-    check_summaries(
-        |summaries| summaries.tokens_kept = SUMMARY_TOKENS_MIN,
-        "summaries.tokens_kept",
-    );
+    check_summaries(|summaries| summaries.model = Some(ModelSettings::default()), "summaries.model.server");
+    check_summaries(|summaries| summaries.tokens_min -= 1, "summaries.tokens_min");
+    check_summaries(|summaries| summaries.tokens_kept = SUMMARY_TOKENS_MIN - 1, "");
+    check_summaries(|summaries| summaries.tokens_kept = SUMMARY_TOKENS_MIN, "summaries.tokens_kept");
 }
 
 #[test]
@@ -251,23 +173,13 @@ fn provider_logs() {
 fn encoded_size_at_its_bound_and_one_past() {
     let sized = |bytes: usize| {
         let mut settings = AgentSettings::default();
-        let full = ToolSettings {
-            input_schema_json: format!("{SCHEMA}{}", " ".repeat(60_000)),
-            ..tool("x")
-        };
-        settings.tools = (0..8)
-            .map(|number| ToolSettings {
-                tool_name: number.to_string(),
-                ..full.clone()
-            })
-            .collect();
+        let full = ToolSettings { input_schema_json: format!("{SCHEMA}{}", " ".repeat(60_000)), ..tool("x") };
+        settings.tools = (0..8).map(|number| ToolSettings { tool_name: number.to_string(), ..full.clone() }).collect();
         let mut last = tool("last");
         last.input_schema_json = format!("{SCHEMA}{}", " ".repeat(40_000));
         settings.tools.push(last);
         let spare = bytes - settings.encoded_len();
-        settings.tools[8]
-            .input_schema_json
-            .push_str(&" ".repeat(spare));
+        settings.tools[8].input_schema_json.push_str(&" ".repeat(spare));
         settings
     };
     let fits = sized(SETTINGS_BYTES_MAX);
@@ -284,10 +196,7 @@ fn allowed_roles() {
     check(|settings| settings.allowed_roles = all.to_vec(), "");
     let refused = "allowed_roles[1]";
     for role in [0, user, assistant, 5, -1] {
-        check(
-            |settings| settings.allowed_roles = vec![assistant, role],
-            refused,
-        );
+        check(|settings| settings.allowed_roles = vec![assistant, role], refused);
     }
 }
 
@@ -297,30 +206,18 @@ fn titles() {
         check(|settings| settings.titles = Some(titles), expected);
     };
     check(TitleSettings::default(), "");
-    for (chars_max, expected) in [
-        (TITLE_CHARS_MAX, ""),
-        (TITLE_CHARS_MAX + 1, "titles.chars_max"),
-    ] {
-        let titles = TitleSettings {
-            chars_max,
-            model: Some(model()),
-        };
+    for (chars_max, expected) in [(TITLE_CHARS_MAX, ""), (TITLE_CHARS_MAX + 1, "titles.chars_max")] {
+        let titles = TitleSettings { chars_max, model: Some(model()) };
         check(titles, expected);
     }
-    let no_model = TitleSettings {
-        model: Some(ModelSettings::default()),
-        ..TitleSettings::default()
-    };
+    let no_model = TitleSettings { model: Some(ModelSettings::default()), ..TitleSettings::default() };
     check(no_model, "titles.model.server");
 }
 
 #[test]
 fn output_schemas() {
     for (schema, expected) in [("", ""), (SCHEMA, ""), ("[]", "output_schema_json")] {
-        check(
-            |settings| settings.output_schema_json = schema.to_owned(),
-            expected,
-        );
+        check(|settings| settings.output_schema_json = schema.to_owned(), expected);
     }
 }
 
@@ -331,16 +228,8 @@ fn check_frontend(frontend: FrontendSettings, expected: &str) {
 
 #[test]
 fn details_of_tool_calls() {
-    for (tool_calls, expected) in [
-        (0, ""),
-        (3, ""),
-        (4, "frontend.tool_calls"),
-        (-1, "frontend.tool_calls"),
-    ] {
-        let frontend = FrontendSettings {
-            tool_calls,
-            ..FrontendSettings::default()
-        };
+    for (tool_calls, expected) in [(0, ""), (3, ""), (4, "frontend.tool_calls"), (-1, "frontend.tool_calls")] {
+        let frontend = FrontendSettings { tool_calls, ..FrontendSettings::default() };
         check_frontend(frontend, expected);
     }
 }
@@ -353,26 +242,13 @@ fn attachments_have_known_types_and_bounds() {
             file_bytes_max,
             files_max,
         };
-        let frontend = FrontendSettings {
-            attachments: Some(attachments),
-            ..FrontendSettings::default()
-        };
+        let frontend = FrontendSettings { attachments: Some(attachments), ..FrontendSettings::default() };
         check_frontend(frontend, expected);
     };
     check(&[], 0, 0, "");
-    check(
-        &["image/png", "text/plain"],
-        ATTACHMENT_BYTES_MAX,
-        ATTACHMENTS_MAX,
-        "",
-    );
+    check(&["image/png", "text/plain"], ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, "");
     let types = "frontend.attachments.media_types";
-    check(
-        &["text/plain", "image/svg+xml"],
-        0,
-        0,
-        &format!("{types}[1]"),
-    );
+    check(&["text/plain", "image/svg+xml"], 0, 0, &format!("{types}[1]"));
     check(&["text/plain", "text/plain"], 0, 0, &format!("{types}[1]"));
     let bytes = "frontend.attachments.file_bytes_max";
     check(&[], ATTACHMENT_BYTES_MAX + 1, 0, bytes);
@@ -389,10 +265,8 @@ fn fields_of_the_context() {
         (vec![7], "frontend.client_context.fields[0]"),
         (vec![5, 5], "frontend.client_context.fields[1]"),
     ] {
-        let frontend = FrontendSettings {
-            client_context: Some(ClientContextSettings { fields }),
-            ..FrontendSettings::default()
-        };
+        let frontend =
+            FrontendSettings { client_context: Some(ClientContextSettings { fields }), ..FrontendSettings::default() };
         check_frontend(frontend, expected);
     }
 }

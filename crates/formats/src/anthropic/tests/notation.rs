@@ -17,10 +17,7 @@ pub(super) fn turns(turns: impl IntoIterator<Item = Turn>) -> Transcript {
         }
         turn
     });
-    Transcript {
-        turns: turns.collect(),
-        ..Transcript::default()
-    }
+    Transcript { turns: turns.collect(), ..Transcript::default() }
 }
 
 pub(super) fn turn(role: Role, parts: impl IntoIterator<Item = Part>) -> Turn {
@@ -45,17 +42,11 @@ pub(super) fn assistant(said: &str) -> Turn {
 
 /// An assistant turn of a provider.
 pub(super) fn by(provider: &str, parts: impl IntoIterator<Item = Part>) -> Turn {
-    Turn {
-        provider: Some(label(provider)),
-        ..turn(Role::Assistant, parts)
-    }
+    Turn { provider: Some(label(provider)), ..turn(Role::Assistant, parts) }
 }
 
 pub(super) fn calling(turn: Turn, calls: impl IntoIterator<Item = AnsweredCall>) -> Turn {
-    Turn {
-        calls: calls.into_iter().collect(),
-        ..turn
-    }
+    Turn { calls: calls.into_iter().collect(), ..turn }
 }
 
 /// A call of `search` and its answer.
@@ -71,11 +62,7 @@ pub(super) fn call(id: &str, input: &str, output: ToolOutput) -> AnsweredCall {
             provider_response_id: None,
             signature: None,
         },
-        answer: Answer {
-            output,
-            outcome: ToolOutcome::Succeeded,
-            origin: AnswerOrigin::Recorded(Version(0)),
-        },
+        answer: Answer { output, outcome: ToolOutcome::Succeeded, origin: AnswerOrigin::Recorded(Version(0)) },
     }
 }
 
@@ -93,33 +80,19 @@ pub(super) fn text(text: &str) -> Part {
 }
 
 pub(super) fn thought(text: &str, signature: &str) -> Part {
-    Part::Thinking {
-        text: text.to_owned(),
-        signature: (!signature.is_empty()).then(|| signature.to_owned()),
-    }
+    Part::Thinking { text: text.to_owned(), signature: (!signature.is_empty()).then(|| signature.to_owned()) }
 }
 
 pub(super) fn item(provider: &str, text: &str) -> Part {
-    Part::ProviderItem {
-        provider: label(provider),
-        item: json(text),
-    }
+    Part::ProviderItem { provider: label(provider), item: json(text) }
 }
 
 pub(super) fn image(url: &str) -> Part {
-    Part::Image {
-        source: MediaSource::Url(url.to_owned()),
-        media_type: None,
-        detail: None,
-    }
+    Part::Image { source: MediaSource::Url(url.to_owned()), media_type: None, detail: None }
 }
 
 pub(super) fn file(url: &str, filename: &str) -> Part {
-    Part::File {
-        source: MediaSource::Url(url.to_owned()),
-        media_type: None,
-        filename: Some(label(filename)),
-    }
+    Part::File { source: MediaSource::Url(url.to_owned()), media_type: None, filename: Some(label(filename)) }
 }
 
 pub(super) fn json(text: &str) -> JsonText {
@@ -135,12 +108,7 @@ pub(super) fn check(transcript: &Transcript, body: &str, losses: &[&str]) {
     check_with(transcript, &RenderOptions::default(), body, losses);
 }
 
-pub(super) fn check_with(
-    transcript: &Transcript,
-    options: &RenderOptions,
-    body: &str,
-    losses: &[&str],
-) {
+pub(super) fn check_with(transcript: &Transcript, options: &RenderOptions, body: &str, losses: &[&str]) {
     let rendered = render(transcript, options);
     assert_eq!(str::from_utf8(&rendered.body).unwrap(), body);
     assert_eq!(describe_losses(&rendered), losses);

@@ -87,11 +87,8 @@ fn blocks_without_canonical_form_are_kept() {
 
 #[test]
 fn values_that_events_cannot_contain_are_rejected_with_their_path() {
-    let call = |id: &str| {
-        messages(&assistant_json(&format!(
-            r#"{{"type":"tool_use","id":"{id}","name":"f","input":{{}}}}"#
-        )))
-    };
+    let call =
+        |id: &str| messages(&assistant_json(&format!(r#"{{"type":"tool_use","id":"{id}","name":"f","input":{{}}}}"#)));
     assert!(parse_history(call(&"a".repeat(256)).as_bytes()).is_ok());
     for id in ["", "a\\n", &"a".repeat(257)] {
         let refused = parse_history(call(id).as_bytes());
@@ -112,10 +109,7 @@ fn invalid_requests_are_rejected_without_contents() {
         r#"{"messages":[{"role":"user","content":"secret"},{"role":"user","content":[{"type":"text","text":["secret"]}]}]}"#,
     ] {
         let refused = parse_history(body.as_bytes()).unwrap_err();
-        assert!(
-            matches!(refused, ParseError::Malformed { .. }),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, ParseError::Malformed { .. }), "{refused:?}");
         assert!(!refused.to_string().contains("secret"), "{refused}");
     }
 }
@@ -127,10 +121,7 @@ fn documents_by_url_are_pdf() {
     let [Fact::MessageAppended(content)] = facts.as_slice() else {
         panic!("{facts:?}");
     };
-    let written = render(
-        &turns([turn(Role::User, content.parts.clone())]),
-        &RenderOptions::default(),
-    );
+    let written = render(&turns([turn(Role::User, content.parts.clone())]), &RenderOptions::default());
     assert_eq!(written.body, messages(&user_json(block)).into_bytes());
 }
 
@@ -139,14 +130,7 @@ fn a_rendering_reads_back() {
     let png = "data:image/png;base64,iVBORw==";
     let content = [
         turn(Role::System, [text("be kind")]),
-        turn(
-            Role::User,
-            [
-                text("hi"),
-                image(png),
-                file("data:text/plain;base64,YQ==", "a.txt"),
-            ],
-        ),
+        turn(Role::User, [text("hi"), image(png), file("data:text/plain;base64,YQ==", "a.txt")]),
         calling(
             by(
                 "anthropic",
@@ -180,8 +164,5 @@ fn inserted_texts_are_not_messages() {
     let [Fact::MessageAppended(MessageAppended { role, parts, .. })] = facts.as_slice() else {
         panic!("{facts:?}");
     };
-    assert_eq!(
-        (*role, parts.as_slice()),
-        (Role::Assistant, [text("a")].as_slice())
-    );
+    assert_eq!((*role, parts.as_slice()), (Role::Assistant, [text("a")].as_slice()));
 }

@@ -139,10 +139,7 @@ fn a_refusal_keeps_the_text_and_the_finish_reason() {
 #[test]
 fn errors_are_reported() {
     let failure = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"},"request_id":"r"}"#;
-    let failed = ParseError::Failed {
-        error_type: "overloaded_error".into(),
-        message: "Overloaded".into(),
-    };
+    let failed = ParseError::Failed { error_type: "overloaded_error".into(), message: "Overloaded".into() };
     assert_eq!(parse_reply(failure.as_bytes()), Err(failed.clone()));
     assert_eq!(stream(&[PIECES[0], failure]).map(drop), Err(failed));
 }
@@ -151,20 +148,14 @@ fn errors_are_reported() {
 fn events_out_of_order_are_rejected() {
     let malformed = |pieces: &[&str]| {
         let refused = stream(pieces).map(drop);
-        assert!(
-            matches!(refused, Err(ParseError::Malformed { .. })),
-            "{pieces:?}: {refused:?}"
-        );
+        assert!(matches!(refused, Err(ParseError::Malformed { .. })), "{pieces:?}: {refused:?}");
     };
     malformed(&["{"]);
     malformed(&[PIECES[0], PIECES[3]]);
     malformed(&[PIECES[0], PIECES[7]]);
     malformed(&[PIECES[31]]);
     malformed(&[r#"{"type":"message_start"}"#]);
-    assert!(matches!(
-        parse_reply(br#"{"id":"msg_1"}"#),
-        Err(ParseError::Malformed { .. })
-    ));
+    assert!(matches!(parse_reply(br#"{"id":"msg_1"}"#), Err(ParseError::Malformed { .. })));
 }
 
 #[test]

@@ -30,18 +30,8 @@ fn redacted() -> Part {
 fn own_thoughts_are_rendered_first() {
     let (a, go_on) = (text_json("a"), user_json(&text_json(CONTINUE)));
     let own = |parts: &[Part]| by("anthropic", parts.to_vec());
-    check_turn(
-        own(&[thought("t", "s"), redacted(), text("a")]),
-        &format!("{T},{R},{a}"),
-        &go_on,
-        &[],
-    );
-    check_turn(
-        own(&[thought("t", "s"), text("a"), redacted(), text("a")]),
-        &format!("{T},{a},{R},{a}"),
-        &go_on,
-        &[],
-    );
+    check_turn(own(&[thought("t", "s"), redacted(), text("a")]), &format!("{T},{R},{a}"), &go_on, &[]);
+    check_turn(own(&[thought("t", "s"), text("a"), redacted(), text("a")]), &format!("{T},{a},{R},{a}"), &go_on, &[]);
     check_turn(
         own(&[text("a"), redacted(), thought("t", "s")]),
         &format!("{R},{T},{a}"),
@@ -54,12 +44,7 @@ fn own_thoughts_are_rendered_first() {
         &go_on,
         &["1 redacted_thinking nothing", "1 thinking nothing"],
     );
-    check_turn(
-        own(&[thought("t", "s")]),
-        "",
-        &go_on,
-        &["1 thinking nothing"],
-    );
+    check_turn(own(&[thought("t", "s")]), "", &go_on, &["1 thinking nothing"]);
 }
 
 #[test]
@@ -71,10 +56,7 @@ fn other_thoughts_are_lost() {
     check_turn(turn(Role::Assistant, parts()), &a, &go_on, &both);
     let unsigned = by("anthropic", [thought("t", ""), text("a")]);
     check_turn(unsigned, &a, &go_on, &["1 thinking nothing"]);
-    let options = RenderOptions {
-        thoughts: Thoughts::Omit,
-        ..RenderOptions::default()
-    };
+    let options = RenderOptions { thoughts: Thoughts::Omit, ..RenderOptions::default() };
     let opener = user_json(&text_json(OPENER));
     let body = messages(&format!("{opener},{},{go_on}", assistant_json(&a)));
     check_with(&turns([by("anthropic", parts())]), &options, &body, &both);
@@ -99,16 +81,8 @@ fn calls_are_last_and_results_first() {
     let turn = calling(
         by("anthropic", [thought("t", "s"), text("a")]),
         [
-            call(
-                "c1",
-                r#"{"b":1.0, "a":12345678901234567890123,"b":2}"#,
-                document(r#"{"x": 1}"#),
-            ),
-            failed(call(
-                "c2",
-                " [1] ",
-                ToolOutput::Parts(vec![text("no"), text(" ")]),
-            )),
+            call("c1", r#"{"b":1.0, "a":12345678901234567890123,"b":2}"#, document(r#"{"x": 1}"#)),
+            failed(call("c2", " [1] ", ToolOutput::Parts(vec![text("no"), text(" ")]))),
             call("c3", "{}", ToolOutput::Parts(vec![text("")])),
         ],
     );
@@ -129,28 +103,18 @@ fn a9_a_result_with_is_error_has_text_only_and_some() {
     for (parts, content, losses) in [
         (vec![], format!("\"{FAILED}\""), &[][..]),
         (vec![text(" ")], format!("\"{FAILED}\""), &[]),
-        (
-            vec![picture(), text("no")],
-            format!("[{},{}]", text_json("[image]"), text_json("no")),
-            &["2 image text"],
-        ),
+        (vec![picture(), text("no")], format!("[{},{}]", text_json("[image]"), text_json("no")), &["2 image text"]),
         (
             vec![file("data:text/plain;base64,YQ==", "a.txt")],
             format!("[{}]", text_json("[file: a.txt]")),
             &["2 file text"],
         ),
-        (
-            vec![item("anthropic", found)],
-            format!("\"{FAILED}\""),
-            &["2 provider_item nothing"],
-        ),
+        (vec![item("anthropic", found)], format!("\"{FAILED}\""), &["2 provider_item nothing"]),
     ] {
         let returned = failed(call("c", "{}", ToolOutput::Parts(parts)));
         let case = calling(turn(Role::Assistant, []), [returned]);
         let called = r#"{"type":"tool_use","id":"c","name":"search","input":{}}"#;
-        let result = format!(
-            r#"{{"type":"tool_result","tool_use_id":"c","content":{content},"is_error":true}}"#
-        );
+        let result = format!(r#"{{"type":"tool_result","tool_use_id":"c","content":{content},"is_error":true}}"#);
         check_turn(case, called, &user_json(&result), losses);
     }
 }
@@ -160,10 +124,8 @@ fn ids_names_and_signatures_of_others() {
     let mut foreign = call("call:1", "{}", document("1"));
     foreign.called.tool_name = domain::ToolName::parse("files.read").unwrap();
     foreign.called.signature = Some("g".into());
-    let rendered = crate::anthropic::render(
-        &turns([calling(turn(Role::Assistant, []), [foreign])]),
-        &RenderOptions::default(),
-    );
+    let rendered =
+        crate::anthropic::render(&turns([calling(turn(Role::Assistant, []), [foreign])]), &RenderOptions::default());
     let (written, recorded) = rendered.names.calls().next().unwrap();
     assert_eq!(recorded, "call:1");
     let body = String::from_utf8(rendered.body.clone()).unwrap();
@@ -179,14 +141,7 @@ fn items_are_rendered_for_their_provider() {
     let search = r#"{"type":"server_tool_use", "id":"x","input":{"n":1.0}}"#;
     let marked = r#"{"type":"x","cache_control":{"type":"ephemeral"},"b":1.0}"#;
     check_turn(
-        by(
-            "anthropic",
-            [
-                item("anthropic", search),
-                text("a"),
-                item("anthropic", marked),
-            ],
-        ),
+        by("anthropic", [item("anthropic", search), text("a"), item("anthropic", marked)]),
         &format!(r#"{search},{a},{{"type":"x","b":1.0}}"#),
         &go_on,
         &[],
@@ -204,14 +159,8 @@ fn items_are_rendered_for_their_provider() {
 
 #[test]
 fn items_are_rendered_only_where_the_provider_accepts_them() {
-    let (search, found) = (
-        r#"{"type":"server_tool_use"}"#,
-        r#"{"type":"search_result"}"#,
-    );
-    for (role, items, kept) in [
-        (Role::User, [search, found], found),
-        (Role::Assistant, [search, found], search),
-    ] {
+    let (search, found) = (r#"{"type":"server_tool_use"}"#, r#"{"type":"search_result"}"#);
+    for (role, items, kept) in [(Role::User, [search, found], found), (Role::Assistant, [search, found], search)] {
         let case = turn(role, items.map(|text| item("anthropic", text)));
         let rendered = crate::anthropic::render(&turns([case]), &RenderOptions::default());
         let body = String::from_utf8(rendered.body.clone()).unwrap();
@@ -219,18 +168,10 @@ fn items_are_rendered_only_where_the_provider_accepts_them() {
         assert_eq!(describe_losses(&rendered), ["1 provider_item nothing"]);
     }
     let items = [search, found].map(|text| item("anthropic", text));
-    let case = calling(
-        turn(Role::Assistant, []),
-        [call("c", "{}", ToolOutput::Parts(items.to_vec()))],
-    );
+    let case = calling(turn(Role::Assistant, []), [call("c", "{}", ToolOutput::Parts(items.to_vec()))]);
     let call = r#"{"type":"tool_use","id":"c","name":"search","input":{}}"#;
     let result = format!(r#"{{"type":"tool_result","tool_use_id":"c","content":[{found}]}}"#);
-    check_turn(
-        case,
-        call,
-        &user_json(&result),
-        &["2 provider_item nothing"],
-    );
+    check_turn(case, call, &user_json(&result), &["2 provider_item nothing"]);
 }
 
 #[test]
@@ -247,10 +188,7 @@ fn citations_are_rendered_with_their_text() {
     check_turn(case, &a, &go_on, &lost);
     let case = turn(Role::Assistant, [text("a"), item("openai", "[{}]")]);
     check_turn(case, &a, &go_on, &lost);
-    let case = turn(
-        Role::Assistant,
-        [citations(), text("a"), item("anthropic", "[1]")],
-    );
+    let case = turn(Role::Assistant, [citations(), text("a"), item("anthropic", "[1]")]);
     check_turn(case, &a, &go_on, &[lost[0], lost[0]]);
 }
 
@@ -260,55 +198,30 @@ fn media_are_rendered_in_user_messages_and_results() {
     let native = format!(r#"{{"type":"image","source":{{"type":"url","url":"{url}"}}}}"#);
     let pdf = r#"{"type":"document","source":{"type":"base64","media_type":"application/pdf","data":"JVBERg=="},"title":"a.pdf"}"#;
     let paper = || file("data:application/pdf;base64,JVBERg==", "a.pdf");
-    let shown = turn(
-        Role::User,
-        [image(url), paper(), file("https://e.example/z", "z.zip")],
-    );
+    let shown = turn(Role::User, [image(url), paper(), file("https://e.example/z", "z.zip")]);
     check(
         &turns([shown]),
-        &messages(&user_json(&format!(
-            "{native},{pdf},{}",
-            text_json("[file: z.zip]")
-        ))),
+        &messages(&user_json(&format!("{native},{pdf},{}", text_json("[file: z.zip]")))),
         &["1 file text"],
     );
     let case = calling(
         turn(Role::Assistant, [image(url)]),
-        [call(
-            "c",
-            "{}",
-            ToolOutput::Parts(vec![image(url), thought("t", "")]),
-        )],
+        [call("c", "{}", ToolOutput::Parts(vec![image(url), thought("t", "")]))],
     );
-    let blocks = format!(
-        r#"{},{{"type":"tool_use","id":"c","name":"search","input":{{}}}}"#,
-        text_json("[image]")
-    );
+    let blocks = format!(r#"{},{{"type":"tool_use","id":"c","name":"search","input":{{}}}}"#, text_json("[image]"));
     let result = format!(r#"{{"type":"tool_result","tool_use_id":"c","content":[{native}]}}"#);
-    check_turn(
-        case,
-        &blocks,
-        &user_json(&result),
-        &["1 image text", "2 thinking nothing"],
-    );
+    check_turn(case, &blocks, &user_json(&result), &["1 image text", "2 thinking nothing"]);
 }
 
 #[test]
 fn refusals_and_details() {
-    let refusal = turn(
-        Role::Assistant,
-        [Part::Refusal("no".into()), Part::Refusal(" ".into())],
-    );
+    let refusal = turn(Role::Assistant, [Part::Refusal("no".into()), Part::Refusal(" ".into())]);
     let go_on = user_json(&text_json(CONTINUE));
     check_turn(refusal, &text_json("no"), &go_on, &["1 refusal text"]);
     let Part::Image { source, .. } = image("gs://b/i") else {
         return;
     };
-    let close = Part::Image {
-        source,
-        media_type: Some(label("image/png")),
-        detail: Some(label("high")),
-    };
+    let close = Part::Image { source, media_type: Some(label("image/png")), detail: Some(label("high")) };
     check(
         &turns([turn(Role::User, [close])]),
         &messages(&user_json(&text_json("[image: image/png]"))),

@@ -15,26 +15,14 @@ fn what_was_written_is_read_back() {
             user(2, "go"),
             own(
                 3,
-                vec![
-                    thought("hm", Some("s0")),
-                    text("a"),
-                    thought("", Some("s1")),
-                    item("gemini", ran),
-                ],
-                vec![
-                    call(4, "a", r#"{"q": 1.00}"#, Some("s2")),
-                    call(5, "b", "{}", None),
-                ],
+                vec![thought("hm", Some("s0")), text("a"), thought("", Some("s1")), item("gemini", ran)],
+                vec![call(4, "a", r#"{"q": 1.00}"#, Some("s2")), call(5, "b", "{}", None)],
             ),
             user(8, "and?"),
         ],
         vec![
             user(1, "go"),
-            foreign(
-                2,
-                vec![text("ok")],
-                vec![call(3, "a", "{}", None), call(4, "b", "{}", None)],
-            ),
+            foreign(2, vec![text("ok")], vec![call(3, "a", "{}", None), call(4, "b", "{}", None)]),
             foreign(5, vec![text("done")], vec![]),
             user(6, "thanks"),
         ],
@@ -47,20 +35,14 @@ fn what_was_written_is_read_back() {
 }
 
 fn written(turns: Vec<context::Turn>) -> Vec<u8> {
-    let transcript = Transcript {
-        turns,
-        ..Transcript::default()
-    };
+    let transcript = Transcript { turns, ..Transcript::default() };
     render(&transcript, &RenderOptions::default()).body
 }
 
 #[test]
 fn any_request_of_the_provider_is_parsed() {
     check(r#"{"contents":[{"parts":[{"text":"hi"}]}]}"#, "user(t:hi)");
-    check(
-        r#"{"system_instruction":{"parts":[{"text":"a"},{"text":"b"}]},"contents":[]}"#,
-        "system(t:a) system(t:b)",
-    );
+    check(r#"{"system_instruction":{"parts":[{"text":"a"},{"text":"b"}]},"contents":[]}"#, "system(t:a) system(t:b)");
     check(
         r#"{"contents":[{"role":"model","parts":[{"functionCall":{"name":"f","args":{"a": 1}}},{"function_call":{"name":"f"}}]},
             {"role":"function","parts":[{"functionResponse":{"name":"f","response":{"x":1}}},{"functionResponse":{"name":"f","response":{"error":"no"}}},{"text":"so?"}]}]}"#,
@@ -74,15 +56,14 @@ fn any_request_of_the_provider_is_parsed() {
 
 #[test]
 fn calls_of_other_providers_have_no_provider() {
-    let skipped = r#"{"functionCall":{"id":"a","name":"f","args":{}},"thoughtSignature":"skip_thought_signature_validator"}"#;
+    let skipped =
+        r#"{"functionCall":{"id":"a","name":"f","args":{}},"thoughtSignature":"skip_thought_signature_validator"}"#;
     check(
         &format!(r#"{{"contents":[{{"role":"model","parts":[{{"text":"ok"}},{skipped}]}}]}}"#),
         "assistant(t:ok) a:f{}",
     );
     check(
-        &format!(
-            r#"{{"contents":[{{"role":"model","parts":[{{"text":"hm","thought":true}},{skipped}]}}]}}"#
-        ),
+        &format!(r#"{{"contents":[{{"role":"model","parts":[{{"text":"hm","thought":true}},{skipped}]}}]}}"#),
         "assistant@gemini(h:hm) a:f{}",
     );
 }
@@ -97,17 +78,12 @@ fn results_keep_their_images() {
 
 #[test]
 fn invalid_requests_are_rejected_without_contents() {
-    let call = |call: &str| {
-        format!(r#"{{"contents":[{{"role":"model","parts":[{{"functionCall":{call}}}]}}]}}"#)
-    };
+    let call = |call: &str| format!(r#"{{"contents":[{{"role":"model","parts":[{{"functionCall":{call}}}]}}]}}"#);
     let long = "x".repeat(257);
     for (body, expected) in [
         ("{", "an unexpected end"),
         (r#"{"contents":"secret"}"#, "an unexpected structure"),
-        (
-            r#"{"contents":[{"role":"secret","parts":[]}]}"#,
-            "contents[0].role is unknown",
-        ),
+        (r#"{"contents":[{"role":"secret","parts":[]}]}"#, "contents[0].role is unknown"),
         (
             r#"{"contents":[{"role":"user","parts":[{"functionResponse":{"name":"f"}}]}]}"#,
             "contents[0].parts[0] has no call",
@@ -116,38 +92,20 @@ fn invalid_requests_are_rejected_without_contents() {
             r#"{"contents":[{"role":"user","parts":[{"text":"a","functionCall":{"name":"f"}}]}]}"#,
             "contents[0].parts[0] has several data fields",
         ),
-        (
-            call("{}").as_str(),
-            "contents[0].parts[0].functionCall.name",
-        ),
-        (
-            call(&format!(r#"{{"name":"{long}"}}"#)).as_str(),
-            "contents[0].parts[0].functionCall.name",
-        ),
-        (
-            call(&format!(r#"{{"name":"f","id":"{long}"}}"#)).as_str(),
-            "contents[0].parts[0].functionCall.id",
-        ),
+        (call("{}").as_str(), "contents[0].parts[0].functionCall.name"),
+        (call(&format!(r#"{{"name":"{long}"}}"#)).as_str(), "contents[0].parts[0].functionCall.name"),
+        (call(&format!(r#"{{"name":"f","id":"{long}"}}"#)).as_str(), "contents[0].parts[0].functionCall.id"),
         (call(r#"{"name":5}"#).as_str(), "an unexpected structure"),
-        (
-            call(r#"{"name":"f","willContinue":true}"#).as_str(),
-            "functionCall.partialArgs",
-        ),
+        (call(r#"{"name":"f","willContinue":true}"#).as_str(), "functionCall.partialArgs"),
     ] {
         let error = parse_history(body.as_bytes()).unwrap_err().to_string();
-        assert!(
-            error.contains(expected) && !error.contains("secret"),
-            "{error}"
-        );
+        assert!(error.contains(expected) && !error.contains("secret"), "{error}");
     }
 }
 
 #[track_caller]
 fn check(body: &str, expected: &str) {
     let facts = parse_history(body.as_bytes()).unwrap();
-    let facts: Vec<String> = facts
-        .iter()
-        .map(crate::tests::gemini::describe_fact)
-        .collect();
+    let facts: Vec<String> = facts.iter().map(crate::tests::gemini::describe_fact).collect();
     assert_eq!(facts.join(" "), expected);
 }

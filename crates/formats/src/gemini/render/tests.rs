@@ -7,8 +7,7 @@ use crate::Thoughts;
 use crate::tests::gemini::{answered, call, foreign, item, losses, own, text, thought, turn, user};
 
 const SKIPPED: &str = r#"{"functionCall":{"id":"a","name":"search","args":{"q":1}},"thoughtSignature":"skip_thought_signature_validator"}"#;
-const ANSWER: &str =
-    r#"{"functionResponse":{"id":"a","name":"search","response":{"output":{"n":1}}}}"#;
+const ANSWER: &str = r#"{"functionResponse":{"id":"a","name":"search","response":{"output":{"n":1}}}}"#;
 
 #[test]
 fn g1_g6_the_list_begins_and_ends_with_the_user() {
@@ -43,11 +42,7 @@ fn g3_g4_results_follow_their_calls_in_order_in_one_content() {
     check(
         vec![
             user(1, "go"),
-            foreign(
-                2,
-                vec![text("ok")],
-                vec![call(3, "a", r#"{"q":1}"#, None), failed],
-            ),
+            foreign(2, vec![text("ok")], vec![call(3, "a", r#"{"q":1}"#, None), failed]),
             user(5, "and?"),
         ],
         &format!(
@@ -62,11 +57,7 @@ fn g5_the_first_call_of_each_step_is_signed() {
         vec![
             user(1, "go"),
             own(2, vec![], vec![call(3, "a", "{}", Some("s1"))]),
-            own(
-                4,
-                vec![],
-                vec![call(5, "b", "{}", None), call(6, "c", "{}", Some("s2"))],
-            ),
+            own(4, vec![], vec![call(5, "b", "{}", None), call(6, "c", "{}", Some("s2"))]),
         ],
         concat!(
             r#"u[{"text":"go"}]"#,
@@ -82,13 +73,7 @@ fn g5_the_first_call_of_each_step_is_signed() {
 
 #[test]
 fn g5_thoughts_and_signatures_go_back_on_what_they_sign() {
-    let parts = vec![
-        thought("hm", Some("s0")),
-        text("a"),
-        thought("", Some("s1")),
-        text("b"),
-        thought("so", None),
-    ];
+    let parts = vec![thought("hm", Some("s0")), text("a"), thought("", Some("s1")), text("b"), thought("so", None)];
     check(
         vec![user(1, "go"), own(2, parts, vec![]), user(3, "on")],
         r#"u[{"text":"go"}] m[{"text":"hm","thought":true,"thoughtSignature":"s0"},{"text":"a","thoughtSignature":"s1"},{"text":"b"},{"text":"so","thought":true}] u[{"text":"on"}]"#,
@@ -113,11 +98,7 @@ fn inputs_and_outputs_are_verbatim() {
 fn items_of_the_provider_are_verbatim() {
     let ran = r#"{"executableCode":{"language":"PYTHON","code":"1"},"thoughtSignature":"s"}"#;
     check(
-        vec![
-            user(1, "go"),
-            own(2, vec![item("gemini", ran)], vec![]),
-            user(3, "on"),
-        ],
+        vec![user(1, "go"), own(2, vec![item("gemini", ran)], vec![]), user(3, "on")],
         &format!(r#"u[{{"text":"go"}}] m[{ran}] u[{{"text":"on"}}]"#),
     );
 }
@@ -125,10 +106,7 @@ fn items_of_the_provider_are_verbatim() {
 /// Renders the turns and compares `contents`, with one letter per role.
 #[track_caller]
 fn check(turns: Vec<Turn>, expected: &str) {
-    let transcript = Transcript {
-        turns,
-        ..Transcript::default()
-    };
+    let transcript = Transcript { turns, ..Transcript::default() };
     let rendered = render(&transcript, &RenderOptions::default());
     assert_eq!(contents(&rendered), expected);
 }
@@ -145,10 +123,7 @@ fn contents(rendered: &Rendered) -> String {
 
 #[test]
 fn omitted_thoughts_keep_the_signatures_of_calls() {
-    let options = RenderOptions {
-        thoughts: Thoughts::Omit,
-        ..RenderOptions::default()
-    };
+    let options = RenderOptions { thoughts: Thoughts::Omit, ..RenderOptions::default() };
     let transcript = Transcript {
         turns: vec![own(
             1,
@@ -160,21 +135,14 @@ fn omitted_thoughts_keep_the_signatures_of_calls() {
     let rendered = render(&transcript, &options);
     assert_eq!(losses(&rendered), "1 thinking nothing, 1 thinking nothing");
     let body = String::from_utf8(rendered.body).unwrap();
-    assert!(
-        !body.contains("hm") && !body.contains("s1") && body.contains("s2"),
-        "{body}"
-    );
+    assert!(!body.contains("hm") && !body.contains("s1") && body.contains("s2"), "{body}");
 }
 
 #[test]
 fn a_whole_context_reads_well() {
     let rendered = render(&whole(), &RenderOptions::default());
     let body: serde_json::Value = serde_json::from_slice(&rendered.body).unwrap();
-    let names: Vec<_> = rendered
-        .names
-        .tools()
-        .chain(rendered.names.calls())
-        .collect();
+    let names: Vec<_> = rendered.names.tools().chain(rendered.names.calls()).collect();
     assert!(rendered.body.starts_with(br#"{"systemInstruction":"#));
     insta::assert_snapshot!(format!(
         "{}\n\nnames: {names:?}\nlosses: {}",
@@ -204,11 +172,7 @@ fn whole() -> Transcript {
             ),
             turn(5, Role::System, vec![text("The user is on /home.")]),
             foreign(6, vec![thought("Hm", Some("x"))], vec![foreign_name]),
-            own(
-                8,
-                vec![text("A logo."), thought("", Some("c2lnMg=="))],
-                vec![],
-            ),
+            own(8, vec![text("A logo."), thought("", Some("c2lnMg=="))], vec![]),
             user(9, "Thanks."),
         ],
         closing: Some("It is noon.".to_owned()),
@@ -221,10 +185,7 @@ fn a_new_turn_only_appends() {
     let written: Vec<String> = (1..=turns.len())
         .map(|count| {
             let turns = turns.iter().take(count).cloned().collect();
-            let transcript = Transcript {
-                turns,
-                ..Transcript::default()
-            };
+            let transcript = Transcript { turns, ..Transcript::default() };
             let rendered = render(&transcript, &RenderOptions::default());
             let body = String::from_utf8(rendered.body).unwrap();
             let ending = format!(r#",{{"role":"user","parts":[{{"text":"{CONTINUE}"}}]}}]}}"#);
@@ -240,10 +201,8 @@ fn a_new_turn_only_appends() {
 #[test]
 fn calls_with_equal_ids_get_unique_ids() {
     let again = |version: u64| -> Vec<AnsweredCall> { vec![call(version, "a", "{}", None)] };
-    let transcript = Transcript {
-        turns: vec![foreign(1, vec![], again(2)), foreign(3, vec![], again(4))],
-        ..Transcript::default()
-    };
+    let transcript =
+        Transcript { turns: vec![foreign(1, vec![], again(2)), foreign(3, vec![], again(4))], ..Transcript::default() };
     let rendered = render(&transcript, &RenderOptions::default());
     let (written, recorded) = rendered.names.calls().next().unwrap();
     assert_eq!(recorded, "a");

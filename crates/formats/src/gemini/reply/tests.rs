@@ -10,15 +10,9 @@ const PARTS: &str = r#"[{"text":"hm","thought":true},{"text":"Let me see.","thou
 
 #[test]
 fn a_reply_is_a_message_and_its_calls() {
-    check(
-        PARTS,
-        "assistant@gemini(h:hm t:Let me see. h:^s1) a@gemini:search{\"q\": 1.0}^s2 b@gemini:search{}",
-    );
+    check(PARTS, "assistant@gemini(h:hm t:Let me see. h:^s1) a@gemini:search{\"q\": 1.0}^s2 b@gemini:search{}");
     check("[]", "assistant@gemini()");
-    check(
-        r#"[{"text":""},{"text":"a"},{"text":"b"}]"#,
-        "assistant@gemini(t:ab)",
-    );
+    check(r#"[{"text":""},{"text":"a"},{"text":"b"}]"#, "assistant@gemini(t:ab)");
     check(
         r#"[{"text":"a"},{"functionCall":{"name":"f"}},{"text":"b"},{"functionCall":{"id":"","name":"f"}}]"#,
         "assistant@gemini(t:a t:b) call_82f3e9c695dc6b8d1b11_0@gemini:f{} call_82f3e9c695dc6b8d1b11_1@gemini:f{}",
@@ -47,16 +41,10 @@ fn a_reply_is_rendered_as_received() {
     let reply = parse_reply(body(PARTS).as_bytes()).unwrap();
     let mut turns = turns_from(&reply.facts);
     turns.insert(0, user(0, "go"));
-    let transcript = Transcript {
-        turns,
-        ..Transcript::default()
-    };
+    let transcript = Transcript { turns, ..Transcript::default() };
     let rendered = render(&transcript, &RenderOptions::default());
     let written = String::from_utf8(rendered.body).unwrap();
-    assert!(
-        written.contains(&format!(r#""parts":{PARTS}"#)),
-        "{written}"
-    );
+    assert!(written.contains(&format!(r#""parts":{PARTS}"#)), "{written}");
     assert_eq!(rendered.losses, []);
 }
 
@@ -71,11 +59,7 @@ fn a_reply_has_usage_and_finish_reason() {
     let usage = message.usage.unwrap();
     assert_eq!((usage.input_tokens, usage.output_tokens), (12, 8));
     assert_eq!((usage.cached_tokens, usage.reasoning_tokens), (4, 3));
-    let labels = [
-        message.model,
-        message.provider_response_id,
-        message.finish_reason,
-    ];
+    let labels = [message.model, message.provider_response_id, message.finish_reason];
     let labels = labels.map(|label| label.unwrap().to_string());
     assert_eq!(labels, ["gemini-3-pro", "r1", "SAFETY"]);
 }
@@ -88,18 +72,9 @@ fn errors_are_reported() {
             "RESOURCE_EXHAUSTED: slow down",
         ),
         (r#"{"error":{"code":500}}"#, "500: "),
-        (
-            r#"{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{}}"#,
-            "PROHIBITED_CONTENT: ",
-        ),
-        (
-            r#"{"candidates":[]}"#,
-            "is not a gemini document: there are no candidates",
-        ),
-        (
-            "{",
-            "is not a gemini document: an unexpected end at line 1, column 1",
-        ),
+        (r#"{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"},"usageMetadata":{}}"#, "PROHIBITED_CONTENT: "),
+        (r#"{"candidates":[]}"#, "is not a gemini document: there are no candidates"),
+        ("{", "is not a gemini document: an unexpected end at line 1, column 1"),
         (
             r#"{"candidates":[{"finishReason":"a\nb"}]}"#,
             "candidates[0].finishReason: has control characters: remove them",
@@ -110,13 +85,10 @@ fn errors_are_reported() {
         ),
     ] {
         let found = match parse_reply(body.as_bytes()).unwrap_err() {
-            ParseError::Failed {
-                error_type,
-                message,
-            } => format!("{error_type}: {message}"),
-            error @ (ParseError::Malformed { .. }
-            | ParseError::Unusable { .. }
-            | ParseError::Incomplete) => error.to_string(),
+            ParseError::Failed { error_type, message } => format!("{error_type}: {message}"),
+            error @ (ParseError::Malformed { .. } | ParseError::Unusable { .. } | ParseError::Incomplete) => {
+                error.to_string()
+            }
         };
         assert_eq!(found, expected);
     }

@@ -58,23 +58,16 @@ fn piece(parts: &str, rest: &str) -> String {
 fn a_stream_that_ends_early_is_incomplete() {
     assert_eq!(ReplyStream::default().finish(), Err(ParseError::Incomplete));
     let mut stream = ReplyStream::default();
-    stream
-        .push(piece(r#"[{"text":"a"}]"#, "").as_bytes())
-        .unwrap();
+    stream.push(piece(r#"[{"text":"a"}]"#, "").as_bytes()).unwrap();
     assert_eq!(stream.finish(), Err(ParseError::Incomplete));
 }
 
 #[test]
 fn a_failed_stream_is_an_error() {
     let mut stream = ReplyStream::default();
-    stream
-        .push(piece(r#"[{"text":"a"}]"#, "").as_bytes())
-        .unwrap();
+    stream.push(piece(r#"[{"text":"a"}]"#, "").as_bytes()).unwrap();
     let failed = stream.push(br#"{"error":{"code":503,"status":"UNAVAILABLE"}}"#);
-    assert!(
-        matches!(failed, Err(ParseError::Failed { .. })),
-        "{failed:?}"
-    );
+    assert!(matches!(failed, Err(ParseError::Failed { .. })), "{failed:?}");
 }
 
 #[test]

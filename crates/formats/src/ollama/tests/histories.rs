@@ -35,10 +35,7 @@ fn any_valid_history_is_parsed() {
             r#"result call_259aa8ef98a8b91de574_0 f Json(JsonText("{\"m\": 2.0}"))"#,
         ],
     );
-    check(
-        r#"{"role":"tool","tool_name":"g","tool_call_id":"x","content":""}"#,
-        &["result x g Parts([])"],
-    );
+    check(r#"{"role":"tool","tool_name":"g","tool_call_id":"x","content":""}"#, &["result x g Parts([])"]);
 }
 
 fn check(messages: &str, expected: &[&str]) {
@@ -55,10 +52,7 @@ fn what_is_written_is_read_back() {
         turn(Role::User, vec![jpeg, text("a")]),
         Turn {
             provider: Some(label("ollama")),
-            ..calling(
-                vec![thought("hm"), text("c")],
-                vec![answered("call 1", "a.b", json("{\"n\": 1e400}"))],
-            )
+            ..calling(vec![thought("hm"), text("c")], vec![answered("call 1", "a.b", json("{\"n\": 1e400}"))])
         },
         calling(vec![], vec![answered("call 1", "a.b", output)]),
         turn(Role::System, vec![text("d")]),
@@ -81,19 +75,11 @@ fn default_instructions_are_not_messages() {
 #[test]
 fn invalid_histories_are_rejected() {
     let malformed = |body: &str, reason: &str| {
-        let expected = ParseError::Malformed {
-            format: "ollama",
-            reason: reason.to_owned(),
-        };
+        let expected = ParseError::Malformed { format: "ollama", reason: reason.to_owned() };
         assert_eq!(parse_history(body.as_bytes()), Err(expected));
     };
     malformed("x", "invalid JSON at line 1, column 1");
-    malformed(
-        r#"{"messages":[{"role":"secret"}]}"#,
-        "messages[0].role is not a role of the format",
-    );
+    malformed(r#"{"messages":[{"role":"secret"}]}"#, "messages[0].role is not a role of the format");
     let stray = parse_history(br#"{"messages":[{"role":"tool","content":"a"}]}"#).unwrap_err();
-    assert!(
-        matches!(&stray, ParseError::Unusable { field, .. } if field == "messages[0].tool_call_id")
-    );
+    assert!(matches!(&stray, ParseError::Unusable { field, .. } if field == "messages[0].tool_call_id"));
 }

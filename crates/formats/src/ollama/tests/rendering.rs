@@ -5,8 +5,8 @@ use domain::event::{Role, ToolOutput};
 use crate::ollama::render;
 use crate::options::{RenderOptions, Thoughts};
 use crate::tests::chat::{
-    answered, calling, describe_losses, failed, image, item, json, label, readable, text, thought,
-    transcript, turn, user, with_input,
+    answered, calling, describe_losses, failed, image, item, json, label, readable, text, thought, transcript, turn,
+    user, with_input,
 };
 
 const SYSTEM: &str = r#"{"role":"system","content":"You are a helpful assistant."}"#;
@@ -34,30 +34,14 @@ fn l1_contents_are_strings_and_pictures_stand_apart() {
     let pictured = r#"{"role":"user","content":"a","images":["AAAA"]}"#;
     check(vec![turn(Role::User, vec![png(), text("a")])], pictured, "");
     let lost = "1 part_order other_form";
-    check(
-        vec![turn(Role::User, vec![text("a"), png()])],
-        pictured,
-        lost,
-    );
+    check(vec![turn(Role::User, vec![text("a"), png()])], pictured, lost);
     let detailed = image("data:image/png;base64,AAAA", Some("low"));
     let alone = r#"{"role":"user","content":"","images":["AAAA"]}"#;
-    check(
-        vec![turn(Role::User, vec![detailed])],
-        alone,
-        "1 image_detail nothing",
-    );
+    check(vec![turn(Role::User, vec![detailed])], alone, "1 image_detail nothing");
     let linked = turn(Role::User, vec![image("https://x.org/a.png", None)]);
-    check(
-        vec![linked],
-        r#"{"role":"user","content":"[image]"}"#,
-        "1 image text",
-    );
+    check(vec![linked], r#"{"role":"user","content":"[image]"}"#, "1 image text");
     let answer = turn(Role::Assistant, vec![png()]);
-    check(
-        vec![answer],
-        r#"{"role":"assistant","content":"[image]"}"#,
-        "1 image text",
-    );
+    check(vec![answer], r#"{"role":"assistant","content":"[image]"}"#, "1 image text");
 }
 
 #[test]
@@ -76,11 +60,7 @@ fn l2_arguments_are_objects_and_results_name_their_tool() {
         )
     };
     let verbatim = r#"{"n": 1e400,  "n":2}"#;
-    check(
-        vec![calling(vec![], vec![call(verbatim)])],
-        &unit(verbatim),
-        "",
-    );
+    check(vec![calling(vec![], vec![call(verbatim)])], &unit(verbatim), "");
     let wrapped = |input: &str, written: &str| {
         let turns = vec![calling(vec![], vec![call(input)])];
         check(turns, &unit(written), "1 input_form other_form");
@@ -96,10 +76,7 @@ fn l3_calls_stand_together_and_their_results_follow() {
     let mut second = failed("b", "g", output);
     second.called.signature = Some("s".to_owned());
     check(
-        vec![calling(
-            vec![text("Look.")],
-            vec![answered("a", "f", json("1")), second],
-        )],
+        vec![calling(vec![text("Look.")], vec![answered("a", "f", json("1")), second])],
         concat!(
             r#"{"role":"assistant","content":"Look.","tool_calls":["#,
             r#"{"id":"a","function":{"name":"f","arguments":{"q": 1.50}}},"#,
@@ -118,10 +95,7 @@ fn l4_l5_the_system_speaks_first_and_nothing_is_truncated() {
             instructions: instructions.iter().map(ToString::to_string).collect(),
             ..Transcript::default()
         };
-        let options = RenderOptions {
-            context_tokens_max,
-            ..RenderOptions::default()
-        };
+        let options = RenderOptions { context_tokens_max, ..RenderOptions::default() };
         String::from_utf8(render(&transcript, &options).body).unwrap()
     };
     assert_eq!(
@@ -136,38 +110,22 @@ fn l4_l5_the_system_speaks_first_and_nothing_is_truncated() {
 
 #[test]
 fn own_thoughts_are_rendered() {
-    let thinking = |provider: Option<&str>, parts| Turn {
-        provider: provider.map(label),
-        ..turn(Role::Assistant, parts)
-    };
+    let thinking =
+        |provider: Option<&str>, parts| Turn { provider: provider.map(label), ..turn(Role::Assistant, parts) };
     let parts = || vec![thought("hm"), text("a")];
     let dropped = r#"{"role":"assistant","content":"a"}"#;
     let kept = r#"{"role":"assistant","thinking":"hm","content":"a"}"#;
     check(vec![thinking(Some("ollama"), parts())], kept, "");
     check(vec![thinking(None, parts())], dropped, "1 thinking nothing");
-    check(
-        vec![thinking(Some("openai"), parts())],
-        dropped,
-        "1 thinking nothing",
-    );
-    let omitting = RenderOptions {
-        thoughts: Thoughts::Omit,
-        ..RenderOptions::default()
-    };
+    check(vec![thinking(Some("openai"), parts())], dropped, "1 thinking nothing");
+    let omitting = RenderOptions { thoughts: Thoughts::Omit, ..RenderOptions::default() };
     let own = vec![thinking(Some("ollama"), parts())];
     check_with(&omitting, own, dropped, "1 thinking nothing");
     let alone = thinking(Some("ollama"), vec![thought("hm")]);
-    check(
-        vec![alone],
-        r#"{"role":"assistant","thinking":"hm","content":""}"#,
-        "",
-    );
+    check(vec![alone], r#"{"role":"assistant","thinking":"hm","content":""}"#, "");
     let late = thinking(Some("ollama"), vec![text("a"), thought("hm")]);
     check(vec![late], kept, "1 part_order other_form");
-    let signed = Part::Thinking {
-        text: "hm".to_owned(),
-        signature: Some("s".to_owned()),
-    };
+    let signed = Part::Thinking { text: "hm".to_owned(), signature: Some("s".to_owned()) };
     let signed = thinking(Some("ollama"), vec![signed, text("a")]);
     check(vec![signed], kept, "1 thinking_signature nothing");
     let redacted = Part::RedactedThinking("x".to_owned());
@@ -177,10 +135,7 @@ fn own_thoughts_are_rendered() {
 
 #[test]
 fn parts_that_cannot_be_rendered() {
-    let case = Turn {
-        author: Some(label("anna")),
-        ..turn(Role::User, vec![text("a"), item("ollama", "{}")])
-    };
+    let case = Turn { author: Some(label("anna")), ..turn(Role::User, vec![text("a"), item("ollama", "{}")]) };
     let lost = "1 provider_item nothing, 1 author nothing";
     check(vec![case], r#"{"role":"user","content":"a"}"#, lost);
 }
@@ -194,17 +149,11 @@ fn a_telling_conversation() {
         ..transcript(vec![
             user("What is it like in Bern?"),
             turn(Role::Developer, vec![text("Use Celsius.")]),
-            calling(
-                vec![thought("hm")],
-                vec![answered("a", "weather", json("{\"c\":21}"))],
-            ),
+            calling(vec![thought("hm")], vec![answered("a", "weather", json("{\"c\":21}"))]),
             turn(Role::Assistant, vec![text("21 °C.")]),
         ])
     };
-    let options = RenderOptions {
-        context_tokens_max: Some(32_768),
-        ..RenderOptions::default()
-    };
+    let options = RenderOptions { context_tokens_max: Some(32_768), ..RenderOptions::default() };
     insta::assert_snapshot!(readable(&render(&transcript, &options)));
 }
 

@@ -50,15 +50,8 @@ fn a_reply_is_a_message_and_its_calls() {
     let labels = [&message.model, &message.provider, &message.finish_reason];
     let labels = labels.map(|label| label.as_ref().unwrap().as_str());
     assert_eq!(labels, ["m", "ollama", "stop"]);
-    assert_eq!(
-        (&call.model, &call.provider),
-        (&message.model, &message.provider)
-    );
-    let usage = Usage {
-        input_tokens: 10,
-        output_tokens: 5,
-        ..Usage::default()
-    };
+    assert_eq!((&call.model, &call.provider), (&message.model, &message.provider));
+    let usage = Usage { input_tokens: 10, output_tokens: 5, ..Usage::default() };
     assert_eq!(message.usage, Some(usage));
 }
 
@@ -73,10 +66,7 @@ fn other_fields_of_servers() {
     );
     check(
         r#"{"content":"","tool_calls":[{"function":{"arguments":"{\"n\": 1.0}"}}]}"#,
-        &[
-            "assistant []",
-            r#"call call_e3b0c44298fc1c149afb_0 unnamed_tool {"n": 1.0}"#,
-        ],
+        &["assistant []", r#"call call_e3b0c44298fc1c149afb_0 unnamed_tool {"n": 1.0}"#],
     );
 }
 
@@ -90,16 +80,10 @@ fn check(message: &str, expected: &[&str]) {
 #[test]
 fn errors_and_ends() {
     let error = r#"{"error":"model \"x\" not found"}"#;
-    let failed = ParseError::Failed {
-        error_type: "error".to_owned(),
-        message: "model \"x\" not found".to_owned(),
-    };
+    let failed = ParseError::Failed { error_type: "error".to_owned(), message: "model \"x\" not found".to_owned() };
     assert_eq!(parse_reply(error.as_bytes()), Err(failed.clone()));
     assert_eq!(streamed(&[STREAMED[0], error]), Err(failed));
     assert_eq!(streamed(&STREAMED[..5]), Err(ParseError::Incomplete));
     assert_eq!(streamed(&["", "[DONE]"]), Err(ParseError::Incomplete));
-    assert_eq!(
-        parse_reply(STREAMED[0].as_bytes()),
-        Err(ParseError::Incomplete)
-    );
+    assert_eq!(parse_reply(STREAMED[0].as_bytes()), Err(ParseError::Incomplete));
 }

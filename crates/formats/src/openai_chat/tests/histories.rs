@@ -5,9 +5,7 @@ use domain::{MediaSource, Part};
 use crate::openai_chat::{parse_history, render};
 use crate::options::RenderOptions;
 use crate::reply::ParseError;
-use crate::tests::chat::{
-    answered, calling, describe_facts, image, item, json, label, text, transcript, turn, user,
-};
+use crate::tests::chat::{answered, calling, describe_facts, image, item, json, label, text, transcript, turn, user};
 
 #[test]
 fn any_valid_history_is_parsed() {
@@ -74,22 +72,13 @@ fn what_is_written_is_read_back() {
     let turns = vec![
         Turn {
             author: Some(label("anna")),
-            ..turn(
-                Role::User,
-                vec![text("a"), text("b"), file, item("openai", audio)],
-            )
+            ..turn(Role::User, vec![text("a"), text("b"), file, item("openai", audio)])
         },
         turn(Role::User, vec![image("https://x.org/a.png", Some("low"))]),
-        calling(
-            vec![text("c")],
-            vec![answered("call 1", "a.b", json("{\"n\": 1e400}"))],
-        ),
+        calling(vec![text("c")], vec![answered("call 1", "a.b", json("{\"n\": 1e400}"))]),
         calling(vec![], vec![answered("call 1", "a.b", outputs)]),
         turn(Role::System, vec![text("d")]),
-        turn(
-            Role::Assistant,
-            vec![text("e"), Part::Refusal("f".to_owned())],
-        ),
+        turn(Role::Assistant, vec![text("e"), Part::Refusal("f".to_owned())]),
         turn(Role::Assistant, vec![Part::Refusal("g".to_owned())]),
     ];
     let rendered = render(&transcript(turns), &RenderOptions::default());
@@ -110,35 +99,17 @@ fn inserted_texts_are_not_messages() {
 #[test]
 fn invalid_histories_are_rejected() {
     let malformed = |body: &str, reason: &str| {
-        let expected = ParseError::Malformed {
-            format: "openai-chat",
-            reason: reason.to_owned(),
-        };
+        let expected = ParseError::Malformed { format: "openai-chat", reason: reason.to_owned() };
         assert_eq!(parse_history(body.as_bytes()), Err(expected));
     };
     malformed("[", "an unexpected end at line 1, column 1");
-    malformed(
-        "{\"messages\":1}",
-        "a value of another type than expected at line 1, column 13",
-    );
-    malformed(
-        r#"{"messages":[{"role":"secret"}]}"#,
-        "messages[0].role is not a role of the format",
-    );
+    malformed("{\"messages\":1}", "a value of another type than expected at line 1, column 13");
+    malformed(r#"{"messages":[{"role":"secret"}]}"#, "messages[0].role is not a role of the format");
     let unusable = |message: &str, field: &str| {
         let body = format!(r#"{{"messages":[{message}]}}"#);
         let refused = parse_history(body.as_bytes()).unwrap_err();
-        assert!(
-            matches!(&refused, ParseError::Unusable { field: f, .. } if f == field),
-            "{refused}"
-        );
+        assert!(matches!(&refused, ParseError::Unusable { field: f, .. } if f == field), "{refused}");
     };
-    unusable(
-        r#"{"role":"tool","content":"a"}"#,
-        "messages[0].tool_call_id",
-    );
-    unusable(
-        r#"{"role":"user","name":"\n","content":"a"}"#,
-        "messages[0].name",
-    );
+    unusable(r#"{"role":"tool","content":"a"}"#, "messages[0].tool_call_id");
+    unusable(r#"{"role":"user","name":"\n","content":"a"}"#, "messages[0].name");
 }

@@ -5,8 +5,8 @@ use domain::{MediaSource, Part};
 use crate::openai_chat::render;
 use crate::options::{InstructionsRole, RenderOptions};
 use crate::tests::chat::{
-    answered, calling, describe_losses, failed, image, item, json, label, readable, text, thought,
-    transcript, turn, user, with_input,
+    answered, calling, describe_losses, failed, image, item, json, label, readable, text, thought, transcript, turn,
+    user, with_input,
 };
 
 /// Checks the messages of these turns, and the losses.
@@ -40,11 +40,7 @@ fn o2_an_assistant_says_or_calls_something() {
         r#"{"role":"assistant","content":[{"type":"refusal","refusal":"No."}]}"#,
         "",
     );
-    check(
-        parts_turn(vec![text("Hm."), refusal("No.")]),
-        r#"{"role":"assistant","content":"Hm.","refusal":"No."}"#,
-        "",
-    );
+    check(parts_turn(vec![text("Hm."), refusal("No.")]), r#"{"role":"assistant","content":"Hm.","refusal":"No."}"#, "");
     check(
         parts_turn(vec![refusal("No."), text("Hm.")]),
         r#"{"role":"assistant","content":"Hm.","refusal":"No."}"#,
@@ -59,10 +55,7 @@ fn o2_an_assistant_says_or_calls_something() {
 
 #[test]
 fn o3_calls_stand_together_and_their_results_follow() {
-    let calls = vec![
-        answered("a", "f", json("{\"n\": 1.0}")),
-        with_input(answered("b", "g", json("null")), "[1]"),
-    ];
+    let calls = vec![answered("a", "f", json("{\"n\": 1.0}")), with_input(answered("b", "g", json("null")), "[1]")];
     check(
         vec![calling(vec![text("Look.")], calls)],
         concat!(
@@ -100,10 +93,7 @@ fn o4_results_and_instructions_are_text() {
         "",
     );
     check(
-        vec![turn(
-            Role::Developer,
-            vec![image("https://x.org/a.png", None)],
-        )],
+        vec![turn(Role::Developer, vec![image("https://x.org/a.png", None)])],
         r#"{"role":"system","content":"[image]"}"#,
         "1 image text",
     );
@@ -127,15 +117,8 @@ fn o5_o6_ids_and_names_are_safe() {
 
 #[test]
 fn names_of_authors_are_made_safe() {
-    let by = |author: &str| Turn {
-        author: Some(label(author)),
-        ..user("a")
-    };
-    check(
-        vec![by("anna")],
-        r#"{"role":"user","name":"anna","content":"a"}"#,
-        "",
-    );
+    let by = |author: &str| Turn { author: Some(label(author)), ..user("a") };
+    check(vec![by("anna")], r#"{"role":"user","name":"anna","content":"a"}"#, "");
     check(
         vec![by("Anna M.")],
         r#"{"role":"user","name":"Anna_M__4d011226aedbea98d33a","content":"a"}"#,
@@ -145,11 +128,7 @@ fn names_of_authors_are_made_safe() {
 
 #[test]
 fn media_of_a_user() {
-    let file = |source, filename: Option<&str>| Part::File {
-        source,
-        media_type: None,
-        filename: filename.map(label),
-    };
+    let file = |source, filename: Option<&str>| Part::File { source, media_type: None, filename: filename.map(label) };
     let url = |url: &str| MediaSource::Url(url.to_owned());
     let part = |part: Part, written: &str, losses: &str| {
         let message = format!(r#"{{"role":"user","content":{written}}}"#);
@@ -171,21 +150,13 @@ fn media_of_a_user() {
         r#"[{"type":"file","file":{"file_id":"file-1"}}]"#,
         "1 file other_form",
     );
-    part(
-        file(MediaSource::FileId(String::new()), None),
-        r#""[file]""#,
-        "1 file text",
-    );
+    part(file(MediaSource::FileId(String::new()), None), r#""[file]""#, "1 file text");
     part(
         file(url("data:text/csv;base64,AAAA"), None),
         r#"[{"type":"file","file":{"filename":"file","file_data":"data:text/csv;base64,AAAA"}}]"#,
         "",
     );
-    part(
-        file(url("https://x.org/a.pdf"), Some("a.pdf")),
-        r#""[file: a.pdf]""#,
-        "1 file text",
-    );
+    part(file(url("https://x.org/a.pdf"), Some("a.pdf")), r#""[file: a.pdf]""#, "1 file text");
     let audio = r#"{"type":"input_audio","input_audio":{"data":"AA==","format":"wav"}}"#;
     part(item("openai", audio), &format!("[{audio}]"), "");
 }
@@ -198,11 +169,7 @@ fn items_of_other_providers_are_lost() {
         item("anthropic", r#"{"type":"input_audio"}"#),
     ];
     let lost = "1 provider_item nothing, 1 provider_item nothing";
-    check(
-        vec![turn(Role::User, items)],
-        r#"{"role":"user","content":"a"}"#,
-        lost,
-    );
+    check(vec![turn(Role::User, items)], r#"{"role":"user","content":"a"}"#, lost);
 }
 
 #[test]
@@ -214,10 +181,7 @@ fn a_telling_conversation() {
         ..transcript(vec![
             user("What is it like in Bern?"),
             turn(Role::System, vec![text("Use Celsius.")]),
-            calling(
-                vec![thought("hm")],
-                vec![answered("a", "weather", json("{\"c\":21}"))],
-            ),
+            calling(vec![thought("hm")], vec![answered("a", "weather", json("{\"c\":21}"))]),
             turn(Role::Assistant, vec![text("21 °C.")]),
         ])
     };

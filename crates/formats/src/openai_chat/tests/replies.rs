@@ -56,34 +56,19 @@ fn a_reply_is_a_message_and_its_calls() {
     let [Fact::MessageAppended(message), Fact::ToolCalled(call), _] = reply.facts.as_slice() else {
         panic!("{reply:?}");
     };
-    let labels = [
-        &message.model,
-        &message.provider,
-        &message.provider_response_id,
-    ];
+    let labels = [&message.model, &message.provider, &message.provider_response_id];
     let labels = labels.map(|label| label.as_ref().unwrap().as_str());
     assert_eq!(labels, ["m", "openai", "chatcmpl-1"]);
     assert_eq!(call.provider_response_id, message.provider_response_id);
     assert_eq!(call.provider, message.provider);
-    assert_eq!(
-        message.finish_reason.as_ref().unwrap().as_str(),
-        "tool_calls"
-    );
-    let usage = Usage {
-        input_tokens: 10,
-        output_tokens: 5,
-        cached_tokens: 4,
-        reasoning_tokens: 2,
-    };
+    assert_eq!(message.finish_reason.as_ref().unwrap().as_str(), "tool_calls");
+    let usage = Usage { input_tokens: 10, output_tokens: 5, cached_tokens: 4, reasoning_tokens: 2 };
     assert_eq!(message.usage, Some(usage));
 }
 
 #[test]
 fn replies_of_compatible_servers() {
-    check(
-        r#"{"content":null,"refusal":"No."}"#,
-        &[r#"assistant [Refusal("No.")]"#],
-    );
+    check(r#"{"content":null,"refusal":"No."}"#, &[r#"assistant [Refusal("No.")]"#]);
     check(
         r#"{"content":"a","reasoning":"hm"}"#,
         &[r#"assistant [Thinking { text: "hm", signature: None }, Text("a")]"#],
@@ -113,9 +98,7 @@ fn replies_of_compatible_servers() {
 
 /// The same message, whole and as one piece.
 fn check(message: &str, expected: &[&str]) {
-    let body = |said: &str| {
-        format!(r#"{{"id":"a","choices":[{{"{said}":{message},"finish_reason":"stop"}}]}}"#)
-    };
+    let body = |said: &str| format!(r#"{{"id":"a","choices":[{{"{said}":{message},"finish_reason":"stop"}}]}}"#);
     let whole = parse_reply(body("message").as_bytes()).unwrap();
     assert_eq!(describe_facts(&whole.facts), expected);
     if !message.contains("},\n") {
@@ -134,10 +117,7 @@ fn errors_and_ends() {
     assert_eq!(parse_reply(quota.as_bytes()), Err(slow.clone()));
     assert_eq!(streamed(&[STREAMED[0], quota]), Err(slow));
     let flat = r#"{"object":"error","message":"Too long.","type":"BadRequestError","code":400}"#;
-    assert_eq!(
-        parse_reply(flat.as_bytes()),
-        Err(failed("BadRequestError", "Too long."))
-    );
+    assert_eq!(parse_reply(flat.as_bytes()), Err(failed("BadRequestError", "Too long.")));
     assert_eq!(streamed(&STREAMED[..8]), Err(ParseError::Incomplete));
     assert!(streamed(&STREAMED[..9]).is_ok());
     assert!(streamed(&[STREAMED[3], "", "[DONE]"]).is_ok());
@@ -154,10 +134,7 @@ fn names_past_their_bound_are_rejected() {
     };
     let check = |body: String, expected: &str| {
         let refused = parse_reply(body.as_bytes()).unwrap_err();
-        assert!(
-            matches!(&refused, ParseError::Unusable { field, .. } if field == expected),
-            "{refused}"
-        );
+        assert!(matches!(&refused, ParseError::Unusable { field, .. } if field == expected), "{refused}");
     };
     let long = "x".repeat(LABEL_BYTES_MAX + 1);
     check(body(&long, "a"), "id");

@@ -42,9 +42,7 @@ fn blocks(body: &Value) -> impl Iterator<Item = (String, &str, &Value)> {
 }
 
 fn with_type<'a>(body: &'a Value, wanted: &'a str) -> impl Iterator<Item = (String, &'a Value)> {
-    blocks(body)
-        .filter(move |(_, _, block)| text(block, "type") == wanted)
-        .map(|(place, _, block)| (place, block))
+    blocks(body).filter(move |(_, _, block)| text(block, "type") == wanted).map(|(place, _, block)| (place, block))
 }
 
 fn is_thinking(block: &Value) -> bool {
@@ -55,40 +53,20 @@ fn is_thinking(block: &Value) -> bool {
 fn form(body: &Value, broken: &mut Violations) {
     for (place, message) in messages(body) {
         let content = &message["content"];
-        broken.unless(
-            content.is_string() || content.is_array(),
-            place,
-            "has no content",
-        );
+        broken.unless(content.is_string() || content.is_array(), place, "has no content");
     }
     let mut breakpoints = 0;
     for block in list(body, "system") {
-        broken.unless(
-            text(block, "type") == "text" && block["text"].is_string(),
-            "system",
-            "is not text",
-        );
+        broken.unless(text(block, "type") == "text" && block["text"].is_string(), "system", "is not text");
         breakpoints += usize::from(has(block, "cache_control"));
     }
     for (place, role, block) in blocks(body) {
-        broken.unless(
-            is_block(role, block),
-            &place,
-            format!("is no block of the {role}'s"),
-        );
+        broken.unless(is_block(role, block), &place, format!("is no block of the {role}'s"));
         let marked = has(block, "cache_control");
-        broken.unless(
-            !marked || !is_thinking(block),
-            place,
-            "is a thought with a breakpoint",
-        );
+        broken.unless(!marked || !is_thinking(block), place, "is a thought with a breakpoint");
         breakpoints += usize::from(marked);
     }
-    broken.unless(
-        breakpoints <= BREAKPOINTS_MAX,
-        "body",
-        "has too many breakpoints",
-    );
+    broken.unless(breakpoints <= BREAKPOINTS_MAX, "body", "has too many breakpoints");
 }
 
 fn is_block(role: &str, block: &Value) -> bool {
@@ -108,9 +86,7 @@ fn is_block(role: &str, block: &Value) -> bool {
 
 fn is_image(source: &Value) -> bool {
     match text(source, "type") {
-        "base64" => {
-            IMAGE_TYPES.contains(&text(source, "media_type")) && !text(source, "data").is_empty()
-        }
+        "base64" => IMAGE_TYPES.contains(&text(source, "media_type")) && !text(source, "data").is_empty(),
         "url" => !text(source, "url").is_empty(),
         "file" => !text(source, "file_id").is_empty(),
         _ => false,
@@ -119,9 +95,7 @@ fn is_image(source: &Value) -> bool {
 
 fn is_result(block: &Value) -> bool {
     let mut nested = list(block, "content").iter();
-    nested.all(|block| {
-        matches!(text(block, "type"), "text" | "image" | "document") && is_block("user", block)
-    })
+    nested.all(|block| matches!(text(block, "type"), "text" | "image" | "document") && is_block("user", block))
 }
 
 /// System is top-level, roles alternate, and the user is first.
@@ -129,11 +103,7 @@ fn a1(body: &Value, broken: &mut Violations) {
     let mut before = "assistant";
     for (place, message) in messages(body) {
         let role = text(message, "role");
-        broken.unless(
-            matches!(role, "user" | "assistant"),
-            &place,
-            "has another role",
-        );
+        broken.unless(matches!(role, "user" | "assistant"), &place, "has another role");
         broken.unless(role != before, place, "does not alternate");
         before = role;
     }
@@ -149,34 +119,15 @@ fn a2(body: &Value, broken: &mut Violations) {
         let (first, rest) = content.split_at(content.iter().take_while(is_result).count());
         for result in first {
             let id = text(result, "tool_use_id");
-            broken.unless(
-                open.contains(&id),
-                &place,
-                "has the result of no call before it",
-            );
+            broken.unless(open.contains(&id), &place, "has the result of no call before it");
             open.retain(|waiting| *waiting != id);
         }
-        broken.unless(
-            !rest.iter().any(|block| is_result(&block)),
-            &place,
-            "has a result after other blocks",
-        );
-        broken.unless(
-            open.is_empty(),
-            &place,
-            "leaves the calls before it without results",
-        );
-        open = content
-            .iter()
-            .filter(|block| text(block, "type") == "tool_use")
-            .map(|block| text(block, "id"))
-            .collect();
+        broken.unless(!rest.iter().any(|block| is_result(&block)), &place, "has a result after other blocks");
+        broken.unless(open.is_empty(), &place, "leaves the calls before it without results");
+        open =
+            content.iter().filter(|block| text(block, "type") == "tool_use").map(|block| text(block, "id")).collect();
     }
-    broken.unless(
-        open.is_empty(),
-        "messages",
-        "ends before the results are there",
-    );
+    broken.unless(open.is_empty(), "messages", "ends before the results are there");
 }
 
 /// Calls have unique ids and objects as input, and are last in their turn.
@@ -184,17 +135,9 @@ fn a3(body: &Value, broken: &mut Violations) {
     let mut ids = BTreeSet::new();
     for (place, block) in with_type(body, "tool_use") {
         let id = text(block, "id");
-        broken.unless(
-            is_token(id, usize::MAX, "_-"),
-            &place,
-            "has an id out of form",
-        );
+        broken.unless(is_token(id, usize::MAX, "_-"), &place, "has an id out of form");
         broken.unless(ids.insert(id), &place, "has an id that was used before");
-        broken.unless(
-            block["input"].is_object(),
-            place,
-            "has an input that is no object",
-        );
+        broken.unless(block["input"].is_object(), place, "has an input that is no object");
     }
     for (place, message) in messages(body) {
         let content = list(message, "content").iter();
@@ -208,19 +151,13 @@ fn a3(body: &Value, broken: &mut Violations) {
 fn a4(body: &Value, broken: &mut Violations) {
     for (place, message) in messages(body) {
         let content = &message["content"];
-        let empty =
-            content.as_array().is_some_and(Vec::is_empty) || content.as_str().is_some_and(is_blank);
+        let empty = content.as_array().is_some_and(Vec::is_empty) || content.as_str().is_some_and(is_blank);
         broken.unless(!empty, place, "is empty");
     }
     let results = with_type(body, "tool_result");
-    let nested = results.flat_map(|(place, block)| {
-        list(block, "content")
-            .iter()
-            .map(move |block| (place.clone(), block))
-    });
-    let system = list(body, "system")
-        .iter()
-        .map(|block| ("system".to_owned(), block));
+    let nested =
+        results.flat_map(|(place, block)| list(block, "content").iter().map(move |block| (place.clone(), block)));
+    let system = list(body, "system").iter().map(|block| ("system".to_owned(), block));
     let own = blocks(body).map(|(place, _, block)| (place, block));
     for (place, block) in own.chain(nested).chain(system) {
         let blank = text(block, "type") == "text" && is_blank(text(block, "text"));
@@ -241,16 +178,8 @@ fn a5(body: &Value, broken: &mut Violations) {
     for (place, message) in messages(body) {
         let content = list(message, "content");
         if content.iter().any(is_thinking) {
-            broken.unless(
-                content.first().is_some_and(is_thinking),
-                &place,
-                "has thoughts and does not begin with one",
-            );
-            broken.unless(
-                !content.last().is_some_and(is_thinking),
-                &place,
-                "ends with a thought",
-            );
+            broken.unless(content.first().is_some_and(is_thinking), &place, "has thoughts and does not begin with one");
+            broken.unless(!content.last().is_some_and(is_thinking), &place, "ends with a thought");
         }
     }
 }
@@ -275,14 +204,8 @@ fn a9(body: &Value, broken: &mut Violations) {
     let failed = with_type(body, "tool_result").filter(|(_, block)| block["is_error"] == true);
     for (place, block) in failed {
         let blocks = list(block, "content");
-        let says = block["content"]
-            .as_str()
-            .is_some_and(|content| !is_blank(content));
-        broken.unless(
-            says || !blocks.is_empty(),
-            &place,
-            "failed and says nothing",
-        );
+        let says = block["content"].as_str().is_some_and(|content| !is_blank(content));
+        broken.unless(says || !blocks.is_empty(), &place, "failed and says nothing");
         let texts = blocks.iter().all(|block| text(block, "type") == "text");
         broken.unless(texts, place, "failed and holds more than text");
     }
@@ -290,16 +213,8 @@ fn a9(body: &Value, broken: &mut Violations) {
 
 fn safe(body: &Value, broken: &mut Violations) {
     for (place, block) in with_type(body, "tool_use") {
-        broken.unless(
-            is_safe_call_id(text(block, "id")),
-            &place,
-            "has an id out of the safe set",
-        );
-        broken.unless(
-            is_safe_tool_name(text(block, "name")),
-            place,
-            "has a name out of the safe set",
-        );
+        broken.unless(is_safe_call_id(text(block, "id")), &place, "has an id out of the safe set");
+        broken.unless(is_safe_tool_name(text(block, "name")), place, "has a name out of the safe set");
     }
     for (place, block) in with_type(body, "tool_result") {
         let safe = is_safe_call_id(text(block, "tool_use_id"));

@@ -47,10 +47,7 @@ fn instructed(system: Value) -> Value {
 
 #[test]
 fn blocks_and_roles() {
-    let (u, a) = (
-        || user(&[text_block("u")]),
-        || assistant(&[text_block("a")]),
-    );
+    let (u, a) = (|| user(&[text_block("u")]), || assistant(&[text_block("a")]));
     let good = body(&[u(), a(), u()]);
     let marked = || json!({"type": "text", "text": "u", "cache_control": {"type": "ephemeral"}});
     let image = |source: Value| body(&[user(&[json!({"type": "image", "source": source})])]);
@@ -107,11 +104,7 @@ fn blocks_and_roles() {
 fn calls_and_results() {
     let u = || user(&[text_block("u")]);
     let calls = |ids: &[&str]| assistant(&ids.iter().map(|id| call(id)).collect::<Vec<_>>());
-    let good = body(&[
-        u(),
-        calls(&["a", "b"]),
-        user(&[result("b"), result("a"), text_block("u")]),
-    ]);
+    let good = body(&[u(), calls(&["a", "b"]), user(&[result("b"), result("a"), text_block("u")])]);
     check(
         Anthropic,
         "A2",
@@ -121,20 +114,10 @@ fn calls_and_results() {
             body(&[u(), calls(&["a"]), u()]),
             body(&[user(&[result("a")])]),
             body(&[u(), calls(&["a"]), user(&[text_block("u"), result("a")])]),
-            body(&[
-                u(),
-                calls(&["a", "b"]),
-                user(&[result("a"), text_block("u"), result("b")]),
-            ]),
+            body(&[u(), calls(&["a", "b"]), user(&[result("a"), text_block("u"), result("b")])]),
             body(&[u(), calls(&["a"]), user(&[result("a"), result("a")])]),
             body(&[u(), calls(&["a"]), user(&[result("b")])]),
-            body(&[
-                u(),
-                calls(&["a"]),
-                u(),
-                assistant(&[text_block("a")]),
-                user(&[result("a")]),
-            ]),
+            body(&[u(), calls(&["a"]), u(), assistant(&[text_block("a")]), user(&[result("a")])]),
         ],
     );
     check(
@@ -171,11 +154,7 @@ fn failed_results() {
         returned(json!([text_block("no"), image])),
     ];
     let succeeded = body(&[assistant(&[call("a")]), user(&[result("a")])]);
-    for good in [
-        returned(json!([text_block("no")])),
-        returned(json!("no")),
-        succeeded,
-    ] {
+    for good in [returned(json!([text_block("no")])), returned(json!("no")), succeeded] {
         check(Anthropic, "A9", &good, &bad);
     }
 }
@@ -183,42 +162,25 @@ fn failed_results() {
 #[test]
 fn ids_and_names() {
     let named = |name: &str| with(call("a"), "name", json!(name));
-    check(
-        Anthropic,
-        "A8",
-        &named(&"f".repeat(64)),
-        &[named(&"f".repeat(65)), named(""), named("a.b")],
-    );
+    check(Anthropic, "A8", &named(&"f".repeat(64)), &[named(&"f".repeat(65)), named(""), named("a.b")]);
     check(
         Anthropic,
         "safe",
         &named("f"),
-        &[
-            named("1f"),
-            with(call("a"), "id", json!("a".repeat(41))),
-            body(&[user(&[result("a.b")])]),
-        ],
+        &[named("1f"), with(call("a"), "id", json!("a".repeat(41))), body(&[user(&[result("a.b")])])],
     );
 }
 
 #[test]
 fn thoughts() {
-    let good = body(&[assistant(&[
-        thought("s"),
-        text_block("a"),
-        thought("s"),
-        call("a"),
-    ])]);
+    let good = body(&[assistant(&[thought("s"), text_block("a"), thought("s"), call("a")])]);
     check(
         Anthropic,
         "A5",
         &good,
         &[
             body(&[assistant(&[thought(""), text_block("a")])]),
-            body(&[assistant(&[
-                json!({"type": "redacted_thinking", "data": ""}),
-                text_block("a"),
-            ])]),
+            body(&[assistant(&[json!({"type": "redacted_thinking", "data": ""}), text_block("a")])]),
             body(&[assistant(&[text_block("a"), thought("s"), text_block("a")])]),
             body(&[assistant(&[thought("s")])]),
             body(&[assistant(&[thought("s"), text_block("a"), thought("s")])]),

@@ -2,9 +2,7 @@
 
 use serde_json::Value;
 
-use super::value::{
-    has, is_safe_call_id, is_safe_tool_name, is_token, list, starts_as_name, text, unknown,
-};
+use super::value::{has, is_safe_call_id, is_safe_tool_name, is_token, list, starts_as_name, text, unknown};
 use super::{Rule, Violations};
 
 /// The rules, by id.
@@ -22,15 +20,8 @@ pub(super) const RULES: &[(&str, Rule)] = &[
 ];
 
 /// The data fields of a part. Each part has exactly one.
-const DATA: &[&str] = &[
-    "text",
-    "inlineData",
-    "fileData",
-    "functionCall",
-    "functionResponse",
-    "executableCode",
-    "codeExecutionResult",
-];
+const DATA: &[&str] =
+    &["text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode", "codeExecutionResult"];
 /// The other fields of a part.
 const BESIDE: &[&str] = &["thought", "thoughtSignature", "mediaResolution"];
 /// Maximum characters of a name.
@@ -51,56 +42,30 @@ fn parts(body: &Value) -> impl Iterator<Item = (String, &str, &Value)> {
 
 /// The values of a field of a content's parts.
 fn named<'a>(content: &'a Value, field: &'static str) -> impl Iterator<Item = &'a Value> {
-    list(content, "parts")
-        .iter()
-        .filter_map(move |part| part.get(field))
+    list(content, "parts").iter().filter_map(move |part| part.get(field))
 }
 
 /// Contents and parts have known fields; calls have the role model, responses the role user.
 fn form(body: &Value, broken: &mut Violations) {
     for (place, content) in contents(body) {
         let unknown = unknown(content, &["role", "parts"]);
-        broken.unless(
-            unknown.is_empty(),
-            place,
-            format!("has unknown fields {unknown:?}"),
-        );
+        broken.unless(unknown.is_empty(), place, format!("has unknown fields {unknown:?}"));
     }
     for (place, role, part) in parts(body) {
         let known: Vec<&str> = DATA.iter().chain(BESIDE).copied().collect();
         let unknown = unknown(part, &known);
-        broken.unless(
-            unknown.is_empty(),
-            &place,
-            format!("has unknown fields {unknown:?}"),
-        );
+        broken.unless(unknown.is_empty(), &place, format!("has unknown fields {unknown:?}"));
         let data = DATA.iter().filter(|field| has(part, field)).count();
         broken.unless(data == 1, &place, "has not exactly one kind of data");
-        let another = if role == "model" {
-            "functionResponse"
-        } else {
-            "functionCall"
-        };
+        let another = if role == "model" { "functionResponse" } else { "functionCall" };
         broken.unless(!has(part, another), &place, "has another role's data");
         let media = &part["inlineData"];
         let whole = !text(media, "mimeType").is_empty() && !text(media, "data").is_empty();
-        broken.unless(
-            media.is_null() || whole,
-            &place,
-            "has media without type or data",
-        );
+        broken.unless(media.is_null() || whole, &place, "has media without type or data");
         let file = &part["fileData"];
-        broken.unless(
-            file.is_null() || !text(file, "fileUri").is_empty(),
-            &place,
-            "has a file without its address",
-        );
+        broken.unless(file.is_null() || !text(file, "fileUri").is_empty(), &place, "has a file without its address");
         let args = &part["functionCall"]["args"];
-        broken.unless(
-            args.is_null() || args.is_object(),
-            place,
-            "has arguments that are no object",
-        );
+        broken.unless(args.is_null() || args.is_object(), place, "has arguments that are no object");
     }
 }
 
@@ -136,29 +101,14 @@ fn g3(body: &Value, broken: &mut Violations) {
     let mut before = "";
     for (place, content) in contents(body) {
         let all = named(content, "functionResponse").count();
-        let first = list(content, "parts")
-            .iter()
-            .take_while(|part| has(part, "functionResponse"))
-            .count();
+        let first = list(content, "parts").iter().take_while(|part| has(part, "functionResponse")).count();
         broken.unless(first == all, &place, "has responses after other parts");
-        broken.unless(
-            all == calls,
-            &place,
-            format!("has {all} responses to {calls} calls"),
-        );
+        broken.unless(all == calls, &place, format!("has {all} responses to {calls} calls"));
         calls = named(content, "functionCall").count();
-        broken.unless(
-            calls == 0 || before == "user",
-            place,
-            "calls, but not right after the user",
-        );
+        broken.unless(calls == 0 || before == "user", place, "calls, but not right after the user");
         before = text(content, "role");
     }
-    broken.unless(
-        calls == 0,
-        "contents",
-        "ends before the responses are there",
-    );
+    broken.unless(calls == 0, "contents", "ends before the responses are there");
 }
 
 /// A response has the name and id of its call, and an object with `output` or `error`.
@@ -166,11 +116,8 @@ fn g4(body: &Value, broken: &mut Violations) {
     for (place, _, part) in parts(body).filter(|(_, _, part)| has(part, "functionResponse")) {
         let response = &part["functionResponse"];
         broken.unless(!text(response, "name").is_empty(), &place, "has no name");
-        let fields: Vec<&String> = response["response"]
-            .as_object()
-            .into_iter()
-            .flat_map(|object| object.keys())
-            .collect();
+        let fields: Vec<&String> =
+            response["response"].as_object().into_iter().flat_map(|object| object.keys()).collect();
         let one = matches!(fields.as_slice(), [field] if *field == "output" || *field == "error");
         broken.unless(one, place, "has a response of another form");
     }
@@ -185,10 +132,7 @@ fn g4(body: &Value, broken: &mut Violations) {
                 Some(found) => {
                     waiting.remove(found);
                 }
-                None => broken.at(
-                    place,
-                    "has a response whose name or id is no call's before it",
-                ),
+                None => broken.at(place, "has a response whose name or id is no call's before it"),
             }
         }
     }
@@ -201,29 +145,19 @@ fn identity(named: &Value) -> (&str, &str) {
 /// The first call of each step has a signature in its part. A request does not show the current turn, so all turns are checked.
 fn g5(body: &Value, broken: &mut Violations) {
     for (place, content) in contents(body) {
-        let first = list(content, "parts")
-            .iter()
-            .find(|part| has(part, "functionCall"));
+        let first = list(content, "parts").iter().find(|part| has(part, "functionCall"));
         let signed = first.is_none_or(|part| !text(part, "thoughtSignature").is_empty());
         broken.unless(signed, place, "has a first call that is not signed");
     }
     for (place, _, part) in parts(body).filter(|(_, _, part)| has(part, "thoughtSignature")) {
-        broken.unless(
-            !text(part, "thoughtSignature").is_empty(),
-            place,
-            "has an empty signature",
-        );
+        broken.unless(!text(part, "thoughtSignature").is_empty(), place, "has an empty signature");
     }
 }
 
 /// The list does not end with the model.
 fn g6(body: &Value, broken: &mut Violations) {
     let last = list(body, "contents").last();
-    broken.unless(
-        last.is_none_or(|content| text(content, "role") != "model"),
-        "contents",
-        "ends with the model",
-    );
+    broken.unless(last.is_none_or(|content| text(content, "role") != "model"), "contents", "ends with the model");
 }
 
 /// Adjacent contents have different roles.
@@ -254,11 +188,7 @@ fn g8(body: &Value, broken: &mut Violations) {
 
 fn safe(body: &Value, broken: &mut Violations) {
     for (place, function) in functions(body) {
-        broken.unless(
-            is_safe_tool_name(text(function, "name")),
-            &place,
-            "has a name out of the safe set",
-        );
+        broken.unless(is_safe_tool_name(text(function, "name")), &place, "has a name out of the safe set");
         let safe = !has(function, "id") || is_safe_call_id(text(function, "id"));
         broken.unless(safe, place, "has an id out of the safe set");
     }

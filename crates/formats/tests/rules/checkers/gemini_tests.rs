@@ -26,11 +26,7 @@ fn body(contents: &[Value]) -> Value {
 }
 
 fn answered(call: Value, response: Value) -> Value {
-    body(&[
-        message("user"),
-        content("model", &[call]),
-        content("user", &[response]),
-    ])
+    body(&[message("user"), content("model", &[call]), content("user", &[response])])
 }
 
 fn with(mut part: Value, place: &str, value: Value) -> Value {
@@ -54,10 +50,7 @@ fn contents_and_parts() {
             user(json!({"fileData": {"mimeType": "image/png"}})),
             user(call("a")),
             body(&[content("model", &[response("a")])]),
-            body(&[content(
-                "model",
-                &[with(call("a"), "/functionCall/args", json!([]))],
-            )]),
+            body(&[content("model", &[with(call("a"), "/functionCall/args", json!([]))])]),
             body(&[json!({"role": "user", "parts": [{"text": "t"}], "name": "n"})]),
         ],
     );
@@ -69,60 +62,28 @@ fn contents_and_parts() {
         Gemini,
         "G1",
         &good,
-        &[
-            body(&[]),
-            body(&[message("system")]),
-            body(&[message("function")]),
-            instructed,
-            empty,
-        ],
+        &[body(&[]), body(&[message("system")]), body(&[message("function")]), instructed, empty],
     );
-    check(
-        Gemini,
-        "G2",
-        &good,
-        &[
-            user(json!({"text": ""})),
-            user(json!({})),
-            body(&[content("user", &[])]),
-        ],
-    );
+    check(Gemini, "G2", &good, &[user(json!({"text": ""})), user(json!({})), body(&[content("user", &[])])]);
 }
 
 #[test]
 fn roles_alternate() {
     let good = body(&[message("user"), message("model"), message("user")]);
-    check(
-        Gemini,
-        "G6",
-        &good,
-        &[body(&[message("user"), message("model")])],
-    );
+    check(Gemini, "G6", &good, &[body(&[message("user"), message("model")])]);
     check(
         Gemini,
         "G7",
         &good,
-        &[
-            body(&[message("user"), message("user")]),
-            body(&[message("user"), message("model"), message("model")]),
-        ],
+        &[body(&[message("user"), message("user")]), body(&[message("user"), message("model"), message("model")])],
     );
 }
 
 #[test]
 fn calls_and_responses() {
-    let (calls, text) = (
-        || content("model", &[call("a"), call("b")]),
-        json!({"text": "t"}),
-    );
+    let (calls, text) = (|| content("model", &[call("a"), call("b")]), json!({"text": "t"}));
     let both = content("user", &[response("a"), response("b"), text.clone()]);
-    let good = body(&[
-        message("user"),
-        calls(),
-        both.clone(),
-        calls(),
-        both.clone(),
-    ]);
+    let good = body(&[message("user"), calls(), both.clone(), calls(), both.clone()]);
     check(
         Gemini,
         "G3",
@@ -132,17 +93,8 @@ fn calls_and_responses() {
             body(&[message("model"), calls(), both]),
             body(&[message("user"), calls()]),
             body(&[message("user"), calls(), message("user")]),
-            body(&[
-                message("user"),
-                calls(),
-                content("user", &[response("a")]),
-                content("user", &[response("b")]),
-            ]),
-            body(&[
-                message("user"),
-                calls(),
-                content("user", &[text, response("a"), response("b")]),
-            ]),
+            body(&[message("user"), calls(), content("user", &[response("a")]), content("user", &[response("b")])]),
+            body(&[message("user"), calls(), content("user", &[text, response("a"), response("b")])]),
             body(&[content("user", &[response("a")])]),
         ],
     );
@@ -157,10 +109,7 @@ fn calls_and_responses() {
             bad("/functionResponse/id", json!("b")),
             bad("/functionResponse/response", json!(1)),
             bad("/functionResponse/response", json!({"result": 1})),
-            bad(
-                "/functionResponse/response",
-                json!({"output": 1, "error": 1}),
-            ),
+            bad("/functionResponse/response", json!({"output": 1, "error": 1})),
         ],
     );
 }
@@ -186,21 +135,13 @@ fn signatures() {
 fn names_and_ids() {
     let named = |name: &str| {
         let call = with(call("a"), "/functionCall/name", json!(name));
-        answered(
-            call,
-            with(response("a"), "/functionResponse/name", json!(name)),
-        )
+        answered(call, with(response("a"), "/functionResponse/name", json!(name)))
     };
     check(
         Gemini,
         "G8",
         &named(&format!("_{}", "a.:-".repeat(31))),
-        &[
-            named("1f"),
-            named(""),
-            named("a b"),
-            named(&"f".repeat(129)),
-        ],
+        &[named("1f"), named(""), named("a b"), named(&"f".repeat(129))],
     );
     check(
         Gemini,
@@ -210,10 +151,7 @@ fn names_and_ids() {
             named("a.b"),
             named(&"f".repeat(65)),
             answered(call("a.b"), response("a.b")),
-            answered(
-                call("a"),
-                with(response("a"), "/functionResponse/id", json!("a".repeat(41))),
-            ),
+            answered(call("a"), with(response("a"), "/functionResponse/id", json!("a".repeat(41)))),
         ],
     );
 }

@@ -61,9 +61,7 @@ fn asked(format: Format, options: &RenderOptions) -> &'static [(&'static str, Ru
 pub(crate) fn broken(format: Format, options: &RenderOptions, body: &Value) -> Vec<String> {
     let each = |(id, rule): &(&str, Rule)| {
         let id = (*id).to_owned();
-        found(*rule, body)
-            .into_iter()
-            .map(move |what| format!("{id} {what}"))
+        found(*rule, body).into_iter().map(move |what| format!("{id} {what}"))
     };
     let rules = rules(format).iter().chain(asked(format, options));
     rules.flat_map(each).collect()
@@ -81,10 +79,7 @@ pub(crate) mod tests {
 
     /// Checks a rule with one body that satisfies it and with bodies that break it.
     pub(crate) fn check(format: Format, id: &str, good: &Value, bad: &[Value]) {
-        let options = RenderOptions {
-            call_outputs: CallOutputs::Adjacent,
-            ..RenderOptions::default()
-        };
+        let options = RenderOptions { call_outputs: CallOutputs::Adjacent, ..RenderOptions::default() };
         let mut rules = rules(format).iter().chain(asked(format, &options));
         let named = rules.find(|(name, _)| *name == id);
         let (_, rule) = named.unwrap_or_else(|| panic!("{format} has no rule {id}"));

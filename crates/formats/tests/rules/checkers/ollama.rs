@@ -6,27 +6,11 @@ use super::value::{has, is_blank, is_safe_call_id, is_safe_tool_name, list, text
 use super::{Rule, Violations, pairing};
 
 /// The rules, by id.
-pub(super) const RULES: &[(&str, Rule)] = &[
-    ("L", form),
-    ("L1", l1),
-    ("L2", l2),
-    ("L3", l3),
-    ("L4", l4),
-    ("L5", l5),
-    ("L6", l6),
-    ("safe", safe),
-];
+pub(super) const RULES: &[(&str, Rule)] =
+    &[("L", form), ("L1", l1), ("L2", l2), ("L3", l3), ("L4", l4), ("L5", l5), ("L6", l6), ("safe", safe)];
 
 /// The fields of a message.
-const FIELDS: &[&str] = &[
-    "role",
-    "content",
-    "thinking",
-    "images",
-    "tool_calls",
-    "tool_name",
-    "tool_call_id",
-];
+const FIELDS: &[&str] = &["role", "content", "thinking", "images", "tool_calls", "tool_name", "tool_call_id"];
 
 fn messages(body: &Value) -> impl Iterator<Item = (String, &Value)> {
     let messages = list(body, "messages").iter().enumerate();
@@ -48,26 +32,14 @@ fn results(body: &Value) -> impl Iterator<Item = (String, &Value)> {
 fn form(body: &Value, broken: &mut Violations) {
     for (place, message) in messages(body) {
         let unknown = unknown(message, FIELDS);
-        broken.unless(
-            unknown.is_empty(),
-            &place,
-            format!("has unknown fields {unknown:?}"),
-        );
+        broken.unless(unknown.is_empty(), &place, format!("has unknown fields {unknown:?}"));
         let assistant = text(message, "role") == "assistant";
         let own = has(message, "thinking") || has(message, "tool_calls");
-        broken.unless(
-            assistant || !own,
-            &place,
-            "thinks or calls, but is no assistant",
-        );
+        broken.unless(assistant || !own, &place, "thinks or calls, but is no assistant");
         let empty = message["tool_calls"].as_array().is_some_and(Vec::is_empty);
         broken.unless(!empty, &place, "has an empty list of calls");
         let holds = message["content"] != "" || own || has(message, "images");
-        broken.unless(
-            !assistant || holds,
-            place,
-            "is an assistant's and holds nothing",
-        );
+        broken.unless(!assistant || holds, place, "is an assistant's and holds nothing");
     }
 }
 
@@ -75,16 +47,9 @@ fn form(body: &Value, broken: &mut Violations) {
 fn l1(body: &Value, broken: &mut Violations) {
     broken.unless(!list(body, "messages").is_empty(), "messages", "is empty");
     for (place, message) in messages(body) {
-        let known = matches!(
-            text(message, "role"),
-            "system" | "user" | "assistant" | "tool"
-        );
+        let known = matches!(text(message, "role"), "system" | "user" | "assistant" | "tool");
         broken.unless(known, &place, "has no known role");
-        broken.unless(
-            message["content"].is_string(),
-            &place,
-            "has a content that is no string",
-        );
+        broken.unless(message["content"].is_string(), &place, "has a content that is no string");
         let encoded = |image: &Value| image.as_str().is_some_and(is_base64);
         let images = list(message, "images").iter().all(encoded);
         broken.unless(images, place, "has a picture that is no base64");
@@ -102,11 +67,7 @@ fn l2(body: &Value, broken: &mut Violations) {
     for (place, call) in calls(body) {
         let object = call["function"]["arguments"].is_object();
         broken.unless(object, &place, "has arguments that are no object");
-        broken.unless(
-            !text(&call["function"], "name").is_empty(),
-            place,
-            "names no tool",
-        );
+        broken.unless(!text(&call["function"], "name").is_empty(), place, "names no tool");
     }
     for (place, result) in results(body) {
         let id = text(result, "tool_call_id");
@@ -114,11 +75,7 @@ fn l2(body: &Value, broken: &mut Violations) {
         let call = calls.find(|call| text(call, "id") == id);
         let name = call.map(|call| text(&call["function"], "name"));
         broken.unless(!id.is_empty(), &place, "names no call");
-        broken.unless(
-            name == Some(text(result, "tool_name")),
-            place,
-            "does not name its call's tool",
-        );
+        broken.unless(name == Some(text(result, "tool_name")), place, "does not name its call's tool");
     }
 }
 
@@ -130,9 +87,7 @@ fn l3(body: &Value, broken: &mut Violations) {
 /// The first message is the system's and not empty. Otherwise the server inserts the template's.
 fn l4(body: &Value, broken: &mut Violations) {
     let first = list(body, "messages").first();
-    let system = first.is_some_and(|message| {
-        text(message, "role") == "system" && !is_blank(text(message, "content"))
-    });
+    let system = first.is_some_and(|message| text(message, "role") == "system" && !is_blank(text(message, "content")));
     broken.unless(system, "messages", "does not begin with the system");
 }
 
@@ -140,11 +95,7 @@ fn l4(body: &Value, broken: &mut Violations) {
 fn l5(body: &Value, broken: &mut Violations) {
     broken.unless(body["truncate"] == false, "truncate", "is not false");
     let tokens = body["options"]["num_ctx"].as_u64();
-    broken.unless(
-        tokens.is_some_and(|tokens| tokens > 0),
-        "options.num_ctx",
-        "is not set",
-    );
+    broken.unless(tokens.is_some_and(|tokens| tokens > 0), "options.num_ctx", "is not set");
 }
 
 /// `think` is not set: the caller sets it.
@@ -154,25 +105,13 @@ fn l6(body: &Value, broken: &mut Violations) {
 
 fn safe(body: &Value, broken: &mut Violations) {
     for (place, call) in calls(body) {
-        broken.unless(
-            is_safe_call_id(text(call, "id")),
-            &place,
-            "has an id out of the safe set",
-        );
+        broken.unless(is_safe_call_id(text(call, "id")), &place, "has an id out of the safe set");
         let safe = is_safe_tool_name(text(&call["function"], "name"));
         broken.unless(safe, place, "has a name out of the safe set");
     }
     for (place, result) in results(body) {
-        broken.unless(
-            is_safe_call_id(text(result, "tool_call_id")),
-            &place,
-            "has an id out of the safe set",
-        );
-        broken.unless(
-            is_safe_tool_name(text(result, "tool_name")),
-            place,
-            "has a name out of the safe set",
-        );
+        broken.unless(is_safe_call_id(text(result, "tool_call_id")), &place, "has an id out of the safe set");
+        broken.unless(is_safe_tool_name(text(result, "tool_name")), place, "has a name out of the safe set");
     }
 }
 

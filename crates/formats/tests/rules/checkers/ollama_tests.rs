@@ -61,9 +61,7 @@ fn messages() {
             body(&[json!({"role": "user", "content": [{"type": "text", "text": "u"}]})]),
             body(&[json!({"role": "assistant", "tool_calls": []})]),
             body(&[json!({"role": "user", "content": "", "images": ["https://a/b.png"]})]),
-            body(&[
-                json!({"role": "user", "content": "", "images": ["data:image/png;base64,AA=="]}),
-            ]),
+            body(&[json!({"role": "user", "content": "", "images": ["data:image/png;base64,AA=="]})]),
             body(&[json!({"role": "user", "content": "", "images": [{}]})]),
         ],
     );
@@ -76,11 +74,7 @@ fn requests() {
         Ollama,
         "L4",
         &good,
-        &[
-            body(&[message("user"), message("system")]),
-            body(&[]),
-            body(&[json!({"role": "system", "content": " "})]),
-        ],
+        &[body(&[message("user"), message("system")]), body(&[]), body(&[json!({"role": "system", "content": " "})])],
     );
     check(
         Ollama,
@@ -93,26 +87,12 @@ fn requests() {
             request("options", json!({"num_ctx": 0})),
         ],
     );
-    check(
-        Ollama,
-        "L6",
-        &good,
-        &[
-            request("think", json!(true)),
-            request("think", json!(false)),
-        ],
-    );
+    check(Ollama, "L6", &good, &[request("think", json!(true)), request("think", json!(false))]);
 }
 
 #[test]
 fn calls_and_results() {
-    let good = body(&[
-        message("user"),
-        called("a"),
-        answered("a"),
-        called("b"),
-        answered("b"),
-    ]);
+    let good = body(&[message("user"), called("a"), answered("a"), called("b"), answered("b")]);
     check(
         Ollama,
         "L2",
@@ -122,14 +102,8 @@ fn calls_and_results() {
             with(called("a"), "/tool_calls/0/function/arguments", json!([])),
             with(called("a"), "/tool_calls/0/function/name", json!("")),
             with(called("a"), "/tool_calls/0/function/name", json!("g")),
-            body(&[
-                called("a"),
-                json!({"role": "tool", "content": "1", "tool_name": "f"}),
-            ]),
-            body(&[
-                called("a"),
-                json!({"role": "tool", "content": "1", "tool_call_id": "a"}),
-            ]),
+            body(&[called("a"), json!({"role": "tool", "content": "1", "tool_name": "f"})]),
+            body(&[called("a"), json!({"role": "tool", "content": "1", "tool_call_id": "a"})]),
         ],
     );
     check(

@@ -6,26 +6,11 @@ use super::value::{has, is_safe_call_id, is_safe_tool_name, is_token, list, text
 use super::{Rule, Violations, pairing};
 
 /// The rules, by id.
-pub(super) const RULES: &[(&str, Rule)] = &[
-    ("O", form),
-    ("O1", o1),
-    ("O2", o2),
-    ("O3", o3),
-    ("O4", o4),
-    ("O5", o5),
-    ("O6", o6),
-    ("safe", safe),
-];
+pub(super) const RULES: &[(&str, Rule)] =
+    &[("O", form), ("O1", o1), ("O2", o2), ("O3", o3), ("O4", o4), ("O5", o5), ("O6", o6), ("safe", safe)];
 
 /// The fields of a message.
-const FIELDS: &[&str] = &[
-    "role",
-    "content",
-    "name",
-    "tool_calls",
-    "tool_call_id",
-    "refusal",
-];
+const FIELDS: &[&str] = &["role", "content", "name", "tool_calls", "tool_call_id", "refusal"];
 /// Maximum characters of a call id.
 const CALL_ID_CHARS_MAX: usize = 40;
 /// Maximum characters of a name.
@@ -60,11 +45,7 @@ fn form(body: &Value, broken: &mut Violations) {
             continue;
         };
         let unknown = unknown(message, FIELDS);
-        broken.unless(
-            unknown.is_empty(),
-            &place,
-            format!("has unknown fields {unknown:?}"),
-        );
+        broken.unless(unknown.is_empty(), &place, format!("has unknown fields {unknown:?}"));
         let content = message.get("content").unwrap_or(&Value::Null);
         let known = content.is_null() || content.is_string() || content.is_array();
         broken.unless(known, &place, "has a content that is neither text nor list");
@@ -74,11 +55,7 @@ fn form(body: &Value, broken: &mut Violations) {
         }
     }
     for (place, call) in calls(body) {
-        broken.unless(
-            text(call, "type") == "function",
-            place,
-            "is no function call",
-        );
+        broken.unless(text(call, "type") == "function", place, "is no function call");
     }
 }
 
@@ -87,9 +64,7 @@ fn is_part(part: &Value) -> bool {
         "text" => part["text"].is_string(),
         "refusal" => part["refusal"].is_string(),
         "image_url" => !text(&part["image_url"], "url").is_empty(),
-        "file" => ["file_id", "file_data"]
-            .iter()
-            .any(|field| !text(&part["file"], field).is_empty()),
+        "file" => ["file_id", "file_data"].iter().any(|field| !text(&part["file"], field).is_empty()),
         _ => true,
     }
 }
@@ -111,11 +86,7 @@ fn o2(body: &Value, broken: &mut Violations) {
         broken.unless(!none, &place, "has an empty list of calls");
         let assistant = text(message, "role") == "assistant";
         let has_content = has(message, "content") && message["content"] != "";
-        broken.unless(
-            !assistant || called || has_content,
-            &place,
-            "has neither content nor calls",
-        );
+        broken.unless(!assistant || called || has_content, &place, "has neither content nor calls");
     }
 }
 
@@ -124,11 +95,7 @@ fn o3(body: &Value, broken: &mut Violations) {
     pairing::check_pairs(list(body, "messages"), broken);
     for (place, message) in messages(body) {
         let assistant = text(message, "role") == "assistant";
-        broken.unless(
-            assistant || !has(message, "tool_calls"),
-            place,
-            "calls, but is no assistant",
-        );
+        broken.unless(assistant || !has(message, "tool_calls"), place, "calls, but is no assistant");
     }
 }
 
@@ -137,17 +104,14 @@ fn o4(body: &Value, broken: &mut Violations) {
     for (place, message) in messages(body) {
         if matches!(text(message, "role"), "tool" | "system" | "developer") {
             let content = &message["content"];
-            let texts = list(message, "content")
-                .iter()
-                .all(|part| text(part, "type") == "text");
+            let texts = list(message, "content").iter().all(|part| text(part, "type") == "text");
             let text_only = content.is_string() || (content.is_array() && texts);
             broken.unless(text_only, place, "is not text only");
         }
     }
     for (place, call) in calls(body) {
         let arguments = call["function"]["arguments"].as_str();
-        let json = arguments
-            .is_some_and(|text| serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok());
+        let json = arguments.is_some_and(|text| serde_json::from_str::<&serde_json::value::RawValue>(text).is_ok());
         broken.unless(json, place, "has arguments that are no JSON in a string");
     }
 }
@@ -164,9 +128,7 @@ fn ids(body: &Value) -> impl Iterator<Item = (String, &str)> {
     let answered = messages(body)
         .filter(|(_, message)| text(message, "role") == "tool")
         .map(|(place, message)| (place, text(message, "tool_call_id")));
-    calls(body)
-        .map(|(place, call)| (place, text(call, "id")))
-        .chain(answered)
+    calls(body).map(|(place, call)| (place, text(call, "id"))).chain(answered)
 }
 
 /// Names are within `[A-Za-z0-9_-]{1,64}`; all instructions of a request have one role.
@@ -186,11 +148,7 @@ fn o6(body: &Value, broken: &mut Violations) {
 
 fn safe(body: &Value, broken: &mut Violations) {
     for (place, id) in ids(body) {
-        broken.unless(
-            is_safe_call_id(id),
-            place,
-            "has a call id out of the safe set",
-        );
+        broken.unless(is_safe_call_id(id), place, "has a call id out of the safe set");
     }
     for (place, call) in calls(body) {
         let safe = is_safe_tool_name(text(&call["function"], "name"));

@@ -30,10 +30,7 @@ fn with(mut call: Value, place: &str, value: Value) -> Value {
 #[test]
 fn contents() {
     let u = message("user", &json!("u"));
-    let good = body(&[
-        u.clone(),
-        message("assistant", &json!([{"type": "refusal", "refusal": "no"}])),
-    ]);
+    let good = body(&[u.clone(), message("assistant", &json!([{"type": "refusal", "refusal": "no"}]))]);
     check(
         OpenAiChat,
         "O",
@@ -41,24 +38,13 @@ fn contents() {
         &[
             body(&[message("function", &json!("u"))]),
             body(&[message("user", &json!(1))]),
-            body(&[message(
-                "assistant",
-                &json!([{"type": "image_url", "image_url": {"url": "u"}}]),
-            )]),
-            body(&[message(
-                "user",
-                &json!([{"type": "image_url", "image_url": {}}]),
-            )]),
+            body(&[message("assistant", &json!([{"type": "image_url", "image_url": {"url": "u"}}]))]),
+            body(&[message("user", &json!([{"type": "image_url", "image_url": {}}]))]),
             body(&[json!({"role": "user", "content": "u", "thinking": "t"})]),
             with(called(&["a"]), "/tool_calls/0/type", json!("custom")),
         ],
     );
-    check(
-        OpenAiChat,
-        "O1",
-        &good,
-        &[body(&[]), json!({}), body(&[message("user", &json!([]))])],
-    );
+    check(OpenAiChat, "O1", &good, &[body(&[]), json!({}), body(&[message("user", &json!([]))])]);
     check(
         OpenAiChat,
         "O2",
@@ -77,27 +63,12 @@ fn texts_alone() {
     check(
         OpenAiChat,
         "O4",
-        &body(&[
-            message("system", &json!("s")),
-            called(&["a"]),
-            answered("a"),
-        ]),
+        &body(&[message("system", &json!("s")), called(&["a"]), answered("a")]),
         &[
-            body(&[message(
-                "system",
-                &json!([{"type": "image_url", "image_url": {"url": "u"}}]),
-            )]),
+            body(&[message("system", &json!([{"type": "image_url", "image_url": {"url": "u"}}]))]),
             body(&[message("tool", &Value::Null)]),
-            with(
-                called(&["a"]),
-                "/tool_calls/0/function/arguments",
-                json!({}),
-            ),
-            with(
-                called(&["a"]),
-                "/tool_calls/0/function/arguments",
-                json!("{"),
-            ),
+            with(called(&["a"]), "/tool_calls/0/function/arguments", json!({})),
+            with(called(&["a"]), "/tool_calls/0/function/arguments", json!("{")),
         ],
     );
 }
@@ -108,15 +79,7 @@ fn calls_and_results() {
     check(
         OpenAiChat,
         "O3",
-        &body(&[
-            u(),
-            called(&["a", "b"]),
-            answered("b"),
-            answered("a"),
-            u(),
-            called(&["a"]),
-            answered("a"),
-        ]),
+        &body(&[u(), called(&["a", "b"]), answered("b"), answered("a"), u(), called(&["a"]), answered("a")]),
         &[
             body(&[called(&["a"])]),
             body(&[answered("a")]),
@@ -135,12 +98,7 @@ fn calls_and_results() {
 fn ids_and_names() {
     let good = body(&[called(&["a"]), answered("a")]);
     let id = |id: &str| body(&[called(&[id]), answered(id)]);
-    check(
-        OpenAiChat,
-        "O5",
-        &id(&"a".repeat(40)),
-        &[id(&"a".repeat(41)), id("")],
-    );
+    check(OpenAiChat, "O5", &id(&"a".repeat(40)), &[id(&"a".repeat(41)), id("")]);
     let name = |name: &str| with(called(&["a"]), "/tool_calls/0/function/name", json!(name));
     check(
         OpenAiChat,
@@ -150,22 +108,9 @@ fn ids_and_names() {
             name(""),
             name(&"f".repeat(65)),
             name("a.b"),
-            body(&[
-                message("system", &json!("s")),
-                message("developer", &json!("d")),
-            ]),
+            body(&[message("system", &json!("s")), message("developer", &json!("d"))]),
             body(&[json!({"role": "user", "content": "u", "name": "a b"})]),
         ],
     );
-    check(
-        OpenAiChat,
-        "safe",
-        &good,
-        &[
-            id("a.b"),
-            id(&"a".repeat(41)),
-            name("1a"),
-            name(&"f".repeat(65)),
-        ],
-    );
+    check(OpenAiChat, "safe", &good, &[id("a.b"), id(&"a".repeat(41)), name("1a"), name(&"f".repeat(65))]);
 }

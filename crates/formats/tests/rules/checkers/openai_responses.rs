@@ -8,17 +8,8 @@ use super::value::{has, is_blank, is_safe_call_id, is_safe_tool_name, is_token, 
 use super::{Rule, Violations};
 
 /// The rules, by id.
-pub(super) const RULES: &[(&str, Rule)] = &[
-    ("R", form),
-    ("R1", r1),
-    ("R2", r2),
-    ("R3", r3),
-    ("R4", r4),
-    ("R5", r5),
-    ("R6", r6),
-    ("R7", r7),
-    ("safe", safe),
-];
+pub(super) const RULES: &[(&str, Rule)] =
+    &[("R", form), ("R1", r1), ("R2", r2), ("R3", r3), ("R4", r4), ("R5", r5), ("R6", r6), ("R7", r7), ("safe", safe)];
 
 /// The optional rule, by id.
 pub(super) const ADJACENT: (&str, Rule) = ("R2 adjacent", r2_adjacent);
@@ -49,11 +40,7 @@ const NAME_CHARS_MAX: usize = 128;
 /// The type of an item. Messages may omit it.
 fn kind(item: &Value) -> &str {
     let typed = text(item, "type");
-    if typed.is_empty() && has(item, "role") {
-        "message"
-    } else {
-        typed
-    }
+    if typed.is_empty() && has(item, "role") { "message" } else { typed }
 }
 
 fn items(body: &Value) -> impl Iterator<Item = (String, &Value)> {
@@ -116,11 +103,7 @@ fn r1(body: &Value, broken: &mut Violations) {
             _ => {}
         }
     }
-    broken.unless(
-        called.is_subset(&answered),
-        "input",
-        "has calls without an output",
-    );
+    broken.unless(called.is_subset(&answered), "input", "has calls without an output");
 }
 
 /// Outputs directly follow their calls; only reasoning may be between two calls.
@@ -131,11 +114,7 @@ fn r2(body: &Value, broken: &mut Violations) {
         let id = text(item, "call_id");
         match kind(item) {
             "function_call" => {
-                broken.unless(
-                    open.is_empty() || !answering,
-                    place,
-                    "calls before the last outputs are there",
-                );
+                broken.unless(open.is_empty() || !answering, place, "calls before the last outputs are there");
                 open.push(id);
                 answering = false;
             }
@@ -148,11 +127,7 @@ fn r2(body: &Value, broken: &mut Violations) {
             _ => broken.unless(open.is_empty(), place, "stands between calls and outputs"),
         }
     }
-    broken.unless(
-        open.is_empty(),
-        "input",
-        "ends before the outputs are there",
-    );
+    broken.unless(open.is_empty(), "input", "ends before the outputs are there");
 }
 
 /// Each output directly follows its call.
@@ -160,8 +135,7 @@ fn r2_adjacent(body: &Value, broken: &mut Violations) {
     let mut rest = items(body).peekable();
     while let Some((place, item)) = rest.next() {
         let id = text(item, "call_id");
-        let answers =
-            |next: &Value| kind(next) == "function_call_output" && text(next, "call_id") == id;
+        let answers = |next: &Value| kind(next) == "function_call_output" && text(next, "call_id") == id;
         match kind(item) {
             "function_call" => {
                 let next = rest.next_if(|(_, next)| answers(next));
@@ -176,11 +150,7 @@ fn r2_adjacent(body: &Value, broken: &mut Violations) {
 /// A reasoning item is directly followed by an item of the model.
 fn r3(body: &Value, broken: &mut Violations) {
     let input = list(body, "input");
-    for (index, pair) in input
-        .iter()
-        .zip(input.iter().skip(1).map(Some).chain([None]))
-        .enumerate()
-    {
+    for (index, pair) in input.iter().zip(input.iter().skip(1).map(Some).chain([None])).enumerate() {
         if kind(pair.0) != "reasoning" {
             continue;
         }
@@ -189,11 +159,7 @@ fn r3(body: &Value, broken: &mut Violations) {
             "function_call_output" | "reasoning" | "item_reference" => false,
             _ => true,
         });
-        broken.unless(
-            follows,
-            format!("input[{index}]"),
-            "is reasoning without its item",
-        );
+        broken.unless(follows, format!("input[{index}]"), "is reasoning without its item");
     }
 }
 
@@ -209,11 +175,7 @@ fn r4(body: &Value, broken: &mut Violations) {
             }
             _ => continue,
         };
-        broken.unless(
-            text(item, "id").starts_with(prefix),
-            place,
-            "has an id of another prefix",
-        );
+        broken.unless(text(item, "id").starts_with(prefix), place, "has an id of another prefix");
     }
 }
 
@@ -221,58 +183,30 @@ fn r4(body: &Value, broken: &mut Violations) {
 fn r5(body: &Value, broken: &mut Violations) {
     for (place, item) in items(body).filter(|(_, item)| kind(item).starts_with("function_call")) {
         let chars = text(item, "call_id").chars().count();
-        broken.unless(
-            (1..=CALL_ID_CHARS_MAX).contains(&chars),
-            place,
-            "has a call id out of bounds",
-        );
+        broken.unless((1..=CALL_ID_CHARS_MAX).contains(&chars), place, "has a call id out of bounds");
     }
     for (place, item) in with_kind(body, "function_call") {
         let named = is_token(text(item, "name"), NAME_CHARS_MAX, "_-");
         broken.unless(named, &place, "has a name out of form");
         let json = serde_json::from_str::<&serde_json::value::RawValue>(text(item, "arguments"));
-        broken.unless(
-            json.is_ok(),
-            &place,
-            "has arguments that are no JSON in a string",
-        );
+        broken.unless(json.is_ok(), &place, "has arguments that are no JSON in a string");
     }
     for (place, item) in with_kind(body, "function_call_output") {
         let output = &item["output"];
-        broken.unless(
-            output.is_string() || output.is_array(),
-            &place,
-            "has no output",
-        );
+        broken.unless(output.is_string() || output.is_array(), &place, "has no output");
         let chars = output.as_str().map_or(0, |text| text.chars().count());
-        broken.unless(
-            chars <= OUTPUT_CHARS_MAX,
-            &place,
-            "has an output out of bounds",
-        );
+        broken.unless(chars <= OUTPUT_CHARS_MAX, &place, "has an output out of bounds");
         let parts = list(item, "output").iter();
         let known = parts.map(|part| text(part, "type").starts_with("input_") && is_part(part));
-        broken.unless(
-            known.min().unwrap_or(true),
-            &place,
-            "has an output part of another form",
-        );
-        broken.unless(
-            *output != Value::Array(Vec::new()),
-            &place,
-            "has an empty output list",
-        );
+        broken.unless(known.min().unwrap_or(true), &place, "has an output part of another form");
+        broken.unless(*output != Value::Array(Vec::new()), &place, "has an empty output list");
     }
 }
 
 /// No item is sent twice; not both a conversation and a previous response are set, and no item of either is sent.
 fn r6(body: &Value, broken: &mut Violations) {
     let stored = has(body, "conversation") || has(body, "previous_response_id");
-    broken.unless(
-        !stored,
-        "body",
-        "names stored items beside those that it sends",
-    );
+    broken.unless(!stored, "body", "names stored items beside those that it sends");
     let mut ids = BTreeSet::new();
     for (place, item) in items(body).filter(|(_, item)| has(item, "id")) {
         broken.unless(ids.insert(text(item, "id")), place, "stands there twice");
@@ -285,18 +219,10 @@ fn r7(body: &Value, broken: &mut Violations) {
     broken.unless(!blank, "instructions", "are blank");
     for (place, item) in items(body).filter(|(_, item)| has(item, "phase")) {
         let known = matches!(text(item, "phase"), "commentary" | "final_answer");
-        broken.unless(
-            known && text(item, "role") == "assistant",
-            place,
-            "has a phase out of place",
-        );
+        broken.unless(known && text(item, "role") == "assistant", place, "has a phase out of place");
     }
     let speaks = |role: &str| items(body).any(|(_, item)| text(item, "role") == role);
-    broken.unless(
-        !(speaks("system") && speaks("developer")),
-        "input",
-        "mixes system and developer",
-    );
+    broken.unless(!(speaks("system") && speaks("developer")), "input", "mixes system and developer");
 }
 
 fn safe(body: &Value, broken: &mut Violations) {
@@ -305,11 +231,7 @@ fn safe(body: &Value, broken: &mut Violations) {
         broken.unless(safe, place, "has a call id out of the safe set");
     }
     for (place, item) in with_kind(body, "function_call") {
-        broken.unless(
-            is_safe_tool_name(text(item, "name")),
-            place,
-            "has a name out of the safe set",
-        );
+        broken.unless(is_safe_tool_name(text(item, "name")), place, "has a name out of the safe set");
     }
 }
 

@@ -52,14 +52,8 @@ fn items_have_their_form() {
             body(&[message("tool", &json!("t"))]),
             body(&[message("user", &json!(""))]),
             body(&[message("user", &json!([]))]),
-            body(&[message(
-                "user",
-                &json!([{"type": "output_text", "text": "u"}]),
-            )]),
-            body(&[message(
-                "assistant",
-                &json!([{"type": "input_text", "text": "u"}]),
-            )]),
+            body(&[message("user", &json!([{"type": "output_text", "text": "u"}]))]),
+            body(&[message("assistant", &json!([{"type": "input_text", "text": "u"}]))]),
             body(&[message("user", &json!([{"type": "input_image"}]))]),
         ],
     );
@@ -80,10 +74,7 @@ fn items_have_their_form() {
         OpenAiResponses,
         "R6",
         &body(&[reasoning("rs_1"), a(), reasoning("rs_2"), a()]),
-        &[
-            body(&[reasoning("rs_1"), a(), reasoning("rs_1"), a()]),
-            stored,
-        ],
+        &[body(&[reasoning("rs_1"), a(), reasoning("rs_1"), a()]), stored],
     );
     let mut instructed = body(&[u()]);
     instructed["instructions"] = json!(" ");
@@ -95,10 +86,7 @@ fn items_have_their_form() {
             instructed,
             with(a(), "phase", json!("odd")),
             with(u(), "phase", json!("commentary")),
-            body(&[
-                message("system", &json!("s")),
-                message("developer", &json!("d")),
-            ]),
+            body(&[message("system", &json!("s")), message("developer", &json!("d"))]),
         ],
     );
 }
@@ -108,15 +96,7 @@ fn outputs_right_after_their_calls() {
     check(
         OpenAiResponses,
         "R2 adjacent",
-        &body(&[
-            u(),
-            call("a"),
-            output("a"),
-            reasoning("rs_1"),
-            call("b"),
-            output("b"),
-            a(),
-        ]),
+        &body(&[u(), call("a"), output("a"), reasoning("rs_1"), call("b"), output("b"), a()]),
         &[
             body(&[call("a"), call("b"), output("a"), output("b")]),
             body(&[call("a"), call("b"), output("b"), output("a")]),
@@ -150,14 +130,7 @@ fn calls_outputs_and_reasoning() {
         &[
             body(&[call("a"), u(), output("a")]),
             body(&[call("a"), call("b"), output("a"), a(), output("b")]),
-            body(&[
-                call("a"),
-                call("b"),
-                output("a"),
-                call("c"),
-                output("b"),
-                output("c"),
-            ]),
+            body(&[call("a"), call("b"), output("a"), call("c"), output("b"), output("c")]),
             body(&[call("a")]),
         ],
     );
@@ -189,11 +162,7 @@ fn ids_and_names() {
             with(call("a"), "arguments", json!({})),
             with(output("a"), "output", json!(1)),
             with(output("a"), "output", json!([])),
-            with(
-                output("a"),
-                "output",
-                json!([{"type": "text", "text": "t"}]),
-            ),
+            with(output("a"), "output", json!([{"type": "text", "text": "t"}])),
             with(output("a"), "output", json!("x".repeat(10_485_761))),
         ],
     );
@@ -201,11 +170,6 @@ fn ids_and_names() {
         OpenAiResponses,
         "safe",
         &body(&[call("a"), output("a")]),
-        &[
-            body(&[call("a.b")]),
-            body(&[output(&"a".repeat(41))]),
-            named("1f"),
-            named(&"f".repeat(65)),
-        ],
+        &[body(&[call("a.b")]), body(&[output(&"a".repeat(41))]), named("1f"), named(&"f".repeat(65))],
     );
 }

@@ -21,8 +21,7 @@ pub(super) fn check_pairs(messages: &[Value], broken: &mut Violations) {
             open.push(id);
         }
         while !open.is_empty() {
-            let Some((at, result)) = rest.next_if(|(_, message)| text(message, "role") == "tool")
-            else {
+            let Some((at, result)) = rest.next_if(|(_, message)| text(message, "role") == "tool") else {
                 broken.at(&place, format!("has calls without a result: {open:?}"));
                 break;
             };
@@ -31,10 +30,7 @@ pub(super) fn check_pairs(messages: &[Value], broken: &mut Violations) {
                 Some(found) => {
                     open.remove(found);
                 }
-                None => broken.at(
-                    format!("messages[{at}]"),
-                    format!("answers no open call: {id}"),
-                ),
+                None => broken.at(format!("messages[{at}]"), format!("answers no open call: {id}")),
             }
         }
     }

@@ -9,10 +9,7 @@ const TOOL_NAME_CHARS_MAX: usize = 64;
 
 /// The list in a field.
 pub(super) fn list<'a>(value: &'a Value, field: &str) -> &'a [Value] {
-    value
-        .get(field)
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
+    value.get(field).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
 /// The text in a field.
@@ -28,10 +25,7 @@ pub(super) fn has(value: &Value, field: &str) -> bool {
 /// The fields of an object that are not among the known ones.
 pub(super) fn unknown<'a>(value: &'a Value, known: &[&str]) -> Vec<&'a str> {
     let fields = value.as_object().into_iter().flatten();
-    fields
-        .map(|(field, _)| field.as_str())
-        .filter(|field| !known.contains(field))
-        .collect()
+    fields.map(|(field, _)| field.as_str()).filter(|field| !known.contains(field)).collect()
 }
 
 /// Whether a text is empty or white space.

@@ -28,12 +28,7 @@ pub(crate) fn transcripts(own: Option<&'static str>) -> impl Strategy<Value = Tr
     );
     let turns = prop::collection::vec(turns(own), 0..=TURNS_MAX);
     (frame, turns).prop_map(|((instructions, opening, closing), turns)| {
-        numbering::numbered(Transcript {
-            instructions,
-            opening,
-            turns,
-            closing,
-        })
+        numbering::numbered(Transcript { instructions, opening, turns, closing })
     })
 }
 
@@ -41,10 +36,8 @@ pub(crate) fn transcripts(own: Option<&'static str>) -> impl Strategy<Value = Tr
 pub(crate) fn plain_transcripts() -> impl Strategy<Value = Transcript> {
     let user = texts().prop_map(|text| turn(Role::User, vec![Part::Text(format!("u{text}"))]));
     let calls = prop::collection::vec(plain_calls(), 0..=CALLS_MAX);
-    let assistant = (texts(), calls).prop_map(|(text, calls)| Turn {
-        calls,
-        ..turn(Role::Assistant, vec![Part::Text(format!("a{text}"))])
-    });
+    let assistant = (texts(), calls)
+        .prop_map(|(text, calls)| Turn { calls, ..turn(Role::Assistant, vec![Part::Text(format!("a{text}"))]) });
     let exchanges = prop::collection::vec((user, assistant), 0..4);
     (prop::option::of(non_blank_text()), exchanges).prop_map(|(instruction, exchanges)| {
         let mut turns: Vec<Turn> = exchanges.into_iter().flat_map(|(u, a)| [u, a]).collect();
@@ -64,15 +57,9 @@ pub(crate) fn options() -> impl Strategy<Value = RenderOptions> {
     let thoughts = prop_oneof![3 => Just(Thoughts::Replay), 1 => Just(Thoughts::Omit)];
     let outputs = prop_oneof![3 => Just(CallOutputs::Together), 1 => Just(CallOutputs::Adjacent)];
     let cache_keys = prop::option::of("[a-z]{1,8}");
-    (roles, thoughts, outputs, cache_keys).prop_map(
-        |(instructions_role, thoughts, call_outputs, cache_key)| RenderOptions {
-            instructions_role,
-            thoughts,
-            call_outputs,
-            cache_key,
-            context_tokens_max: Some(8_192),
-        },
-    )
+    (roles, thoughts, outputs, cache_keys).prop_map(|(instructions_role, thoughts, call_outputs, cache_key)| {
+        RenderOptions { instructions_role, thoughts, call_outputs, cache_key, context_tokens_max: Some(8_192) }
+    })
 }
 
 fn turn(role: Role, parts: Vec<Part>) -> Turn {
@@ -95,11 +82,7 @@ fn turns(own: Option<&'static str>) -> impl Strategy<Value = Turn> {
         1 => Just(Role::Developer),
     ];
     roles.prop_flat_map(move |role| {
-        let calls = if role == Role::Assistant {
-            CALLS_MAX
-        } else {
-            0
-        };
+        let calls = if role == Role::Assistant { CALLS_MAX } else { 0 };
         (
             parts::parts(role),
             labels(&["Ann", "jo é <|"]),
@@ -107,11 +90,7 @@ fn turns(own: Option<&'static str>) -> impl Strategy<Value = Turn> {
             prop::option::of(prop::collection::vec(calls_of_any_kind(), 0..=calls)),
         )
             .prop_map(move |(parts, author, provider, calls)| Turn {
-                calls: calls
-                    .into_iter()
-                    .flatten()
-                    .map(|call| by(call, provider.as_ref()))
-                    .collect(),
+                calls: calls.into_iter().flatten().map(|call| by(call, provider.as_ref())).collect(),
                 author,
                 provider,
                 ..turn(role, parts)
@@ -126,10 +105,7 @@ fn by(mut call: AnsweredCall, provider: Option<&Label>) -> AnsweredCall {
 
 fn calls_of_any_kind() -> impl Strategy<Value = AnsweredCall> {
     let signatures = prop::option::weighted(0.3, select(&["c2lnbmVkIGNhbGw#", ""][..]));
-    let outputs = prop_oneof![
-        documents().prop_map(ToolOutput::Json),
-        parts::results().prop_map(ToolOutput::Parts),
-    ];
+    let outputs = prop_oneof![documents().prop_map(ToolOutput::Json), parts::results().prop_map(ToolOutput::Parts),];
     let outcomes = prop_oneof![4 => Just(ToolOutcome::Succeeded), 1 => Just(ToolOutcome::Failed)];
     let origins = select(vec![
         AnswerOrigin::Recorded(Version(1)),
@@ -137,32 +113,21 @@ fn calls_of_any_kind() -> impl Strategy<Value = AnsweredCall> {
         AnswerOrigin::Pending,
         AnswerOrigin::Interrupted,
     ]);
-    (
-        call_ids(),
-        tool_names(),
-        documents(),
-        signatures,
-        (outputs, outcomes, origins),
-    )
-        .prop_map(
-            |(call_id, tool_name, input, signature, (output, outcome, origin))| AnsweredCall {
-                version: Version(1),
-                called: ToolCalled {
-                    call_id,
-                    tool_name,
-                    input,
-                    model: None,
-                    provider: None,
-                    provider_response_id: None,
-                    signature: signature.map(str::to_owned),
-                },
-                answer: Answer {
-                    output,
-                    outcome,
-                    origin,
-                },
+    (call_ids(), tool_names(), documents(), signatures, (outputs, outcomes, origins)).prop_map(
+        |(call_id, tool_name, input, signature, (output, outcome, origin))| AnsweredCall {
+            version: Version(1),
+            called: ToolCalled {
+                call_id,
+                tool_name,
+                input,
+                model: None,
+                provider: None,
+                provider_response_id: None,
+                signature: signature.map(str::to_owned),
             },
-        )
+            answer: Answer { output, outcome, origin },
+        },
+    )
 }
 
 fn plain_calls() -> impl Strategy<Value = AnsweredCall> {

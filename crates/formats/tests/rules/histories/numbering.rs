@@ -55,16 +55,11 @@ impl Count {
 pub(super) fn numbered(mut transcript: Transcript) -> Transcript {
     let mut count = Count::default();
     let frame = transcript.instructions.iter_mut();
-    frame
-        .chain(&mut transcript.opening)
-        .for_each(|text| count.text(text));
+    frame.chain(&mut transcript.opening).for_each(|text| count.text(text));
     for turn in &mut transcript.turns {
         number_turn(turn, &mut count);
     }
-    transcript
-        .closing
-        .iter_mut()
-        .for_each(|text| count.text(text));
+    transcript.closing.iter_mut().for_each(|text| count.text(text));
     transcript
 }
 
@@ -95,10 +90,7 @@ fn number_call(call: &mut AnsweredCall, count: &mut Count) {
     count.text(&mut id);
     call.called.call_id = CallId::parse(id).unwrap();
     count.json(&mut call.called.input);
-    call.called
-        .signature
-        .iter_mut()
-        .for_each(|text| count.text(text));
+    call.called.signature.iter_mut().for_each(|text| count.text(text));
     match &mut call.answer.output {
         ToolOutput::Json(json) => count.json(json),
         ToolOutput::Parts(parts) => parts.iter_mut().for_each(|part| count.part(part)),

@@ -17,39 +17,19 @@ const FILE_LINES_MAX: usize = 4_000;
 const USUAL_FILE_LINES_MAX: usize = 200;
 
 /// An item that occurs several times, although providers accept it once.
-const REPEATED: (&str, &str) = (
-    "openai",
-    r#"{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"c2FtZQ=="}"#,
-);
+const REPEATED: (&str, &str) =
+    ("openai", r#"{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"c2FtZQ=="}"#);
 /// Provider items: some that the provider accepts, some that no provider accepts, some that would break a rule.
 const ITEMS: &[(&str, &str)] = &[
-    (
-        "openai",
-        r#"{"type":"reasoning","id":"rs_#","summary":[],"encrypted_content":"<#>"}"#,
-    ),
+    ("openai", r#"{"type":"reasoning","id":"rs_#","summary":[],"encrypted_content":"<#>"}"#),
     ("openai", r#"{"type":"reasoning","id":"rs_2","summary":[]}"#),
-    (
-        "openai",
-        r#"{"type":"web_search_call","id":"ws_#","status":"completed"}"#,
-    ),
-    (
-        "openai",
-        r#"{"type":"function_call","call_id":"astray #","name":"f","arguments":"{}"}"#,
-    ),
+    ("openai", r#"{"type":"web_search_call","id":"ws_#","status":"completed"}"#),
+    ("openai", r#"{"type":"function_call","call_id":"astray #","name":"f","arguments":"{}"}"#),
     ("openai", r#"{"odd":"<#>"}"#),
-    (
-        "anthropic",
-        r#"{"type":"server_tool_use","id":"srvtoolu_#","name":"web_search","input":{}}"#,
-    ),
-    (
-        "anthropic",
-        r#"{"type":"tool_use","id":"astray_#","name":"f","input":{}}"#,
-    ),
+    ("anthropic", r#"{"type":"server_tool_use","id":"srvtoolu_#","name":"web_search","input":{}}"#),
+    ("anthropic", r#"{"type":"tool_use","id":"astray_#","name":"f","input":{}}"#),
     ("anthropic", r#"{"type":"text","text":" "}"#),
-    (
-        "gemini",
-        r#"{"executableCode":{"language":"PYTHON","code":"<#>"}}"#,
-    ),
+    ("gemini", r#"{"executableCode":{"language":"PYTHON","code":"<#>"}}"#),
     ("gemini", r#"{"functionCall":{"name":"astray","args":{}}}"#),
     ("gemini", r#"{"text":""}"#),
     ("ollama", r#"{"odd":"<#>"}"#),
@@ -84,26 +64,10 @@ pub(super) fn results() -> impl Strategy<Value = Vec<Part>> {
 }
 
 fn media_parts() -> impl Strategy<Value = Part> {
-    let image = (
-        sources(),
-        labels(&["image/png", "image/tiff", "image"]),
-        labels(&["low", "odd"]),
-    )
-        .prop_map(|(source, media_type, detail)| Part::Image {
-            source,
-            media_type,
-            detail,
-        });
-    let file = (
-        sources(),
-        labels(&["application/pdf", "text/plain"]),
-        labels(&["a b.pdf"]),
-    )
-        .prop_map(|(source, media_type, filename)| Part::File {
-            source,
-            media_type,
-            filename,
-        });
+    let image = (sources(), labels(&["image/png", "image/tiff", "image"]), labels(&["low", "odd"]))
+        .prop_map(|(source, media_type, detail)| Part::Image { source, media_type, detail });
+    let file = (sources(), labels(&["application/pdf", "text/plain"]), labels(&["a b.pdf"]))
+        .prop_map(|(source, media_type, filename)| Part::File { source, media_type, filename });
     prop_oneof![4 => image, 4 => file, 1 => text_files()]
 }
 
@@ -112,20 +76,14 @@ fn text_files() -> impl Strategy<Value = Part> {
     let lines = prop_oneof![4 => 0..USUAL_FILE_LINES_MAX, 1 => 0..FILE_LINES_MAX];
     let media_types = select(&["text/csv", "text/plain;charset=utf-8", "application/json"][..]);
     let filename = labels(&["a b.csv"]);
-    (lines, media_types, any::<bool>(), filename).prop_map(
-        |(lines, media_type, has_secret, filename)| {
-            let mut text = "7,8.25,né\n".repeat(lines);
-            if has_secret {
-                text.extend(["password=", SECRET, "\n"]);
-            }
-            let url = format!("data:{media_type};base64,{}", STANDARD.encode(text));
-            Part::File {
-                source: MediaSource::Url(url),
-                media_type: None,
-                filename,
-            }
-        },
-    )
+    (lines, media_types, any::<bool>(), filename).prop_map(|(lines, media_type, has_secret, filename)| {
+        let mut text = "7,8.25,né\n".repeat(lines);
+        if has_secret {
+            text.extend(["password=", SECRET, "\n"]);
+        }
+        let url = format!("data:{media_type};base64,{}", STANDARD.encode(text));
+        Part::File { source: MediaSource::Url(url), media_type: None, filename }
+    })
 }
 
 fn sources() -> impl Strategy<Value = MediaSource> {
@@ -148,12 +106,11 @@ fn sources() -> impl Strategy<Value = MediaSource> {
 
 fn thought_parts() -> impl Strategy<Value = Part> {
     let signatures = prop::option::weighted(0.8, select(&["c2lnbmVk#", "c2lnbmVk#", ""][..]));
-    let thinking = (prop::option::weighted(0.9, non_blank_text()), signatures).prop_map(
-        |(text, signature)| Part::Thinking {
+    let thinking =
+        (prop::option::weighted(0.9, non_blank_text()), signatures).prop_map(|(text, signature)| Part::Thinking {
             text: text.unwrap_or_default().replace("<#>", "thought <#>"),
             signature: signature.map(str::to_owned),
-        },
-    );
+        });
     let items = prop_oneof![Just(REPEATED), select(ITEMS), select(ITEMS)];
     let item = items.prop_map(|(provider, item)| Part::ProviderItem {
         provider: Label::parse(provider).unwrap(),

@@ -14,32 +14,15 @@ const TRANSCRIPTS: usize = 1_000;
 #[test]
 fn whole_transcripts() {
     check("no turns", |it| it.turns.is_empty());
-    check("an opening and a closing", |it| {
-        it.opening.is_some() && it.closing.is_some()
-    });
-    check("the assistant first", |it| {
-        it.turns.first().is_some_and(is_assistant)
-    });
-    check("the assistant last", |it| {
-        it.turns.last().is_some_and(is_assistant)
-    });
-    check("two turns of the assistant", |it| {
-        pairs(it, |a, b| is_assistant(a) && is_assistant(b))
-    });
-    check("instructions first", |it| {
-        it.turns
-            .first()
-            .is_some_and(|turn| turn.role == Role::System)
-    });
-    check("instructions in the middle", |it| {
-        pairs(it, |a, b| a.role == Role::User && b.role == Role::Developer)
-    });
+    check("an opening and a closing", |it| it.opening.is_some() && it.closing.is_some());
+    check("the assistant first", |it| it.turns.first().is_some_and(is_assistant));
+    check("the assistant last", |it| it.turns.last().is_some_and(is_assistant));
+    check("two turns of the assistant", |it| pairs(it, |a, b| is_assistant(a) && is_assistant(b)));
+    check("instructions first", |it| it.turns.first().is_some_and(|turn| turn.role == Role::System));
+    check("instructions in the middle", |it| pairs(it, |a, b| a.role == Role::User && b.role == Role::Developer));
     check("thoughts after a turn without", |it| {
         pairs(it, |a, b| {
-            is_assistant(a)
-                && !a.parts.is_empty()
-                && !a.parts.iter().any(is_signed)
-                && b.parts.iter().any(is_signed)
+            is_assistant(a) && !a.parts.is_empty() && !a.parts.iter().any(is_signed) && b.parts.iter().any(is_signed)
         })
     });
     check("a call's id used again", |it| {
@@ -50,68 +33,27 @@ fn whole_transcripts() {
 
 #[test]
 fn turns() {
-    check("parallel calls", |it| {
-        it.turns.iter().any(|turn| turn.calls.len() == CALLS_MAX)
-    });
-    check("calls without a message", |it| {
-        it.turns
-            .iter()
-            .any(|turn| turn.parts.is_empty() && !turn.calls.is_empty())
-    });
-    check("nothing at all", |it| {
-        it.turns
-            .iter()
-            .any(|turn| turn.parts.is_empty() && turn.calls.is_empty())
-    });
+    check("parallel calls", |it| it.turns.iter().any(|turn| turn.calls.len() == CALLS_MAX));
+    check("calls without a message", |it| it.turns.iter().any(|turn| turn.parts.is_empty() && !turn.calls.is_empty()));
+    check("nothing at all", |it| it.turns.iter().any(|turn| turn.parts.is_empty() && turn.calls.is_empty()));
     check("thoughts with calls", |it| {
-        it.turns
-            .iter()
-            .any(|turn| turn.parts.iter().any(is_signed) && !turn.calls.is_empty())
+        it.turns.iter().any(|turn| turn.parts.iter().any(is_signed) && !turn.calls.is_empty())
     });
     check("thoughts alone", |it| {
-        it.turns.iter().any(|turn| {
-            turn.calls.is_empty() && !turn.parts.is_empty() && turn.parts.iter().all(is_signed)
-        })
+        it.turns.iter().any(|turn| turn.calls.is_empty() && !turn.parts.is_empty() && turn.parts.iter().all(is_signed))
     });
 }
 
 #[test]
 fn parts_of_every_kind() {
-    check_parts(
-        "a blank text",
-        |part| matches!(part, Part::Text(text) if text == " "),
-    );
-    check_parts(
-        "U+0000",
-        |part| matches!(part, Part::Text(text) if text.contains('\0')),
-    );
-    check_parts(
-        "a huge text",
-        |part| matches!(part, Part::Text(text) if text.len() > 10_000),
-    );
+    check_parts("a blank text", |part| matches!(part, Part::Text(text) if text == " "));
+    check_parts("U+0000", |part| matches!(part, Part::Text(text) if text.contains('\0')));
+    check_parts("a huge text", |part| matches!(part, Part::Text(text) if text.len() > 10_000));
     check_parts("a refusal", |part| matches!(part, Part::Refusal(_)));
-    check_parts("a thought without a signature", |part| {
-        matches!(
-            part,
-            Part::Thinking {
-                signature: None,
-                ..
-            }
-        )
-    });
-    check_parts("an encrypted thought", |part| {
-        matches!(part, Part::RedactedThinking(_))
-    });
+    check_parts("a thought without a signature", |part| matches!(part, Part::Thinking { signature: None, .. }));
+    check_parts("an encrypted thought", |part| matches!(part, Part::RedactedThinking(_)));
     check_parts("an item", |part| matches!(part, Part::ProviderItem { .. }));
-    check_parts("a file of the provider's", |part| {
-        matches!(
-            part,
-            Part::File {
-                source: MediaSource::FileId(_),
-                ..
-            }
-        )
-    });
+    check_parts("a file of the provider's", |part| matches!(part, Part::File { source: MediaSource::FileId(_), .. }));
     check_parts(
         "a long text that comes along",
         |part| matches!(part, Part::File { source: MediaSource::Url(url), .. } if url.len() > 30_000),
@@ -124,40 +66,18 @@ fn parts_of_every_kind() {
 
 #[test]
 fn calls_and_answers() {
-    check_calls("a foreign id", |call| {
-        call.called.call_id.as_str().contains('/')
-    });
-    check_calls("the longest id", |call| {
-        call.called.call_id.as_str().len() == 256
-    });
-    check_calls("a foreign name", |call| {
-        call.called.tool_name.as_str() == "mcp.files/read"
-    });
-    check_calls("an input that is no object", |call| {
-        call.called.input.as_str() == "[1,2]"
-    });
-    check_calls("a number past every type", |call| {
-        call.called.input.as_str().contains("1e400")
-    });
-    check_calls("a deep input", |call| {
-        call.called.input.as_str().contains("[[[[")
-    });
+    check_calls("a foreign id", |call| call.called.call_id.as_str().contains('/'));
+    check_calls("the longest id", |call| call.called.call_id.as_str().len() == 256);
+    check_calls("a foreign name", |call| call.called.tool_name.as_str() == "mcp.files/read");
+    check_calls("an input that is no object", |call| call.called.input.as_str() == "[1,2]");
+    check_calls("a number past every type", |call| call.called.input.as_str().contains("1e400"));
+    check_calls("a deep input", |call| call.called.input.as_str().contains("[[[["));
     check_calls("a signed call", |call| call.called.signature.is_some());
-    check_calls("a failure", |call| {
-        call.answer.outcome == ToolOutcome::Failed
-    });
-    check_calls("a call that waits", |call| {
-        call.answer.origin == AnswerOrigin::Pending
-    });
-    check_calls("an interrupted call", |call| {
-        call.answer.origin == AnswerOrigin::Interrupted
-    });
-    check_calls("a cleared result", |call| {
-        matches!(call.answer.origin, AnswerOrigin::Cleared(_))
-    });
-    check_calls("an answer of no parts", |call| {
-        call.answer.output == ToolOutput::Parts(Vec::new())
-    });
+    check_calls("a failure", |call| call.answer.outcome == ToolOutcome::Failed);
+    check_calls("a call that waits", |call| call.answer.origin == AnswerOrigin::Pending);
+    check_calls("an interrupted call", |call| call.answer.origin == AnswerOrigin::Interrupted);
+    check_calls("a cleared result", |call| matches!(call.answer.origin, AnswerOrigin::Cleared(_)));
+    check_calls("an answer of no parts", |call| call.answer.output == ToolOutput::Parts(Vec::new()));
 }
 
 fn check(what: &str, is_it: impl Fn(&Transcript) -> bool) {
@@ -168,9 +88,7 @@ fn check(what: &str, is_it: impl Fn(&Transcript) -> bool) {
 }
 
 fn check_parts(what: &str, is_it: impl Fn(&Part) -> bool) {
-    check(what, |it| {
-        it.turns.iter().flat_map(|turn| &turn.parts).any(&is_it)
-    });
+    check(what, |it| it.turns.iter().flat_map(|turn| &turn.parts).any(&is_it));
 }
 
 fn check_calls(what: &str, is_it: impl Fn(&AnsweredCall) -> bool) {
@@ -182,10 +100,7 @@ fn calls(transcript: &Transcript) -> impl Iterator<Item = &AnsweredCall> {
 }
 
 fn pairs(transcript: &Transcript, is_it: impl Fn(&Turn, &Turn) -> bool) -> bool {
-    transcript
-        .turns
-        .windows(2)
-        .any(|pair| is_it(&pair[0], &pair[1]))
+    transcript.turns.windows(2).any(|pair| is_it(&pair[0], &pair[1]))
 }
 
 fn is_assistant(turn: &Turn) -> bool {

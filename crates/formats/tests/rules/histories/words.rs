@@ -64,13 +64,7 @@ fn called(id: &str) -> ToolCalled {
 
 /// A tool name within or outside of MCP's bounds.
 pub(super) fn tool_names() -> impl Strategy<Value = ToolName> {
-    let odd = vec![
-        safe_tool_name("a b"),
-        "a b".to_owned(),
-        "x".repeat(64),
-        "x".repeat(65),
-        "x".repeat(256),
-    ];
+    let odd = vec![safe_tool_name("a b"), "a b".to_owned(), "x".repeat(64), "x".repeat(65), "x".repeat(256)];
     prop_oneof![
         6 => Just("search".to_owned()),
         4 => select(&["mcp.files/read", "größe", "1st", "-", "a.b", "a:b"][..]).prop_map(str::to_owned),

@@ -29,29 +29,17 @@ pub(super) fn pictures_and_files() -> Transcript {
         file(MediaSource::FileId("file_ticket".to_owned())),
     ];
     let mut map = call("call_1", "map", "{}", "null");
-    map.answer.output = ToolOutput::Parts(vec![
-        text("a map"),
-        image(url("https://example.org/map.png")),
-    ]);
+    map.answer.output = ToolOutput::Parts(vec![text("a map"), image(url("https://example.org/map.png"))]);
     transcript(vec![
         turn(Role::User, said),
         calls(turn(Role::Assistant, Vec::new()), vec![map]),
-        turn(
-            Role::Assistant,
-            vec![
-                text("A beach:"),
-                image(url("https://example.org/drawn.png")),
-            ],
-        ),
+        turn(Role::Assistant, vec![text("A beach:"), image(url("https://example.org/drawn.png"))]),
         user("Nice."),
     ])
 }
 
 fn thought(text: &str, signature: &str) -> Part {
-    Part::Thinking {
-        text: text.to_owned(),
-        signature: Some(signature.to_owned()),
-    }
+    Part::Thinking { text: text.to_owned(), signature: Some(signature.to_owned()) }
 }
 
 pub(super) fn thoughts_of_anthropic() -> Transcript {
@@ -60,22 +48,10 @@ pub(super) fn thoughts_of_anthropic() -> Transcript {
         Part::RedactedThinking("ZW5jcnlwdGVkIHRob3VnaHQ=".to_owned()),
         text("Let me look."),
     ];
-    let unsigned = vec![
-        Part::Thinking {
-            text: "Warm enough.".to_owned(),
-            signature: None,
-        },
-        text("17 °C."),
-    ];
+    let unsigned = vec![Part::Thinking { text: "Warm enough.".to_owned(), signature: None }, text("17 °C.")];
     transcript(vec![
         user("Lisbon?"),
-        by(
-            "anthropic",
-            calls(
-                turn(Role::Assistant, thinking),
-                vec![weather("toolu_01A", "Lisbon", "17")],
-            ),
-        ),
+        by("anthropic", calls(turn(Role::Assistant, thinking), vec![weather("toolu_01A", "Lisbon", "17")])),
         by("anthropic", turn(Role::Assistant, unsigned)),
         user("Thanks!"),
     ])
@@ -84,28 +60,13 @@ pub(super) fn thoughts_of_anthropic() -> Transcript {
 pub(super) fn signatures_of_gemini() -> Transcript {
     let mut signed = weather("call_1", "Lisbon", "17");
     signed.called.signature = Some("c2lnbmVkIGJ5IGdlbWluaQ==".to_owned());
-    let first = calls(
-        turn(Role::Assistant, Vec::new()),
-        vec![signed, weather("call_2", "Porto", "15")],
-    );
+    let first = calls(turn(Role::Assistant, Vec::new()), vec![signed, weather("call_2", "Porto", "15")]);
     transcript(vec![
         user("Lisbon or Porto?"),
         by("gemini", first),
-        by(
-            "gemini",
-            turn(
-                Role::Assistant,
-                vec![thought("Lisbon it is.", "dGhvdWdodA=="), text("Lisbon.")],
-            ),
-        ),
+        by("gemini", turn(Role::Assistant, vec![thought("Lisbon it is.", "dGhvdWdodA=="), text("Lisbon.")])),
         user("And Faro?"),
-        by(
-            "openai",
-            calls(
-                turn(Role::Assistant, Vec::new()),
-                vec![weather("call_3", "Faro", "19")],
-            ),
-        ),
+        by("openai", calls(turn(Role::Assistant, Vec::new()), vec![weather("call_3", "Faro", "19")])),
     ])
 }
 
@@ -118,93 +79,44 @@ pub(super) fn reasoning_of_openai() -> Transcript {
     let lone = "{\"type\":\"reasoning\",\"id\":\"rs_2\",\"summary\":[]}";
     transcript(vec![
         user("Lisbon?"),
-        by(
-            "openai",
-            calls(
-                turn(Role::Assistant, vec![item(reasoning)]),
-                vec![weather("call_1", "Lisbon", "17")],
-            ),
-        ),
-        by(
-            "openai",
-            turn(Role::Assistant, vec![text("17 °C."), item(lone)]),
-        ),
+        by("openai", calls(turn(Role::Assistant, vec![item(reasoning)]), vec![weather("call_1", "Lisbon", "17")])),
+        by("openai", turn(Role::Assistant, vec![text("17 °C."), item(lone)])),
         user("Thanks!"),
     ])
 }
 
 pub(super) fn foreign_ids_and_names() -> Transcript {
     let foreign = vec![
-        call(
-            "functions.read:0",
-            "mcp.files/read",
-            "{\"path\":\"plan.md\"}",
-            "\"a week\"",
-        ),
+        call("functions.read:0", "mcp.files/read", "{\"path\":\"plan.md\"}", "\"a week\""),
         call(&"x".repeat(64), "größe", "{}", "null"),
     ];
-    transcript(vec![
-        user("What is in my plan?"),
-        calls(turn(Role::Assistant, Vec::new()), foreign),
-    ])
+    transcript(vec![user("What is in my plan?"), calls(turn(Role::Assistant, Vec::new()), foreign)])
 }
 
 pub(super) fn repeated_call_ids() -> Transcript {
-    let step = |city: &str, degrees: &str| {
-        calls(
-            turn(Role::Assistant, Vec::new()),
-            vec![weather("call_0", city, degrees)],
-        )
-    };
-    transcript(vec![
-        user("Lisbon, then Porto."),
-        step("Lisbon", "17"),
-        step("Porto", "15"),
-        user("Thanks!"),
-    ])
+    let step =
+        |city: &str, degrees: &str| calls(turn(Role::Assistant, Vec::new()), vec![weather("call_0", city, degrees)]);
+    transcript(vec![user("Lisbon, then Porto."), step("Lisbon", "17"), step("Porto", "15"), user("Thanks!")])
 }
 
 pub(super) fn refusal() -> Transcript {
     let refused = Part::Refusal("I cannot forge a passport.".to_owned());
-    transcript(vec![
-        user("Forge a passport."),
-        turn(Role::Assistant, vec![refused]),
-        user("A visa, then?"),
-    ])
+    transcript(vec![user("Forge a passport."), turn(Role::Assistant, vec![refused]), user("A visa, then?")])
 }
 
 pub(super) fn input_that_is_no_object() -> Transcript {
     let odd = vec![
-        call(
-            "call_1",
-            "sum",
-            "[1, 2.50, 12345678901234567890123]",
-            "{\"b\":2,\"a\":1.0}",
-        ),
+        call("call_1", "sum", "[1, 2.50, 12345678901234567890123]", "{\"b\":2,\"a\":1.0}"),
         call("call_2", "echo", "\"said\"", "\"said\""),
     ];
-    transcript(vec![
-        user("Add these."),
-        calls(turn(Role::Assistant, Vec::new()), odd),
-    ])
+    transcript(vec![user("Add these."), calls(turn(Role::Assistant, Vec::new()), odd)])
 }
 
 pub(super) fn blanks_and_gaps() -> Transcript {
-    let image = Part::Image {
-        source: MediaSource::Url(String::new()),
-        media_type: None,
-        detail: None,
-    };
-    let file = Part::File {
-        source: MediaSource::FileId(String::new()),
-        media_type: None,
-        filename: None,
-    };
+    let image = Part::Image { source: MediaSource::Url(String::new()), media_type: None, detail: None };
+    let file = Part::File { source: MediaSource::FileId(String::new()), media_type: None, filename: None };
     let empty = call("call_1", "forget", "{}", "null");
-    let blank = Part::Thinking {
-        text: String::new(),
-        signature: None,
-    };
+    let blank = Part::Thinking { text: String::new(), signature: None };
     let mut transcript = transcript(vec![
         turn(Role::System, vec![text(" ")]),
         turn(Role::User, vec![text(""), image, file]),

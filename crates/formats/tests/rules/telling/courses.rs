@@ -7,18 +7,11 @@ use domain::event::{Role, ToolOutcome};
 use super::notation::{answered, assistant, call, calls, text, transcript, turn, user, weather};
 
 pub(super) fn plain_chat() -> Transcript {
-    transcript(vec![
-        user("Is Lisbon warm in March?"),
-        assistant("Mild: about 17 °C by day."),
-        user("And at night?"),
-    ])
+    transcript(vec![user("Is Lisbon warm in March?"), assistant("Mild: about 17 °C by day."), user("And at night?")])
 }
 
 pub(super) fn parallel_calls() -> Transcript {
-    let both = vec![
-        weather("call_1", "Lisbon", "{\"degrees\":17.0,\"unit\":\"C\"}"),
-        weather("call_2", "Porto", "15"),
-    ];
+    let both = vec![weather("call_1", "Lisbon", "{\"degrees\":17.0,\"unit\":\"C\"}"), weather("call_2", "Porto", "15")];
     transcript(vec![
         user("Lisbon or Porto?"),
         calls(assistant("Let me look at both."), both),
@@ -43,16 +36,9 @@ pub(super) fn call_interrupted() -> Transcript {
 
 pub(super) fn call_pending_approval() -> Transcript {
     let book = call("call_1", "book_flight", "{\"to\":\"LIS\"}", "null");
-    let waits = answered(
-        book,
-        "Pending: this call still waits for its result.",
-        AnswerOrigin::Pending,
-        ToolOutcome::Succeeded,
-    );
-    transcript(vec![
-        user("Book it."),
-        calls(assistant("I need your approval."), vec![waits]),
-    ])
+    let waits =
+        answered(book, "Pending: this call still waits for its result.", AnswerOrigin::Pending, ToolOutcome::Succeeded);
+    transcript(vec![user("Book it."), calls(assistant("I need your approval."), vec![waits])])
 }
 
 pub(super) fn result_cleared() -> Transcript {
@@ -67,10 +53,7 @@ pub(super) fn result_cleared() -> Transcript {
         calls(turn(Role::Assistant, Vec::new()), vec![cleared]),
         assistant("17 °C."),
         user("And Porto?"),
-        calls(
-            turn(Role::Assistant, Vec::new()),
-            vec![weather("call_2", "Porto", "15")],
-        ),
+        calls(turn(Role::Assistant, Vec::new()), vec![weather("call_2", "Porto", "15")]),
         user("Thanks!"),
     ])
 }
@@ -82,10 +65,7 @@ pub(super) fn call_failed() -> Transcript {
         AnswerOrigin::Recorded(Version(1)),
         ToolOutcome::Failed,
     );
-    transcript(vec![
-        user("Atlantis?"),
-        calls(turn(Role::Assistant, Vec::new()), vec![failed]),
-    ])
+    transcript(vec![user("Atlantis?"), calls(turn(Role::Assistant, Vec::new()), vec![failed])])
 }
 
 pub(super) fn assistant_first_and_last() -> Transcript {

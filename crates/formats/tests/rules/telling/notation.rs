@@ -21,12 +21,7 @@ pub(super) fn transcript(turns: Vec<Turn>) -> Transcript {
             }
         }
     }
-    Transcript {
-        instructions: vec!["You help with travel plans.".to_owned()],
-        opening: None,
-        turns,
-        closing: None,
-    }
+    Transcript { instructions: vec!["You help with travel plans.".to_owned()], opening: None, turns, closing: None }
 }
 
 pub(super) fn turn(role: Role, parts: Vec<Part>) -> Turn {
@@ -61,9 +56,7 @@ pub(super) fn by(provider: &str, turn: Turn) -> Turn {
     let provider = Label::parse(provider).ok();
     let mut turn = turn;
     turn.provider.clone_from(&provider);
-    turn.calls
-        .iter_mut()
-        .for_each(|call| call.called.provider.clone_from(&provider));
+    turn.calls.iter_mut().for_each(|call| call.called.provider.clone_from(&provider));
     turn
 }
 
@@ -87,17 +80,8 @@ pub(super) fn call(id: &str, name: &str, input: &str, output: &str) -> AnsweredC
     }
 }
 
-pub(super) fn answered(
-    call: AnsweredCall,
-    said: &str,
-    origin: AnswerOrigin,
-    outcome: ToolOutcome,
-) -> AnsweredCall {
-    let answer = Answer {
-        output: ToolOutput::Parts(vec![text(said)]),
-        outcome,
-        origin,
-    };
+pub(super) fn answered(call: AnsweredCall, said: &str, origin: AnswerOrigin, outcome: ToolOutcome) -> AnsweredCall {
+    let answer = Answer { output: ToolOutput::Parts(vec![text(said)]), outcome, origin };
     AnsweredCall { answer, ..call }
 }
 

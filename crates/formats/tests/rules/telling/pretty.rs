@@ -20,27 +20,13 @@ fn broken(json: &str, indent: usize) -> String {
     let inner_indent = indent + INDENT;
     let lines: Vec<String> = members(inner)
         .into_iter()
-        .map(|member| {
-            format!(
-                "{}{}",
-                " ".repeat(inner_indent),
-                broken_member(member, inner_indent)
-            )
-        })
+        .map(|member| format!("{}{}", " ".repeat(inner_indent), broken_member(member, inner_indent)))
         .collect();
-    format!(
-        "{opening}\n{}\n{}{closing}",
-        lines.join(",\n"),
-        " ".repeat(indent)
-    )
+    format!("{opening}\n{}\n{}{closing}", lines.join(",\n"), " ".repeat(indent))
 }
 
 fn broken_member(member: &str, indent: usize) -> String {
-    let value = if member.starts_with('"') {
-        top_level(member, ':')
-    } else {
-        None
-    };
+    let value = if member.starts_with('"') { top_level(member, ':') } else { None };
     match value {
         Some(at) => {
             let (name, value) = member.split_at(at + 1);
@@ -92,10 +78,7 @@ mod tests {
             &format!("{{\"a\":[1,2],\"b\\\",:\":\"{long},[\"}}"),
             &format!("{{\n  \"a\": [1,2],\n  \"b\\\",:\": \"{long},[\"\n}}"),
         );
-        check(
-            &format!("[{{\"a\":\"{long}\"}},1]"),
-            &format!("[\n  {{\n    \"a\": \"{long}\"\n  }},\n  1\n]"),
-        );
+        check(&format!("[{{\"a\":\"{long}\"}},1]"), &format!("[\n  {{\n    \"a\": \"{long}\"\n  }},\n  1\n]"));
     }
 
     fn check(json: &str, expected: &str) {

@@ -101,16 +101,9 @@ fn size(size_bytes: usize) -> String {
 
 /// The tokens by section, as parts of the room that sections and turns have together.
 fn bar(context: &ContextColumn, used: u64) -> Markup {
-    let turns = context
-        .sections
-        .iter()
-        .find(|section| section.name == "Turns");
+    let turns = context.sections.iter().find(|section| section.name == "Turns");
     let turns = turns.map_or(0, |section| section.tokens);
-    let all = used
-        .saturating_sub(turns)
-        .saturating_add(context.room)
-        .max(used)
-        .max(1);
+    let all = used.saturating_sub(turns).saturating_add(context.room).max(used).max(1);
     let width = |tokens: u64| tokens.saturating_mul(BAR_UNITS) / all;
     let mut start = 0;
     let parts = context.sections.iter().map(|section| {

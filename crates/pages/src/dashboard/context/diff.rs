@@ -54,16 +54,10 @@ impl Difference {
             return Self::TooLarge;
         }
         let (before, after) = (indented_json(before), indented_json(after));
-        let diff = TextDiff::configure()
-            .timeout(TIMEOUT)
-            .diff_lines(&before, &after);
+        let diff = TextDiff::configure().timeout(TIMEOUT).diff_lines(&before, &after);
         let mut lines = Vec::new();
         let mut has_more = false;
-        for hunk in diff
-            .unified_diff()
-            .context_radius(CONTEXT_LINES)
-            .iter_hunks()
-        {
+        for hunk in diff.unified_diff().context_radius(CONTEXT_LINES).iter_hunks() {
             for change in hunk.iter_changes() {
                 if lines.len() == DIFF_LINES_MAX {
                     has_more = true;
@@ -122,13 +116,7 @@ mod tests {
             panic!("{difference:?}");
         };
         let lines: Vec<(char, &str)> = lines.iter().map(|l| (l.sign, l.text.as_str())).collect();
-        let expected = [
-            (' ', "{"),
-            (' ', "  \"a\": 1,"),
-            ('-', "  \"b\": 2"),
-            ('+', "  \"b\": 3"),
-            (' ', "}"),
-        ];
+        let expected = [(' ', "{"), (' ', "  \"a\": 1,"), ('-', "  \"b\": 2"), ('+', "  \"b\": 3"), (' ', "}")];
         assert_eq!(lines, expected);
         assert!(!has_more);
         assert_eq!(Difference::between("{}", "{}"), Difference::Equal);
@@ -147,10 +135,6 @@ mod tests {
         let Difference::Lines { lines, .. } = Difference::between("[]", &wide) else {
             panic!("no lines");
         };
-        assert!(
-            lines
-                .iter()
-                .all(|line| line.text.len() <= LINE_BYTES_MAX + '…'.len_utf8())
-        );
+        assert!(lines.iter().all(|line| line.text.len() <= LINE_BYTES_MAX + '…'.len_utf8()));
     }
 }

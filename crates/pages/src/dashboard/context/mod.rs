@@ -107,12 +107,7 @@ pub fn context(page: ContextPage<'_>) -> Markup {
 }
 
 fn events(page: ContextPage<'_>) -> Markup {
-    let columns = [
-        Column::text("Event"),
-        Column::text("What"),
-        Column::number("Tokens"),
-        Column::text("Outcome"),
-    ];
+    let columns = [Column::text("Event"), Column::text("What"), Column::number("Tokens"), Column::text("Outcome")];
     let row = |event: &EventOfContext| {
         html! {
             tr.omitted[event.is_omitted] data-version=(event.version) {
@@ -138,11 +133,7 @@ fn events(page: ContextPage<'_>) -> Markup {
 }
 
 fn verified(verification: &Verification) -> Markup {
-    let tone = if verification.is_equal {
-        Tone::Good
-    } else {
-        Tone::Bad
-    };
+    let tone = if verification.is_equal { Tone::Good } else { Tone::Bad };
     notice(tone, &verification.text)
 }
 

@@ -39,11 +39,8 @@ pub fn agents(page: AgentsPage<'_>) -> Markup {
         Column::text("Pages"),
     ];
     let rows: Vec<Markup> = page.agents.iter().map(row).collect();
-    let none = EmptyState {
-        title: "No agents",
-        detail: "Create one: hansard agent create ID --tenant TENANT",
-        action: None,
-    };
+    let none =
+        EmptyState { title: "No agents", detail: "Create one: hansard agent create ID --tenant TENANT", action: None };
     let main = html! {
         p { a.button href=(SIGNING_KEYS_PATH) { "Signing keys" } }
         @if rows.is_empty() { (empty(none)) } @else { (table("Agents", &columns, &rows)) }

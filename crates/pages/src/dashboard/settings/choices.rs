@@ -17,11 +17,8 @@ pub const APPROVERS: &[(&str, &str)] = &[
     ("APPROVERS_ADMINISTRATOR", "administrators only"),
 ];
 /// Roles that public callers' messages may have.
-pub const ROLES: &[(&str, &str)] = &[
-    ("ROLE_ASSISTANT", "assistant"),
-    ("ROLE_SYSTEM", "system"),
-    ("ROLE_DEVELOPER", "developer"),
-];
+pub const ROLES: &[(&str, &str)] =
+    &[("ROLE_ASSISTANT", "assistant"), ("ROLE_SYSTEM", "system"), ("ROLE_DEVELOPER", "developer")];
 /// What is logged of requests to model servers.
 pub const LOG_DETAILS: &[(&str, &str)] = &[
     ("", "default: off"),

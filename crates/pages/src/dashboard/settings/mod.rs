@@ -72,12 +72,7 @@ fn tabs(agent: &str, current: Tab) -> Markup {
 }
 
 fn frame<'a>(person: Person<'a>, title: &'a str) -> Frame<'a> {
-    Frame {
-        title,
-        person: Some(person),
-        section: Some(Section::Settings),
-        freshness: Freshness::None,
-    }
+    Frame { title, person: Some(person), section: Some(Section::Settings), freshness: Freshness::None }
 }
 
 /// A secret that is shown for the only time.

@@ -8,10 +8,7 @@ use crate::components::{Column, Tone, form, notice, table, time};
 use crate::layout::{Person, document};
 
 /// The uses of a key: value and label.
-pub const KEY_USES: [(&str, &str); 2] = [
-    ("user", "users of the agents"),
-    ("admin", "administrators of the tenant"),
-];
+pub const KEY_USES: [(&str, &str); 2] = [("user", "users of the agents"), ("admin", "administrators of the tenant")];
 /// The kinds of a new key: value and label.
 pub const KEY_KINDS: [(&str, &str); 4] = [
     ("generate", "HS256, with a new secret that is shown once"),

@@ -4,9 +4,7 @@ use domain::{Timestamp, Version};
 use maud::{Markup, html};
 
 use super::{NewSecret, Tab, agent_path, frame, new_secret, tabs};
-use crate::components::{
-    Column, EmptyState, Tone, bytes, duration, empty, form, notice, number, table, time,
-};
+use crate::components::{Column, EmptyState, Tone, bytes, duration, empty, form, notice, number, table, time};
 use crate::dashboard::transcript::event_url;
 use crate::layout::{Freshness, Person, document};
 

@@ -6,9 +6,7 @@ mod tenants;
 use domain::Timestamp;
 use maud::{Markup, html};
 
-use crate::components::{
-    Column, Line, SeriesColour, Tone, line_chart, notice, number, table, time,
-};
+use crate::components::{Column, Line, SeriesColour, Tone, line_chart, notice, number, table, time};
 use crate::layout::{Frame, Freshness, Person, Section, document};
 
 pub use parked::ParkedRow;
@@ -105,21 +103,14 @@ fn lag(samples: &[LagSample]) -> Markup {
     let line = |name, colour, value: fn(&LagSample) -> u64| Line {
         name,
         colour,
-        points: samples
-            .iter()
-            .map(|sample| (sample.at, value(sample)))
-            .collect(),
+        points: samples.iter().map(|sample| (sample.at, value(sample))).collect(),
     };
     let lines = [
         line("rows", SeriesColour::Accent, |sample| sample.rows),
         line("search", SeriesColour::Warn, |sample| sample.search),
     ];
     let rows: Vec<Markup> = samples.iter().rev().map(sample).collect();
-    let columns = [
-        Column::text("Time"),
-        Column::number("Without rows"),
-        Column::number("Not indexed"),
-    ];
+    let columns = [Column::text("Time"), Column::number("Without rows"), Column::number("Not indexed")];
     html! {
         (line_chart("Messages that the rows and the search lack", &lines))
         details {
@@ -157,19 +148,10 @@ fn texts(caption: &str, texts: TextTable<'_>) -> Markup {
 /// What the gateway has no right to read or to do, with the command for it.
 fn commands() -> Markup {
     const COMMANDS: [(&str, &str); 5] = [
-        (
-            "hansard status",
-            "roles, causes of holes, and the age of erasures",
-        ),
+        ("hansard status", "roles, causes of holes, and the age of erasures"),
         ("hansard archive list", "segments of the archive"),
-        (
-            "hansard rebuild conversations",
-            "rebuilds the rows; hansard rebuild list shows the progress",
-        ),
-        (
-            "hansard rebuild search",
-            "indexes everything for the search again",
-        ),
+        ("hansard rebuild conversations", "rebuilds the rows; hansard rebuild list shows the progress"),
+        ("hansard rebuild search", "indexes everything for the search again"),
         ("hansard verify", "compares rows with the record"),
     ];
     html! {
@@ -193,10 +175,7 @@ mod tests {
         const SCRIPT: &str = "<script>alert(1)</script>";
         let texts = [SCRIPT.to_owned()];
         let rows = [vec![SCRIPT.to_owned(), SCRIPT.to_owned()]];
-        let of_texts = TextTable {
-            columns: &["A", "B"],
-            rows: &rows,
-        };
+        let of_texts = TextTable { columns: &["A", "B"], rows: &rows };
         let parked = [ParkedRow {
             tenant: SCRIPT.to_owned(),
             conversation: SCRIPT.to_owned(),
@@ -206,12 +185,7 @@ mod tests {
             commits: 1,
         }];
         let page = system(SystemPage {
-            person: Person {
-                name: SCRIPT,
-                tenant: SCRIPT,
-                role: Role::Operator,
-                form_token: "t",
-            },
+            person: Person { name: SCRIPT, tenant: SCRIPT, role: Role::Operator, form_token: "t" },
             needs: &texts,
             warnings: &texts,
             facts: &[("Record", SCRIPT.to_owned())],

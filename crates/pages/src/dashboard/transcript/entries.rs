@@ -23,10 +23,7 @@ pub(super) fn entries(events: &[EventOfTranscript]) -> Vec<Entry<'_>> {
         });
         match open {
             Some(entry) => entry.results.push(event),
-            None => entries.push(Entry {
-                event,
-                results: Vec::new(),
-            }),
+            None => entries.push(Entry { event, results: Vec::new() }),
         }
     }
     entries

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use domain::event::{
-    Annotation, ConversationCreated, ConversationUpdated, Lifecycle, MessageAppended, ToolCalled,
-    ToolOutcome, ToolOutput, ToolReturned, Usage,
+    Annotation, ConversationCreated, ConversationUpdated, Lifecycle, MessageAppended, ToolCalled, ToolOutcome,
+    ToolOutput, ToolReturned, Usage,
 };
 use domain::run::RunOutcome;
 use domain::{Fact, FieldChange, Version};
@@ -76,19 +76,15 @@ fn name(fact: &Fact) -> String {
     match fact {
         Fact::MessageAppended(message) => message.role.as_str().to_owned(),
         Fact::ToolCalled(call) => format!("call of {}", call.tool_name),
-        Fact::ToolReturned(result) => result
-            .tool_name
-            .as_ref()
-            .map_or_else(|| "result".to_owned(), |tool| format!("result of {tool}")),
+        Fact::ToolReturned(result) => {
+            result.tool_name.as_ref().map_or_else(|| "result".to_owned(), |tool| format!("result of {tool}"))
+        }
         Fact::Annotation(_) | Fact::Lifecycle(_) => fact.kind().name().to_owned(),
     }
 }
 
 fn body(of: Of<'_>, event: &EventOfTranscript) -> Markup {
-    let at = At {
-        conversation: of.conversation,
-        version: event.recorded.version.0,
-    };
+    let at = At { conversation: of.conversation, version: event.recorded.version.0 };
     if let Some(json) = &event.json {
         return document(at, "json", "Event", json);
     }
@@ -182,10 +178,7 @@ fn link(at: At<'_>, version: u64) -> Markup {
 }
 
 fn lifecycle(at: At<'_>, fact: &Lifecycle, event: &EventOfTranscript) -> Markup {
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "the heading names the kind of the other events"
-    )]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "the heading names the kind of the other events")]
     match fact {
         Lifecycle::ConversationCreated(created) => self::created(at, created),
         Lifecycle::ConversationUpdated(updated) => self::updated(at, updated),

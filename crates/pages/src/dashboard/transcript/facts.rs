@@ -99,8 +99,7 @@ pub(super) fn actions(person: &Person<'_>, conversation: &Conversation) -> Marku
         input #title type="text" name="title" value=(title) maxlength="1024" disabled[is_archived];
         button type="submit" disabled[is_archived] { "Save title" }
     };
-    let archive =
-        html! { button type="submit" { @if is_archived { "Restore" } @else { "Archive" } } };
+    let archive = html! { button type="submit" { @if is_archived { "Restore" } @else { "Archive" } } };
     let change = if is_archived { "restore" } else { "archive" };
     html! {
         div.row.actions {
@@ -123,9 +122,5 @@ pub(super) fn actions(person: &Person<'_>, conversation: &Conversation) -> Marku
 }
 
 /// The formats of exports, with their names.
-const EXPORTS: [(&str, &str); 4] = [
-    ("ndjson", "JSON Lines"),
-    ("csv", "CSV"),
-    ("openai", "OpenAI messages"),
-    ("json", "JSON with hash chain"),
-];
+const EXPORTS: [(&str, &str); 4] =
+    [("ndjson", "JSON Lines"), ("csv", "CSV"), ("openai", "OpenAI messages"), ("json", "JSON with hash chain")];

@@ -166,11 +166,7 @@ fn events(page: TranscriptPage<'_>) -> Markup {
     let (first, last) = (page.events.first(), page.events.last());
     let version_of = |event: Option<&EventOfTranscript>| event.map(|event| event.recorded.version);
     let newest = page.conversation.head.version;
-    let through = if page.has_later {
-        version_of(last).unwrap_or_default()
-    } else {
-        newest
-    };
+    let through = if page.has_later { version_of(last).unwrap_or_default() } else { newest };
     let none = EmptyState {
         title: "Nothing to show here",
         detail: "No event in this range belongs to this depth.",

@@ -4,9 +4,7 @@ use domain::{MediaSource, Part};
 use maud::{Markup, html};
 
 use super::path;
-use crate::components::{
-    JSON_HEAD_BYTES, JsonBlock, Tone, badge, bytes, indented_json, json_block,
-};
+use crate::components::{JSON_HEAD_BYTES, JsonBlock, Tone, badge, bytes, indented_json, json_block};
 
 /// Most bytes of a URL that are shown.
 const URL_BYTES_SHOWN: usize = 200;
@@ -39,9 +37,7 @@ fn part(at: At<'_>, index: usize, part: &Part) -> Markup {
     match part {
         Part::Text(written) => text(at, written),
         Part::Image { source, .. } => media("picture", None, source),
-        Part::File {
-            source, filename, ..
-        } => media("file", filename.as_ref().map(domain::Label::as_str), source),
+        Part::File { source, filename, .. } => media("file", filename.as_ref().map(domain::Label::as_str), source),
         Part::Thinking { text: thought, .. } => html! {
             details.thinking { summary { "Thinking" } (text(at, thought)) }
         },
@@ -103,6 +99,5 @@ fn size(text: &str) -> String {
 
 /// The start of a text, never within a character.
 fn head(text: &str, bytes_max: usize) -> &str {
-    text.get(..text.floor_char_boundary(bytes_max))
-        .unwrap_or(text)
+    text.get(..text.floor_char_boundary(bytes_max)).unwrap_or(text)
 }

@@ -19,10 +19,7 @@ pub fn is_of_model(fact: &Fact) -> bool {
 /// The version that a model had read, for each event that a model wrote: the one before the first event of its step.
 ///
 /// `start` is the first event of the step to which the first of `events` belongs, which may be before them; `None`: it is unknown.
-pub(super) fn read_versions(
-    events: &[EventOfTranscript],
-    start: Option<Version>,
-) -> BTreeMap<Version, Version> {
+pub(super) fn read_versions(events: &[EventOfTranscript], start: Option<Version>) -> BTreeMap<Version, Version> {
     let mut read = BTreeMap::new();
     // The step of the previous event.
     let (mut start, mut next) = (start, events.first().map(|event| event.recorded.version));

@@ -1,8 +1,5 @@
 use domain::event::{MessageAppended, Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned};
-use domain::{
-    CallId, CommitId, Event, EventId, EventTokens, Fact, JsonText, Label, MediaSource, Part,
-    ToolName,
-};
+use domain::{CallId, CommitId, Event, EventId, EventTokens, Fact, JsonText, Label, MediaSource, Part, ToolName};
 use uuid::Uuid;
 
 use super::*;
@@ -64,10 +61,7 @@ fn html_from(events: &[EventOfTranscript], step_start: Option<u64>) -> String {
         read_versions: &steps::read_versions(events, step_start.map(Version)),
     };
     let entries = entries::entries(events);
-    entries
-        .iter()
-        .map(|entry| event::entry(of, entry).into_string())
-        .collect()
+    entries.iter().map(|entry| event::entry(of, entry).into_string()).collect()
 }
 
 #[test]
@@ -109,12 +103,8 @@ fn read_versions(html: &str) -> Vec<u64> {
 fn the_events_of_a_step_were_written_from_one_context() {
     let text = |text: &str| message(vec![Part::Text(text.to_owned())]);
     let asked = Fact::MessageAppended(MessageAppended::new(Role::User, Vec::new()));
-    let first_step = [
-        event(4, asked),
-        event(5, text("I search.")),
-        event(6, call("a", "{}")),
-        event(7, call("b", "{}")),
-    ];
+    let first_step =
+        [event(4, asked), event(5, text("I search.")), event(6, call("a", "{}")), event(7, call("b", "{}"))];
     assert_eq!(read_versions(&html(&first_step)), [4, 4, 4]);
     let results = [event(8, returned("b", "1")), event(9, returned("a", "1"))];
     let second_step = [event(10, call("c", "{}")), event(11, text("Found."))];
@@ -127,10 +117,7 @@ fn the_events_of_a_step_were_written_from_one_context() {
     assert_eq!(rest(Some(5)), [4, 4, 9, 9, 12]);
     assert_eq!(rest(None), [9, 9, 12]);
     // Nothing precedes the first event.
-    assert_eq!(
-        read_versions(&html(&[event(1, text("Hello."))])),
-        [0_u64; 0]
-    );
+    assert_eq!(read_versions(&html(&[event(1, text("Hello."))])), [0_u64; 0]);
 }
 
 #[test]
@@ -138,28 +125,13 @@ fn script_in_any_field_is_text() {
     let url = || MediaSource::Url(format!("javascript:alert(1)//{SCRIPT}"));
     let parts = vec![
         Part::Text(SCRIPT.to_owned()),
-        Part::Image {
-            source: url(),
-            media_type: None,
-            detail: None,
-        },
-        Part::File {
-            source: url(),
-            media_type: None,
-            filename: Some(Label::parse(SCRIPT).unwrap()),
-        },
-        Part::Thinking {
-            text: SCRIPT.to_owned(),
-            signature: None,
-        },
+        Part::Image { source: url(), media_type: None, detail: None },
+        Part::File { source: url(), media_type: None, filename: Some(Label::parse(SCRIPT).unwrap()) },
+        Part::Thinking { text: SCRIPT.to_owned(), signature: None },
         Part::Refusal(SCRIPT.to_owned()),
     ];
     let json = format!("\"{}\"", SCRIPT.replace('"', "\\\""));
-    let html = html(&[
-        event(1, message(parts)),
-        event(2, call("a", &json)),
-        event(3, returned("a", &json)),
-    ]);
+    let html = html(&[event(1, message(parts)), event(2, call("a", &json)), event(3, returned("a", &json))]);
     for forbidden in ["<script", "<img", "href=\"javascript", "style="] {
         assert!(!html.contains(forbidden), "{forbidden}: {html}");
     }
@@ -183,12 +155,7 @@ fn long_texts_show_their_head_and_a_link() {
 fn a_document_that_is_whole_has_no_link() {
     let link = "/dashboard/conversations/c/events/7";
     let check = |input: &str, is_cut: bool| {
-        assert_eq!(
-            html(&[event(7, call("a", input))]).contains(link),
-            is_cut,
-            "{}",
-            input.len()
-        );
+        assert_eq!(html(&[event(7, call("a", input))]).contains(link), is_cut, "{}", input.len());
     };
     check("{\"a\":[1,2]}", false);
     check(&format!("\"{}\"", "x".repeat(4094)), false);

@@ -35,12 +35,7 @@ pub struct ReplicatedReadModelConfig {
 impl From<ReadModelConfig> for ReplicatedReadModelConfig {
     /// No replicas.
     fn from(primary: ReadModelConfig) -> Self {
-        Self {
-            primary,
-            replica_urls: Vec::new(),
-            replica_connections_max: 10,
-            replica_lag_ms_max: 1_000,
-        }
+        Self { primary, replica_urls: Vec::new(), replica_connections_max: 10, replica_lag_ms_max: 1_000 }
     }
 }
 
@@ -60,22 +55,16 @@ impl ReplicatedReadModelConfig {
         for shard in &self.primary.shards {
             let of_urls = replica_url_errors(&shard.database_url, &shard.replica_urls);
             let error = |error| format!("has a shard {} whose replica_urls {error}", shard.name);
-            errors.extend(
-                of_urls
-                    .into_iter()
-                    .map(|problem| ("shards", error(problem))),
-            );
+            errors.extend(of_urls.into_iter().map(|problem| ("shards", error(problem))));
         }
         let connections = self.replica_connections_max;
         if !(1..=CONNECTIONS_MAX).contains(&connections) {
-            let problem =
-                format!("is {connections}, but must be 1 to {CONNECTIONS_MAX} connections");
+            let problem = format!("is {connections}, but must be 1 to {CONNECTIONS_MAX} connections");
             errors.push(("replica_connections_max", problem));
         }
         let lag = self.replica_lag_ms_max;
         if !(REPLICA_LAG_MS_MIN..=REPLICA_LAG_MS_MAX).contains(&lag) {
-            let problem =
-                format!("is {lag}, but must be {REPLICA_LAG_MS_MIN} to {REPLICA_LAG_MS_MAX} ms");
+            let problem = format!("is {lag}, but must be {REPLICA_LAG_MS_MIN} to {REPLICA_LAG_MS_MAX} ms");
             errors.push(("replica_lag_ms_max", problem));
         }
         errors
@@ -98,32 +87,21 @@ impl fmt::Debug for ReplicatedReadModelConfig {
 fn replica_url_errors(primary_url: &str, replica_urls: &[String]) -> Vec<String> {
     let count = replica_urls.len();
     if count > REPLICAS_MAX {
-        return vec![format!(
-            "has {count} URLs, but at most {REPLICAS_MAX} replicas are used: remove some"
-        )];
+        return vec![format!("has {count} URLs, but at most {REPLICAS_MAX} replicas are used: remove some")];
     }
     let primary = server_name(primary_url).ok();
     let mut names: BTreeSet<String> = primary.into_iter().collect();
     let mut errors = Vec::new();
     for (number, url) in (1..).zip(replica_urls) {
         match server_name(url) {
-            Err(_) => errors.push(format!(
-                "is invalid in URL {number}: give postgres://user@host:port/database"
-            )),
-            Ok(name) if !names.insert(name.clone()) => errors.push(format!(
-                "names {name} again in URL {number}: name each server once, and not the primary"
-            )),
+            Err(_) => errors.push(format!("is invalid in URL {number}: give postgres://user@host:port/database")),
+            Ok(name) if !names.insert(name.clone()) => {
+                errors.push(format!("names {name} again in URL {number}: name each server once, and not the primary"))
+            }
             Ok(_) => {}
         }
-        if let Err(ReadModelError::File {
-            parameter,
-            path,
-            problem,
-        }) = certificates::check(url)
-        {
-            errors.push(format!(
-                "names {path} as {parameter} in URL {number}, which {problem}"
-            ));
+        if let Err(ReadModelError::File { parameter, path, problem }) = certificates::check(url) {
+            errors.push(format!("names {path} as {parameter} in URL {number}, which {problem}"));
         }
     }
     errors
@@ -152,29 +130,15 @@ mod tests {
     #[test]
     fn each_server_is_named_once() {
         check(&config(&[]), &[]);
-        check(
-            &config(&["postgres://u:hunter2@a/d", "postgres://u@b/d"]),
-            &[],
-        );
+        check(&config(&["postgres://u:hunter2@a/d", "postgres://u@b/d"]), &[]);
         let again = "names a:5432 again in URL 2: name each server once, and not the primary";
-        check(
-            &config(&["postgres://u@a/d", "postgres://v@a:5432/d"]),
-            &[("replica_urls", again)],
-        );
-        let primary =
-            "names 127.0.0.1:5432 again in URL 1: name each server once, and not the primary";
-        check(
-            &config(&["postgres://u@127.0.0.1/d"]),
-            &[("replica_urls", primary)],
-        );
+        check(&config(&["postgres://u@a/d", "postgres://v@a:5432/d"]), &[("replica_urls", again)]);
+        let primary = "names 127.0.0.1:5432 again in URL 1: name each server once, and not the primary";
+        check(&config(&["postgres://u@127.0.0.1/d"]), &[("replica_urls", primary)]);
         let invalid = "is invalid in URL 1: give postgres://user@host:port/database";
         check(&config(&["hunter2"]), &[("replica_urls", invalid)]);
-        let file =
-            "names /no/ca.pem as sslrootcert in URL 1, which cannot be read: entity not found";
-        check(
-            &config(&["postgres://u@a/d?sslrootcert=/no/ca.pem"]),
-            &[("replica_urls", file)],
-        );
+        let file = "names /no/ca.pem as sslrootcert in URL 1, which cannot be read: entity not found";
+        check(&config(&["postgres://u@a/d?sslrootcert=/no/ca.pem"]), &[("replica_urls", file)]);
     }
 
     #[test]
@@ -190,32 +154,25 @@ mod tests {
             config
         };
         check(&config(&["postgres://u:hunter2@b/d"]), &[]);
-        let primary = "has a shard eu whose replica_urls names a:5432 again in URL 1: name each server once, and not the primary";
+        let primary =
+            "has a shard eu whose replica_urls names a:5432 again in URL 1: name each server once, and not the primary";
         check(&config(&["postgres://u@a/d"]), &[("shards", primary)]);
     }
 
     #[test]
     fn the_bounds_are_checked_at_their_edges() {
-        let many: Vec<String> = (0..=REPLICAS_MAX)
-            .map(|number| format!("postgres://u@replica-{number}/d"))
-            .collect();
+        let many: Vec<String> = (0..=REPLICAS_MAX).map(|number| format!("postgres://u@replica-{number}/d")).collect();
         let mut many: Vec<&str> = many.iter().map(String::as_str).collect();
         let rule = "has 17 URLs, but at most 16 replicas are used: remove some";
         check(&config(&many), &[("replica_urls", rule)]);
         many.pop();
         check(&config(&many), &[]);
         for (lag, is_valid) in [(199, false), (200, true), (60_000, true), (60_001, false)] {
-            let config = ReplicatedReadModelConfig {
-                replica_lag_ms_max: lag,
-                ..config(&[])
-            };
+            let config = ReplicatedReadModelConfig { replica_lag_ms_max: lag, ..config(&[]) };
             assert_eq!(config.errors().is_empty(), is_valid, "{lag}");
         }
         for (connections, is_valid) in [(0, false), (1, true), (1_000, true), (1_001, false)] {
-            let config = ReplicatedReadModelConfig {
-                replica_connections_max: connections,
-                ..config(&[])
-            };
+            let config = ReplicatedReadModelConfig { replica_connections_max: connections, ..config(&[]) };
             assert_eq!(config.errors().is_empty(), is_valid, "{connections}");
         }
     }

@@ -56,9 +56,7 @@ impl PrimaryLog {
 
     /// The last known time whose rows a replica contains that has replayed up to a position; `None`: there is none.
     pub(super) fn complete_until(&self, replayed: LogPosition) -> Option<Instant> {
-        let count = self
-            .0
-            .partition_point(|(_, position)| *position <= replayed);
+        let count = self.0.partition_point(|(_, position)| *position <= replayed);
         let index = count.checked_sub(1)?;
         self.0.get(index).map(|(at, _)| *at)
     }
@@ -101,13 +99,7 @@ mod tests {
 
     #[test]
     fn the_header_of_the_next_page_is_not_awaited() {
-        for (bytes, expected) in [
-            (0, 0),
-            (100, 100),
-            (8_192, 8_192),
-            (8_192 + 24, 8_192),
-            (8_192 + 40, 8_192 + 40),
-        ] {
+        for (bytes, expected) in [(0, 0), (100, 100), (8_192, 8_192), (8_192 + 24, 8_192), (8_192 + 40, 8_192 + 40)] {
             let position = LogPosition::before_next_record(bytes);
             assert_eq!(position, LogPosition(expected), "{bytes}");
         }
@@ -122,13 +114,9 @@ mod tests {
         for (ms, bytes) in [(0, 10), (100, 10), (200, 20)] {
             log.push(at(ms), replayed(bytes));
         }
-        for (bytes, expected) in [
-            (9, None),
-            (10, Some(at(100))),
-            (19, Some(at(100))),
-            (20, Some(at(200))),
-            (99, Some(at(200))),
-        ] {
+        for (bytes, expected) in
+            [(9, None), (10, Some(at(100))), (19, Some(at(100))), (20, Some(at(200))), (99, Some(at(200)))]
+        {
             assert_eq!(log.complete_until(replayed(bytes)), expected, "{bytes}");
         }
         // Another primary.
@@ -154,18 +142,11 @@ mod tests {
         let check = |health: Health, lag, expected| {
             assert_eq!(health.check(until + lag, LAG_MAX), expected, "{health:?}");
         };
-        let health = Health {
-            generation: 0,
-            is_reachable: true,
-            complete_until: Some(until),
-        };
+        let health = Health { generation: 0, is_reachable: true, complete_until: Some(until) };
         let tick = Duration::from_millis(1);
         check(health, LAG_MAX, Ok(()));
         check(health, LAG_MAX + tick, Err(Fallback::Lagging));
-        let unknown = Health {
-            complete_until: None,
-            ..health
-        };
+        let unknown = Health { complete_until: None, ..health };
         check(unknown, tick, Err(Fallback::Lagging));
         check(Health::default(), tick, Err(Fallback::Unreachable));
     }

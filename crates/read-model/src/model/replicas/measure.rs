@@ -44,10 +44,7 @@ pub(super) async fn replica(model: &ReadModel) -> Result<Measured, ReadModelErro
 }
 
 /// Reads id and position, without a retry: a lost connection is a result.
-async fn read(
-    model: &ReadModel,
-    sql: &'static str,
-) -> Result<(DatabaseId, Option<u64>), ReadModelError> {
+async fn read(model: &ReadModel, sql: &'static str) -> Result<(DatabaseId, Option<u64>), ReadModelError> {
     let fetch = model.fetch_once(&model.connections, None, sql, PgArguments::default());
     let rows = match timeout(MEASURE_TIMEOUT, fetch).await {
         Ok(rows) => rows.map_err(Failure::into_error)?,
@@ -55,10 +52,7 @@ async fn read(
     };
     let row = rows.first();
     let row = row.ok_or_else(|| ReadModelError::corrupt("pg_control_system", "?", "no row"))?;
-    let id = DatabaseId {
-        cluster: row.try_get(0)?,
-        database: row.try_get(1)?,
-    };
+    let id = DatabaseId { cluster: row.try_get(0)?, database: row.try_get(1)? };
     let bytes: Option<i64> = row.try_get(2)?;
     Ok((id, bytes.map(i64::cast_unsigned)))
 }

@@ -32,9 +32,7 @@ use sqlx::postgres::PgConnectOptions;
 use tokio::sync::watch::Sender;
 use tokio::time::Instant;
 
-pub use self::config::{
-    REPLICA_LAG_MS_MAX, REPLICA_LAG_MS_MIN, REPLICAS_MAX, ReplicatedReadModelConfig,
-};
+pub use self::config::{REPLICA_LAG_MS_MAX, REPLICA_LAG_MS_MIN, REPLICAS_MAX, ReplicatedReadModelConfig};
 use self::lag::Health;
 pub(crate) use self::pin::Pin;
 pub use self::pin::ReplicaUse;
@@ -95,10 +93,7 @@ pub(crate) struct Replica {
 impl Replicas {
     /// The replicas of a configuration; `None`: it has none.
     pub(crate) fn new(config: &ReplicatedReadModelConfig) -> Result<Option<Self>, ReadModelError> {
-        let replicas = config
-            .replica_urls
-            .iter()
-            .map(|url| Replica::new(url, config));
+        let replicas = config.replica_urls.iter().map(|url| Replica::new(url, config));
         let all = replicas.map(|replica| Ok(Arc::new(replica?)));
         let all: Vec<Arc<Replica>> = all.collect::<Result<_, ReadModelError>>()?;
         if all.is_empty() {
@@ -152,10 +147,7 @@ impl Replica {
         self.health.send_if_modified(|health| {
             let is_current = health.generation == generation;
             if is_current {
-                *health = Health {
-                    generation: generation + 1,
-                    ..Health::default()
-                };
+                *health = Health { generation: generation + 1, ..Health::default() };
             }
             is_current
         });
@@ -164,16 +156,13 @@ impl Replica {
 
     fn count_fallback(&self, reason: Fallback) {
         let (name, reason) = (self.name.clone(), reason.as_str());
-        counter!("hansard_gateway_replica_fallbacks_total", "replica" => name, "reason" => reason)
-            .increment(1);
+        counter!("hansard_gateway_replica_fallbacks_total", "replica" => name, "reason" => reason).increment(1);
     }
 }
 
 impl fmt::Debug for Replica {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Replica")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
+        f.debug_struct("Replica").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
@@ -192,11 +181,7 @@ pub fn server_name(url: &str) -> Result<String, ReadModelError> {
 
 /// One connection to the server of a URL.
 fn probe_config(config: &ReplicatedReadModelConfig, url: &str) -> ReadModelConfig {
-    ReadModelConfig {
-        database_url: url.to_owned(),
-        connections_max: 1,
-        ..config.primary.clone()
-    }
+    ReadModelConfig { database_url: url.to_owned(), connections_max: 1, ..config.primary.clone() }
 }
 
 #[cfg(test)]

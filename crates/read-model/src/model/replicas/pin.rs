@@ -76,10 +76,7 @@ impl Pin {
     }
 
     /// Runs work on the replica, and counts its outcome.
-    async fn run<T>(
-        &self,
-        work: impl Future<Output = Result<T, Failure>>,
-    ) -> Result<T, ReadModelError> {
+    async fn run<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, ReadModelError> {
         if !self.is_valid() {
             return Err(no_answer());
         }
@@ -127,11 +124,7 @@ impl ReadModel {
             Some(replicas) => replicas.choose(),
             None => self.pin.clone(),
         };
-        Self {
-            pin,
-            replicas: None,
-            ..self.clone()
-        }
+        Self { pin, replicas: None, ..self.clone() }
     }
 
     /// The number of replicas that requests read.
@@ -159,15 +152,8 @@ impl ReadModel {
     pub fn only_on(&self, replica: ReplicaUse) -> Option<Self> {
         let replicas = self.replicas.as_ref()?;
         let found = Arc::clone(replicas.all.get(replica.index)?);
-        let pin = Pin {
-            on_failure: OnFailure::Fail,
-            ..Pin::new(found, replica.index, replica.generation)
-        };
-        Some(Self {
-            pin: Some(pin),
-            replicas: None,
-            ..self.clone()
-        })
+        let pin = Pin { on_failure: OnFailure::Fail, ..Pin::new(found, replica.index, replica.generation) };
+        Some(Self { pin: Some(pin), replicas: None, ..self.clone() })
     }
 
     /// Makes this handle and its clones read from the primary.

@@ -17,8 +17,7 @@ const FROZEN_MAX: Duration = Duration::from_secs(4);
 
 const IS_STANDBY: &str = "SELECT pg_is_in_recovery()";
 /// On a standby it reads until it is cancelled.
-const LONG_ON_STANDBY: &str =
-    "SELECT NOT pg_is_in_recovery() OR (SELECT count(*) FROM public.t, pg_sleep(20)) > 0";
+const LONG_ON_STANDBY: &str = "SELECT NOT pg_is_in_recovery() OR (SELECT count(*) FROM public.t, pg_sleep(20)) > 0";
 
 async fn primary() -> PostgresServer {
     let primary = test::postgres().await;
@@ -64,10 +63,7 @@ async fn request_on(model: &ReadModel, index: usize) -> ReadModel {
     let deadline = Instant::now() + DEADLINE;
     loop {
         let request = model.for_request(&tenant());
-        if request
-            .replica()
-            .is_some_and(|replica| replica.index() == index)
-        {
+        if request.replica().is_some_and(|replica| replica.index() == index) {
             return request;
         }
         assert!(Instant::now() < deadline, "replica {index} is not read");
@@ -124,10 +120,7 @@ async fn a_statement_that_conflicts_with_the_replay_is_answered_by_the_primary()
         async move { holds(&request, LONG_ON_STANDBY).await }
     });
     let reads = "SELECT count(*) FROM pg_locks WHERE relation = 't'::regclass AND granted";
-    until("the standby reads", async || {
-        sql(&standby, reads).await == "1"
-    })
-    .await;
+    until("the standby reads", async || sql(&standby, reads).await == "1").await;
     sql(&primary, "TRUNCATE t").await;
     assert!(reading.await.unwrap());
     assert!(!holds(&request, IS_STANDBY).await);
@@ -157,17 +150,11 @@ async fn replicas_take_turns_unless_they_lag() {
     .await;
     assert_eq!(status(&one).await, ReplicaStatus::Lagging);
     drop(two);
-    until("the primary is read", async || {
-        model.for_request(&tenant()).replica().is_none()
-    })
-    .await;
+    until("the primary is read", async || model.for_request(&tenant()).replica().is_none()).await;
     test::resume_replay(&one).await;
     request_on(&model, 0).await;
     let complete = status(&one).await;
-    assert!(
-        matches!(complete, ReplicaStatus::Complete { .. }),
-        "{complete:?}"
-    );
+    assert!(matches!(complete, ReplicaStatus::Complete { .. }), "{complete:?}");
     let other = test::postgres().await;
     for server in [&primary, &other] {
         assert_eq!(status(server).await, ReplicaStatus::Unrelated);

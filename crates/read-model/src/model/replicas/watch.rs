@@ -117,12 +117,7 @@ async fn watch_replica(replica: &Replica, primary: &SharedPrimary) {
         if let Some(until) = replica.health.borrow().complete_until {
             lag.set(until.elapsed().as_secs_f64());
         }
-        sleep(if is_reachable {
-            MEASURE_INTERVAL
-        } else {
-            RETRY_PAUSE
-        })
-        .await;
+        sleep(if is_reachable { MEASURE_INTERVAL } else { RETRY_PAUSE }).await;
     }
 }
 

@@ -17,9 +17,7 @@ use crate::model::{Durability, ReadModel};
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AssignmentError {
     /// The database is another one.
-    #[error(
-        "the database is {found}, but read_model.shards has it as {expected}: correct the URLs"
-    )]
+    #[error("the database is {found}, but read_model.shards has it as {expected}: correct the URLs")]
     OtherDatabase {
         /// Its own name.
         found: String,
@@ -45,9 +43,7 @@ pub enum AssignmentError {
     #[error("the database of shard {0} has rows already: give the shard a new database")]
     InUse(String),
     /// The first database does not list a tenant of a shard yet: retry.
-    #[error(
-        "the first database does not list tenant {0} yet: start its projector with the same read_model.shards"
-    )]
+    #[error("the first database does not list tenant {0} yet: start its projector with the same read_model.shards")]
     NotListed(TenantId),
     /// The database cannot be read or written.
     #[error(transparent)]
@@ -78,10 +74,7 @@ impl Assignment {
                 tenants.insert(tenant, listed.name.clone());
             }
         }
-        Ok(Self {
-            shard: shard.map(str::to_owned),
-            tenants,
-        })
+        Ok(Self { shard: shard.map(str::to_owned), tenants })
     }
 
     /// Whether none of them is stored yet, if these are to be added.
@@ -115,10 +108,7 @@ impl Assignment {
 ///
 /// # Errors
 /// [`AssignmentError`]: the stored assignments contradict it.
-pub async fn additions(
-    model: &ReadModel,
-    assignment: &Assignment,
-) -> Result<Vec<TenantId>, AssignmentError> {
+pub async fn additions(model: &ReadModel, assignment: &Assignment) -> Result<Vec<TenantId>, AssignmentError> {
     assignment.additions(&stored(model).await?)
 }
 
@@ -129,10 +119,7 @@ impl AssignmentError {
         match self {
             Self::NotListed(_) => true,
             Self::ReadModel(error) => error.is_unavailable(),
-            Self::OtherDatabase { .. }
-            | Self::Moved { .. }
-            | Self::HasCommits(_)
-            | Self::InUse(_) => false,
+            Self::OtherDatabase { .. } | Self::Moved { .. } | Self::HasCommits(_) | Self::InUse(_) => false,
         }
     }
 }
@@ -154,10 +141,7 @@ pub async fn check_listed(first: &ReadModel, tenants: &[TenantId]) -> Result<(),
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
-pub async fn any_with_rows(
-    model: &ReadModel,
-    tenants: &[TenantId],
-) -> Result<Option<TenantId>, ReadModelError> {
+pub async fn any_with_rows(model: &ReadModel, tenants: &[TenantId]) -> Result<Option<TenantId>, ReadModelError> {
     let ids: Vec<&str> = tenants.iter().map(TenantId::as_str).collect();
     let sql = "SELECT id FROM unnest($1::text[]) AS id WHERE EXISTS (
                    SELECT FROM conversation WHERE tenant_id = id
@@ -175,20 +159,15 @@ pub async fn any_with_rows(
 ///
 /// # Errors
 /// [`AssignmentError`].
-pub async fn assign(
-    model: &ReadModel,
-    assignment: &Assignment,
-) -> Result<TenantFilter, AssignmentError> {
+pub async fn assign(model: &ReadModel, assignment: &Assignment) -> Result<TenantFilter, AssignmentError> {
     let work = async |connection: &mut PgConnection| {
         let lock = "LOCK TABLE hansard.shard_tenant IN SHARE ROW EXCLUSIVE MODE";
         let failed = ReadModelError::from;
         connection.execute(lock).await.map_err(failed)?;
         let rows = connection.fetch_all(STORED).await.map_err(failed)?;
         let added = assignment.additions(&Stored::from_rows(&rows)?)?;
-        let (tenants, shards): (Vec<&str>, Vec<&str>) = added
-            .iter()
-            .filter_map(|tenant| Some((tenant.as_str(), assignment.tenants.get(tenant)?.as_str())))
-            .unzip();
+        let (tenants, shards): (Vec<&str>, Vec<&str>) =
+            added.iter().filter_map(|tenant| Some((tenant.as_str(), assignment.tenants.get(tenant)?.as_str()))).unzip();
         let sql = "INSERT INTO hansard.shard_tenant (tenant_id, shard, is_here)
                    SELECT tenant_id, shard, $3 FROM unnest($1::text[], $2::text[]) AS added (tenant_id, shard)";
         let arguments = arguments![tenants, shards, assignment.shard.is_some()];
@@ -222,9 +201,7 @@ mod tests {
     fn check(shard: Option<&str>, stored: &Stored, expected: Result<&[&str], &str>) {
         let added = assignment(shard).additions(stored);
         let added = added.map_err(|error| error.to_string());
-        let added = added
-            .as_ref()
-            .map(|added| added.iter().map(TenantId::as_str).collect());
+        let added = added.as_ref().map(|added| added.iter().map(TenantId::as_str).collect());
         let expected: Result<Vec<&str>, &str> = expected.map(<[&str]>::to_vec);
         assert_eq!(added.map_err(String::as_str), expected);
     }
@@ -234,17 +211,13 @@ mod tests {
         check(None, &stored(false, &[]), Ok(&["b1", "b2", "c1"]));
         check(Some("b"), &stored(false, &[]), Ok(&["b1", "b2"]));
         check(Some("b"), &stored(true, &[("b2", "b")]), Ok(&["b1"]));
-        check(
-            None,
-            &stored(false, &[("b1", "b"), ("c1", "c")]),
-            Ok(&["b2"]),
-        );
-        let moved = "the rows of tenant b1 are in shard c: list it there in read_model.shards, since rows are not moved";
+        check(None, &stored(false, &[("b1", "b"), ("c1", "c")]), Ok(&["b2"]));
+        let moved =
+            "the rows of tenant b1 are in shard c: list it there in read_model.shards, since rows are not moved";
         check(None, &stored(false, &[("b1", "c")]), Err(moved));
         let lost = "the rows of tenant b3 are in shard b: list it there in read_model.shards, since rows are not moved";
         check(Some("b"), &stored(true, &[("b3", "b")]), Err(lost));
-        let other =
-            "the database is shard c, but read_model.shards has it as shard b: correct the URLs";
+        let other = "the database is shard c, but read_model.shards has it as shard b: correct the URLs";
         check(Some("b"), &stored(true, &[("c1", "c")]), Err(other));
         let first = "the database is the first database, but read_model.shards has it as shard b: correct the URLs";
         check(Some("b"), &stored(false, &[("b1", "b")]), Err(first));

@@ -26,15 +26,11 @@ use crate::model::{ReadModel, ReplicatedReadModelConfig};
 /// The shards of a configuration, in its order.
 pub(super) fn connect_lazy(config: &ReadModelConfig) -> Result<Arc<[ReadModel]>, ReadModelError> {
     let shards = config.shards.iter();
-    shards
-        .map(|shard| of(shard, ReadModel::connect_lazy(&database(shard, config))?))
-        .collect()
+    shards.map(|shard| of(shard, ReadModel::connect_lazy(&database(shard, config))?)).collect()
 }
 
 /// As [`connect_lazy`], with the replicas of each.
-pub(super) fn connect_replicated(
-    config: &ReplicatedReadModelConfig,
-) -> Result<Arc<[ReadModel]>, ReadModelError> {
+pub(super) fn connect_replicated(config: &ReplicatedReadModelConfig) -> Result<Arc<[ReadModel]>, ReadModelError> {
     let connect = |shard: &ShardConfig| {
         let replicated = ReplicatedReadModelConfig {
             primary: database(shard, &config.primary),
@@ -48,11 +44,7 @@ pub(super) fn connect_replicated(
 
 /// The configuration of the database of a shard.
 fn database(shard: &ShardConfig, config: &ReadModelConfig) -> ReadModelConfig {
-    ReadModelConfig {
-        database_url: shard.database_url.clone(),
-        shards: Vec::new(),
-        ..config.clone()
-    }
+    ReadModelConfig { database_url: shard.database_url.clone(), shards: Vec::new(), ..config.clone() }
 }
 
 /// The handle of a shard.
@@ -69,14 +61,10 @@ pub(super) fn tenants_of_first(config: &ReadModelConfig) -> Result<TenantFilter,
     Ok(TenantFilter::Except(Arc::new(tenants_of(&config.shards)?)))
 }
 
-fn tenants_of<'s>(
-    shards: impl IntoIterator<Item = &'s ShardConfig>,
-) -> Result<BTreeSet<TenantId>, ReadModelError> {
+fn tenants_of<'s>(shards: impl IntoIterator<Item = &'s ShardConfig>) -> Result<BTreeSet<TenantId>, ReadModelError> {
     let ids = shards.into_iter().flat_map(|shard| &shard.tenants);
     let tenants = ids.map(|id| TenantId::parse(id.as_str()));
-    tenants
-        .collect::<Result<_, _>>()
-        .map_err(|_| ReadModelError::Misconfigured)
+    tenants.collect::<Result<_, _>>().map_err(|_| ReadModelError::Misconfigured)
 }
 
 impl ReadModel {
@@ -109,10 +97,7 @@ impl ReadModel {
     /// All databases: the first one, and the shards in the order of the configuration.
     #[must_use]
     pub fn databases(&self) -> Vec<Self> {
-        let first = Self {
-            shards: Arc::default(),
-            ..self.clone()
-        };
+        let first = Self { shards: Arc::default(), ..self.clone() };
         let shards = self.shards.iter().cloned();
         iter::once(first).chain(shards).collect()
     }
@@ -126,17 +111,11 @@ impl ReadModel {
     /// The shard with the rows of a tenant; `None`: this database has them.
     pub(crate) fn shard_of(&self, tenant: &TenantId) -> Option<Self> {
         let shard = self.shards.iter().find(|shard| shard.serves(tenant))?;
-        Some(Self {
-            tables: self.tables,
-            ..shard.clone()
-        })
+        Some(Self { tables: self.tables, ..shard.clone() })
     }
 
     /// Checks that this database has the rows of a tenant, by its own list, which is read again when it is old.
-    pub(crate) async fn check_has_rows_of(
-        &self,
-        access: &TenantAccess,
-    ) -> Result<(), ReadModelError> {
+    pub(crate) async fn check_has_rows_of(&self, access: &TenantAccess) -> Result<(), ReadModelError> {
         let has_rows = || self.known.has_rows(access.tenant(), self.shard_name());
         // One call reads the list for all; others use the old one meanwhile, or wait if they cannot.
         let _reading = match has_rows() {
@@ -155,8 +134,7 @@ impl ReadModel {
         }
         let read_at = Instant::now();
         // Boxed: a rare future.
-        self.known
-            .set(Box::pin(stored_by_reader(self)).await?, read_at);
+        self.known.set(Box::pin(stored_by_reader(self)).await?, read_at);
         if matches!(has_rows(), HasRows::Yes | HasRows::YesBefore) {
             return Ok(());
         }

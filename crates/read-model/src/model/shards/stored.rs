@@ -36,21 +36,12 @@ pub async fn name(model: &ReadModel) -> Result<Option<String>, ReadModelError> {
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
-pub async fn other_database(
-    model: &ReadModel,
-    tenant: &TenantId,
-) -> Result<Option<String>, ReadModelError> {
+pub async fn other_database(model: &ReadModel, tenant: &TenantId) -> Result<Option<String>, ReadModelError> {
     let stored = stored(model).await?;
     if stored.has(tenant, stored.shard()) {
         return Ok(None);
     }
-    Ok(Some(database_name(
-        stored
-            .tenants
-            .get(tenant)
-            .filter(|_| !stored.is_shard)
-            .map(String::as_str),
-    )))
+    Ok(Some(database_name(stored.tenants.get(tenant).filter(|_| !stored.is_shard).map(String::as_str))))
 }
 
 /// The tenants whose rows are in none of these databases, by the list of the first one; `None`: it is a shard itself.
@@ -87,21 +78,14 @@ pub(super) async fn stored_by_reader(model: &ReadModel) -> Result<Stored, ReadMo
         Err(error) => {
             let rows = model.fetch(READ_MIGRATIONS, PgArguments::default).await?;
             let found: i64 = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
-            if found < SINCE {
-                Ok(Stored::default())
-            } else {
-                Err(error)
-            }
+            if found < SINCE { Ok(Stored::default()) } else { Err(error) }
         }
     }
 }
 
 /// What a database is called in messages.
 pub(super) fn database_name(shard: Option<&str>) -> String {
-    shard.map_or_else(
-        || "the first database".to_owned(),
-        |name| format!("shard {name}"),
-    )
+    shard.map_or_else(|| "the first database".to_owned(), |name| format!("shard {name}"))
 }
 
 /// The assignments that a database stores.
@@ -133,11 +117,7 @@ impl Stored {
 
     fn filter(self) -> TenantFilter {
         let tenants = Arc::new(self.tenants.into_keys().collect::<BTreeSet<_>>());
-        if self.is_shard {
-            TenantFilter::Only(tenants)
-        } else {
-            TenantFilter::Except(tenants)
-        }
+        if self.is_shard { TenantFilter::Only(tenants) } else { TenantFilter::Except(tenants) }
     }
 
     pub(super) fn from_rows(rows: &[PgRow]) -> Result<Self, ReadModelError> {
@@ -162,13 +142,8 @@ pub(super) mod tests {
     }
 
     pub(crate) fn stored(is_shard: bool, tenants: &[(&str, &str)]) -> Stored {
-        let tenants = tenants
-            .iter()
-            .map(|(id, shard)| (tenant(id), (*shard).to_owned()));
-        Stored {
-            tenants: tenants.collect(),
-            is_shard,
-        }
+        let tenants = tenants.iter().map(|(id, shard)| (tenant(id), (*shard).to_owned()));
+        Stored { tenants: tenants.collect(), is_shard }
     }
 
     #[test]
@@ -188,8 +163,7 @@ pub(super) mod tests {
         ] {
             assert_eq!(stored.has(&tenant(id), name), expected, "{name:?} {id}");
         }
-        let in_both =
-            |id: &str| [&first, &shard].map(|one| one.clone().filter().contains(&tenant(id)));
+        let in_both = |id: &str| [&first, &shard].map(|one| one.clone().filter().contains(&tenant(id)));
         assert_eq!(in_both("b1"), [false, true]);
         assert_eq!(in_both("acme"), [true, false]);
     }

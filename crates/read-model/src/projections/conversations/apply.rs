@@ -54,11 +54,7 @@ pub async fn copy(model: &ReadModel, batches: &[Batch]) -> Result<Applied, Apply
     write_all(model, batches, WriteMode::Copy).await
 }
 
-async fn write_all(
-    model: &ReadModel,
-    batches: &[Batch],
-    mode: WriteMode,
-) -> Result<Applied, ApplyError> {
+async fn write_all(model: &ReadModel, batches: &[Batch], mode: WriteMode) -> Result<Applied, ApplyError> {
     let mut outcome = attempt(model, batches, mode, Strategy::Together).await;
     if matches!(outcome, Err(Failure::Content)) {
         outcome = attempt(model, batches, mode, Strategy::Isolated).await;
@@ -104,14 +100,9 @@ async fn attempt(
 }
 
 /// Advances and thereby locks the checkpoints. Returns the conversations of the batches that are parked.
-async fn fence(
-    connection: &mut PgConnection,
-    batches: &[Batch],
-) -> Result<HashSet<ConversationKey>, Failure> {
+async fn fence(connection: &mut PgConnection, batches: &[Batch]) -> Result<HashSet<ConversationKey>, Failure> {
     let sql = include_str!("fence.sql");
-    let advanced = sqlx::query_with(sql, fence_arguments(batches))
-        .fetch_all(&mut *connection)
-        .await?;
+    let advanced = sqlx::query_with(sql, fence_arguments(batches)).fetch_all(&mut *connection).await?;
     let mut held = HashSet::new();
     let mut some_parked = false;
     for row in &advanced {
@@ -119,9 +110,7 @@ async fn fence(
         some_parked |= row.try_get::<bool, _>(1)?;
     }
     let partitions = batches.iter().map(partition);
-    let fenced: Vec<i32> = partitions
-        .filter(|partition| !held.contains(partition))
-        .collect();
+    let fenced: Vec<i32> = partitions.filter(|partition| !held.contains(partition)).collect();
     if !fenced.is_empty() {
         let checkpoints = current_checkpoints(connection, fenced).await?;
         return Err(Failure::Final(ApplyError::Fenced(checkpoints)));
@@ -136,9 +125,7 @@ fn fence_arguments(batches: &[Batch]) -> PgArguments {
     let mut batches: Vec<&Batch> = batches.iter().collect();
     // Every statement locks checkpoints in this order, which prevents deadlocks.
     batches.sort_by_key(|batch| batch.lease.partition);
-    let column = |value: fn(&Batch) -> u64| -> Vec<i64> {
-        batches.iter().map(|batch| signed(value(batch))).collect()
-    };
+    let column = |value: fn(&Batch) -> u64| -> Vec<i64> { batches.iter().map(|batch| signed(value(batch))).collect() };
     let partitions: Vec<i32> = batches.iter().copied().map(partition).collect();
     let changes = batches.iter().map(|batch| full_change(&batch.items));
     let changes: Vec<String> = changes.map(|change| change.to_string()).collect();
@@ -155,10 +142,7 @@ fn partition(batch: &Batch) -> i32 {
     i32::from(batch.lease.partition.0)
 }
 
-async fn current_checkpoints(
-    connection: &mut PgConnection,
-    partitions: Vec<i32>,
-) -> Result<Vec<Checkpoint>, Failure> {
+async fn current_checkpoints(connection: &mut PgConnection, partitions: Vec<i32>) -> Result<Vec<Checkpoint>, Failure> {
     let query = sqlx::query_with(include_str!("checkpoints.sql"), arguments![partitions]);
     let rows = query.fetch_all(connection).await?;
     let checkpoints: Result<_, _> = rows.iter().map(checkpoint_of).collect();
@@ -170,9 +154,7 @@ fn applied(groups: &[Group<'_>]) -> Applied {
     let kept = groups.iter().filter(|group| !group.is_erased());
     let commits = kept.flat_map(|group| &group.commits);
     Applied {
-        events: commits
-            .map(|commit| commit.opened.commit.events.len())
-            .sum(),
+        events: commits.map(|commit| commit.opened.commit.events.len()).sum(),
         conversations: groups.iter().filter(written).count(),
         queued: groups.iter().map(|group| group.queue.len()).sum(),
         parked: groups.iter().filter_map(Group::parked).collect(),
@@ -184,9 +166,7 @@ impl Failure {
         match self {
             Self::Final(error) => error,
             // `write_isolated` parks failing content, so only the statements of parking can get here.
-            Self::Content => ApplyError::ReadModel(ReadModelError::Refused {
-                sqlstate: "22000".to_owned(),
-            }),
+            Self::Content => ApplyError::ReadModel(ReadModelError::Refused { sqlstate: "22000".to_owned() }),
         }
     }
 }

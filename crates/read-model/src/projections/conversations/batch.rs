@@ -72,11 +72,7 @@ impl Batch {
             return (self, None);
         };
         let end = end.sequence();
-        let rest = Self {
-            previous: end,
-            items,
-            ..self
-        };
+        let rest = Self { previous: end, items, ..self };
         self.last = end;
         (self, Some(rest))
     }
@@ -98,9 +94,9 @@ impl fmt::Display for ParkReason {
         match self {
             Self::Unreadable(reason) => f.write_str(reason),
             Self::Refused(sqlstate) => write!(f, "Postgres refused its rows: SQLSTATE {sqlstate}"),
-            Self::OutOfPlace => f.write_str(
-                "the conversation's row is missing or not of the version that the commit extends",
-            ),
+            Self::OutOfPlace => {
+                f.write_str("the conversation's row is missing or not of the version that the commit extends")
+            }
         }
     }
 }
@@ -147,10 +143,7 @@ mod tests {
             reason: String::new(),
         };
         Batch {
-            lease: Lease {
-                partition: Partition(3),
-                epoch: Epoch(1),
-            },
+            lease: Lease { partition: Partition(3), epoch: Epoch(1) },
             previous: Sequence(previous),
             last: Sequence(last),
             items: sequences.iter().map(item).collect(),

@@ -102,9 +102,7 @@ where
         return Ok(None);
     }
     let bytes = value.as_bytes();
-    bytes
-        .map(Some)
-        .map_err(|_| ReadModelError::corrupt("?", "?", format!("column {index}")))
+    bytes.map(Some).map_err(|_| ReadModelError::corrupt("?", "?", format!("column {index}")))
 }
 
 /// Adds a value to a digest. Different lists of values never produce the same input.

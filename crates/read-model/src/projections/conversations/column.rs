@@ -38,34 +38,22 @@ pub(super) enum SqlType {
 pub(super) type Columns<'c, S> = [&'c [Column<S>]];
 
 /// A column.
-pub(super) const fn column<S>(
-    name: &'static str,
-    sql_type: SqlType,
-    cell: fn(&S) -> Cell<'_>,
-) -> Column<S> {
-    Column {
-        name,
-        sql_type,
-        cell,
-    }
+pub(super) const fn column<S>(name: &'static str, sql_type: SqlType, cell: fn(&S) -> Cell<'_>) -> Column<S> {
+    Column { name, sql_type, cell }
 }
 
 /// The names of the columns, each with `prefix`, separated by commas.
 pub(super) fn names<S>(columns: &Columns<'_, S>, prefix: &str) -> String {
     let columns = columns.iter().copied().flatten();
-    let names: Vec<String> = columns
-        .map(|column| format!("{prefix}{}", column.name))
-        .collect();
+    let names: Vec<String> = columns.map(|column| format!("{prefix}{}", column.name)).collect();
     names.join(", ")
 }
 
 /// The parameters that [`bind_columns`] binds: `$1::bigint[], $2::text[]` and so on.
 pub(super) fn arrays<S>(columns: &Columns<'_, S>) -> String {
     let columns = columns.iter().copied().flatten();
-    let arrays: Vec<String> = (1..)
-        .zip(columns)
-        .map(|(number, column)| format!("${number}::{}[]", column.sql_type.name()))
-        .collect();
+    let arrays: Vec<String> =
+        (1..).zip(columns).map(|(number, column)| format!("${number}::{}[]", column.sql_type.name())).collect();
     arrays.join(", ")
 }
 
@@ -78,9 +66,7 @@ pub(super) fn insert<S>(table: &str, columns: &Columns<'_, S>) -> String {
 /// One array argument per column, with one value per row.
 pub(super) fn bind_columns<S>(columns: &Columns<'_, S>, rows: &[S]) -> PgArguments {
     let columns = columns.iter().copied().flatten();
-    columns.fold(PgArguments::default(), |arguments, column| {
-        bind(arguments, Values { column, rows })
-    })
+    columns.fold(PgArguments::default(), |arguments, column| bind(arguments, Values { column, rows }))
 }
 
 /// Compares a row that was read with `source`. Returns the names of the columns that differ. The columns of the row start at

@@ -19,10 +19,7 @@ pub(super) static INSERT_CONVERSATIONS: LazyLock<String> =
 
 /// Inserts tombstones or replaces rows with them: arrays of [`ProjectedConversation::TOMBSTONE`].
 pub(super) static ERASE_CONVERSATIONS: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        include_str!("erase_conversations.sql"),
-        insert = insert("conversation", ProjectedConversation::TOMBSTONE)
-    )
+    format!(include_str!("erase_conversations.sql"), insert = insert("conversation", ProjectedConversation::TOMBSTONE))
 });
 
 /// Updates rows: arrays of [`ProjectedConversation::UPDATE`], then a boolean that accepts gaps.
@@ -83,30 +80,18 @@ impl ConversationRows {
 
 impl ProjectedConversation {
     /// All columns of `conversation`.
-    pub(super) const ROW: &'static Columns<'static, Self> = &[
-        &Self::KEY,
-        &Self::HEAD,
-        &Self::FIXED,
-        &Self::MUTABLE,
-        &Self::INITIAL,
-    ];
+    pub(super) const ROW: &'static Columns<'static, Self> =
+        &[&Self::KEY, &Self::HEAD, &Self::FIXED, &Self::MUTABLE, &Self::INITIAL];
     /// The columns of the primary key.
     pub(super) const KEYS: &'static Columns<'static, Self> = &[&Self::KEY];
     /// The columns that a tombstone sets; the others have defaults.
-    pub(super) const TOMBSTONE: &'static Columns<'static, Self> =
-        &[&Self::KEY, &Self::HEAD, &Self::FIXED];
+    pub(super) const TOMBSTONE: &'static Columns<'static, Self> = &[&Self::KEY, &Self::HEAD, &Self::FIXED];
     /// The columns that find and update a row.
     pub(super) const UPDATE: &'static Columns<'static, Self> =
         &[&Self::KEY, &Self::HEAD, &Self::MUTABLE, &Self::CHANGE];
     /// All columns of `conversation_change`.
-    pub(super) const CHANGES: &'static Columns<'static, Self> = &[
-        &Self::KEY,
-        &Self::HEAD,
-        &Self::FIXED,
-        &Self::MUTABLE,
-        &Self::INITIAL,
-        &Self::CHANGE,
-    ];
+    pub(super) const CHANGES: &'static Columns<'static, Self> =
+        &[&Self::KEY, &Self::HEAD, &Self::FIXED, &Self::MUTABLE, &Self::INITIAL, &Self::CHANGE];
 
     #[rustfmt::skip]
     const KEY: [Column<Self>; 2] = [
@@ -186,10 +171,7 @@ impl ProjectedConversation {
         for next in rest {
             change.absorb(&next.opened.commit, next.position);
         }
-        Some(Self {
-            change,
-            partition: group.partition,
-        })
+        Some(Self { change, partition: group.partition })
     }
 
     /// The row of a conversation whose complete history is `change`; `None`: the first commit is missing.

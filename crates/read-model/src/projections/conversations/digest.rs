@@ -44,9 +44,7 @@ pub(super) async fn digests_of<'g, 'b: 'g>(
     connection: &mut PgConnection,
     groups: impl IntoIterator<Item = &'g Group<'b>>,
 ) -> Result<Digests, ReadModelError> {
-    let keys = groups
-        .into_iter()
-        .map(|group| (group.tenant, group.conversation));
+    let keys = groups.into_iter().map(|group| (group.tenant, group.conversation));
     let keys: Vec<_> = keys.collect();
     if keys.is_empty() {
         return Ok(Digests::new());
@@ -73,10 +71,8 @@ pub(super) async fn correct(
     if groups.iter().all(is_fully_written) {
         return Ok(());
     }
-    let mut changes: BTreeMap<Partition, SetDigest> = batches
-        .iter()
-        .map(|batch| (batch.lease.partition, full_change(&batch.items)))
-        .collect();
+    let mut changes: BTreeMap<Partition, SetDigest> =
+        batches.iter().map(|batch| (batch.lease.partition, full_change(&batch.items))).collect();
     for group in groups {
         let change = changes.entry(group.partition).or_default();
         for commit in &group.commits {

@@ -51,11 +51,7 @@ pub(super) struct DocumentFold {
 
 impl DocumentFold {
     pub(super) fn new(keep: fn(&str) -> String) -> Self {
-        Self {
-            keep,
-            rows: BTreeMap::new(),
-            removed: BTreeMap::new(),
-        }
+        Self { keep, rows: BTreeMap::new(), removed: BTreeMap::new() }
     }
 
     /// Adds the next commit of the conversation.
@@ -78,12 +74,7 @@ impl DocumentFold {
     }
 
     /// The rows to write, and the earlier ones to remove before.
-    pub(super) fn into_rows(
-        self,
-    ) -> (
-        impl Iterator<Item = ProjectedDocument>,
-        impl Iterator<Item = RemovedDocument>,
-    ) {
+    pub(super) fn into_rows(self) -> (impl Iterator<Item = ProjectedDocument>, impl Iterator<Item = RemovedDocument>) {
         (self.rows.into_values(), self.removed.into_values())
     }
 
@@ -108,9 +99,7 @@ impl DocumentFold {
             namespace: name.0.clone(),
             key: name.1.clone(),
             version,
-            created_at: created_at
-                .filter(|_| !has_expired)
-                .unwrap_or(commit.recorded_at),
+            created_at: created_at.filter(|_| !has_expired).unwrap_or(commit.recorded_at),
             updated_at: commit.recorded_at,
             expires_at: put.expires_at(commit.recorded_at),
             value: (self.keep)(put.value.as_str()),

@@ -14,20 +14,13 @@ use crate::arguments::execute;
 
 /// Inserts or replaces rows: arrays of [`ProjectedDocument::COLUMNS`].
 static PUT_DOCUMENTS: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        include_str!("put_documents.sql"),
-        insert = insert("document", &[&ProjectedDocument::COLUMNS])
-    )
+    format!(include_str!("put_documents.sql"), insert = insert("document", &[&ProjectedDocument::COLUMNS]))
 });
 
 /// Removes rows: arrays of [`RemovedDocument::COLUMNS`].
 static REMOVE_DOCUMENTS: LazyLock<String> = LazyLock::new(|| {
     let columns: &[&[Column<RemovedDocument>]] = &[&RemovedDocument::COLUMNS];
-    format!(
-        include_str!("remove_documents.sql"),
-        arrays = arrays(columns),
-        columns = names(columns, "")
-    )
+    format!(include_str!("remove_documents.sql"), arrays = arrays(columns), columns = names(columns, ""))
 });
 
 impl ProjectedDocument {
@@ -62,10 +55,7 @@ impl RemovedDocument {
 }
 
 /// Writes the documents of the groups that are not erased.
-pub(super) async fn write_documents(
-    connection: &mut PgConnection,
-    groups: &[Group<'_>],
-) -> Result<(), WriteFailure> {
+pub(super) async fn write_documents(connection: &mut PgConnection, groups: &[Group<'_>]) -> Result<(), WriteFailure> {
     let (mut rows, mut removed) = (Vec::new(), Vec::new());
     for group in groups.iter().filter(|group| !group.is_erased()) {
         let mut fold = DocumentFold::new(str::to_owned);

@@ -12,8 +12,7 @@ use super::column::{Column, column, insert, names};
 use crate::pg_timestamp::nanos_of;
 
 /// Inserts events: an array per column of [`ProjectedEvent::COLUMNS`].
-pub(super) static INSERT_EVENTS: LazyLock<String> =
-    LazyLock::new(|| insert("event", &[&ProjectedEvent::COLUMNS]));
+pub(super) static INSERT_EVENTS: LazyLock<String> = LazyLock::new(|| insert("event", &[&ProjectedEvent::COLUMNS]));
 
 /// An event, and the fields of its commit that its row contains.
 #[derive(Debug)]
@@ -64,11 +63,7 @@ impl ProjectedEvent<'_> {
 
     /// The cell if this is the first event of its commit, else `NULL`.
     fn first_only<'r>(&'r self, cell: fn(&'r Self) -> Cell<'r>) -> Cell<'r> {
-        if self.index == 0 {
-            cell(self)
-        } else {
-            Cell::Null
-        }
+        if self.index == 0 { cell(self) } else { Cell::Null }
     }
 }
 
@@ -116,14 +111,12 @@ fn details_of(fact: &Fact) -> Details<'_> {
             call_id: Some(result.call_id.as_str()),
             ..Details::default()
         },
-        Fact::Annotation(Annotation::HistorySummarised(summary)) => Details {
-            model: summary.model.as_ref().map(Label::as_str),
-            ..Details::default()
-        },
-        Fact::Lifecycle(Lifecycle::RunStarted(started)) => Details {
-            model: started.model.as_ref().map(Label::as_str),
-            ..Details::default()
-        },
+        Fact::Annotation(Annotation::HistorySummarised(summary)) => {
+            Details { model: summary.model.as_ref().map(Label::as_str), ..Details::default() }
+        }
+        Fact::Lifecycle(Lifecycle::RunStarted(started)) => {
+            Details { model: started.model.as_ref().map(Label::as_str), ..Details::default() }
+        }
         Fact::Annotation(_) | Fact::Lifecycle(_) => Details::default(),
     }
 }

@@ -26,11 +26,7 @@ pub(super) struct Group<'b> {
 }
 
 impl<'b> Group<'b> {
-    pub(super) fn new(
-        tenant: &'b TenantId,
-        conversation: &'b ConversationId,
-        partition: Partition,
-    ) -> Self {
+    pub(super) fn new(tenant: &'b TenantId, conversation: &'b ConversationId, partition: Partition) -> Self {
         Self {
             tenant,
             conversation,
@@ -45,27 +41,16 @@ impl<'b> Group<'b> {
 
     /// The group with only this commit.
     pub(super) fn with_only(&self, commit: &'b StoredCommit) -> Self {
-        Self {
-            commits: vec![commit],
-            superseded: Vec::new(),
-            queue: Vec::new(),
-            newly_parked: None,
-            ..self.clone()
-        }
+        Self { commits: vec![commit], superseded: Vec::new(), queue: Vec::new(), newly_parked: None, ..self.clone() }
     }
 
     pub(super) fn key(&self) -> ConversationKey {
-        ConversationKey {
-            tenant: self.tenant.clone(),
-            conversation: self.conversation.clone(),
-        }
+        ConversationKey { tenant: self.tenant.clone(), conversation: self.conversation.clone() }
     }
 
     /// Whether the commits end with a tombstone: then only the tombstone is written.
     pub(super) fn is_erased(&self) -> bool {
-        self.commits
-            .last()
-            .is_some_and(|commit| is_tombstone(commit))
+        self.commits.last().is_some_and(|commit| is_tombstone(commit))
     }
 
     /// Whether versions are missing between the commits.
@@ -83,10 +68,7 @@ impl<'b> Group<'b> {
     pub(super) fn parked(&self) -> Option<Parked> {
         Some(Parked {
             key: self.key(),
-            position: Position {
-                partition: self.partition,
-                sequence: *self.queue.first()?,
-            },
+            position: Position { partition: self.partition, sequence: *self.queue.first()? },
             reason: self.newly_parked.clone()?,
         })
     }
@@ -111,9 +93,7 @@ impl<'b> Group<'b> {
             }
             item if self.is_parked() => self.queue.push(item.sequence()),
             Item::Commit(commit) => self.commits.push(commit),
-            Item::Unreadable {
-                sequence, reason, ..
-            } => {
+            Item::Unreadable { sequence, reason, .. } => {
                 self.queue.push(*sequence);
                 self.newly_parked = Some(ParkReason::Unreadable(reason.clone()));
             }
@@ -128,16 +108,11 @@ pub(super) fn group<'b>(batches: &'b [Batch], parked: &HashSet<ConversationKey>)
     for batch in batches {
         for item in &batch.items {
             let (tenant, conversation) = item.key();
-            let index = *indexes
-                .entry((tenant, conversation))
-                .or_insert(groups.len());
+            let index = *indexes.entry((tenant, conversation)).or_insert(groups.len());
             if index == groups.len() {
                 let was_parked = is_among(parked, tenant, conversation);
                 let partition = batch.lease.partition;
-                groups.push(Group {
-                    was_parked,
-                    ..Group::new(tenant, conversation, partition)
-                });
+                groups.push(Group { was_parked, ..Group::new(tenant, conversation, partition) });
             }
             if let Some(group) = groups.get_mut(index) {
                 group.add(item);
@@ -150,10 +125,7 @@ pub(super) fn group<'b>(batches: &'b [Batch], parked: &HashSet<ConversationKey>)
 /// The waiting items of one conversation, for a retry.
 pub(super) fn group_items<'b>(key: &'b ConversationKey, items: &'b [Item]) -> Group<'b> {
     // An existing row has its partition. A new row takes that of its commit.
-    let partition = items
-        .iter()
-        .find_map(Item::partition)
-        .unwrap_or(Partition(0));
+    let partition = items.iter().find_map(Item::partition).unwrap_or(Partition(0));
     let mut group = Group::new(&key.tenant, &key.conversation, partition);
     for item in items {
         group.add(item);
@@ -161,17 +133,10 @@ pub(super) fn group_items<'b>(key: &'b ConversationKey, items: &'b [Item]) -> Gr
     group
 }
 
-fn is_among(
-    parked: &HashSet<ConversationKey>,
-    tenant: &TenantId,
-    conversation: &ConversationId,
-) -> bool {
+fn is_among(parked: &HashSet<ConversationKey>, tenant: &TenantId, conversation: &ConversationId) -> bool {
     // Usually there are none; then no key is allocated.
     !parked.is_empty()
-        && parked.contains(&ConversationKey {
-            tenant: tenant.clone(),
-            conversation: conversation.clone(),
-        })
+        && parked.contains(&ConversationKey { tenant: tenant.clone(), conversation: conversation.clone() })
 }
 
 pub(super) fn is_tombstone(commit: &StoredCommit) -> bool {

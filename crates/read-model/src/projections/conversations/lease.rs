@@ -60,19 +60,10 @@ pub async fn ensure(model: &ReadModel, partitions: u16) -> Result<(), ReadModelE
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
-pub async fn heartbeat(
-    model: &ReadModel,
-    holder: &Holder,
-    ttl_ms: u64,
-) -> Result<ProjectorGroup, ReadModelError> {
+pub async fn heartbeat(model: &ReadModel, holder: &Holder, ttl_ms: u64) -> Result<ProjectorGroup, ReadModelError> {
     let arguments = || arguments![holder.0.as_str(), signed(ttl_ms)];
-    let rows = model
-        .fetch(include_str!("heartbeat.sql"), arguments)
-        .await?;
-    let mut group = ProjectorGroup {
-        projectors: 1,
-        free: Vec::new(),
-    };
+    let rows = model.fetch(include_str!("heartbeat.sql"), arguments).await?;
+    let mut group = ProjectorGroup { projectors: 1, free: Vec::new() };
     if let Some(row) = rows.first() {
         group.projectors = usize::try_from(row.try_get::<i64, _>(0)?).unwrap_or(1);
         let free: Vec<i32> = row.try_get(1)?;
@@ -101,11 +92,7 @@ pub async fn take(
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`]; the leases may be taken nevertheless, and expire after `ttl_ms`.
-pub async fn take_all(
-    model: &ReadModel,
-    holder: &Holder,
-    ttl_ms: u64,
-) -> Result<Vec<Checkpoint>, ReadModelError> {
+pub async fn take_all(model: &ReadModel, holder: &Holder, ttl_ms: u64) -> Result<Vec<Checkpoint>, ReadModelError> {
     let arguments = || arguments![holder.0.as_str(), signed(ttl_ms)];
     let rows = model.fetch(include_str!("take_all.sql"), arguments).await?;
     let taken: Result<Vec<Checkpoint>, _> = rows.iter().map(checkpoint_of).collect();
@@ -118,11 +105,7 @@ pub async fn take_all(
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
-pub async fn renew(
-    model: &ReadModel,
-    leases: &[Lease],
-    ttl_ms: u64,
-) -> Result<Vec<Checkpoint>, ReadModelError> {
+pub async fn renew(model: &ReadModel, leases: &[Lease], ttl_ms: u64) -> Result<Vec<Checkpoint>, ReadModelError> {
     let arguments = || bind(bind_leases(leases), signed(ttl_ms));
     let rows = model.fetch(include_str!("renew.sql"), arguments).await?;
     rows.iter().map(checkpoint_of).collect()
@@ -153,19 +136,14 @@ pub async fn leave(model: &ReadModel, holder: &Holder) -> Result<(), ReadModelEr
 /// [`ReadModelError::Unavailable`].
 pub async fn checkpoints(model: &ReadModel) -> Result<Vec<Checkpoint>, ReadModelError> {
     let arguments = || arguments![None::<Vec<i32>>];
-    let rows = model
-        .fetch(include_str!("checkpoints.sql"), arguments)
-        .await?;
+    let rows = model.fetch(include_str!("checkpoints.sql"), arguments).await?;
     rows.iter().map(checkpoint_of).collect()
 }
 
 /// Decodes a row of `partition, epoch, sequence`.
 pub(crate) fn checkpoint_of(row: &PgRow) -> Result<Checkpoint, ReadModelError> {
     Ok(Checkpoint {
-        lease: Lease {
-            partition: partition_of(row.try_get(0)?),
-            epoch: Epoch(unsigned(row.try_get(1)?)),
-        },
+        lease: Lease { partition: partition_of(row.try_get(0)?), epoch: Epoch(unsigned(row.try_get(1)?)) },
         sequence: Sequence(unsigned(row.try_get(2)?)),
     })
 }

@@ -63,24 +63,16 @@ pub async fn overview(model: &ReadModel) -> Result<Overview, ReadModelError> {
 /// [`ReadModelError::Unavailable`].
 pub async fn overview_by_reader(model: &ReadModel) -> Result<Overview, ReadModelError> {
     let alive = "SELECT holder FROM hansard.live_projectors()";
-    let partitions =
-        "SELECT partition, epoch, sequence, holder, parked FROM hansard.partitions_overview()";
+    let partitions = "SELECT partition, epoch, sequence, holder, parked FROM hansard.partitions_overview()";
     read(model, alive, partitions).await
 }
 
-async fn read(
-    model: &ReadModel,
-    alive: &'static str,
-    partitions: &'static str,
-) -> Result<Overview, ReadModelError> {
+async fn read(model: &ReadModel, alive: &'static str, partitions: &'static str) -> Result<Overview, ReadModelError> {
     let rows = model.fetch(alive, PgArguments::default).await?;
     let projectors = rows.iter().map(|row| Ok(Holder(row.try_get(0)?)));
     let projectors = projectors.collect::<Result<_, ReadModelError>>()?;
     let rows = model.fetch(partitions, PgArguments::default).await?;
-    Ok(Overview {
-        projectors,
-        partitions: rows.iter().map(partition).collect::<Result<_, _>>()?,
-    })
+    Ok(Overview { projectors, partitions: rows.iter().map(partition).collect::<Result<_, _>>()? })
 }
 
 /// The commits that erasures removed, by partition, according to the rows; `None`: there are more than
@@ -88,9 +80,7 @@ async fn read(
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
-pub async fn erased_commits(
-    model: &ReadModel,
-) -> Result<Option<Vec<ErasedCommits>>, ReadModelError> {
+pub async fn erased_commits(model: &ReadModel) -> Result<Option<Vec<ErasedCommits>>, ReadModelError> {
     let arguments = || arguments![i64::from(ERASED_COUNTED_MAX) + 1];
     let sql = include_str!("erased_heads.sql");
     let rows = model.fetch(sql, arguments).await?;
@@ -123,11 +113,7 @@ fn partition(row: &PgRow) -> Result<PartitionOverview, ReadModelError> {
 fn erased(row: &PgRow) -> Result<(Partition, u64), ReadModelError> {
     let partition: i32 = row.try_get(0)?;
     let head = head_of(row.try_get(1)?).map_err(|field| {
-        ReadModelError::corrupt(
-            "conversation",
-            format!("an erased one of partition {partition}"),
-            field,
-        )
+        ReadModelError::corrupt("conversation", format!("an erased one of partition {partition}"), field)
     })?;
     let commits = head.totals.commits.saturating_sub(1);
     Ok((partition_of(partition), commits))

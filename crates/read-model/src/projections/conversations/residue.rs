@@ -23,10 +23,7 @@ const DELETE_SEARCH: [&str; 3] = [
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
-pub async fn residue(
-    model: &ReadModel,
-    erased: &[&ConversationKey],
-) -> Result<u64, ReadModelError> {
+pub async fn residue(model: &ReadModel, erased: &[&ConversationKey]) -> Result<u64, ReadModelError> {
     let arguments = || bind_keys(erased.iter().copied().map(key_parts));
     let rows = model.fetch(include_str!("residue.sql"), arguments).await?;
     let count: i64 = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
@@ -42,9 +39,7 @@ pub async fn residue(
 pub async fn delete_usage(model: &ReadModel, tenant: &TenantId) -> Result<u64, ReadModelError> {
     let work = async |connection: &mut PgConnection| {
         // Prevents a concurrent drop of a schema and a switch, which copies usage.
-        connection
-            .execute("SELECT FROM hansard.projection FOR SHARE")
-            .await?;
+        connection.execute("SELECT FROM hansard.projection FOR SHARE").await?;
         let schemas = connection.fetch_all(SCHEMAS).await?;
         for row in &schemas {
             let schema = parse_schema_name(row.try_get("name")?)?;

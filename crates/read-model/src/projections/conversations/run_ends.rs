@@ -49,9 +49,6 @@ fn arguments(counts: &BTreeMap<Key<'_>, u64>) -> PgArguments {
     let days: Vec<Day> = counts.keys().map(|(_, day, ..)| *day).collect();
     let outcomes: Vec<i16> = counts.keys().map(|(.., outcome)| *outcome).collect();
     let tenants: Vec<&str> = counts.keys().map(|(tenant, ..)| tenant.as_str()).collect();
-    let agents: Vec<&str> = counts
-        .keys()
-        .map(|(_, _, agent, _)| agent.as_str())
-        .collect();
+    let agents: Vec<&str> = counts.keys().map(|(_, _, agent, _)| agent.as_str()).collect();
     arguments![runs, days, outcomes, tenants, agents]
 }

@@ -16,18 +16,10 @@ use crate::projections::search_lock::LOCK_EXCLUSIVE;
 const USE_SCHEMA: &str = "SELECT set_config('search_path', $1, true)";
 
 /// Replaces all rows of erased conversations with tombstones, in the schema of the connection.
-pub(super) async fn erase(
-    connection: &mut PgConnection,
-    erased: &[ProjectedConversation],
-) -> Result<(), WriteFailure> {
+pub(super) async fn erase(connection: &mut PgConnection, erased: &[ProjectedConversation]) -> Result<(), WriteFailure> {
     let keys = || bind_columns(ProjectedConversation::KEYS, erased);
     execute(connection, include_str!("erase_events.sql"), keys()).await?;
-    execute(
-        connection,
-        include_str!("erase_stored_documents.sql"),
-        keys(),
-    )
-    .await?;
+    execute(connection, include_str!("erase_stored_documents.sql"), keys()).await?;
     execute(connection, include_str!("erase_parked.sql"), keys()).await?;
     let tombstones = bind_columns(ProjectedConversation::TOMBSTONE, erased);
     execute(connection, ERASE_CONVERSATIONS.as_str(), tombstones).await?;
@@ -51,9 +43,7 @@ pub(super) async fn erase_in_retained(
     groups: &[Group<'_>],
     erased: &[ProjectedConversation],
 ) -> Result<(), WriteFailure> {
-    let rows = connection
-        .fetch_all(include_str!("retained_schemas.sql"))
-        .await?;
+    let rows = connection.fetch_all(include_str!("retained_schemas.sql")).await?;
     for row in &rows {
         let (retained, own): (&str, &str) = (row.try_get(0)?, row.try_get(1)?);
         use_schema(connection, parse_schema_name(retained)?).await?;
@@ -67,10 +57,7 @@ pub(super) async fn erase_in_retained(
 }
 
 /// Makes the rest of the transaction use another schema.
-pub(super) async fn use_schema(
-    connection: &mut PgConnection,
-    schema: SchemaName,
-) -> Result<(), sqlx::Error> {
+pub(super) async fn use_schema(connection: &mut PgConnection, schema: SchemaName) -> Result<(), sqlx::Error> {
     let arguments = arguments![schema.to_string()];
     execute(connection, USE_SCHEMA, arguments).await.map(drop)
 }

@@ -26,25 +26,15 @@ struct Sums {
 }
 
 /// Adds the usage and the ends of runs of the groups' commits, including superseded ones.
-pub(super) async fn count_usage(
-    connection: &mut PgConnection,
-    groups: &[Group<'_>],
-) -> Result<(), ReadModelError> {
-    let commits: Vec<&StoredCommit> = groups
-        .iter()
-        .flat_map(|group| group.superseded.iter().chain(&group.commits).copied())
-        .collect();
+pub(super) async fn count_usage(connection: &mut PgConnection, groups: &[Group<'_>]) -> Result<(), ReadModelError> {
+    let commits: Vec<&StoredCommit> =
+        groups.iter().flat_map(|group| group.superseded.iter().chain(&group.commits).copied()).collect();
     count_run_ends(connection, &commits).await?;
     let sums = sums_of(&commits);
     if sums.is_empty() {
         return Ok(());
     }
-    execute(
-        connection,
-        include_str!("count_usage.sql"),
-        arguments(&sums),
-    )
-    .await?;
+    execute(connection, include_str!("count_usage.sql"), arguments(&sums)).await?;
     Ok(())
 }
 
@@ -78,18 +68,13 @@ impl Sums {
         tokens.input_tokens = tokens.input_tokens.saturating_add(usage.input_tokens);
         tokens.output_tokens = tokens.output_tokens.saturating_add(usage.output_tokens);
         tokens.cached_tokens = tokens.cached_tokens.saturating_add(usage.cached_tokens);
-        tokens.reasoning_tokens = tokens
-            .reasoning_tokens
-            .saturating_add(usage.reasoning_tokens);
+        tokens.reasoning_tokens = tokens.reasoning_tokens.saturating_add(usage.reasoning_tokens);
     }
 }
 
 fn arguments(sums: &BTreeMap<Key<'_>, Sums>) -> PgArguments {
-    let numbers = |number: fn(&Sums) -> u64| -> Vec<i64> {
-        sums.values().map(|sums| signed(number(sums))).collect()
-    };
-    let texts =
-        |text: for<'k> fn(&Key<'k>) -> &'k str| -> Vec<&str> { sums.keys().map(text).collect() };
+    let numbers = |number: fn(&Sums) -> u64| -> Vec<i64> { sums.values().map(|sums| signed(number(sums))).collect() };
+    let texts = |text: for<'k> fn(&Key<'k>) -> &'k str| -> Vec<&str> { sums.keys().map(text).collect() };
     let days: Vec<Day> = sums.keys().map(|(_, _, day, _)| *day).collect();
     arguments![
         numbers(|sums| sums.messages),

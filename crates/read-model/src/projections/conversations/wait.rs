@@ -76,18 +76,11 @@ mod tests {
                 positions.collect::<Vec<_>>()
             };
             let checkpoint = |position: Position| Checkpoint {
-                lease: Lease {
-                    partition: position.partition,
-                    epoch: Epoch(1),
-                },
+                lease: Lease { partition: position.partition, epoch: Epoch(1) },
                 sequence: position.sequence,
             };
             let checkpoints: Vec<_> = positions(reached).into_iter().map(checkpoint).collect();
-            assert_eq!(
-                have_reached(&checkpoints, &positions(ends)),
-                expected,
-                "{reached:?} {ends:?}"
-            );
+            assert_eq!(have_reached(&checkpoints, &positions(ends)), expected, "{reached:?} {ends:?}");
         };
         check(&[], &[], true);
         check(&[], &[0], true);

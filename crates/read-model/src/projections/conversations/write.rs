@@ -45,11 +45,7 @@ pub(super) async fn write(
 }
 
 /// Executes one statement per table, none for unchanged tables.
-async fn write_rows(
-    connection: &mut PgConnection,
-    groups: &[Group<'_>],
-    gaps: Gaps,
-) -> Result<(), WriteFailure> {
+async fn write_rows(connection: &mut PgConnection, groups: &[Group<'_>], gaps: Gaps) -> Result<(), WriteFailure> {
     let living = groups.iter().filter(|group| !group.is_erased());
     let commits = living.flat_map(|group| group.commits.iter().copied());
     let events: Vec<ProjectedEvent<'_>> = commits.flat_map(event_rows).collect();
@@ -57,11 +53,7 @@ async fn write_rows(
         let arguments = bind_columns(&[&ProjectedEvent::COLUMNS], &events);
         execute(connection, INSERT_EVENTS.as_str(), arguments).await?;
     }
-    let ConversationRows {
-        inserted,
-        updated,
-        erased,
-    } = ConversationRows::from_groups(groups);
+    let ConversationRows { inserted, updated, erased } = ConversationRows::from_groups(groups);
     if !inserted.is_empty() {
         let arguments = bind_columns(ProjectedConversation::ROW, &inserted);
         execute(connection, INSERT_CONVERSATIONS.as_str(), arguments).await?;

@@ -14,11 +14,9 @@ use crate::projections::Holder;
 use crate::purpose_code::{ANSWER, SUMMARY, TITLE};
 
 /// Shared by the transactions that write calls: an erasure waits until they have committed.
-const LOCK_SHARED: &str =
-    "SELECT pg_advisory_xact_lock_shared(hashtextextended('hansard.provider_log', 0))";
+const LOCK_SHARED: &str = "SELECT pg_advisory_xact_lock_shared(hashtextextended('hansard.provider_log', 0))";
 /// Exclusive to an erasure: transactions that write calls wait and then see its tombstones.
-const LOCK_EXCLUSIVE: &str =
-    "SELECT pg_advisory_xact_lock(hashtextextended('hansard.provider_log', 0))";
+const LOCK_EXCLUSIVE: &str = "SELECT pg_advisory_xact_lock(hashtextextended('hansard.provider_log', 0))";
 
 /// Consecutive calls of the stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,14 +74,9 @@ pub async fn apply(model: &ReadModel, batch: &LogBatch) -> Result<(), LogsApplyE
 ///
 /// # Errors
 /// Those of Postgres.
-pub(crate) async fn erase(
-    connection: &mut PgConnection,
-    erased: PgArguments,
-) -> Result<(), sqlx::Error> {
+pub(crate) async fn erase(connection: &mut PgConnection, erased: PgArguments) -> Result<(), sqlx::Error> {
     connection.execute(LOCK_EXCLUSIVE).await?;
-    execute(connection, include_str!("erase.sql"), erased)
-        .await
-        .map(drop)
+    execute(connection, include_str!("erase.sql"), erased).await.map(drop)
 }
 
 async fn write(connection: &mut PgConnection, batch: &LogBatch) -> Result<(), ReadModelError> {
@@ -107,11 +100,7 @@ async fn advance(connection: &mut PgConnection, batch: &LogBatch) -> Result<(), 
 
 /// The arguments of `insert.sql`.
 fn arguments(placed: &StoredCall) -> PgArguments {
-    let StoredCall {
-        key,
-        stored_at,
-        logged,
-    } = placed;
+    let StoredCall { key, stored_at, logged } = placed;
     let call = &logged.call;
     let kept_for = i64::try_from(logged.kept_for().as_nanos()).unwrap_or(i64::MAX);
     let kept_until = Timestamp(stored_at.0.saturating_add(kept_for));
@@ -124,11 +113,9 @@ fn arguments(placed: &StoredCall) -> PgArguments {
         CallPurpose::Summary => SUMMARY,
         CallPurpose::Title => TITLE,
     };
-    let label =
-        |label: &Option<domain::Label>| label.as_ref().map(|label| label.as_str().to_owned());
+    let label = |label: &Option<domain::Label>| label.as_ref().map(|label| label.as_str().to_owned());
     let cut = |body: &Option<LoggedBody>| body.as_ref().map(|body| body.is_cut);
-    let bytes =
-        |body: &Option<LoggedBody>| body.as_ref().map(|body| body.text.clone().into_bytes());
+    let bytes = |body: &Option<LoggedBody>| body.as_ref().map(|body| body.text.clone().into_bytes());
     arguments![
         PgTimestamp::from_time(call.started_at),
         PgTimestamp::from_time(kept_until),

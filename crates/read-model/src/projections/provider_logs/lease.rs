@@ -13,11 +13,7 @@ use crate::projections::Holder;
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
-pub async fn take(
-    model: &ReadModel,
-    holder: &Holder,
-    ttl_ms: u64,
-) -> Result<Option<Sequence>, ReadModelError> {
+pub async fn take(model: &ReadModel, holder: &Holder, ttl_ms: u64) -> Result<Option<Sequence>, ReadModelError> {
     let arguments = || arguments![holder.0.as_str(), signed(ttl_ms)];
     let rows = model.fetch(include_str!("take.sql"), arguments).await?;
     sequence_of(&rows)

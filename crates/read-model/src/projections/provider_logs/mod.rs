@@ -13,8 +13,7 @@ pub use apply::{LogBatch, LogsApplyError, StoredCall, apply};
 pub use expire::{EXPIRED_PER_CALL_MAX, expire};
 pub use lease::{checkpoint, restart, take};
 pub use usage::{
-    OWNER_USAGE_KEPT_DAYS, StoredUsage, USAGE_EXPIRED_PER_CALL_MAX, USAGE_KEPT_DAYS,
-    delete_owner_usage, expire_usage,
+    OWNER_USAGE_KEPT_DAYS, StoredUsage, USAGE_EXPIRED_PER_CALL_MAX, USAGE_KEPT_DAYS, delete_owner_usage, expire_usage,
 };
 
 pub(crate) use apply::erase;

@@ -40,20 +40,12 @@ struct Sums {
 }
 
 /// Adds metered calls to the sums of their tenants, agents, keys and owners.
-pub(super) async fn count_usage(
-    connection: &mut PgConnection,
-    calls: &[StoredUsage],
-) -> Result<(), ReadModelError> {
+pub(super) async fn count_usage(connection: &mut PgConnection, calls: &[StoredUsage]) -> Result<(), ReadModelError> {
     if calls.is_empty() {
         return Ok(());
     }
     let sums = sums_of(calls);
-    execute(
-        connection,
-        include_str!("count_usage.sql"),
-        arguments(&sums),
-    )
-    .await?;
+    execute(connection, include_str!("count_usage.sql"), arguments(&sums)).await?;
     Ok(())
 }
 
@@ -63,10 +55,9 @@ pub(super) async fn count_usage(
 /// [`ReadModelError::Unavailable`].
 pub async fn expire_usage(model: &ReadModel, now: Timestamp) -> Result<u64, ReadModelError> {
     let mut deleted = 0_u64;
-    for (scopes, days) in [
-        (UsageScope::WITHOUT_OWNERS.as_slice(), USAGE_KEPT_DAYS),
-        (&[UsageScope::Owner], OWNER_USAGE_KEPT_DAYS),
-    ] {
+    for (scopes, days) in
+        [(UsageScope::WITHOUT_OWNERS.as_slice(), USAGE_KEPT_DAYS), (&[UsageScope::Owner], OWNER_USAGE_KEPT_DAYS)]
+    {
         let scopes: Vec<i16> = scopes.iter().map(|scope| scope.code()).collect();
         let before = Day::from_time(now).minus(days);
         let limit = i64::from(USAGE_EXPIRED_PER_CALL_MAX);
@@ -87,8 +78,7 @@ pub async fn delete_owner_usage(
     owner: &OwnerDigest,
 ) -> Result<u64, ReadModelError> {
     let work = async |connection: &mut PgConnection| {
-        let sql =
-            "DELETE FROM hansard.model_usage WHERE tenant_id = $1 AND scope = $2 AND name = $3";
+        let sql = "DELETE FROM hansard.model_usage WHERE tenant_id = $1 AND scope = $2 AND name = $3";
         let scope = UsageScope::Owner.code();
         let arguments = arguments![tenant.as_str(), scope, owner.as_str()];
         Ok(execute(connection, sql, arguments).await?)
@@ -125,9 +115,7 @@ fn sums_of(calls: &[StoredUsage]) -> BTreeMap<Key<'_>, Sums> {
 }
 
 fn arguments(sums: &BTreeMap<Key<'_>, Sums>) -> PgArguments {
-    let numbers = |number: fn(&Sums) -> u64| -> Vec<i64> {
-        sums.values().map(|sums| signed(number(sums))).collect()
-    };
+    let numbers = |number: fn(&Sums) -> u64| -> Vec<i64> { sums.values().map(|sums| signed(number(sums))).collect() };
     let days: Vec<Day> = sums.keys().map(|(_, _, day, _)| *day).collect();
     let scopes: Vec<i16> = sums.keys().map(|(_, scope, ..)| scope.code()).collect();
     let tenants: Vec<&str> = sums.keys().map(|(tenant, ..)| tenant.as_str()).collect();

@@ -41,11 +41,7 @@ pub(super) struct Settings {
 impl Settings {
     /// Those of the agent of audit logs, which have a page of their own and no documents.
     fn of_audit_log(agent: AgentId) -> Self {
-        Self {
-            agent,
-            is_enabled: false,
-            language: None,
-        }
+        Self { agent, is_enabled: false, language: None }
     }
 
     pub(super) fn agent(&self) -> &str {
@@ -79,9 +75,8 @@ pub(super) async fn settings_of(
     connection: &mut PgConnection,
     agents: BTreeSet<AgentKey>,
 ) -> Result<HashMap<AgentKey, Settings>, ReadModelError> {
-    let (audit_logs, agents): (BTreeSet<AgentKey>, BTreeSet<AgentKey>) = agents
-        .into_iter()
-        .partition(|(_, agent)| agent.is_audit_log());
+    let (audit_logs, agents): (BTreeSet<AgentKey>, BTreeSet<AgentKey>) =
+        agents.into_iter().partition(|(_, agent)| agent.is_audit_log());
     let mut settings = stored_settings(connection, agents).await?;
     settings.extend(audit_logs.into_iter().map(|key| {
         let agent = key.1.clone();
@@ -142,10 +137,7 @@ pub async fn set_agents(model: &ReadModel, agents: &[AgentSearch]) -> Result<(),
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
-pub async fn request_reindex(
-    model: &ReadModel,
-    tenant: Option<&TenantId>,
-) -> Result<u64, ReadModelError> {
+pub async fn request_reindex(model: &ReadModel, tenant: Option<&TenantId>) -> Result<u64, ReadModelError> {
     let arguments = || arguments![tenant.map(TenantId::as_str)];
     let rows = model.fetch(include_str!("request_reindex.sql"), arguments);
     Ok(u64::try_from(rows.await?.len()).unwrap_or(u64::MAX))

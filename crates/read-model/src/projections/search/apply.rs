@@ -29,10 +29,7 @@ type Commits<'b> = BTreeMap<ConversationKey, Vec<&'b StoredCommit>>;
 pub async fn apply(model: &ReadModel, batches: &[Batch]) -> Result<Applied, ApplyError> {
     let work = async |connection: &mut PgConnection| {
         fence(connection, batches).await?;
-        connection
-            .execute(LOCK_SHARED)
-            .await
-            .map_err(ReadModelError::from)?;
+        connection.execute(LOCK_SHARED).await.map_err(ReadModelError::from)?;
         Ok(write(connection, batches).await?)
     };
     model.transaction(Durability::Repeatable, work).await
@@ -45,12 +42,8 @@ async fn fence(connection: &mut PgConnection, batches: &[Batch]) -> Result<(), A
     let advanced = advanced.map_err(ReadModelError::from)?;
     let held: Result<HashSet<i32>, _> = advanced.iter().map(|row| row.try_get(0)).collect();
     let held = held.map_err(ReadModelError::from)?;
-    let partitions = batches
-        .iter()
-        .map(|batch| i32::from(batch.lease.partition.0));
-    let fenced: Vec<i32> = partitions
-        .filter(|partition| !held.contains(partition))
-        .collect();
+    let partitions = batches.iter().map(|batch| i32::from(batch.lease.partition.0));
+    let fenced: Vec<i32> = partitions.filter(|partition| !held.contains(partition)).collect();
     if fenced.is_empty() {
         return Ok(());
     }
@@ -66,12 +59,8 @@ fn fence_arguments(batches: &[Batch]) -> PgArguments {
     let mut batches: Vec<&Batch> = batches.iter().collect();
     // Every statement locks checkpoints in this order, which prevents deadlocks.
     batches.sort_by_key(|batch| batch.lease.partition);
-    let column = |value: fn(&Batch) -> u64| -> Vec<i64> {
-        batches.iter().map(|batch| signed(value(batch))).collect()
-    };
-    let partitions = batches
-        .iter()
-        .map(|batch| i32::from(batch.lease.partition.0));
+    let column = |value: fn(&Batch) -> u64| -> Vec<i64> { batches.iter().map(|batch| signed(value(batch))).collect() };
+    let partitions = batches.iter().map(|batch| i32::from(batch.lease.partition.0));
     let times = batches.iter().map(|batch| last_recorded(batch));
     arguments![
         partitions.collect::<Vec<i32>>(),
@@ -89,16 +78,9 @@ fn last_recorded(batch: &Batch) -> Option<PgTimestamp> {
     Some(PgTimestamp::from_time(last.opened.commit.recorded_at))
 }
 
-async fn write(
-    connection: &mut PgConnection,
-    batches: &[Batch],
-) -> Result<Applied, ReadModelError> {
+async fn write(connection: &mut PgConnection, batches: &[Batch]) -> Result<Applied, ReadModelError> {
     let mut commits = Commits::new();
-    for commit in batches
-        .iter()
-        .flat_map(|batch| &batch.items)
-        .filter_map(commit_of)
-    {
+    for commit in batches.iter().flat_map(|batch| &batch.items).filter_map(commit_of) {
         commits.entry(key_of(commit)).or_default().push(commit);
     }
     let erased = erased_among(connection, &commits).await?;
@@ -110,11 +92,7 @@ async fn write(
     commits.retain(|key, _| !erased.contains(key));
     let documents = documents(connection, &commits).await?;
     documents.write(connection).await?;
-    Ok(Applied {
-        events: documents.rows().count(),
-        conversations: commits.len(),
-        ..Applied::default()
-    })
+    Ok(Applied { events: documents.rows().count(), conversations: commits.len(), ..Applied::default() })
 }
 
 /// The conversations that the commits erase, or whose rows are erased already.
@@ -138,10 +116,7 @@ async fn erased_among(
     Ok(erased)
 }
 
-async fn documents(
-    connection: &mut PgConnection,
-    commits: &Commits<'_>,
-) -> Result<Documents, ReadModelError> {
+async fn documents(connection: &mut PgConnection, commits: &Commits<'_>) -> Result<Documents, ReadModelError> {
     let agents = commits.iter().filter_map(|(key, commits)| {
         let head = &commits.first()?.opened.commit.head;
         Some((key.tenant.clone(), head.agent.clone()))
@@ -161,12 +136,7 @@ async fn documents(
             let Some(settings) = settings.filter(|settings| settings.is_enabled) else {
                 continue;
             };
-            let source = Source {
-                term_key,
-                settings,
-                key,
-                partition: Some(stored.position.partition),
-            };
+            let source = Source { term_key, settings, key, partition: Some(stored.position.partition) };
             let events = commit.recorded_events();
             events.for_each(|event| documents.add(source, &event));
         }
@@ -183,8 +153,5 @@ fn commit_of(item: &Item) -> Option<&StoredCommit> {
 
 fn key_of(commit: &StoredCommit) -> ConversationKey {
     let commit = &commit.opened.commit;
-    ConversationKey {
-        tenant: commit.tenant.clone(),
-        conversation: commit.conversation.clone(),
-    }
+    ConversationKey { tenant: commit.tenant.clone(), conversation: commit.conversation.clone() }
 }

@@ -19,10 +19,7 @@ use crate::error::sqlstate_of;
 use crate::pg_timestamp::PgTimestamp;
 
 const INSERT: &str = include_str!("insert_documents.sql");
-const REPLACE: &str = concat!(
-    include_str!("insert_documents.sql"),
-    include_str!("on_earlier_documents.sql")
-);
+const REPLACE: &str = concat!(include_str!("insert_documents.sql"), include_str!("on_earlier_documents.sql"));
 /// The SQLSTATE of a second row with one key.
 const UNIQUE_VIOLATION: &str = "23505";
 
@@ -32,10 +29,7 @@ type Placed<'r> = (&'r DocumentRow, Option<i64>);
 type DocumentKey<'r> = (Option<i64>, &'r str, &'r str, i64);
 
 /// Writes documents, in place of earlier ones of the same versions, and their blocks.
-pub(super) async fn write(
-    connection: &mut PgConnection,
-    rows: Vec<&DocumentRow>,
-) -> Result<(), sqlx::Error> {
+pub(super) async fn write(connection: &mut PgConnection, rows: Vec<&DocumentRow>) -> Result<(), sqlx::Error> {
     if rows.is_empty() {
         return Ok(());
     }
@@ -64,10 +58,7 @@ async fn open_blocks<'r>(
     owners.dedup();
     let tenants: Vec<&str> = owners.iter().map(|(tenant, _)| tenant.as_str()).collect();
     let partitions: Vec<Option<i32>> = owners.iter().map(|owner| partition(*owner)).collect();
-    let query = sqlx::query_with(
-        include_str!("open_blocks.sql"),
-        arguments![tenants, partitions],
-    );
+    let query = sqlx::query_with(include_str!("open_blocks.sql"), arguments![tenants, partitions]);
     let mut blocks = HashMap::new();
     for row in query.fetch_all(connection).await? {
         let (number, term_count): (i64, i32) = (row.try_get(0)?, row.try_get(2)?);
@@ -87,14 +78,8 @@ async fn open_blocks<'r>(
 }
 
 /// Gives new blocks their ids.
-async fn name_blocks(
-    connection: &mut PgConnection,
-    blocks: &mut [Block<'_>],
-) -> Result<(), sqlx::Error> {
-    let new: Vec<&mut Block<'_>> = blocks
-        .iter_mut()
-        .filter(|block| block.id.is_none())
-        .collect();
+async fn name_blocks(connection: &mut PgConnection, blocks: &mut [Block<'_>]) -> Result<(), sqlx::Error> {
+    let new: Vec<&mut Block<'_>> = blocks.iter_mut().filter(|block| block.id.is_none()).collect();
     if new.is_empty() {
         return Ok(());
     }
@@ -124,20 +109,14 @@ async fn write_documents(
     }
     let replaced = replace(connection, &others).await?;
     let written = replaced.iter().map(|row| {
-        let key = (
-            row.try_get(0)?,
-            row.try_get(1)?,
-            row.try_get(2)?,
-            row.try_get(3)?,
-        );
+        let key = (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, row.try_get(3)?);
         Ok(key)
     });
     let written: Result<HashSet<DocumentKey<'_>>, sqlx::Error> = written.collect();
     let written = written?;
     let is_placed = rows.iter().zip(ids).map(|(row, id)| {
         let (tenant, conversation) = (row.key.tenant.as_str(), row.key.conversation.as_str());
-        row.is_new() && is_inserted
-            || written.contains(&(*id, tenant, conversation, signed(row.version)))
+        row.is_new() && is_inserted || written.contains(&(*id, tenant, conversation, signed(row.version)))
     });
     Ok(is_placed.collect())
 }
@@ -147,9 +126,7 @@ async fn insert(connection: &mut PgConnection, new: &[Placed<'_>]) -> Result<boo
     connection.execute("SAVEPOINT documents").await?;
     match execute(connection, INSERT, document_arguments(new)).await {
         Err(error) if sqlstate_of(&error).as_deref() == Some(UNIQUE_VIOLATION) => {
-            connection
-                .execute("ROLLBACK TO SAVEPOINT documents")
-                .await?;
+            connection.execute("ROLLBACK TO SAVEPOINT documents").await?;
             Ok(false)
         }
         outcome => outcome.map(|_| true),
@@ -157,10 +134,7 @@ async fn insert(connection: &mut PgConnection, new: &[Placed<'_>]) -> Result<boo
 }
 
 /// Inserts documents, or writes them in place of earlier ones. Returns the [`DocumentKey`] of each one that is new or has changed.
-async fn replace(
-    connection: &mut PgConnection,
-    placed: &[Placed<'_>],
-) -> Result<Vec<PgRow>, sqlx::Error> {
+async fn replace(connection: &mut PgConnection, placed: &[Placed<'_>]) -> Result<Vec<PgRow>, sqlx::Error> {
     if placed.is_empty() {
         return Ok(Vec::new());
     }
@@ -208,10 +182,7 @@ async fn write_blocks(
     let (blocks, contents): (Vec<&Block<'_>>, Vec<Option<Contents>>) = blocks.unzip();
     let ids: Vec<Option<i64>> = blocks.iter().map(|block| block.id).collect();
     let partitions: Vec<Option<i32>> = blocks.iter().map(|block| partition(block.owner)).collect();
-    let counts: Vec<i32> = blocks
-        .iter()
-        .map(|block| number(block.term_count))
-        .collect();
+    let counts: Vec<i32> = blocks.iter().map(|block| number(block.term_count)).collect();
     let open: Vec<bool> = blocks.iter().map(|block| block.is_open).collect();
     let tenants = blocks.iter().map(|block| block.owner.0.as_str());
     let tenants: Vec<&str> = tenants.collect();
@@ -228,12 +199,8 @@ async fn write_blocks(
     let filters = filters.map(|contents| contents.map(|contents| BloomFilter::of(contents.terms)));
     let filters: Vec<Option<BloomFilter>> = filters.collect();
     let filters = filters.iter();
-    let filters: Vec<Option<&[u8]>> = filters
-        .map(|filter| filter.as_ref().map(BloomFilter::as_bytes))
-        .collect();
-    let arguments = arguments![
-        ids, firsts, lasts, partitions, counts, open, tenants, filters
-    ];
+    let filters: Vec<Option<&[u8]>> = filters.map(|filter| filter.as_ref().map(BloomFilter::as_bytes)).collect();
+    let arguments = arguments![ids, firsts, lasts, partitions, counts, open, tenants, filters];
     let sql = include_str!("write_blocks.sql");
     execute(connection, sql, arguments).await.map(drop)
 }

@@ -45,8 +45,7 @@ pub(super) async fn fill(connection: &mut PgConnection, ids: &[i64]) -> Result<(
     for ids in ids.chunks(FILTERS_PER_STATEMENT_MAX) {
         let query = sqlx::query_with(include_str!("documents_of_blocks.sql"), arguments![ids]);
         let rows = query.fetch_all(&mut *connection).await?;
-        let mut blocks: BTreeMap<i64, Contents> =
-            ids.iter().map(|id| (*id, Contents::default())).collect();
+        let mut blocks: BTreeMap<i64, Contents> = ids.iter().map(|id| (*id, Contents::default())).collect();
         for row in &rows {
             let (at, terms): (PgTimestamp, Vec<Term>) = (row.try_get(1)?, row.try_get(2)?);
             let block = blocks.entry(row.try_get(0)?).or_default();
@@ -65,10 +64,7 @@ impl Contents {
     }
 }
 
-async fn write_filters(
-    connection: &mut PgConnection,
-    blocks: BTreeMap<i64, Contents>,
-) -> Result<(), sqlx::Error> {
+async fn write_filters(connection: &mut PgConnection, blocks: BTreeMap<i64, Contents>) -> Result<(), sqlx::Error> {
     let (mut ids, mut firsts, mut lasts) = (Vec::new(), Vec::new(), Vec::new());
     let (mut filters, mut empty) = (Vec::new(), Vec::new());
     for (id, contents) in blocks {

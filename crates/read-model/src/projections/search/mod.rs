@@ -20,9 +20,7 @@ mod rows;
 mod stored;
 pub mod verification;
 
-pub use agents::{
-    AGENTS_PER_CALL_MAX, AgentSearch, reindexing_agents, request_reindex, set_agents,
-};
+pub use agents::{AGENTS_PER_CALL_MAX, AgentSearch, reindexing_agents, request_reindex, set_agents};
 pub use apply::apply;
 pub use filters::fill_step;
 pub use overview::{SearchOverview, search_overview};

@@ -29,13 +29,7 @@ pub(super) struct Placement<'r> {
 
 impl<'r> Block<'r> {
     fn new(owner: BlockOwner<'r>) -> Self {
-        Self {
-            id: None,
-            is_new: true,
-            owner,
-            term_count: 0,
-            is_open: owner.1.is_some(),
-        }
+        Self { id: None, is_new: true, owner, term_count: 0, is_open: owner.1.is_some() }
     }
 
     fn has_room(&self, row: &DocumentRow) -> bool {
@@ -44,10 +38,7 @@ impl<'r> Block<'r> {
 }
 
 /// Distributes documents, which are sorted by the owners of their blocks.
-pub(super) fn place<'r>(
-    rows: &[&'r DocumentRow],
-    mut open: HashMap<BlockOwner<'r>, Block<'r>>,
-) -> Placement<'r> {
+pub(super) fn place<'r>(rows: &[&'r DocumentRow], mut open: HashMap<BlockOwner<'r>, Block<'r>>) -> Placement<'r> {
     let mut placement = Placement::default();
     let blocks = &mut placement.blocks;
     for row in rows {
@@ -71,17 +62,11 @@ impl Placement<'_> {
     /// The block of each document.
     pub(super) fn ids(&self) -> Vec<Option<i64>> {
         let blocks = self.indexes.iter().map(|index| self.blocks.get(*index));
-        blocks
-            .map(|block| block.and_then(|block| block.id))
-            .collect()
+        blocks.map(|block| block.and_then(|block| block.id)).collect()
     }
 
     /// The documents that were written into each new block; `None`: there are none, or the block is not new.
-    pub(super) fn contents(
-        &self,
-        rows: &[&DocumentRow],
-        is_placed: &[bool],
-    ) -> Vec<Option<Contents>> {
+    pub(super) fn contents(&self, rows: &[&DocumentRow], is_placed: &[bool]) -> Vec<Option<Contents>> {
         let mut contents = vec![None; self.blocks.len()];
         let placed = rows.iter().zip(&self.indexes).zip(is_placed);
         for ((row, index), _) in placed.filter(|(_, is_placed)| **is_placed) {
@@ -115,55 +100,26 @@ mod tests {
     }
 
     /// The blocks: whether each is open, and its terms; and the index of each document's block.
-    fn check(
-        rows: &[DocumentRow],
-        open: Option<usize>,
-        blocks: &[(bool, usize)],
-        indexes: &[usize],
-    ) {
+    fn check(rows: &[DocumentRow], open: Option<usize>, blocks: &[(bool, usize)], indexes: &[usize]) {
         let rows: Vec<&DocumentRow> = rows.iter().collect();
         let owner = rows[0].block_owner();
-        let held = open.map(|term_count| Block {
-            id: Some(1),
-            term_count,
-            ..Block::new(owner)
-        });
+        let held = open.map(|term_count| Block { id: Some(1), term_count, ..Block::new(owner) });
         let held = held.map(|block| (owner, block)).into_iter().collect();
         let placement = place(&rows, held);
         let seen = placement.blocks.iter();
-        let seen: Vec<_> = seen
-            .map(|block| (block.is_open, block.term_count))
-            .collect();
-        assert_eq!(
-            (seen.as_slice(), placement.indexes.as_slice()),
-            (blocks, indexes)
-        );
+        let seen: Vec<_> = seen.map(|block| (block.is_open, block.term_count)).collect();
+        assert_eq!((seen.as_slice(), placement.indexes.as_slice()), (blocks, indexes));
     }
 
     #[test]
     fn documents_fill_blocks() {
         let acme = |terms| row("acme", Some(0), terms);
         check(&[acme(1_000), acme(24)], None, &[(true, 1_024)], &[0, 0]);
-        check(
-            &[acme(1_000), acme(25)],
-            None,
-            &[(false, 1_000), (true, 25)],
-            &[0, 1],
-        );
-        check(
-            &[acme(24), acme(4_096)],
-            Some(1_000),
-            &[(false, 1_024), (true, 4_096)],
-            &[0, 1],
-        );
+        check(&[acme(1_000), acme(25)], None, &[(false, 1_000), (true, 25)], &[0, 1]);
+        check(&[acme(24), acme(4_096)], Some(1_000), &[(false, 1_024), (true, 4_096)], &[0, 1]);
         // Each tenant and each partition has blocks of its own.
         let others = [acme(1), row("acme", Some(1), 2), row("globex", Some(1), 3)];
-        check(
-            &others,
-            Some(5),
-            &[(true, 6), (true, 2), (true, 3)],
-            &[0, 1, 2],
-        );
+        check(&others, Some(5), &[(true, 6), (true, 2), (true, 3)], &[0, 1, 2]);
         // What is indexed again leaves no open block.
         let again = [row("acme", None, 1_000), row("acme", None, 1_000)];
         check(&again, None, &[(false, 1_000), (false, 1_000)], &[0, 1]);

@@ -49,30 +49,21 @@ struct Job {
 ///
 /// # Errors
 /// [`ReadModelError`]: no part of the step was done. The next step takes another agent, if there is one.
-pub async fn reindex_step(
-    model: &ReadModel,
-    turn: &mut ReindexTurn,
-) -> Result<ReindexStep, ReadModelError> {
+pub async fn reindex_step(model: &ReadModel, turn: &mut ReindexTurn) -> Result<ReindexStep, ReadModelError> {
     let work = async |connection: &mut PgConnection| {
         let Some(job) = take_job(connection, turn).await? else {
             return Ok(ReindexStep::Idle);
         };
         connection.execute(LOCK_SHARED).await?;
-        let end = if job.settings.is_enabled {
-            index(connection, &job).await?
-        } else {
-            delete(connection, &job).await?
-        };
+        let end =
+            if job.settings.is_enabled { index(connection, &job).await? } else { delete(connection, &job).await? };
         advance(connection, &job, end).await
     };
     model.transaction(Durability::Durable, work).await
 }
 
 /// Takes the next agent, and advances the turn.
-async fn take_job(
-    connection: &mut PgConnection,
-    turn: &mut ReindexTurn,
-) -> Result<Option<Job>, ReadModelError> {
+async fn take_job(connection: &mut PgConnection, turn: &mut ReindexTurn) -> Result<Option<Job>, ReadModelError> {
     let mut taken = take_after(connection, turn).await?;
     if taken.is_none() {
         *turn = ReindexTurn::default();
@@ -102,10 +93,7 @@ async fn take_after(
 }
 
 /// Indexes a page of events. Returns its end; `None`: it is the last page.
-async fn index(
-    connection: &mut PgConnection,
-    job: &Job,
-) -> Result<Option<(String, i64)>, ReadModelError> {
+async fn index(connection: &mut PgConnection, job: &Job) -> Result<Option<(String, i64)>, ReadModelError> {
     let query = sqlx::query_with(include_str!("recorded_events.sql"), arguments(job));
     let rows = query.fetch_all(&mut *connection).await?;
     let mut keys = term_keys(connection, [job.tenant.clone()].into()).await?;
@@ -129,10 +117,7 @@ async fn restore(connection: &mut PgConnection, documents: &Documents) -> Result
 }
 
 /// Deletes a page of documents. Returns its end; `None`: it is the last page.
-async fn delete(
-    connection: &mut PgConnection,
-    job: &Job,
-) -> Result<Option<(String, i64)>, ReadModelError> {
+async fn delete(connection: &mut PgConnection, job: &Job) -> Result<Option<(String, i64)>, ReadModelError> {
     let query = sqlx::query_with(include_str!("delete_documents.sql"), arguments(job));
     end_of(&query.fetch_all(connection).await?)
 }
@@ -149,12 +134,7 @@ fn arguments(job: &Job) -> PgArguments {
 }
 
 /// Adds the document of a row. A row without a version is the end of a conversation.
-fn add_event(
-    documents: &mut Documents,
-    job: &Job,
-    term_key: &TermKey,
-    row: &PgRow,
-) -> Result<(), ReadModelError> {
+fn add_event(documents: &mut Documents, job: &Job, term_key: &TermKey, row: &PgRow) -> Result<(), ReadModelError> {
     let id: &str = row.try_get(5)?;
     let columns = Columns::new(row, &job.tenant, id);
     let Some(event) = columns.recorded_event()? else {
@@ -164,12 +144,7 @@ fn add_event(
         tenant: job.tenant.clone(),
         conversation: ConversationId::parse(id).map_err(|_| columns.corrupt("conversation_id"))?,
     };
-    let source = Source {
-        term_key,
-        settings: &job.settings,
-        key: &key,
-        partition: None,
-    };
+    let source = Source { term_key, settings: &job.settings, key: &key, partition: None };
     documents.add(source, &event);
     Ok(())
 }

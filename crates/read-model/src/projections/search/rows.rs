@@ -82,14 +82,9 @@ fn title_change(fact: &Fact) -> Option<FieldChange<&str>> {
     let Fact::Lifecycle(lifecycle) = fact else {
         return None;
     };
-    #[expect(
-        clippy::wildcard_enum_match_arm,
-        reason = "two of the lifecycle events have a title"
-    )]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "two of the lifecycle events have a title")]
     match lifecycle {
-        Lifecycle::ConversationCreated(ConversationCreated { title, .. }) => {
-            title.as_deref().map(FieldChange::Set)
-        }
+        Lifecycle::ConversationCreated(ConversationCreated { title, .. }) => title.as_deref().map(FieldChange::Set),
         Lifecycle::ConversationUpdated(ConversationUpdated { title, .. }) => match title {
             Some(FieldChange::Set(title)) => Some(FieldChange::Set(title)),
             Some(FieldChange::Clear) => Some(FieldChange::Clear),

@@ -40,9 +40,7 @@ impl StoredDocument {
     fn is_in_its_block(&self) -> bool {
         let (first, last) = self.block_times;
         let has_terms = |filter: &BloomFilter| self.terms.iter().all(|term| filter.has(*term));
-        first <= self.recorded_at
-            && self.recorded_at <= last
-            && self.filter.as_ref().is_none_or(has_terms)
+        first <= self.recorded_at && self.recorded_at <= last && self.filter.as_ref().is_none_or(has_terms)
     }
 }
 
@@ -65,10 +63,7 @@ pub(super) async fn damaged<'r>(
 }
 
 /// Deletes the documents of the versions of some rows.
-pub(super) async fn delete(
-    connection: &mut PgConnection,
-    rows: &[&DocumentRow],
-) -> Result<(), sqlx::Error> {
+pub(super) async fn delete(connection: &mut PgConnection, rows: &[&DocumentRow]) -> Result<(), sqlx::Error> {
     let sql = include_str!("delete_versions.sql");
     execute(connection, sql, keys_of(rows)).await.map(drop)
 }
@@ -77,9 +72,5 @@ fn keys_of(rows: &[&DocumentRow]) -> sqlx::postgres::PgArguments {
     let tenants = rows.iter().map(|row| row.key.tenant.as_str());
     let conversations = rows.iter().map(|row| row.key.conversation.as_str());
     let versions = rows.iter().map(|row| signed(row.version));
-    arguments![
-        tenants.collect::<Vec<&str>>(),
-        conversations.collect::<Vec<&str>>(),
-        versions.collect::<Vec<i64>>(),
-    ]
+    arguments![tenants.collect::<Vec<&str>>(), conversations.collect::<Vec<&str>>(), versions.collect::<Vec<i64>>(),]
 }

@@ -64,12 +64,7 @@ pub async fn compare_documents(
     key: &ConversationKey,
     differences: Differences,
 ) -> Result<Option<DocumentsState>, ReadModelError> {
-    let mut page = Page {
-        key,
-        differences,
-        after: 0,
-        title: None,
-    };
+    let mut page = Page { key, differences, after: 0, title: None };
     let mut state = DocumentsState::default();
     loop {
         let work = async |connection: &mut PgConnection| page.next(connection, &mut state).await;
@@ -106,20 +101,13 @@ impl Page<'_> {
             let id = self.key.conversation.as_str();
             let columns = Columns::new(row, &self.key.tenant, id);
             if let Some(event) = columns.recorded_event()?.filter(|_| settings.is_enabled) {
-                let source = Source {
-                    term_key: &term_key,
-                    settings: &settings,
-                    key: self.key,
-                    partition: None,
-                };
+                let source = Source { term_key: &term_key, settings: &settings, key: self.key, partition: None };
                 documents.add(source, &event);
             }
         }
         let is_end = events.len() < usize::try_from(EVENTS_PER_PAGE).unwrap_or(usize::MAX);
         let last = match events.last() {
-            Some(row) if !is_end => {
-                Columns::new(row, &self.key.tenant, "?").unsigned(0, "version")?
-            }
+            Some(row) if !is_end => Columns::new(row, &self.key.tenant, "?").unsigned(0, "version")?,
             Some(_) | None => i64::MAX.unsigned_abs(),
         };
         if let Some(title) = documents.titles.remove(self.key) {
@@ -131,18 +119,11 @@ impl Page<'_> {
         }
         self.compare(connection, expected, last, state).await?;
         self.after = last;
-        Ok(if is_end {
-            Progress::End
-        } else {
-            Progress::Page
-        })
+        Ok(if is_end { Progress::End } else { Progress::Page })
     }
 
     /// The key and the settings of the conversation; `None`: it is not indexed completely.
-    async fn source(
-        &self,
-        connection: &mut PgConnection,
-    ) -> Result<Option<(TermKey, Settings)>, ReadModelError> {
+    async fn source(&self, connection: &mut PgConnection) -> Result<Option<(TermKey, Settings)>, ReadModelError> {
         let sql = include_str!("indexed_conversation.sql");
         let query = sqlx::query_with(sql, bind_key(self.key));
         let rows = query.fetch_all(&mut *connection).await?;
@@ -170,11 +151,7 @@ impl Page<'_> {
         expected.retain(|row| {
             let stored = found.remove(&row.version);
             let is_correct = stored.is_some_and(|stored| stored.is(row));
-            *if is_correct {
-                &mut state.correct
-            } else {
-                &mut state.wrong
-            } += 1;
+            *if is_correct { &mut state.correct } else { &mut state.wrong } += 1;
             !is_correct
         });
         state.unfounded += u64::try_from(found.len()).unwrap_or(u64::MAX);
@@ -189,18 +166,12 @@ impl Page<'_> {
         Ok(())
     }
 
-    async fn found(
-        &self,
-        connection: &mut PgConnection,
-        last: u64,
-    ) -> Result<Found, ReadModelError> {
+    async fn found(&self, connection: &mut PgConnection, last: u64) -> Result<Found, ReadModelError> {
         let is_end = last == i64::MAX.unsigned_abs();
         let (tenant, id) = (self.key.tenant.as_str(), self.key.conversation.as_str());
         let arguments = arguments![tenant, id, signed(self.after), signed(last), is_end];
         let sql = include_str!("documents_of_conversation.sql");
-        let rows = sqlx::query_with(sql, arguments)
-            .fetch_all(connection)
-            .await?;
+        let rows = sqlx::query_with(sql, arguments).fetch_all(connection).await?;
         let documents = rows.iter().map(|row| {
             let columns = Columns::new(row, &self.key.tenant, id);
             Ok((columns.unsigned(0, "version")?, StoredDocument::read(row)?))

@@ -4,9 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use domain::bounds::EVENTS_PER_COMMIT_MAX;
-use domain::{
-    AgentId, ConversationId, DocumentName, DocumentNamespace, TenantAccess, Timestamp, Version,
-};
+use domain::{AgentId, ConversationId, DocumentName, DocumentNamespace, TenantAccess, Timestamp, Version};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
 
@@ -76,8 +74,7 @@ pub async fn expired_documents(
     };
     let rows = model.read(access, include_str!("expired.sql"), arguments);
     let rows = rows.await?;
-    let is_full =
-        u32::try_from(rows.len()).is_ok_and(|rows| rows >= EXPIRED_DOCUMENTS_PER_READ_MAX);
+    let is_full = u32::try_from(rows.len()).is_ok_and(|rows| rows >= EXPIRED_DOCUMENTS_PER_READ_MAX);
     let last = rows.last().filter(|_| is_full);
     Ok(ExpiredDocumentsPage {
         next: last.map(|last| cursor(access, last)).transpose()?,
@@ -86,10 +83,7 @@ pub async fn expired_documents(
 }
 
 /// The documents of each conversation, in the order of their first ones.
-fn by_conversation(
-    access: &TenantAccess,
-    rows: &[PgRow],
-) -> Result<Vec<ExpiredDocuments>, ReadModelError> {
+fn by_conversation(access: &TenantAccess, rows: &[PgRow]) -> Result<Vec<ExpiredDocuments>, ReadModelError> {
     let mut conversations: Vec<ExpiredDocuments> = Vec::new();
     let mut indexes: HashMap<&str, usize> = HashMap::new();
     for row in rows {
@@ -123,10 +117,7 @@ fn by_conversation(
 
 fn name(access: &TenantAccess, row: &PgRow) -> Result<DocumentName, ReadModelError> {
     let namespace = DocumentNamespace::decode(row.try_get(3)?);
-    Ok(DocumentName {
-        namespace: namespace.ok_or_else(|| corrupt(access, row, "namespace"))?,
-        key: row.try_get(4)?,
-    })
+    Ok(DocumentName { namespace: namespace.ok_or_else(|| corrupt(access, row, "namespace"))?, key: row.try_get(4)? })
 }
 
 fn cursor(access: &TenantAccess, row: &PgRow) -> Result<ExpiryCursor, ReadModelError> {
@@ -139,9 +130,5 @@ fn cursor(access: &TenantAccess, row: &PgRow) -> Result<ExpiryCursor, ReadModelE
 
 fn corrupt(access: &TenantAccess, row: &PgRow, field: &str) -> ReadModelError {
     let conversation: &str = row.try_get(1).unwrap_or_default();
-    ReadModelError::corrupt(
-        "document",
-        format!("{}/{conversation}", access.tenant()),
-        field,
-    )
+    ReadModelError::corrupt("document", format!("{}/{conversation}", access.tenant()), field)
 }

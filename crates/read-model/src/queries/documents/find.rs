@@ -43,14 +43,8 @@ pub async fn find_document(
     name: &DocumentName,
 ) -> Result<ProjectedState, ReadModelError> {
     let namespace = name.namespace.encoded();
-    let arguments = || {
-        arguments![
-            access.tenant().as_str(),
-            conversation.as_str(),
-            namespace.as_str(),
-            name.key.as_str(),
-        ]
-    };
+    let arguments =
+        || arguments![access.tenant().as_str(), conversation.as_str(), namespace.as_str(), name.key.as_str(),];
     let rows = model.read(access, include_str!("find.sql"), arguments);
     let rows = rows.await?;
     let Some(row) = rows.first() else {
@@ -58,22 +52,14 @@ pub async fn find_document(
     };
     let through = Version(unsigned(row.try_get(0)?));
     let Some(version) = row.try_get::<Option<i64>, _>(1)? else {
-        return Ok(ProjectedState {
-            through,
-            document: None,
-        });
+        return Ok(ProjectedState { through, document: None });
     };
     let document = DocumentValue {
         version: Version(unsigned(version)),
         created_at: row.try_get::<PgTimestamp, _>(2)?.with_nanos(0),
         updated_at: row.try_get::<PgTimestamp, _>(3)?.with_nanos(0),
-        expires_at: row
-            .try_get::<Option<PgTimestamp>, _>(4)?
-            .map(|at| at.with_nanos(0)),
+        expires_at: row.try_get::<Option<PgTimestamp>, _>(4)?.map(|at| at.with_nanos(0)),
         value_json: row.try_get(5)?,
     };
-    Ok(ProjectedState {
-        through,
-        document: Some(document),
-    })
+    Ok(ProjectedState { through, document: Some(document) })
 }

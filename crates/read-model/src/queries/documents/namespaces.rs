@@ -17,8 +17,7 @@ pub const DOCUMENT_NAMESPACES_PER_READ_MAX: u32 = 1_000;
 /// The label of a pattern that matches every label.
 const ANY: &str = "*";
 
-static NAMESPACES: LazyLock<[String; 2]> =
-    LazyLock::new(|| by_scope(include_str!("namespaces.sql")));
+static NAMESPACES: LazyLock<[String; 2]> = LazyLock::new(|| by_scope(include_str!("namespaces.sql")));
 
 /// Which namespaces to list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,9 +66,7 @@ pub async fn list_document_namespaces(
     let rows = model.read(access, sql, arguments).await?;
     let namespace = |row: &sqlx::postgres::PgRow| {
         let namespace = DocumentNamespace::decode(row.try_get(0)?);
-        namespace.ok_or_else(|| {
-            ReadModelError::corrupt("document", format!("{}/?", access.tenant()), "namespace")
-        })
+        namespace.ok_or_else(|| ReadModelError::corrupt("document", format!("{}/?", access.tenant()), "namespace"))
     };
     rows.iter().map(namespace).collect()
 }

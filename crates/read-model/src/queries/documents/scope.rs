@@ -26,6 +26,5 @@ impl DocumentScope {
 
 /// The statements by owner and by conversation. `{scope}` in the template is the column.
 pub(super) fn by_scope(template: &str) -> [String; 2] {
-    ["owner", "conversation_id"]
-        .map(|column| template.replace("{scope}", &format!("document.{column}")))
+    ["owner", "conversation_id"].map(|column| template.replace("{scope}", &format!("document.{column}")))
 }

@@ -118,17 +118,14 @@ fn found(access: &TenantAccess, row: &PgRow) -> Result<FoundDocument, ReadModelE
         ReadModelError::corrupt("document", key, field)
     };
     Ok(FoundDocument {
-        conversation: ConversationId::parse(conversation)
-            .map_err(|_| corrupt("conversation_id"))?,
+        conversation: ConversationId::parse(conversation).map_err(|_| corrupt("conversation_id"))?,
         namespace: DocumentNamespace::decode(namespace).ok_or_else(|| corrupt("namespace"))?,
         key: row.try_get(2)?,
         value: DocumentValue {
             version: Version(unsigned(row.try_get(3)?)),
             created_at: row.try_get::<PgTimestamp, _>(4)?.with_nanos(0),
             updated_at: row.try_get::<PgTimestamp, _>(5)?.with_nanos(0),
-            expires_at: row
-                .try_get::<Option<PgTimestamp>, _>(6)?
-                .map(|at| at.with_nanos(0)),
+            expires_at: row.try_get::<Option<PgTimestamp>, _>(6)?.map(|at| at.with_nanos(0)),
             value_json: row.try_get(7)?,
         },
     })

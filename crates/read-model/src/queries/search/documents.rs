@@ -26,8 +26,7 @@ pub const OWNED_CONVERSATIONS_MAX: u32 = 1_000;
 pub const SEARCH_TIMEOUT_MS: u64 = 2_000;
 
 /// One snapshot of blocks and documents, and the timeout of each statement.
-const BEGIN: &str =
-    "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = 2000";
+const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = 2000";
 
 /// Why a search failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -70,10 +69,7 @@ pub struct FoundDocuments {
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
-pub async fn term_key(
-    model: &ReadModel,
-    access: &TenantAccess,
-) -> Result<Option<TermKey>, ReadModelError> {
+pub async fn term_key(model: &ReadModel, access: &TenantAccess) -> Result<Option<TermKey>, ReadModelError> {
     let arguments = || arguments![access.tenant().as_str()];
     let rows = model.read(access, include_str!("term_key.sql"), arguments);
     rows.await?.first().map(|row| key_of(row, 0)).transpose()
@@ -90,18 +86,11 @@ pub async fn documents(
 ) -> Result<FoundDocuments, SearchError> {
     let (rows, candidates) = read(model, access, query).await?;
     let documents = rows.iter().map(|row| document(access, row));
-    Ok(FoundDocuments {
-        documents: documents.collect::<Result<_, _>>()?,
-        candidates,
-    })
+    Ok(FoundDocuments { documents: documents.collect::<Result<_, _>>()?, candidates })
 }
 
 /// Reads a page, and once more with another connection if the first one was lost. If a replica fails, the primary answers.
-async fn read(
-    model: &ReadModel,
-    access: &TenantAccess,
-    query: &DocumentQuery,
-) -> Result<Page, SearchError> {
+async fn read(model: &ReadModel, access: &TenantAccess, query: &DocumentQuery) -> Result<Page, SearchError> {
     let end = Instant::now() + Duration::from_millis(SEARCH_TIMEOUT_MS);
     // Boxed, to keep the futures of all callers small.
     let attempt = || Box::pin(timeout_at(end, read_once(model, access, query)));
@@ -160,9 +149,7 @@ async fn of_owner(
     let shape = Shape::of(&query.terms);
     let sql = documents_statement(Way::Owner(owner), shape).unwrap_or_default();
     let arguments = query_arguments(access, query, query.limit);
-    let mut rows = sqlx::query_with(sql, arguments)
-        .fetch_all(connection)
-        .await?;
+    let mut rows = sqlx::query_with(sql, arguments).fetch_all(connection).await?;
     let count: i64 = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
     if let Some(row) = rows.first()
         && row.try_get::<Option<&str>, _>(2)?.is_none()
@@ -192,22 +179,17 @@ fn document(access: &TenantAccess, row: &PgRow) -> Result<FoundDocument, ReadMod
     let user: Option<&str> = columns.get(6, "user_id")?;
     let body: Option<&[u8]> = columns.get(8, "body")?;
     let event = body.filter(|_| version > 0).map(|body| {
-        wire::commit::decode_event(bytes::Bytes::copy_from_slice(body))
-            .map_err(|_| columns.corrupt("body"))
+        wire::commit::decode_event(bytes::Bytes::copy_from_slice(body)).map_err(|_| columns.corrupt("body"))
     });
     Ok(FoundDocument {
         cursor: DocumentCursor {
             recorded_at: recorded_at.with_nanos(0),
-            conversation: ConversationId::parse(id)
-                .map_err(|_| columns.corrupt("conversation_id"))?,
+            conversation: ConversationId::parse(id).map_err(|_| columns.corrupt("conversation_id"))?,
             version: Version(version),
         },
         agent: AgentId::parse(agent).map_err(|_| columns.corrupt("agent_id"))?,
         status: status_of(columns.get(5, "status")?).ok_or_else(|| columns.corrupt("status"))?,
-        user: user
-            .map(UserId::parse)
-            .transpose()
-            .map_err(|_| columns.corrupt("user_id"))?,
+        user: user.map(UserId::parse).transpose().map_err(|_| columns.corrupt("user_id"))?,
         title: columns.get(7, "title")?,
         event: event.transpose()?,
     })

@@ -13,8 +13,7 @@ mod statements;
 mod walk;
 
 pub use documents::{
-    FoundDocument, FoundDocuments, OWNED_CONVERSATIONS_MAX, SEARCH_TIMEOUT_MS, SearchError,
-    documents, term_key,
+    FoundDocument, FoundDocuments, OWNED_CONVERSATIONS_MAX, SEARCH_TIMEOUT_MS, SearchError, documents, term_key,
 };
 pub use progress::{SearchCheckpoint, SearchProgress, search_progress};
 pub use query::{CANDIDATES_MAX, CandidateCount, DocumentCursor, DocumentQuery, DocumentScope};

@@ -22,10 +22,7 @@ const ROWS: &str = "
     SELECT 1, 1, now(), now(), 0, 0, 1, 't' || n % 200, 'c' || n / 200, 'a', 's' || n % 7, ''
     FROM generate_series(0, 39999) AS n;";
 /// The shape of a query of one word.
-const WORD: Shape = Shape {
-    has_all: true,
-    groups: 0,
-};
+const WORD: Shape = Shape { has_all: true, groups: 0 };
 
 /// Explains a statement of the search with our connection options.
 async fn plan(url: &str, sql: &str, arguments: &str) -> String {
@@ -44,9 +41,7 @@ async fn plan(url: &str, sql: &str, arguments: &str) -> String {
     }
     let prepare = format!("PREPARE query AS {sql}");
     reader.execute(AssertSqlSafe(prepare)).await.unwrap();
-    let explain = format!(
-        "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, BUFFERS OFF) EXECUTE query ({arguments})"
-    );
+    let explain = format!("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, BUFFERS OFF) EXECUTE query ({arguments})");
     let explain = sqlx::raw_sql(AssertSqlSafe(explain));
     let lines = explain.fetch_all(&mut reader).await.unwrap();
     let lines: Vec<String> = lines.iter().map(|row| row.get(0)).collect();
@@ -63,22 +58,13 @@ async fn every_way_to_candidates_has_its_index() {
         sqlx::raw_sql(statement).execute(&mut owner).await.unwrap();
     }
     let word = "'t7', '{-8}', '{}', '-infinity', 'infinity', '', 0, 20, '{a}', '{1,2}'";
-    let blocks =
-        "'t7', '-infinity', 'infinity', 'infinity', 9223372036854775807, 100, '{1,2,3,4,5,6}'";
+    let blocks = "'t7', '-infinity', 'infinity', 'infinity', 9223372036854775807, 100, '{1,2,3,4,5,6}'";
     let of_blocks = Way::Blocks(None);
     let of_owner = Way::Owner(OwnerColumn(0));
     for (sql, index, arguments) in [
         (blocks_statement(WORD), "block_by_time", blocks.to_owned()),
-        (
-            documents_statement(of_blocks, WORD),
-            "document_by_block",
-            format!("{word}, NULL, '{{70,71}}'"),
-        ),
-        (
-            documents_statement(of_owner, WORD),
-            "document_pkey",
-            format!("{word}, 's1'"),
-        ),
+        (documents_statement(of_blocks, WORD), "document_by_block", format!("{word}, NULL, '{{70,71}}'")),
+        (documents_statement(of_owner, WORD), "document_pkey", format!("{word}, 's1'")),
     ] {
         let plan = plan(&url, sql.unwrap(), &arguments).await;
         assert!(plan.contains(index), "{plan}");

@@ -32,10 +32,7 @@ pub struct SearchProgress {
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
-pub async fn search_progress(
-    model: &ReadModel,
-    access: &TenantAccess,
-) -> Result<SearchProgress, ReadModelError> {
+pub async fn search_progress(model: &ReadModel, access: &TenantAccess) -> Result<SearchProgress, ReadModelError> {
     let arguments = || arguments![access.tenant().as_str()];
     let rows = model.read(access, include_str!("progress.sql"), arguments);
     let mut progress = SearchProgress::default();
@@ -44,8 +41,7 @@ pub async fn search_progress(
         progress.checkpoints.push(SearchCheckpoint {
             partition: partition_of(row.try_get(0)?),
             sequence: Sequence(unsigned(row.try_get(1)?)),
-            indexed_at: (indexed_at != PgTimestamp::NEGATIVE_INFINITY)
-                .then(|| indexed_at.with_nanos(0)),
+            indexed_at: (indexed_at != PgTimestamp::NEGATIVE_INFINITY).then(|| indexed_at.with_nanos(0)),
         });
         progress.is_reindexing = row.try_get(3)?;
     }

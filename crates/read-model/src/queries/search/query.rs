@@ -1,8 +1,6 @@
 //! What is searched for: the query of a page, and the arguments of its statements.
 
-use domain::{
-    AgentId, ChannelId, ConversationId, Owner, SessionId, TenantAccess, Timestamp, UserId, Version,
-};
+use domain::{AgentId, ChannelId, ConversationId, Owner, SessionId, TenantAccess, Timestamp, UserId, Version};
 use search::QueryTerms;
 use sqlx::postgres::{PgArguments, PgRow};
 
@@ -65,10 +63,7 @@ pub struct CandidateCount {
 impl CandidateCount {
     pub(super) fn of(count: u64, is_capped: bool) -> Self {
         let capped = count.min(u64::from(CANDIDATES_MAX));
-        Self {
-            count: u32::try_from(capped).unwrap_or(CANDIDATES_MAX),
-            is_capped: is_capped || count > capped,
-        }
+        Self { count: u32::try_from(capped).unwrap_or(CANDIDATES_MAX), is_capped: is_capped || count > capped }
     }
 }
 
@@ -92,11 +87,7 @@ impl DocumentQuery {
 }
 
 /// The arguments of a statement of documents, without those of its blocks.
-pub(super) fn query_arguments(
-    access: &TenantAccess,
-    query: &DocumentQuery,
-    limit: u32,
-) -> PgArguments {
+pub(super) fn query_arguments(access: &TenantAccess, query: &DocumentQuery, limit: u32) -> PgArguments {
     let terms = &query.terms;
     let (before, conversation, version) = query.bound();
     let agents: Vec<&str> = query.scope.agents.iter().map(AgentId::as_str).collect();
@@ -119,7 +110,5 @@ pub(super) fn query_arguments(
         owner,
     ];
     let groups = terms.any.iter();
-    groups.fold(arguments, |arguments, group| {
-        bind(arguments, group.as_slice())
-    })
+    groups.fold(arguments, |arguments, group| bind(arguments, group.as_slice()))
 }

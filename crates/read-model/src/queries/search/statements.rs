@@ -39,19 +39,15 @@ pub(super) struct Shape {
 
 impl Shape {
     pub(super) fn of(terms: &QueryTerms) -> Self {
-        Self {
-            has_all: !terms.all.is_empty(),
-            groups: terms.any.len(),
-        }
+        Self { has_all: !terms.all.is_empty(), groups: terms.any.len() }
     }
 }
 
 /// The statements of one way, by the number of groups; without and with terms that all documents have.
 type Statements = [Vec<String>; 2];
 
-static BLOCKS: LazyLock<Statements> = LazyLock::new(|| {
-    statements(|shape| include_str!("blocks.sql").replace("{filters}", &filters(shape)))
-});
+static BLOCKS: LazyLock<Statements> =
+    LazyLock::new(|| statements(|shape| include_str!("blocks.sql").replace("{filters}", &filters(shape))));
 static BY_BLOCKS: LazyLock<Statements> = LazyLock::new(|| {
     let sql = candidates_and_page(include_str!("candidates_of_blocks.sql"));
     of_documents(&sql.replace("{owner}", "$11::text IS NULL"))
@@ -101,16 +97,9 @@ fn of_documents(template: &str) -> Statements {
         let any = numbers.map(|number| format!("AND terms && ${number}::integer[]"));
         let any: Vec<String> = any.collect();
         // Without a condition, Postgres could not tell the type of the argument.
-        let all = if shape.has_all {
-            "AND terms @> $2::integer[]"
-        } else {
-            "AND $2::integer[] IS NOT NULL"
-        };
+        let all = if shape.has_all { "AND terms @> $2::integer[]" } else { "AND $2::integer[] IS NOT NULL" };
         let blocks = format!("${}", FIRST_GROUP + shape.groups);
-        template
-            .replace("{all}", all)
-            .replace("{any}", &any.join(" "))
-            .replace("{blocks}", &blocks)
+        template.replace("{all}", all).replace("{any}", &any.join(" ")).replace("{blocks}", &blocks)
     })
 }
 
@@ -127,8 +116,7 @@ fn filters(shape: Shape) -> String {
     });
     let mut conditions = if shape.has_all {
         // The first ones decide for most blocks, before the costly condition.
-        let firsts =
-            (1..=PROBES_PER_TERM).map(|probe| bit(&format!("(${PROBES}::bigint[])[{probe}]")));
+        let firsts = (1..=PROBES_PER_TERM).map(|probe| bit(&format!("(${PROBES}::bigint[])[{probe}]")));
         let zero = BIT.replace("{probe}", "probe");
         let rest = format!("NOT EXISTS (SELECT FROM unnest(${PROBES}) AS probe WHERE {zero} = 0)");
         firsts.chain([rest]).collect()
@@ -147,8 +135,6 @@ fn bit(probe: &str) -> String {
 fn statements(statement: impl Fn(Shape) -> String) -> Statements {
     [false, true].map(|has_all| {
         let groups = 0..=QUERY_CLAUSES_MAX + 1;
-        groups
-            .map(|groups| statement(Shape { has_all, groups }))
-            .collect()
+        groups.map(|groups| statement(Shape { has_all, groups })).collect()
     })
 }

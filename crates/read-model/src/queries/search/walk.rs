@@ -54,12 +54,7 @@ pub(super) async fn walk(
     query: &DocumentQuery,
     owner: Option<OwnerColumn>,
 ) -> Result<Page, sqlx::Error> {
-    let mut walk = Walk {
-        query,
-        rows: Vec::new(),
-        candidates: 0,
-        blocks: 0,
-    };
+    let mut walk = Walk { query, rows: Vec::new(), candidates: 0, blocks: 0 };
     let mut after = (PgTimestamp::INFINITY, i64::MAX);
     let mut count = FIRST_BLOCKS;
     loop {
@@ -76,8 +71,7 @@ pub(super) async fn walk(
             };
             let (some, others) = rest.split_at(count.min(blocks_max).min(rest.len()));
             let arguments = document_arguments(access, query, limit, some);
-            let sql = documents_statement(Way::Blocks(owner), Shape::of(&query.terms))
-                .unwrap_or_default();
+            let sql = documents_statement(Way::Blocks(owner), Shape::of(&query.terms)).unwrap_or_default();
             let rows = sqlx::query_with(sql, arguments).fetch_all(&mut *connection);
             walk.add(rows.await?, some.len())?;
             rest = others;
@@ -115,13 +109,11 @@ impl Walk<'_> {
                 self.candidates += row.try_get::<i64, _>(0)?.unsigned_abs();
             }
             if let Some(conversation) = row.try_get(2)? {
-                self.rows
-                    .push(((row.try_get(1)?, conversation, row.try_get(3)?), row));
+                self.rows.push(((row.try_get(1)?, conversation, row.try_get(3)?), row));
             }
         }
         self.rows.sort_by(|(one, _), (other, _)| other.cmp(one));
-        self.rows
-            .truncate(usize::try_from(self.query.limit).unwrap_or(usize::MAX));
+        self.rows.truncate(usize::try_from(self.query.limit).unwrap_or(usize::MAX));
         Ok(())
     }
 
@@ -150,27 +142,15 @@ async fn read_blocks(
         BLOCKS_PER_READ,
         by_probe(&terms.all),
     ];
-    let arguments = terms.any.iter().fold(arguments, |arguments, group| {
-        bind(arguments, by_term(group))
-    });
+    let arguments = terms.any.iter().fold(arguments, |arguments, group| bind(arguments, by_term(group)));
     let sql = blocks_statement(Shape::of(&query.terms)).unwrap_or_default();
     let rows = sqlx::query_with(sql, arguments).fetch_all(connection);
     let rows = rows.await?;
-    let blocks = rows.iter().map(|row| {
-        Ok(Block {
-            id: row.try_get(0)?,
-            last_at: row.try_get(1)?,
-        })
-    });
+    let blocks = rows.iter().map(|row| Ok(Block { id: row.try_get(0)?, last_at: row.try_get(1)? }));
     blocks.collect()
 }
 
-fn document_arguments(
-    access: &TenantAccess,
-    query: &DocumentQuery,
-    limit: u32,
-    blocks: &[Block],
-) -> PgArguments {
+fn document_arguments(access: &TenantAccess, query: &DocumentQuery, limit: u32, blocks: &[Block]) -> PgArguments {
     let ids: Vec<i64> = blocks.iter().map(|block| block.id).collect();
     bind(query_arguments(access, query, limit), ids)
 }
@@ -179,10 +159,7 @@ fn document_arguments(
 fn by_probe(terms: &[Term]) -> Vec<i64> {
     let probes: Vec<_> = terms.iter().map(|term| probes(*term)).collect();
     let numbers = 0..PROBES_PER_TERM;
-    numbers
-        .flat_map(|number| probes.iter().filter_map(move |probes| probes.get(number)))
-        .copied()
-        .collect()
+    numbers.flat_map(|number| probes.iter().filter_map(move |probes| probes.get(number))).copied().collect()
 }
 
 /// All probes of the first term, then those of the second one, and so on.

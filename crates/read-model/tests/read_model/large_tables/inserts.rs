@@ -25,19 +25,10 @@ struct Load {
 }
 
 const fn load(rows: usize, events_per_conversation: usize, statements: usize) -> Load {
-    Load {
-        rows,
-        events_per_conversation,
-        statements,
-    }
+    Load { rows, events_per_conversation, statements }
 }
 
-const LOADS: [Load; 4] = [
-    load(10, 2, 300),
-    load(500, 2, 60),
-    load(8_000, 2, 20),
-    load(8_000, 100, 20),
-];
+const LOADS: [Load; 4] = [load(10, 2, 300), load(500, 2, 60), load(8_000, 2, 20), load(8_000, 100, 20)];
 
 #[tokio::test]
 #[ignore = "a measurement"]
@@ -63,14 +54,8 @@ async fn inserts() {
 /// Prints the median processor time of a statement for each side.
 async fn measure(connection: &mut PgConnection, sides: &[Side], load: Load) {
     let sql = include_str!("../bare_insert.sql");
-    let sql: Vec<&'static str> = sides
-        .iter()
-        .map(|side| {
-            &*sql
-                .replace("INTO bare", &format!("INTO {}.event", side.schema))
-                .leak()
-        })
-        .collect();
+    let sql: Vec<&'static str> =
+        sides.iter().map(|side| &*sql.replace("INTO bare", &format!("INTO {}.event", side.schema)).leak()).collect();
     let mut times: Vec<Vec<Duration>> = vec![Vec::new(); sides.len()];
     for nth in 0..load.statements {
         let items = items(load, nth);

@@ -31,14 +31,7 @@ async fn listing_indexes() {
     let mut active: Vec<Vec<Author>> = Vec::new();
     let mut sequence = 0;
     for batch in 0..batches + COMMITS {
-        active.insert(
-            0,
-            if batch < batches {
-                authors(batch)
-            } else {
-                Vec::new()
-            },
-        );
+        active.insert(0, if batch < batches { authors(batch) } else { Vec::new() });
         active.truncate(COMMITS);
         for authors in &mut active {
             let commit = |author: &mut Author| {
@@ -61,11 +54,7 @@ async fn listing_indexes() {
 }
 
 fn next(author: &mut Author, sequence: u64) -> Item {
-    if author.has_begun() {
-        author.say(sequence, "x")
-    } else {
-        author.begin(sequence)
-    }
+    if author.has_begun() { author.say(sequence, "x") } else { author.begin(sequence) }
 }
 
 /// Of 20 tenants with 3 agents each, and of 5,000 sessions.

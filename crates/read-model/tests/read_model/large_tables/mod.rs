@@ -32,10 +32,7 @@ async fn server() -> (DurableServer, String) {
     let server = DurableServer::start().await;
     let url = server.database().await;
     let mut connection = PgConnection::connect(&url).await.unwrap();
-    for statement in [
-        "ALTER SYSTEM SET autovacuum = off",
-        "SELECT pg_reload_conf()",
-    ] {
+    for statement in ["ALTER SYSTEM SET autovacuum = off", "SELECT pg_reload_conf()"] {
         connection.execute(statement).await.unwrap();
     }
     (server, url)
@@ -62,13 +59,7 @@ async fn partitions() {
     work::erase_long(&mut sides).await;
     vacuum(&mut connection, &sides, "after writes", USUAL).await;
     work::erase_idle(&url, &mut sides, conversations).await;
-    vacuum(
-        &mut connection,
-        &sides,
-        "after the erasure of a twentieth",
-        USUAL,
-    )
-    .await;
+    vacuum(&mut connection, &sides, "after the erasure of a twentieth", USUAL).await;
     print_sizes(&mut connection, &sides, "after the erasure").await;
     for side in &sides {
         let new = conversations..conversations + conversations / 20;
@@ -76,12 +67,6 @@ async fn partitions() {
     }
     print_sizes(&mut connection, &sides, "after as many new events").await;
     vacuum(&mut connection, &sides, "after new events", USUAL).await;
-    vacuum(
-        &mut connection,
-        &sides,
-        "of all pages",
-        "FREEZE, DISABLE_PAGE_SKIPPING",
-    )
-    .await;
+    vacuum(&mut connection, &sides, "of all pages", "FREEZE, DISABLE_PAGE_SKIPPING").await;
     server.stop().await;
 }

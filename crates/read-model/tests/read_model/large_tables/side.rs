@@ -25,12 +25,7 @@ pub(super) struct Side {
 }
 
 /// A filled schema with this number of table partitions.
-pub(super) async fn side(
-    url: &str,
-    lock: &SchemasLock,
-    partitions: u16,
-    conversations: i64,
-) -> Side {
+pub(super) async fn side(url: &str, lock: &SchemasLock, partitions: u16, conversations: i64) -> Side {
     let wanted = TablePartitions::new(partitions);
     let mut building = lock.begin(wanted).await.unwrap();
     let (schema, model) = (building.name().to_string(), building.model().clone());
@@ -41,33 +36,21 @@ pub(super) async fn side(
     building.build_conversations().await.unwrap();
     building.index(|_| {}).await.unwrap();
     let indexed = begun.elapsed().saturating_sub(filled);
-    let insert = sqlx::query(include_str!("conversations.sql"))
-        .bind(0_i64)
-        .bind(conversations - 1)
-        .bind(encodings().1);
+    let insert = sqlx::query(include_str!("conversations.sql")).bind(0_i64).bind(conversations - 1).bind(encodings().1);
     insert.execute(&mut connection).await.unwrap();
-    for statement in [
-        "UPDATE hansard.schema SET phase = 'whole'",
-        "VACUUM ANALYZE",
-    ] {
+    for statement in ["UPDATE hansard.schema SET phase = 'whole'", "VACUUM ANALYZE"] {
         connection.execute(statement).await.unwrap();
     }
     let name = format!("{partitions} tables");
     println!("{name}: filled in {filled:.1?}, indexed in {indexed:.1?}");
-    Side {
-        name,
-        schema,
-        projection: Projection::of(model).await,
-    }
+    Side { name, schema, projection: Projection::of(model).await }
 }
 
 /// The encoding of an event, and that of a head.
 pub(super) fn encodings() -> (Vec<u8>, Vec<u8>) {
     let mut author = Author::new("c");
     author.begin(1);
-    let Item::Commit(commit) = author.say(2, &"x".repeat(TEXT_BYTES)) else {
-        panic!()
-    };
+    let Item::Commit(commit) = author.say(2, &"x".repeat(TEXT_BYTES)) else { panic!() };
     let head = wire::head::to_proto(author.head()).encode_to_vec();
     (commit.opened.event_bytes[0].to_vec(), head)
 }
@@ -100,10 +83,7 @@ pub(super) struct Times {
 
 impl Times {
     pub(super) fn new(work: &'static str, sides: &[Side]) -> Self {
-        Self {
-            work,
-            times: vec![Vec::new(); sides.len()],
-        }
+        Self { work, times: vec![Vec::new(); sides.len()] }
     }
 
     pub(super) async fn add(&mut self, side: usize, work: impl Future<Output = ()>) {
@@ -133,12 +113,7 @@ impl Times {
 }
 
 /// Vacuums each side after a checkpoint.
-pub(super) async fn vacuum(
-    connection: &mut PgConnection,
-    sides: &[Side],
-    when: &str,
-    options: &str,
-) {
+pub(super) async fn vacuum(connection: &mut PgConnection, sides: &[Side], when: &str, options: &str) {
     for side in sides {
         connection.execute("CHECKPOINT").await.unwrap();
         vacuum_side(connection, side, when, options).await;
@@ -146,12 +121,7 @@ pub(super) async fn vacuum(
 }
 
 /// Vacuums each table of a side. Prints the sum, the longest, and the bytes of the write-ahead log.
-pub(super) async fn vacuum_side(
-    connection: &mut PgConnection,
-    side: &Side,
-    when: &str,
-    options: &str,
-) {
+pub(super) async fn vacuum_side(connection: &mut PgConnection, side: &Side, when: &str, options: &str) {
     let before = wal_bytes(connection).await;
     let mut times = Vec::new();
     for table in tables(connection, side).await {
@@ -190,11 +160,6 @@ pub(super) async fn print_sizes(connection: &mut PgConnection, sides: &[Side], w
         let query = sqlx::query(sql).bind(tables(connection, side).await);
         let row = query.fetch_one(&mut *connection).await.unwrap();
         let (table, indexes): (i64, i64) = (row.get(0), row.get(1));
-        println!(
-            "sizes {when}, {}: rows {} MB, indexes {} MB",
-            side.name,
-            table / 1_000_000,
-            indexes / 1_000_000
-        );
+        println!("sizes {when}, {}: rows {} MB, indexes {} MB", side.name, table / 1_000_000, indexes / 1_000_000);
     }
 }

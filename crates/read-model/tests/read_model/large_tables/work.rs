@@ -15,17 +15,13 @@ const READS: i64 = 2_000;
 
 /// The tenant and the id of a conversation of `rows.sql`.
 async fn keys(url: &str, numbers: impl Iterator<Item = i64>) -> Vec<Key> {
-    let sql =
-        "SELECT 't' || number % 20, 'c' || lpad(to_hex(number), 8, '0') || '-' || md5(number::text)
+    let sql = "SELECT 't' || number % 20, 'c' || lpad(to_hex(number), 8, '0') || '-' || md5(number::text)
                FROM unnest($1::bigint[]) AS number";
     let mut connection = PgConnection::connect(url).await.unwrap();
     let query = sqlx::query(sql).bind(numbers.collect::<Vec<_>>());
     let rows = query.fetch_all(&mut connection).await.unwrap();
     let key = |row: &PgRow| {
-        (
-            TenantId::parse(row.get::<&str, _>(0)).unwrap(),
-            ConversationId::parse(row.get::<&str, _>(1)).unwrap(),
-        )
+        (TenantId::parse(row.get::<&str, _>(0)).unwrap(), ConversationId::parse(row.get::<&str, _>(1)).unwrap())
     };
     rows.iter().map(key).collect()
 }
@@ -59,18 +55,9 @@ async fn read_several(sides: &[Side], keys: &[Key]) {
     let mut times = Times::new("events of 16 conversations", sides);
     for keys in keys.chunks(16) {
         let access = TenantAccess::grant(keys[0].0.clone());
-        let range = |(_, id): &Key| EventRange {
-            conversation: id.clone(),
-            first: Version(1),
-            last: Version(20),
-        };
+        let range = |(_, id): &Key| EventRange { conversation: id.clone(), first: Version(1), last: Version(20) };
         let ranges: Vec<EventRange> = keys.iter().map(range).collect();
-        let query = RangesQuery {
-            ranges: &ranges,
-            kinds: &[],
-            limit: 1_000,
-            bytes_max: u64::MAX,
-        };
+        let query = RangesQuery { ranges: &ranges, kinds: &[], limit: 1_000, bytes_max: u64::MAX };
         for (n, side) in sides.iter().enumerate() {
             let read = heads_and_events_of_ranges(&side.projection.model, &access, query);
             times.add(n, async { assert!(read.await.is_ok()) }).await;
@@ -93,10 +80,7 @@ async fn read_commits(sides: &[Side], keys: &[Key]) {
 
 /// Batches of the projector: many commits of two events, and a few.
 pub(super) async fn write(sides: &mut [Side], round: usize) {
-    for (work, conversations, batches) in [
-        ("batches of 2,000 events", 1_000, 20),
-        ("batches of 10 events", 5, 400),
-    ] {
+    for (work, conversations, batches) in [("batches of 2,000 events", 1_000, 20), ("batches of 10 events", 5, 400)] {
         let id = |n| format!("c{:08x}-{round}-{conversations}-{n}", u32::MAX);
         let mut authors: Vec<Author> = (0..conversations).map(|n| Author::new(&id(n))).collect();
         let mut times = Times::new(work, sides);
@@ -117,18 +101,11 @@ pub(super) async fn write(sides: &mut [Side], round: usize) {
 }
 
 /// Applies the items to each side, starting with the side `first`.
-pub(super) async fn apply_in_turn(
-    sides: &mut [Side],
-    times: &mut Times,
-    items: &[Item],
-    first: usize,
-) {
+pub(super) async fn apply_in_turn(sides: &mut [Side], times: &mut Times, items: &[Item], first: usize) {
     for turn in 0..sides.len() {
         let n = (turn + first) % sides.len();
         let (projection, items) = (&mut sides[n].projection, items.to_vec());
-        times
-            .add(n, async { drop(projection.apply(items).await) })
-            .await;
+        times.add(n, async { drop(projection.apply(items).await) }).await;
     }
 }
 
@@ -167,10 +144,7 @@ pub(super) async fn erase_idle(url: &str, sides: &mut [Side], conversations: i64
             author.begin(sequence);
             author.commit(sequence, vec![message("x"); 20]);
             sequence += 1;
-            author.commit(
-                sequence,
-                vec![Fact::Lifecycle(Lifecycle::ConversationErased)],
-            )
+            author.commit(sequence, vec![Fact::Lifecycle(Lifecycle::ConversationErased)])
         };
         let items: Vec<Item> = keys.iter().map(tombstone).collect();
         apply_in_turn(sides, &mut times, &items, n % 2).await;

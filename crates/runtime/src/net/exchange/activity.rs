@@ -92,18 +92,13 @@ impl Activity {
     pub(in crate::net) fn is_stalled(&self, timeout: Duration) -> bool {
         let mut state = self.state();
         state.remove_flushed();
-        if state
-            .blocked_since
-            .is_some_and(|since| since.elapsed() >= timeout)
-        {
+        if state.blocked_since.is_some_and(|since| since.elapsed() >= timeout) {
             return true;
         }
         let flushing: Vec<_> = state.flushing.iter().filter_map(Weak::upgrade).collect();
         // An exchange that is dropped below takes the lock.
         drop(state);
-        flushing
-            .iter()
-            .any(|exchange| exchange.unsent() > 0 && exchange.progress().elapsed() >= timeout)
+        flushing.iter().any(|exchange| exchange.unsent() > 0 && exchange.progress().elapsed() >= timeout)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -74,10 +74,7 @@ impl Slots {
         if self.permits.available_permits() == 0 {
             *lock(&self.full_since) = Some(Instant::now());
         }
-        Some(Slot {
-            slots: Arc::clone(self),
-            permit: Some(permit),
-        })
+        Some(Slot { slots: Arc::clone(self), permit: Some(permit) })
     }
 
     fn free(&self, count: u32) -> Option<OwnedSemaphorePermit> {
@@ -96,8 +93,7 @@ impl Slots {
             }
             let victim = self.longest_waiting()?.upgrade();
             if let Some(permit) = victim.and_then(|exchange| exchange.preempt(self)) {
-                metrics::counter!("server_slots_preempted_total", "slots" => self.kind())
-                    .increment(1);
+                metrics::counter!("server_slots_preempted_total", "slots" => self.kind()).increment(1);
                 taken.merge(permit);
                 let excess = taken.num_permits().saturating_sub(usize_of(count));
                 drop(taken.split(excess));

@@ -73,10 +73,7 @@ impl CallLog {
 
     fn with_room(calls_max: usize, kib_max: usize) -> (Self, mpsc::Receiver<QueuedCall>) {
         let (calls, queue) = mpsc::channel(calls_max);
-        let log = Self {
-            calls: Arc::new(Mutex::new(Some(calls))),
-            room: Arc::new(Semaphore::new(kib_max)),
-        };
+        let log = Self { calls: Arc::new(Mutex::new(Some(calls))), room: Arc::new(Semaphore::new(kib_max)) };
         (log, queue)
     }
 
@@ -107,11 +104,7 @@ impl CallLog {
             let room = Arc::clone(&room);
             let permit = room.try_acquire_many_owned(kib_of(&exchange));
             let is_sent = permit.is_ok_and(|permit| {
-                let call = QueuedCall {
-                    origin: Arc::clone(&origin),
-                    exchange,
-                    _room: permit,
-                };
+                let call = QueuedCall { origin: Arc::clone(&origin), exchange, _room: permit };
                 calls.try_send(call).is_ok()
             });
             if !is_sent {

@@ -36,12 +36,7 @@ pub(super) struct Dependencies {
 }
 
 /// Sends the queued calls. Ends when all senders are dropped.
-pub(super) async fn ship(
-    deps: Dependencies,
-    mut queue: mpsc::Receiver<QueuedCall>,
-    log: CallLog,
-    shutdown: Shutdown,
-) {
+pub(super) async fn ship(deps: Dependencies, mut queue: mpsc::Receiver<QueuedCall>, log: CallLog, shutdown: Shutdown) {
     let mut sends = JoinSet::new();
     let mut is_closed = false;
     loop {
@@ -66,17 +61,9 @@ async fn send(deps: Dependencies, call: QueuedCall, shutdown: Shutdown) {
 }
 
 async fn try_send(deps: &Dependencies, call: QueuedCall, shutdown: &Shutdown) -> &'static str {
-    let QueuedCall {
-        origin,
-        exchange,
-        _room: room,
-    } = call;
+    let QueuedCall { origin, exchange, _room: room } = call;
     let has_bodies = exchange.request.is_some() || exchange.reply.is_some();
-    let policy = if has_bodies {
-        policy(&deps.gateway, &origin).await
-    } else {
-        None
-    };
+    let policy = if has_bodies { policy(&deps.gateway, &origin).await } else { None };
     let entry_origin = Arc::clone(&origin);
     // Redacting a large body takes about ten milliseconds of CPU time: not on a thread that serves requests.
     let entry = tokio::task::spawn_blocking(move || {
@@ -107,9 +94,7 @@ async fn try_send(deps: &Dependencies, call: QueuedCall, shutdown: &Shutdown) ->
 /// The agent's context policy; `None`: it is unavailable. No body is logged without its redaction rules.
 async fn policy(gateway: &Gateway, origin: &CallOrigin) -> Option<Arc<ReadyPolicy>> {
     let (tenant, agent) = (&origin.key.tenant, &origin.agent);
-    let policy = gateway
-        .policies
-        .find(&gateway.registry, tenant, agent, None);
+    let policy = gateway.policies.find(&gateway.registry, tenant, agent, None);
     policy.await.ok()
 }
 
@@ -127,16 +112,10 @@ fn request(origin: &CallOrigin, call: &ModelCall) -> proto::LogModelCallRequest 
 ///
 /// # Errors
 /// The outcome is not a valid label.
-pub(super) fn entry(
-    origin: &CallOrigin,
-    exchange: Exchange,
-    rules: Option<&Rules>,
-) -> Result<ModelCall, Violation> {
+pub(super) fn entry(origin: &CallOrigin, exchange: Exchange, rules: Option<&Rules>) -> Result<ModelCall, Violation> {
     let since_epoch = exchange.started_at.duration_since(UNIX_EPOCH);
     let since_epoch = since_epoch.unwrap_or_default();
-    let request = exchange
-        .request
-        .map(|body| String::from_utf8_lossy(&body).into_owned());
+    let request = exchange.request.map(|body| String::from_utf8_lossy(&body).into_owned());
     Ok(ModelCall {
         id: LogId(Uuid::now_v7()),
         run: origin.run,

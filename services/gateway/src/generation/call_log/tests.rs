@@ -53,10 +53,7 @@ fn secrets_are_redacted_and_bodies_truncated() {
         assert_eq!(logged(request), (expected.to_owned(), false));
     };
     check(r#"{"content":"hello"}"#, r#"{"content":"hello"}"#);
-    check(
-        r#"{"password":"hunter22","a":1}"#,
-        r#"{"password":"[redacted:password]","a":1}"#,
-    );
+    check(r#"{"password":"hunter22","a":1}"#, r#"{"password":"[redacted:password]","a":1}"#);
     for (bytes, expected) in [(0, false), (1, true)] {
         let (text, is_cut) = logged(&"x".repeat(LOGGED_BODY_BYTES_MAX + bytes));
         assert_eq!((text.len(), is_cut), (LOGGED_BODY_BYTES_MAX, expected));

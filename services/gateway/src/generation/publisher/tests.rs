@@ -43,11 +43,7 @@ async fn queued_parts_form_batches_up_to_the_bounds() {
     check(vec![], &[]).await;
     check(vec![text(1), text(2), began(0)], &[&[text(3), began(0)]]).await;
     check(vec![text(half), text(half)], &[&[text(half), text(half)]]).await;
-    check(
-        vec![text(half), text(half), text(1)],
-        &[&[text(half), text(half)], &[text(1)]],
-    )
-    .await;
+    check(vec![text(half), text(half), text(1)], &[&[text(half), text(half)], &[text(1)]]).await;
     let many: Vec<_> = (0..=500).map(began).collect();
     check(many.clone(), &[&many[..500], &many[500..]]).await;
 }
@@ -56,10 +52,7 @@ async fn queued_parts_form_batches_up_to_the_bounds() {
 async fn a_keep_alive_part_follows_silence() {
     let (_part_sender, mut publisher) = publisher(MOMENT);
     let keep_alive = [RunPartKind::KeptAlive];
-    assert_eq!(
-        publisher.next_batch().await.as_deref(),
-        Some(&keep_alive[..])
-    );
+    assert_eq!(publisher.next_batch().await.as_deref(), Some(&keep_alive[..]));
 }
 
 #[tokio::test]

@@ -86,8 +86,7 @@ pub enum SourceBody {
 /// JSON text as it was given; empty if absent.
 #[must_use]
 pub fn json_text(json: Option<Box<RawValue>>) -> String {
-    json.map(|json| Box::<str>::from(json).into_string())
-        .unwrap_or_default()
+    json.map(|json| Box::<str>::from(json).into_string()).unwrap_or_default()
 }
 
 /// What the parts contain as plain text: texts and refusals.
@@ -116,34 +115,22 @@ impl From<&Part> for PartBody {
     fn from(part: &Part) -> Self {
         match part {
             Part::Text(text) => Self::Text { text: text.clone() },
-            Part::Image {
-                source,
-                media_type,
-                detail,
-            } => Self::Image {
+            Part::Image { source, media_type, detail } => Self::Image {
                 source: source.into(),
                 media_type: text(media_type.as_ref()),
                 detail: text(detail.as_ref()),
             },
-            Part::File {
-                source,
-                media_type,
-                filename,
-            } => Self::File {
+            Part::File { source, media_type, filename } => Self::File {
                 source: source.into(),
                 media_type: text(media_type.as_ref()),
                 filename: text(filename.as_ref()),
             },
-            Part::Thinking { text, signature } => Self::Thinking {
-                text: text.clone(),
-                signature: signature.clone(),
-            },
+            Part::Thinking { text, signature } => Self::Thinking { text: text.clone(), signature: signature.clone() },
             Part::RedactedThinking(data) => Self::RedactedThinking { data: data.clone() },
             Part::Refusal(text) => Self::Refusal { text: text.clone() },
-            Part::ProviderItem { provider, item } => Self::ProviderItem {
-                provider: provider.as_str().to_owned(),
-                item: json(item),
-            },
+            Part::ProviderItem { provider, item } => {
+                Self::ProviderItem { provider: provider.as_str().to_owned(), item: json(item) }
+            }
         }
     }
 }
@@ -164,8 +151,8 @@ pub struct Verbatim(pub JsonText);
 
 impl Serialize for Verbatim {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let document: &RawValue = serde_json::from_str(self.0.as_str())
-            .map_err(|_| S::Error::custom("a recorded document is not JSON"))?;
+        let document: &RawValue =
+            serde_json::from_str(self.0.as_str()).map_err(|_| S::Error::custom("a recorded document is not JSON"))?;
         document.serialize(serializer)
     }
 }

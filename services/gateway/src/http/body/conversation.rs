@@ -196,10 +196,7 @@ impl ContextBody {
 
 impl From<&ForkPoint> for ForkPointBody {
     fn from(point: &ForkPoint) -> Self {
-        Self {
-            id: point.conversation.as_str().to_owned(),
-            version: point.version.0,
-        }
+        Self { id: point.conversation.as_str().to_owned(), version: point.version.0 }
     }
 }
 

@@ -232,10 +232,7 @@ pub struct MessageContentBody {
 /// Tokens, as the provider counted them.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-#[expect(
-    clippy::struct_field_names,
-    reason = "names of counts say what is counted"
-)]
+#[expect(clippy::struct_field_names, reason = "names of counts say what is counted")]
 pub struct UsageBody {
     /// Tokens read, including cached ones.
     pub(super) input_tokens: u64,

@@ -2,8 +2,8 @@
 
 use domain::FieldChange;
 use domain::event::{
-    Annotation, ConversationCreated, ConversationUpdated, Fact, Lifecycle, MessageAppended,
-    ToolOutcome, ToolOutput, ToolReturned, Usage,
+    Annotation, ConversationCreated, ConversationUpdated, Fact, Lifecycle, MessageAppended, ToolOutcome, ToolOutput,
+    ToolReturned, Usage,
 };
 
 use super::content::{PartBody, Verbatim, json, text};
@@ -43,18 +43,15 @@ impl From<&MessageAppended> for MessageContentBody {
 
 fn annotation_body(fact: &Annotation) -> FactBody {
     match fact {
-        Annotation::SystemNoted(note) => FactBody::SystemNoted {
-            topic: text(note.topic.as_ref()),
-            text: note.text.clone(),
-        },
-        Annotation::ErrorOccurred(error) => FactBody::ErrorOccurred {
-            error_type: error.error_type.as_str().to_owned(),
-            message: error.message.clone(),
-        },
-        Annotation::HistorySummarised(summary) => FactBody::HistorySummarised {
-            through: summary.through.0,
-            text: summary.text.clone(),
-        },
+        Annotation::SystemNoted(note) => {
+            FactBody::SystemNoted { topic: text(note.topic.as_ref()), text: note.text.clone() }
+        }
+        Annotation::ErrorOccurred(error) => {
+            FactBody::ErrorOccurred { error_type: error.error_type.as_str().to_owned(), message: error.message.clone() }
+        }
+        Annotation::HistorySummarised(summary) => {
+            FactBody::HistorySummarised { through: summary.through.0, text: summary.text.clone() }
+        }
         Annotation::HistoryRewound(rewound) => FactBody::HistoryRewound { to: rewound.to.0 },
         Annotation::DocumentPut(put) => FactBody::DocumentPut {
             namespace: put.name.namespace.labels().to_vec(),
@@ -76,21 +73,16 @@ fn lifecycle_body(fact: &Lifecycle) -> FactBody {
         Lifecycle::ConversationArchived => FactBody::ConversationArchived,
         Lifecycle::ConversationRestored => FactBody::ConversationRestored,
         Lifecycle::ConversationErased => FactBody::ConversationErased,
-        Lifecycle::OwnerChanged(changed) => FactBody::OwnerChanged {
-            owner: (&changed.owner).into(),
-            previous: (&changed.previous).into(),
-        },
-        Lifecycle::RunStarted(started) => FactBody::RunStarted {
-            run_id: started.run.to_string(),
-            model: text(started.model.as_ref()),
-        },
-        Lifecycle::RunStopRequested(run) => FactBody::RunStopRequested {
-            run_id: run.to_string(),
-        },
-        Lifecycle::RunFinished(finished) => FactBody::RunFinished {
-            run_id: finished.run.to_string(),
-            outcome: finished.outcome.as_str(),
-        },
+        Lifecycle::OwnerChanged(changed) => {
+            FactBody::OwnerChanged { owner: (&changed.owner).into(), previous: (&changed.previous).into() }
+        }
+        Lifecycle::RunStarted(started) => {
+            FactBody::RunStarted { run_id: started.run.to_string(), model: text(started.model.as_ref()) }
+        }
+        Lifecycle::RunStopRequested(run) => FactBody::RunStopRequested { run_id: run.to_string() },
+        Lifecycle::RunFinished(finished) => {
+            FactBody::RunFinished { run_id: finished.run.to_string(), outcome: finished.outcome.as_str() }
+        }
     }
 }
 
@@ -101,10 +93,7 @@ fn tool_result_body(result: &ToolReturned) -> FactBody {
     };
     FactBody::ToolReturned {
         call_id: result.call_id.as_str().to_owned(),
-        tool_name: result
-            .tool_name
-            .as_ref()
-            .map(|tool| tool.as_str().to_owned()),
+        tool_name: result.tool_name.as_ref().map(|tool| tool.as_str().to_owned()),
         output,
         output_parts,
         is_error: result.outcome == ToolOutcome::Failed,

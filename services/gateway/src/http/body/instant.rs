@@ -17,9 +17,7 @@ pub fn rfc3339(time: Timestamp) -> String {
 #[must_use]
 pub fn timestamp(text: &str) -> Option<Timestamp> {
     let time = OffsetDateTime::parse(text, &Rfc3339).ok()?;
-    i64::try_from(time.unix_timestamp_nanos())
-        .ok()
-        .map(Timestamp)
+    i64::try_from(time.unix_timestamp_nanos()).ok().map(Timestamp)
 }
 
 #[cfg(test)]
@@ -39,13 +37,7 @@ mod tests {
             assert_eq!(rfc3339(Timestamp(nanos)), expected);
             assert_eq!(timestamp(expected), Some(Timestamp(nanos)));
         }
-        for text in [
-            "",
-            "2026",
-            "2026-11-22",
-            "1500-01-01T00:00:00Z",
-            "9999-01-01T00:00:00Z",
-        ] {
+        for text in ["", "2026", "2026-11-22", "1500-01-01T00:00:00Z", "9999-01-01T00:00:00Z"] {
             assert_eq!(timestamp(text), None, "{text}");
         }
         let east = timestamp("1970-01-01T02:00:00+02:00");

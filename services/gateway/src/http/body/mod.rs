@@ -12,9 +12,7 @@ mod new_part;
 mod provider_log;
 
 pub use content::{PartBody, Verbatim, json_text, texts};
-pub use conversation::{
-    ContextBody, ConversationBody, ForkPointBody, OwnerBody, StatusName, TotalsBody,
-};
+pub use conversation::{ContextBody, ConversationBody, ForkPointBody, OwnerBody, StatusName, TotalsBody};
 pub use fact::{EventBody, FactBody, MessageContentBody, UsageBody};
 pub use instant::{rfc3339, timestamp};
 pub use json_line::json_line;

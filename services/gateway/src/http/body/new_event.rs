@@ -116,11 +116,7 @@ impl NewEventBody {
     /// # Errors
     /// A required member is missing, a member is not one of the type, or the time is not RFC 3339.
     pub fn into_proto(mut self) -> Result<proto::Event, Violation> {
-        let occurred_at = self
-            .occurred_at
-            .take()
-            .map(|text| time(&text))
-            .transpose()?;
+        let occurred_at = self.occurred_at.take().map(|text| time(&text)).transpose()?;
         let event = proto::Event {
             event_id: self.event_id.take().unwrap_or_default(),
             occurred_at,
@@ -159,9 +155,9 @@ impl NewEventBody {
                 model: self.model.take().unwrap_or_default(),
                 previous_version: 0,
             }),
-            NewEventType::HistoryRewound => Fact::HistoryRewound(proto::HistoryRewound {
-                to_version: required(self.to.take(), "to")?,
-            }),
+            NewEventType::HistoryRewound => {
+                Fact::HistoryRewound(proto::HistoryRewound { to_version: required(self.to.take(), "to")? })
+            }
             NewEventType::DocumentPut => Fact::DocumentPut(proto::DocumentPut {
                 namespace: required(self.namespace.take(), "namespace")?,
                 key: required(self.key.take(), "key")?,
@@ -194,9 +190,7 @@ impl NewEventBody {
         use proto::tool_returned::Output;
         let output = match (self.output.take(), self.output_parts.take()) {
             (Some(document), None) => Output::OutputJson(json_text(Some(document))),
-            (None, Some(given)) => Output::OutputParts(proto::Parts {
-                parts: parts(given, "outputParts")?,
-            }),
+            (None, Some(given)) => Output::OutputParts(proto::Parts { parts: parts(given, "outputParts")? }),
             (None, None) => return Err(missing("output")),
             (Some(_), Some(_)) => {
                 let rule = "is given beside output: send one of them";
@@ -248,8 +242,7 @@ impl NewEventBody {
 }
 
 fn time(text: &str) -> Result<prost_types::Timestamp, Violation> {
-    let time = timestamp(text).ok_or_else(|| {
-        violation("is not RFC 3339, or is outside the years 1677 to 2262").within("occurredAt")
-    })?;
+    let time = timestamp(text)
+        .ok_or_else(|| violation("is not RFC 3339, or is outside the years 1677 to 2262").within("occurredAt"))?;
     Ok(wire::time::to_proto(time))
 }

@@ -50,10 +50,7 @@ pub(super) enum RoleName {
 /// Tokens, as the provider counted them.
 #[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-#[expect(
-    clippy::struct_field_names,
-    reason = "names of counts say what is counted"
-)]
+#[expect(clippy::struct_field_names, reason = "names of counts say what is counted")]
 pub(super) struct NewUsageBody {
     /// Tokens read, including cached ones.
     input_tokens: u64,
@@ -79,9 +76,7 @@ impl NewMessageBody {
         };
         let parts = match (self.content, self.parts) {
             (None, given) => parts(given.unwrap_or_default(), "parts")?,
-            (Some(text), None) => vec![proto::Part {
-                kind: Some(Kind::Text(text)),
-            }],
+            (Some(text), None) => vec![proto::Part { kind: Some(Kind::Text(text)) }],
             (Some(_), Some(_)) => {
                 let detail = "is given beside content: send one of them";
                 return Err(violation(detail).within("parts"));

@@ -70,9 +70,7 @@ impl NewPartBody {
                 text: self.text.take().unwrap_or_default(),
                 signature: self.signature.take(),
             }),
-            PartType::RedactedThinking => {
-                Kind::RedactedThinking(required(self.data.take(), "data")?)
-            }
+            PartType::RedactedThinking => Kind::RedactedThinking(required(self.data.take(), "data")?),
             PartType::Image => Kind::Image(proto::Image {
                 source: Some(self.take_source()?),
                 media_type: self.media_type.take().unwrap_or_default(),

@@ -96,10 +96,7 @@ impl From<&ProviderLogRow> for ProviderLogBody {
             took_ms: call.took_ms,
             http_status: call.http_status,
             outcome: call.outcome.as_str().to_owned(),
-            finish_reason: call
-                .finish_reason
-                .as_ref()
-                .map(|reason| reason.as_str().to_owned()),
+            finish_reason: call.finish_reason.as_ref().map(|reason| reason.as_str().to_owned()),
             usage: call.usage.map(UsageBody::from),
             request_bytes: call.request_bytes,
             reply_bytes: call.reply_bytes,
@@ -120,9 +117,6 @@ impl From<CallPurpose> for PurposeName {
 
 impl From<LoggedBody> for LoggedBodyBody {
     fn from(body: LoggedBody) -> Self {
-        Self {
-            text: body.text,
-            is_cut: body.is_cut,
-        }
+        Self { text: body.text, is_cut: body.is_cut }
     }
 }

@@ -26,10 +26,7 @@ pub struct Admin {
 impl FromRequestParts<HttpState> for Admin {
     type Rejection = HttpProblem;
 
-    async fn from_request_parts(
-        parts: &mut Parts,
-        state: &HttpState,
-    ) -> Result<Self, Self::Rejection> {
+    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Self::Rejection> {
         let header = parts.headers.get(header::AUTHORIZATION);
         let token = header.and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
         let token = token.ok_or_else(unauthenticated)?;
@@ -37,10 +34,7 @@ impl FromRequestParts<HttpState> for Admin {
         match state.gateway.token_keys.admin(token, state.now()).await {
             Ok(access) => {
                 admit_origin(parts, state, &access.tenant)?;
-                Ok(Self {
-                    actor: Actor(access.admin.subject().clone()),
-                    tenant: access.tenant,
-                })
+                Ok(Self { actor: Actor(access.admin.subject().clone()), tenant: access.tenant })
             }
             Err(Refusal::KeysUnavailable) => Err(problems::keys_unavailable()),
             Err(
@@ -79,42 +73,21 @@ impl Admin {
         self.target_of(state, id).await
     }
 
-    async fn target_of(
-        &self,
-        state: &HttpState,
-        conversation: ConversationId,
-    ) -> Result<Target, HttpProblem> {
-        let key = ConversationKey {
-            tenant: self.tenant.tenant().clone(),
-            conversation,
-        };
+    async fn target_of(&self, state: &HttpState, conversation: ConversationId) -> Result<Target, HttpProblem> {
+        let key = ConversationKey { tenant: self.tenant.tenant().clone(), conversation };
         let deadline = Deadline::until(None);
         let (head, at) = head_from_leader(state, &key, deadline).await?;
-        Ok(Target {
-            access: self.access(head.agent),
-            key,
-            freshness: Freshness::Fresh,
-            fence: Some(at),
-            deadline,
-        })
+        Ok(Target { access: self.access(head.agent), key, freshness: Freshness::Fresh, fence: Some(at), deadline })
     }
 
     fn access(&self, agent: AgentId) -> AgentAccess {
-        AgentAccess {
-            tenant: self.tenant.clone(),
-            agent,
-            actor: self.actor.clone(),
-        }
+        AgentAccess { tenant: self.tenant.clone(), agent, actor: self.actor.clone() }
     }
 }
 
 /// Pages of administrators must have an origin that any key of the tenant lists. No other page can make a browser send
 /// the header of the token.
-fn admit_origin(
-    parts: &Parts,
-    state: &HttpState,
-    tenant: &TenantAccess,
-) -> Result<(), HttpProblem> {
+fn admit_origin(parts: &Parts, state: &HttpState, tenant: &TenantAccess) -> Result<(), HttpProblem> {
     if !parts.headers.contains_key(header::ORIGIN) {
         return Ok(());
     }

@@ -47,24 +47,16 @@ impl fmt::Debug for Frontend {
 impl FromRequestParts<HttpState> for Frontend {
     type Rejection = HttpProblem;
 
-    async fn from_request_parts(
-        parts: &mut Parts,
-        state: &HttpState,
-    ) -> Result<Self, Self::Rejection> {
+    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Self::Rejection> {
         let secret = api_key(&parts.headers).ok_or_else(unauthenticated)?;
-        let key = state
-            .gateway
-            .registry
-            .authenticate_api_key(secret, state.now());
+        let key = state.gateway.registry.authenticate_api_key(secret, state.now());
         let key = key.await.ok_or_else(unauthenticated)?;
         cors::admit(parts, &key.allowed_origins)?;
         positions::check()?;
         state.limits.admit_key(parts, &key.api_key_id)?;
         check_query(parts.uri.query())?;
         let is_from_listed_page = cookies::is_from_listed_page(parts, &key.allowed_origins);
-        let cookie = is_from_listed_page
-            .then(|| cookies::session(&parts.headers, &key.access.agent))
-            .flatten();
+        let cookie = is_from_listed_page.then(|| cookies::session(&parts.headers, &key.access.agent)).flatten();
         let ids = CallerIds::from_headers(&parts.headers)?;
         if cookie.is_some() && ids.session_id.is_none() {
             positions::use_cookie(&parts.headers, &key.access.agent);
@@ -135,8 +127,7 @@ impl Frontend {
         if agent.is_none_or(|agent| agent == self.key.access.agent.as_str()) {
             return Ok(());
         }
-        let detail =
-            "agentId is not the agent of the API key: leave it out, or use that agent's key";
+        let detail = "agentId is not the agent of the API key: leave it out, or use that agent's key";
         let code = Reason::AgentNotFound.as_str();
         Err(HttpProblem::new(StatusCode::NOT_FOUND, code, detail).in_field("agentId"))
     }
@@ -145,18 +136,12 @@ impl Frontend {
     #[must_use]
     pub fn identity_rule(&self, state: &HttpState) -> IdentityRule {
         let agent = state.gateway.registry.agent(&self.key.access.agent);
-        agent
-            .as_ref()
-            .map_or(IdentityRule::Issued, IdentityRule::of)
+        agent.as_ref().map_or(IdentityRule::Issued, IdentityRule::of)
     }
 
     fn caller_of_session(&self, session: Option<SessionId>) -> Result<Caller, HttpProblem> {
         let session = session.ok_or_else(|| problems::from_refusal(&Refusal::SessionMissing))?;
-        Ok(Caller {
-            access: self.key.access.clone(),
-            owner: Owner::Session(session),
-            verified: false,
-        })
+        Ok(Caller { access: self.key.access.clone(), owner: Owner::Session(session), verified: false })
     }
 
     fn resolve_user(&self, claimed: Claims) -> Result<Caller, HttpProblem> {
@@ -177,11 +162,7 @@ impl Frontend {
             }
             None => None,
         };
-        Ok(Claims {
-            session,
-            user,
-            verified,
-        })
+        Ok(Claims { session, user, verified })
     }
 }
 
@@ -195,11 +176,7 @@ pub(in crate::http) fn api_key(headers: &HeaderMap) -> Option<&str> {
 /// Missing, unknown, revoked and expired keys get the same answer.
 fn unauthenticated() -> HttpProblem {
     let detail = "a valid API key is required: send it as the header x-api-key";
-    HttpProblem::new(
-        StatusCode::UNAUTHORIZED,
-        Reason::Unauthenticated.as_str(),
-        detail,
-    )
+    HttpProblem::new(StatusCode::UNAUTHORIZED, Reason::Unauthenticated.as_str(), detail)
 }
 
 #[cfg(test)]
@@ -219,9 +196,6 @@ mod tests {
         check(&[("x-api-key", "a")], Some("a"));
         check(&[("authorization", "Bearer b")], Some("b"));
         check(&[("authorization", "Basic b")], None);
-        check(
-            &[("x-api-key", "a"), ("authorization", "Bearer b")],
-            Some("a"),
-        );
+        check(&[("x-api-key", "a"), ("authorization", "Bearer b")], Some("a"));
     }
 }

@@ -28,11 +28,7 @@ impl Frontend {
     ///
     /// # Errors
     /// As [`Frontend::caller`].
-    pub fn issued_session(
-        &self,
-        state: &HttpState,
-        token: Option<String>,
-    ) -> Result<SessionId, HttpProblem> {
+    pub fn issued_session(&self, state: &HttpState, token: Option<String>) -> Result<SessionId, HttpProblem> {
         let named = token.or_else(|| self.ids.session_id.clone());
         let (token, transport) = match (named, &self.cookie) {
             (Some(token), _) => (token, Transport::Header),
@@ -47,18 +43,14 @@ impl Frontend {
     ///
     /// # Errors
     /// 403 `COOKIE_NOT_ALLOWED` if the key does not list the page's origin by name; 503 without the tenant's key.
-    pub(in crate::http) fn issue(
-        &self,
-        state: &HttpState,
-        transport: Transport,
-    ) -> Result<NewSession, HttpProblem> {
+    pub(in crate::http) fn issue(&self, state: &HttpState, transport: Transport) -> Result<NewSession, HttpProblem> {
         if transport == Transport::Cookie && !self.is_from_listed_page {
-            let detail = "a cookie is for pages whose origin the API key lists by name: list it, or use the session as a header";
+            let detail =
+                "a cookie is for pages whose origin the API key lists by name: list it, or use the session as a header";
             let status = StatusCode::FORBIDDEN;
             return Err(HttpProblem::new(status, "COOKIE_NOT_ALLOWED", detail));
         }
-        let session =
-            IssuedSession::new(rand::random(), state.now(), state.section.session_age_max());
+        let session = IssuedSession::new(rand::random(), state.now(), state.section.session_age_max());
         let key = self.session_key(state);
         let key = key.map_err(|refusal| problems::from_refusal(&refusal))?;
         let token = self.issuer(&key).token(&session);
@@ -77,8 +69,7 @@ impl Frontend {
     ) -> Result<Option<SessionId>, HttpProblem> {
         let Some(token) = named else {
             let cookie = self.cookie.as_deref();
-            let verified =
-                cookie.map(|cookie| self.verified_session(state, cookie, Transport::Cookie));
+            let verified = cookie.map(|cookie| self.verified_session(state, cookie, Transport::Cookie));
             let owner = verified.and_then(Result::ok);
             return owner.map(|owner| self.counted(state, owner)).transpose();
         };
@@ -100,12 +91,7 @@ impl Frontend {
     }
 
     /// The owner of a valid session. The response renews the session when that is due.
-    fn verified_session(
-        &self,
-        state: &HttpState,
-        token: &str,
-        transport: Transport,
-    ) -> Result<SessionId, Refusal> {
+    fn verified_session(&self, state: &HttpState, token: &str, transport: Transport) -> Result<SessionId, Refusal> {
         let key = self.session_key(state)?;
         let issuer = self.issuer(&key);
         let (now, age_max) = (state.now(), state.section.session_age_max());
@@ -120,10 +106,7 @@ impl Frontend {
 
     fn session_key(&self, state: &HttpState) -> Result<TenantKey, Refusal> {
         let tenant = self.key.access.tenant.tenant();
-        let key = state
-            .gateway
-            .registry
-            .tenant_key(tenant, KeyPurpose::Session);
+        let key = state.gateway.registry.tenant_key(tenant, KeyPurpose::Session);
         key.ok_or(Refusal::SessionKeyMissing)
     }
 

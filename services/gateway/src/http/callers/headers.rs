@@ -49,10 +49,7 @@ impl CallerIds {
     /// # Errors
     /// 400 `FIELD_MALFORMED` if a value is not text.
     pub(in crate::http) fn from_headers(headers: &HeaderMap) -> Result<Self, HttpProblem> {
-        Ok(Self {
-            session_id: header_text(headers, SESSION_HEADER)?,
-            user_id: header_text(headers, USER_HEADER)?,
-        })
+        Ok(Self { session_id: header_text(headers, SESSION_HEADER)?, user_id: header_text(headers, USER_HEADER)? })
     }
 
     /// Merges names from several places, which must be equal.
@@ -68,10 +65,7 @@ impl CallerIds {
 }
 
 /// The only value that is given; an empty one is absent.
-fn only_value<'a>(
-    field: &str,
-    given: impl Iterator<Item = &'a Option<String>>,
-) -> Result<Option<String>, HttpProblem> {
+fn only_value<'a>(field: &str, given: impl Iterator<Item = &'a Option<String>>) -> Result<Option<String>, HttpProblem> {
     let mut given = given.flatten().filter(|value| !value.is_empty());
     let Some(first) = given.next() else {
         return Ok(None);
@@ -100,16 +94,10 @@ pub(in crate::http) fn check_query(query: Option<&str>) -> Result<(), HttpProble
 ///
 /// # Errors
 /// 400 `FIELD_MALFORMED`.
-pub(in crate::http) fn header_text(
-    headers: &HeaderMap,
-    name: &str,
-) -> Result<Option<String>, HttpProblem> {
-    let text = headers
-        .get(name)
-        .map(|value| value.to_str().map(str::to_owned));
+pub(in crate::http) fn header_text(headers: &HeaderMap, name: &str) -> Result<Option<String>, HttpProblem> {
+    let text = headers.get(name).map(|value| value.to_str().map(str::to_owned));
     text.transpose().map_err(|_| {
-        let detail =
-            format!("the header {name} has bytes that are not visible ASCII: send it in the body");
+        let detail = format!("the header {name} has bytes that are not visible ASCII: send it in the body");
         HttpProblem::of_field("FIELD_MALFORMED", name, detail)
     })
 }

@@ -11,12 +11,8 @@ use crate::identity::Refusal;
 pub fn from_refusal(refusal: &Refusal) -> HttpProblem {
     match refusal {
         Refusal::SessionMissing => unauthorized("SESSION_REQUIRED", get_session(refusal, "one")),
-        Refusal::Session(SessionError::Expired) => {
-            unauthorized("SESSION_EXPIRED", get_session(refusal, "a new one"))
-        }
-        Refusal::Session(SessionError::NotIssued) => {
-            unauthorized("SESSION_INVALID", get_session(refusal, "one"))
-        }
+        Refusal::Session(SessionError::Expired) => unauthorized("SESSION_EXPIRED", get_session(refusal, "a new one")),
+        Refusal::Session(SessionError::NotIssued) => unauthorized("SESSION_INVALID", get_session(refusal, "one")),
         Refusal::SessionKeyMissing => {
             let detail = "sessions cannot be verified yet: try again";
             unavailable("SESSION_KEY_UNAVAILABLE", detail)
@@ -49,14 +45,11 @@ pub fn keys_unavailable() -> HttpProblem {
 }
 
 fn get_session(refusal: &Refusal, which: &str) -> String {
-    format!(
-        "{refusal}: get {which} with POST /api/sessions, and send it as the header x-session-id"
-    )
+    format!("{refusal}: get {which} with POST /api/sessions, and send it as the header x-session-id")
 }
 
 fn unavailable(code: &'static str, detail: &str) -> HttpProblem {
-    HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, code, detail)
-        .retry_after(crate::problem::RETRY_AFTER)
+    HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, code, detail).retry_after(crate::problem::RETRY_AFTER)
 }
 
 fn unauthorized(code: &'static str, detail: String) -> HttpProblem {
@@ -71,29 +64,13 @@ mod tests {
     fn each_refusal_has_its_status_and_code() {
         for (refusal, status, code) in [
             (Refusal::SessionMissing, 401, "SESSION_REQUIRED"),
-            (
-                Refusal::Session(SessionError::Expired),
-                401,
-                "SESSION_EXPIRED",
-            ),
-            (
-                Refusal::Session(SessionError::NotIssued),
-                401,
-                "SESSION_INVALID",
-            ),
+            (Refusal::Session(SessionError::Expired), 401, "SESSION_EXPIRED"),
+            (Refusal::Session(SessionError::NotIssued), 401, "SESSION_INVALID"),
             (Refusal::SessionKeyMissing, 503, "SESSION_KEY_UNAVAILABLE"),
             (Refusal::TokenRequired, 401, "USER_TOKEN_REQUIRED"),
             (Refusal::UserMismatch, 403, "USER_MISMATCH"),
-            (
-                Refusal::Token(TokenError::Expired),
-                401,
-                "USER_TOKEN_EXPIRED",
-            ),
-            (
-                Refusal::Token(TokenError::WrongAgent),
-                401,
-                "USER_TOKEN_INVALID",
-            ),
+            (Refusal::Token(TokenError::Expired), 401, "USER_TOKEN_EXPIRED"),
+            (Refusal::Token(TokenError::WrongAgent), 401, "USER_TOKEN_INVALID"),
             (Refusal::KeysUnavailable, 503, "TOKEN_KEYS_UNAVAILABLE"),
         ] {
             let problem = from_refusal(&refusal);

@@ -49,21 +49,14 @@ pub struct Service {
 impl FromRequestParts<HttpState> for Service {
     type Rejection = HttpProblem;
 
-    async fn from_request_parts(
-        parts: &mut Parts,
-        state: &HttpState,
-    ) -> Result<Self, Self::Rejection> {
+    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Self::Rejection> {
         let bearer = wire::bearer::from_headers(&parts.headers).ok_or_else(unauthenticated)?;
         let principal = state.gateway.registry.authenticate(bearer).await;
         let principal = principal.ok_or_else(unauthenticated)?;
         cors::admit(parts, &[])?;
         positions::check()?;
         check_query(parts.uri.query())?;
-        Ok(Self {
-            call: Call::new(bearer.to_owned(), Deadline::until(None)),
-            principal,
-            agent: agent(&parts.headers)?,
-        })
+        Ok(Self { call: Call::new(bearer.to_owned(), Deadline::until(None)), principal, agent: agent(&parts.headers)? })
     }
 }
 
@@ -79,8 +72,7 @@ impl Service {
         named: Option<&str>,
     ) -> Result<AgentAccess, HttpProblem> {
         let named = named.map(AgentId::parse).transpose();
-        let named =
-            named.map_err(|violation| problem::from_violation(violation.within("agentId")))?;
+        let named = named.map_err(|violation| problem::from_violation(violation.within("agentId")))?;
         let agent = match (&self.agent, named) {
             (Some(header), Some(body)) if *header != body => return Err(ambiguous()),
             (Some(agent), _) => agent.clone(),
@@ -167,11 +159,7 @@ impl Service {
         key: String,
     ) -> Result<write::CommandTarget, HttpProblem> {
         let (access, conversation) = self.conversation(state, Scope::Append, id).await?;
-        Ok(command_target(
-            &access.agent,
-            &conversation.conversation,
-            key,
-        ))
+        Ok(command_target(&access.agent, &conversation.conversation, key))
     }
 
     /// Permission to act in a conversation, and its key. Whether the agent has such a conversation is not checked.
@@ -191,10 +179,7 @@ impl Service {
             (None, Some(tenant)) => {
                 // Without the scope, the caller does not learn what exists.
                 self.principal.require(scope).map_err(from_access)?;
-                let key = ConversationKey {
-                    tenant: tenant.clone(),
-                    conversation: conversation.clone(),
-                };
+                let key = ConversationKey { tenant: tenant.clone(), conversation: conversation.clone() };
                 let (head, _) = head_from_leader(state, &key, self.call.deadline).await?;
                 if !self.principal.acts_for(&head.agent) {
                     return Err(not_found());
@@ -205,21 +190,10 @@ impl Service {
         };
         let access = self.authorize(state, scope, &agent).await?;
         let tenant = access.tenant.tenant().clone();
-        Ok((
-            access,
-            ConversationKey {
-                tenant,
-                conversation,
-            },
-        ))
+        Ok((access, ConversationKey { tenant, conversation }))
     }
 
-    async fn authorize(
-        &self,
-        state: &HttpState,
-        scope: Scope,
-        agent: &AgentId,
-    ) -> Result<AgentAccess, HttpProblem> {
+    async fn authorize(&self, state: &HttpState, scope: Scope, agent: &AgentId) -> Result<AgentAccess, HttpProblem> {
         let registry = &state.gateway.registry;
         let access = registry.authorize(&self.principal, scope, agent).await;
         access.map_err(from_access)
@@ -237,8 +211,7 @@ fn from_access(error: AccessError) -> HttpProblem {
 }
 
 fn agent_missing() -> HttpProblem {
-    let detail =
-        "is required unless the token is bound to one agent: send the agent of the conversation";
+    let detail = "is required unless the token is bound to one agent: send the agent of the conversation";
     HttpProblem::of_field("FIELD_MISSING", AGENT_HEADER, detail)
 }
 

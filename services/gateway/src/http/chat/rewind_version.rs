@@ -51,15 +51,10 @@ fn message_index(page: &MessagesPage, message_id: Option<&str>) -> Option<usize>
 ///
 /// # Errors
 /// 404 `MESSAGE_NOT_FOUND`.
-pub(super) async fn for_edit(
-    state: &HttpState,
-    chat: &OwnedChat,
-    message_id: &str,
-) -> Result<Version, HttpProblem> {
+pub(super) async fn for_edit(state: &HttpState, chat: &OwnedChat, message_id: &str) -> Result<Version, HttpProblem> {
     let found = search(state, chat, |page| {
         let mut events = page.events.iter();
-        let event =
-            events.find(|event| is_user_message(event) && turn::has_id(event, message_id))?;
+        let event = events.find(|event| is_user_message(event) && turn::has_id(event, message_id))?;
         Some(Version(event.version.0.saturating_sub(1)))
     });
     found.await?.ok_or_else(problems::no_such_message)

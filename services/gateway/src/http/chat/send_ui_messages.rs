@@ -101,11 +101,7 @@ pub(in crate::http) async fn send_ui_messages(
     } else {
         find_latest_chat(&state, &caller, id).await?
     };
-    let chat = if request.answers.is_empty() {
-        chat
-    } else {
-        finish_closed_run(&state, chat).await?
-    };
+    let chat = if request.answers.is_empty() { chat } else { finish_closed_run(&state, chat).await? };
     let mut turn = turn_of(&state, &chat, request).await?;
     turn.key = key.0.or(turn.key);
     turn.via = frontend.via;
@@ -136,9 +132,7 @@ async fn get_or_create_chat(
     match create(state, caller, chat, IdempotencyKey(None)).await {
         Ok(_) => find_latest_chat(state, caller, id).await,
         // It is someone else's, was erased, or was created by a concurrent request of the caller.
-        Err(problem) if problem.status == StatusCode::CONFLICT => {
-            find_latest_chat(state, caller, id).await
-        }
+        Err(problem) if problem.status == StatusCode::CONFLICT => find_latest_chat(state, caller, id).await,
         Err(problem) if problem.status == StatusCode::NOT_FOUND => Err(missing),
         Err(problem) => Err(problem),
     }
@@ -146,11 +140,7 @@ async fn get_or_create_chat(
 
 /// Rejects instructions that the agent does not allow. Earlier messages of the assistant are not read: the record has
 /// them.
-fn check_instructions(
-    state: &HttpState,
-    caller: &Caller,
-    request: &ChatRequest,
-) -> Result<(), HttpProblem> {
+fn check_instructions(state: &HttpState, caller: &Caller, request: &ChatRequest) -> Result<(), HttpProblem> {
     let allowed = AllowedRoles::for_agent(state, &caller.access.agent);
     let is_allowed = |role: InstructionRole| match role {
         InstructionRole::System => allowed.contains(Role::System),
@@ -164,26 +154,16 @@ fn check_instructions(
     }
 }
 
-async fn turn_of(
-    state: &HttpState,
-    chat: &OwnedChat,
-    request: ChatRequest,
-) -> Result<Turn, HttpProblem> {
+async fn turn_of(state: &HttpState, chat: &OwnedChat, request: ChatRequest) -> Result<Turn, HttpProblem> {
     let mut turn = Turn::default();
     let mut open = chat.conversation.head.open_calls.clone();
     let is_edit = match (&request.trigger, &request.user_message) {
         (Trigger::Regenerate { message_id }, _) => {
-            let version =
-                rewind_version::for_regenerate(state, chat, message_id.as_deref()).await?;
+            let version = rewind_version::for_regenerate(state, chat, message_id.as_deref()).await?;
             turn.rewind("messageId", version);
             return Ok(turn);
         }
-        (
-            Trigger::Submit {
-                message_id: Some(id),
-            },
-            Some(_),
-        ) => {
+        (Trigger::Submit { message_id: Some(id) }, Some(_)) => {
             let before = rewind_version::for_edit(state, chat, id).await?;
             turn.rewind("messageId", before);
             open.retain(|call| call.version <= before);
@@ -211,12 +191,7 @@ async fn turn_of(
 
 /// Adds the results and approvals of the page's last message whose calls are open; the page sends all that it ever had.
 /// Returns whether it left out a result that only a webhook may send.
-fn add_answers(
-    turn: &mut Turn,
-    answers: Vec<ToolAnswer>,
-    open: &[OpenCall],
-    webhooks: &Webhooks,
-) -> bool {
+fn add_answers(turn: &mut Turn, answers: Vec<ToolAnswer>, open: &[OpenCall], webhooks: &Webhooks) -> bool {
     let mut has_webhook_result = false;
     for answer in answers {
         let call = match &answer {

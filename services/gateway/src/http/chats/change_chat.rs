@@ -85,10 +85,7 @@ fn update(
     metadata: Option<FieldChange<Box<RawValue>>>,
     key: IdempotencyKey,
 ) -> write::UpdateConversationRequest {
-    let changed = [
-        title.is_some().then_some("title"),
-        metadata.is_some().then_some("metadata_json"),
-    ];
+    let changed = [title.is_some().then_some("title"), metadata.is_some().then_some("metadata_json")];
     let paths = changed.into_iter().flatten().map(str::to_owned).collect();
     write::UpdateConversationRequest {
         target: Some(chat.command_target(key.for_part("update").text())),
@@ -99,22 +96,14 @@ fn update(
     }
 }
 
-async fn archive(
-    state: &HttpState,
-    chat: &OwnedChat,
-    key: IdempotencyKey,
-) -> Result<(), HttpProblem> {
+async fn archive(state: &HttpState, chat: &OwnedChat, key: IdempotencyKey) -> Result<(), HttpProblem> {
     let target = Some(chat.command_target(key.for_part("archive").text()));
     let request = write::ArchiveConversationRequest { target };
     let answer = state.commands.write().archive_conversation(request).await;
     commands::result(answer, |answer| answer.result).map(drop)
 }
 
-async fn restore(
-    state: &HttpState,
-    chat: &OwnedChat,
-    key: IdempotencyKey,
-) -> Result<(), HttpProblem> {
+async fn restore(state: &HttpState, chat: &OwnedChat, key: IdempotencyKey) -> Result<(), HttpProblem> {
     let target = Some(chat.command_target(key.for_part("restore").text()));
     let request = write::RestoreConversationRequest { target };
     let answer = state.commands.write().restore_conversation(request).await;

@@ -35,9 +35,7 @@ impl ChatMessageBody {
     pub fn of_page(page: MessagesPage) -> Vec<Self> {
         let details = page.details();
         let messages = page.messages.into_iter().zip(details);
-        messages
-            .map(|(message, details)| Self::new(message, details))
-            .collect()
+        messages.map(|(message, details)| Self::new(message, details)).collect()
     }
 
     fn new(message: UiMessage, details: MessageDetails) -> Self {

@@ -12,9 +12,7 @@ use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
 
 use crate::http::body::json_text;
-use crate::http::{
-    CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, commands, frontend_settings,
-};
+use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, commands, frontend_settings};
 use crate::identity::Caller;
 
 /// The conversation. All members are optional.
@@ -92,10 +90,7 @@ pub(in crate::http) async fn create_chat(
     Json(body): Json<CreateChatBody>,
 ) -> Result<Response, HttpProblem> {
     frontend.check_agent(body.agent_id.as_deref())?;
-    let ids = CallerIds {
-        session_id: body.session_id,
-        user_id: body.user_id,
-    };
+    let ids = CallerIds { session_id: body.session_id, user_id: body.user_id };
     let caller = frontend.caller(&state, ids).await?;
     let chat = NewChat {
         id: body.id.unwrap_or_default(),
@@ -107,10 +102,7 @@ pub(in crate::http) async fn create_chat(
     let commit = create(&state, &caller, chat, key).await?;
     Ok(created(
         &commit.conversation_id,
-        CreatedChatBody {
-            id: commit.conversation_id.clone(),
-            chat_id: commit.conversation_id.clone(),
-        },
+        CreatedChatBody { id: commit.conversation_id.clone(), chat_id: commit.conversation_id.clone() },
     ))
 }
 
@@ -140,8 +132,7 @@ pub async fn create(
     key: IdempotencyKey,
 ) -> Result<write::CommitResult, HttpProblem> {
     let settings = state.agent_settings(&caller.access.agent);
-    let recorded =
-        |context| frontend_settings::recorded_context(settings.frontend.as_ref(), context);
+    let recorded = |context| frontend_settings::recorded_context(settings.frontend.as_ref(), context);
     let request = write::CreateConversationRequest {
         agent_id: caller.access.agent.as_str().to_owned(),
         conversation_id: chat.id,

@@ -71,15 +71,9 @@ pub(in crate::http) async fn erase_chat(
     Query(query): Query<EraseChatQuery>,
 ) -> Result<Response, HttpProblem> {
     let caller = frontend.caller(&state, CallerIds::default()).await?;
-    let target = Target {
-        freshness: Freshness::Leader,
-        ..read_target(&state, &caller, &id).await?
-    };
+    let target = Target { freshness: Freshness::Leader, ..read_target(&state, &caller, &id).await? };
     let chat = &target.key.conversation;
-    let eraser = Eraser {
-        access: &caller.access,
-        owner: Some(&caller.owner),
-    };
+    let eraser = Eraser { access: &caller.access, owner: Some(&caller.owner) };
     let readable = Readable::read(&state.gateway.reader, &target).await;
     let is_own = |owner: &Option<Owner>| owner.as_ref() == Some(&caller.owner);
     let erasure = match readable.map_err(problem::from_problem)? {
@@ -87,9 +81,7 @@ pub(in crate::http) async fn erase_chat(
             forks::erase_with_forks(&state, eraser, chat, key, query.forks).await?
         }
         // Its forks cannot be read either.
-        Readable::AncestorErased(owner) if is_own(&owner) => {
-            erase(&state, eraser, chat, key, ForkRule::Sever).await?
-        }
+        Readable::AncestorErased(owner) if is_own(&owner) => erase(&state, eraser, chat, key, ForkRule::Sever).await?,
         Readable::Yes(_) | Readable::AncestorErased(_) | Readable::No => {
             erased_before(&state, eraser, &target, key).await?
         }
@@ -116,14 +108,9 @@ async fn erased_before(
         return Ok(Erasure::NotOwned);
     };
     let last = state.gateway.reader.archive.last_commit(&target.key);
-    let last = target
-        .deadline
-        .record(last)
-        .await
-        .map_err(problem::from_problem)?;
+    let last = target.deadline.record(last).await.map_err(problem::from_problem)?;
     let head = last.map(|last| last.open_head()).transpose();
-    let head =
-        head.map_err(|corrupt| problem::from_problem(crate::problem::of_corrupt(&corrupt)))?;
+    let head = head.map_err(|corrupt| problem::from_problem(crate::problem::of_corrupt(&corrupt)))?;
     let is_tombstone = head.is_some_and(|head| {
         let last = head.recent.last();
         head.status == Status::Erased && last.is_some_and(|last| last.id == key)

@@ -87,10 +87,7 @@ pub(in crate::http) async fn fork_chat(
     Path(id): Path<String>,
     Json(body): Json<ForkChatBody>,
 ) -> Result<Response, HttpProblem> {
-    let ids = CallerIds {
-        session_id: body.session_id,
-        user_id: body.user_id,
-    };
+    let ids = CallerIds { session_id: body.session_id, user_id: body.user_id };
     let caller = frontend.caller(&state, ids).await?;
     let chat = find_latest_chat(&state, &caller, &id).await?;
     let version = match (body.version, body.message_id) {
@@ -107,24 +104,13 @@ pub(in crate::http) async fn fork_chat(
         title: body.title.unwrap_or_default(),
         metadata_json: json_text(body.metadata),
         context: body.context.map(ClientContext::from),
-        forked_from: Some(ForkPoint {
-            conversation_id: id.clone(),
-            version: version.0,
-            depth: 0,
-        }),
+        forked_from: Some(ForkPoint { conversation_id: id.clone(), version: version.0, depth: 0 }),
     };
     let commit = create(&state, &caller, fork, key).await?;
-    let forked_from = ForkedFromBody {
-        id,
-        version: version.0,
-    };
+    let forked_from = ForkedFromBody { id, version: version.0 };
     Ok(created(
         &commit.conversation_id,
-        ForkedChatBody {
-            id: commit.conversation_id.clone(),
-            chat_id: commit.conversation_id.clone(),
-            forked_from,
-        },
+        ForkedChatBody { id: commit.conversation_id.clone(), chat_id: commit.conversation_id.clone(), forked_from },
     ))
 }
 

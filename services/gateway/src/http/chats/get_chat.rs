@@ -70,9 +70,7 @@ pub(in crate::http) async fn get_chat(
     let paging = Paging::new(query.limit, query.before)?;
     let chat = find_chat(&state, &caller, &id).await?;
     let page = read_page(&state, &chat, paging).await?;
-    let events = query
-        .include
-        .map(|Include::Events| page.events.iter().map(EventBody::from).collect());
+    let events = query.include.map(|Include::Events| page.events.iter().map(EventBody::from).collect());
     Ok(Json(ChatBody {
         conversation: ConversationBody::from(&chat.conversation),
         next_before: page.next_before.map(|version| version.0),

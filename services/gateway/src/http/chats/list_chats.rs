@@ -14,11 +14,7 @@ use crate::request::BoundedNumber;
 use history::Deadline;
 
 /// Page size.
-pub const CHATS_PAGE: BoundedNumber = BoundedNumber {
-    field: "limit",
-    default: 50,
-    max: 200,
-};
+pub const CHATS_PAGE: BoundedNumber = BoundedNumber { field: "limit", default: 50, max: 200 };
 
 /// Which conversations to list.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -68,10 +64,7 @@ pub(in crate::http) async fn list_chats(
     let caller = frontend.listing_caller(&state).await?;
     let agent = caller.access.agent.clone();
     let filter = ListFilter::of(agent, caller.owner);
-    let listing = Listing {
-        status: query.status.map(Into::into),
-        ..Listing::of(filter)
-    };
+    let listing = Listing { status: query.status.map(Into::into), ..Listing::of(filter) };
     let cursor = query.cursor.unwrap_or_default();
     page(&state, &caller.access.tenant, &listing, &cursor, size).await
 }
@@ -89,23 +82,14 @@ pub(in crate::http) async fn page(
 ) -> Result<Json<ConversationsPage>, HttpProblem> {
     let rows = catch_up::rows_at(&state.gateway, access.tenant(), &positions::fences()).await;
     let rows = rows.map_err(problem::from_problem)?;
-    let paging = Paging {
-        token,
-        size,
-        deadline: Deadline::until(None),
-    };
+    let paging = Paging { token, size, deadline: Deadline::until(None) };
     let page = listing.page(&rows, access, paging, |conversation| {
         let body = ConversationBody::from(&conversation);
         let bytes = serde_json::to_vec(&body).map_or(0, |json| json.len());
         (body, bytes)
     });
-    let page = page
-        .await
-        .map_err(|error| named(problem::from_problem(error)))?;
-    Ok(Json(ConversationsPage {
-        conversations: page.conversations,
-        next_cursor: page.next,
-    }))
+    let page = page.await.map_err(|error| named(problem::from_problem(error)))?;
+    Ok(Json(ConversationsPage { conversations: page.conversations, next_cursor: page.next }))
 }
 
 /// Callers know the page token as `cursor`.
@@ -115,9 +99,5 @@ pub(in crate::http) fn named(problem: HttpProblem) -> HttpProblem {
         return problem;
     }
     let detail = "cursor is not of this listing: send nextCursor unchanged, and change only limit";
-    HttpProblem {
-        field: Some("cursor".to_owned()),
-        detail: detail.to_owned(),
-        ..problem
-    }
+    HttpProblem { field: Some("cursor".to_owned()), detail: detail.to_owned(), ..problem }
 }

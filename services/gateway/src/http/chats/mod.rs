@@ -1,9 +1,6 @@
 //! `/api/chats`: conversations for frontends. Each caller reads and changes their own.
 
-#![expect(
-    unused_qualifications,
-    reason = "utoipa qualifies the types of queries that its macros find"
-)]
+#![expect(unused_qualifications, reason = "utoipa qualifies the types of queries that its macros find")]
 
 pub mod change_chat;
 pub mod chat_message;

@@ -44,17 +44,11 @@ pub(in crate::http) async fn stop_chat(
     let Some(active) = chat.conversation.head.active_run else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
-    let run = RunKey {
-        agent: chat.target.access.agent.clone(),
-        key: chat.target.key.clone(),
-        run: active.id,
-    };
+    let run = RunKey { agent: chat.target.access.agent.clone(), key: chat.target.key.clone(), run: active.id };
     match state.generations.stop(&run).await {
         Ok(result) => {
             positions::record_write(&result.position_token);
-            let body = StoppedBody {
-                run_id: active.id.to_string(),
-            };
+            let body = StoppedBody { run_id: active.id.to_string() };
             Ok((StatusCode::ACCEPTED, Json(body)).into_response())
         }
         Err(status) => {

@@ -10,10 +10,7 @@ const NAMES: [(&str, &str); 15] = [
     ("client_context.user_agent", "context.userAgent"),
     ("client_context.locale", "context.locale"),
     ("client_context.timezone", "context.timezone"),
-    (
-        "client_context.custom_metadata_json",
-        "context.customMetadata",
-    ),
+    ("client_context.custom_metadata_json", "context.customMetadata"),
     ("conversation_id", "id"),
     ("target.conversation_id", "id"),
     ("idempotency_key", "idempotency-key"),
@@ -58,11 +55,7 @@ mod tests {
 
     #[test]
     fn fields_have_the_callers_names() {
-        check(
-            "metadata_json",
-            "metadata_json is too long",
-            ("metadata", "metadata is too long"),
-        );
+        check("metadata_json", "metadata_json is too long", ("metadata", "metadata is too long"));
         check(
             "client_context.page_url",
             "client_context.page_url is too long",

@@ -64,14 +64,8 @@ mod tests {
             ("events", "events"),
             ("events[3].tool_called.call_id", "events[3].callId"),
             ("events[0].metadata_json", "events[0].metadata"),
-            (
-                "events[1].message_appended.parts[2].image.source.url",
-                "events[1].parts[2].url",
-            ),
-            (
-                "events[0].tool_returned.output_parts[1].text",
-                "events[0].outputParts[1].text",
-            ),
+            ("events[1].message_appended.parts[2].image.source.url", "events[1].parts[2].url"),
+            ("events[0].tool_returned.output_parts[1].text", "events[0].outputParts[1].text"),
             ("events[0].history_rewound.to_version", "events[0].to"),
             ("idempotency-key", "idempotency-key"),
         ] {

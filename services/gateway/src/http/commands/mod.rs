@@ -91,18 +91,11 @@ fn recorded(result: Option<CommitResult>) -> CommitResult {
 
 /// Errors about the gateway's own token are not passed on to callers.
 pub(in crate::http) fn problem_from_status(status: &Status) -> HttpProblem {
-    if matches!(
-        status.code(),
-        Code::Unauthenticated | Code::PermissionDenied
-    ) {
+    if matches!(status.code(), Code::Unauthenticated | Code::PermissionDenied) {
         tracing::error!(code = ?status.code(), "the writer rejects the gateway's own token: set `writer_token`");
         let detail = "the gateway cannot reach the writer: try again later";
-        return HttpProblem::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "WRITER_UNAVAILABLE",
-            detail,
-        )
-        .retry_after(crate::problem::RETRY_AFTER);
+        return HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, "WRITER_UNAVAILABLE", detail)
+            .retry_after(crate::problem::RETRY_AFTER);
     }
     field_names::with_callers_field(problem::from_status(status))
 }

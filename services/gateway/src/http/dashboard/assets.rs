@@ -7,9 +7,7 @@ use runtime::http::{HttpProblem, Path};
 
 /// An embedded file. A URL with the hash of another build gets this build's file, which browsers must not keep: gateways of
 /// two builds serve one page during an update.
-pub(super) async fn get_asset(
-    Path((hash, name)): Path<(String, String)>,
-) -> Result<Response, HttpProblem> {
+pub(super) async fn get_asset(Path((hash, name)): Path<(String, String)>) -> Result<Response, HttpProblem> {
     let asset = assets::find(&name).ok_or_else(|| {
         let detail = "there is no such file: reload the page";
         HttpProblem::new(StatusCode::NOT_FOUND, "ASSET_NOT_FOUND", detail)

@@ -25,26 +25,16 @@ pub struct Action<'a> {
 ///
 /// # Errors
 /// 503 if the writer does not answer, 401 if the session has ended.
-pub async fn record(
-    state: &HttpState,
-    person: &Person,
-    action: Action<'_>,
-) -> Result<(), HttpProblem> {
+pub async fn record(state: &HttpState, person: &Person, action: Action<'_>) -> Result<(), HttpProblem> {
     record_for(state, &person.token, action).await
 }
 
 /// As [`record`], for the session with this token.
-pub(super) async fn record_for(
-    state: &HttpState,
-    token: &str,
-    action: Action<'_>,
-) -> Result<(), HttpProblem> {
+pub(super) async fn record_for(state: &HttpState, token: &str, action: Action<'_>) -> Result<(), HttpProblem> {
     let request = RecordDashboardActionRequest {
         session_token: token.to_owned(),
         action: action.action.into(),
-        conversation_id: action
-            .conversation
-            .map_or_else(String::new, ToString::to_string),
+        conversation_id: action.conversation.map_or_else(String::new, ToString::to_string),
         detail: action.detail.to_owned(),
     };
     let mut writer = state.commands.writer().registry(COMMAND_MAX);

@@ -14,35 +14,17 @@ pub const FILTER_BYTES_MAX: usize = 1_024;
 pub const WORDS: [FilterWord; 13] = [
     word("agent:support", "of this agent"),
     word("owner:ada", "of this user, session or channel"),
-    word(
-        "status:archived",
-        "active, archived or all; without it: active and archived",
-    ),
-    word(
-        "after:2026-11-01",
-        "last activity on this day or later, in UTC; or a time of RFC 3339",
-    ),
+    word("status:archived", "active, archived or all; without it: active and archived"),
+    word("after:2026-11-01", "last activity on this day or later, in UTC; or a time of RFC 3339"),
     word("before:2026-12-01", "last activity before this day"),
-    word(
-        "outcome:failed",
-        "the last run completed, stopped, failed or was abandoned",
-    ),
-    word(
-        "errors:>0",
-        "recorded errors and failed runs, among the newest 200 and 20",
-    ),
+    word("outcome:failed", "the last run completed, stopped, failed or was abandoned"),
+    word("errors:>0", "recorded errors and failed runs, among the newest 200 and 20"),
     word("tokens:>1000", "tokens that models read and wrote"),
     word("messages:>=10", "messages"),
-    word(
-        "model:gpt-5",
-        "one of the newest 200 events names this model",
-    ),
+    word("model:gpt-5", "one of the newest 200 events names this model"),
     word("tool:search", "one of the newest 200 calls is of this tool"),
     word("id:chat-1", "the conversation with this id"),
-    word(
-        "sort:tokens",
-        "newest, tokens, messages or errors; all but newest sort the newest 500 matches",
-    ),
+    word("sort:tokens", "newest, tokens, messages or errors; all but newest sort the newest 500 matches"),
 ];
 
 const fn word(example: &'static str, meaning: &'static str) -> FilterWord {
@@ -147,13 +129,11 @@ impl ConversationFilter {
         }
         let mut filter = Self::default();
         for word in words(line)? {
-            let (key, value) = word.split_once(':').ok_or_else(|| {
-                format!("“{word}” is no filter: write key:value, such as agent:support.")
-            })?;
+            let (key, value) = word
+                .split_once(':')
+                .ok_or_else(|| format!("“{word}” is no filter: write key:value, such as agent:support."))?;
             if value.is_empty() {
-                return Err(format!(
-                    "“{key}:” has no value: write it without a space after the colon."
-                ));
+                return Err(format!("“{key}:” has no value: write it without a space after the colon."));
             }
             filter.set(key, value)?;
         }
@@ -162,11 +142,7 @@ impl ConversationFilter {
 
     fn set(&mut self, key: &str, value: &str) -> Result<(), String> {
         let number = || {
-            let wrong = || {
-                format!(
-                    "“{key}:{value}” is no number: write {key}:>0, {key}:>=10, {key}:<5 or {key}:0."
-                )
-            };
+            let wrong = || format!("“{key}:{value}” is no number: write {key}:>0, {key}:>=10, {key}:<5 or {key}:0.");
             Comparison::parse(value).ok_or_else(wrong)
         };
         match key {
@@ -184,10 +160,7 @@ impl ConversationFilter {
             "tool" => self.tool = Some(value.to_owned()),
             "sort" => self.sort = sort(value)?,
             _ => {
-                let known: Vec<&str> = WORDS
-                    .iter()
-                    .filter_map(|word| Some(word.example.split_once(':')?.0))
-                    .collect();
+                let known: Vec<&str> = WORDS.iter().filter_map(|word| Some(word.example.split_once(':')?.0)).collect();
                 let known = known.join(", ");
                 return Err(format!("“{key}:” is no filter. Filters are: {known}."));
             }
@@ -204,9 +177,7 @@ impl ConversationFilter {
         self.owner.as_ref().is_none_or(is_owner)
             && self.id.as_ref().is_none_or(|wanted| wanted == id)
             && self.tokens.is_none_or(|bound| bound.holds(tokens))
-            && self
-                .messages
-                .is_none_or(|bound| bound.holds(totals.messages))
+            && self.messages.is_none_or(|bound| bound.holds(totals.messages))
     }
 
     /// Whether the filter needs facts about each conversation.
@@ -268,18 +239,14 @@ fn status(value: &str) -> Result<Option<Status>, String> {
         "all" => Ok(None),
         "active" => Ok(Some(Status::Active)),
         "archived" => Ok(Some(Status::Archived)),
-        _ => Err(format!(
-            "“status:{value}” is no status: write active, archived or all."
-        )),
+        _ => Err(format!("“status:{value}” is no status: write active, archived or all.")),
     }
 }
 
 fn outcome(value: &str) -> Result<RunOutcome, String> {
     let mut all = RunOutcome::ALL.into_iter();
     let outcome = all.find(|outcome| outcome.as_str() == value);
-    outcome.ok_or_else(|| {
-        format!("“outcome:{value}” is no outcome: write completed, stopped, failed or abandoned.")
-    })
+    outcome.ok_or_else(|| format!("“outcome:{value}” is no outcome: write completed, stopped, failed or abandoned."))
 }
 
 fn sort(value: &str) -> Result<Sort, String> {
@@ -288,9 +255,7 @@ fn sort(value: &str) -> Result<Sort, String> {
         "tokens" => Ok(Sort::Tokens),
         "messages" => Ok(Sort::Messages),
         "errors" => Ok(Sort::Errors),
-        _ => Err(format!(
-            "“sort:{value}” is no order: write newest, tokens, messages or errors."
-        )),
+        _ => Err(format!("“sort:{value}” is no order: write newest, tokens, messages or errors.")),
     }
 }
 
@@ -306,9 +271,9 @@ fn time(key: &str, value: &str) -> Result<Timestamp, String> {
     };
     let time = OffsetDateTime::parse(value, &Rfc3339).ok().or_else(day);
     let nanos = time.and_then(|time| i64::try_from(time.unix_timestamp_nanos()).ok());
-    nanos.map(Timestamp).ok_or_else(|| {
-        format!("“{key}:{value}” is no day: write {key}:2026-11-22 or {key}:2026-11-22T05:00:00Z.")
-    })
+    nanos
+        .map(Timestamp)
+        .ok_or_else(|| format!("“{key}:{value}” is no day: write {key}:2026-11-22 or {key}:2026-11-22T05:00:00Z."))
 }
 
 #[cfg(test)]

@@ -7,17 +7,12 @@
 use std::collections::HashMap;
 
 use domain::event::{Fact, Lifecycle};
-use domain::{
-    AgentId, ChannelId, Conversation, ConversationId, Owner, RunOutcome, SessionId, TenantAccess,
-    UserId,
-};
+use domain::{AgentId, ChannelId, Conversation, ConversationId, Owner, RunOutcome, SessionId, TenantAccess, UserId};
 use futures::future::try_join_all;
 use history::Deadline;
 use pages::dashboard::conversations::ExaminedRange;
 use read_model::ReadModel;
-use read_model::queries::{
-    self, CONVERSATIONS_PER_READ_MAX, ConversationFacts, ListCursor, ListFilter, ListQuery,
-};
+use read_model::queries::{self, CONVERSATIONS_PER_READ_MAX, ConversationFacts, ListCursor, ListFilter, ListQuery};
 use wire::status::Problem;
 
 use super::conversation_filter::{ConversationFilter, Sort};
@@ -84,10 +79,7 @@ pub async fn matches(
         Sort::Newest => PAGE_ROWS,
         Sort::Tokens | Sort::Messages | Sort::Errors => SORTED_MAX,
     };
-    let mut page = Matches {
-        next: after,
-        ..Matches::default()
-    };
+    let mut page = Matches { next: after, ..Matches::default() };
     let mut examined = 0;
     loop {
         let limit = batch_size(filter, wanted);
@@ -137,11 +129,7 @@ pub async fn failures(
 /// As many conversations as a page can need at once.
 fn batch_size(filter: &ConversationFilter, wanted: usize) -> usize {
     let most = usize::try_from(CONVERSATIONS_PER_READ_MAX).unwrap_or(usize::MAX);
-    if filter.examines() {
-        most
-    } else {
-        wanted.saturating_add(1).min(most)
-    }
+    if filter.examines() { most } else { wanted.saturating_add(1).min(most) }
 }
 
 /// The next conversations of all lists, the newest first.
@@ -213,10 +201,7 @@ async fn facts(
     let (named, tool) = (filter.model.as_deref(), filter.tool.as_deref());
     let facts = queries::conversation_facts(model, access, &ids, named, tool);
     let facts = Deadline::until(None).rows(facts).await?;
-    Ok(facts
-        .into_iter()
-        .map(|facts| (facts.id.clone(), facts))
-        .collect())
+    Ok(facts.into_iter().map(|facts| (facts.id.clone(), facts)).collect())
 }
 
 fn admitted(
@@ -233,40 +218,26 @@ fn admitted(
         let failures = failures_of(facts);
         let is_admitted = facts.has_model
             && facts.has_tool
-            && filter
-                .errors
-                .is_none_or(|bound| bound.holds(failures.errors))
+            && filter.errors.is_none_or(|bound| bound.holds(failures.errors))
             && (filter.outcome.is_none() || filter.outcome == failures.last_outcome);
         if !is_admitted {
             return None;
         }
         errors = Some(failures.errors);
     }
-    Some(Match {
-        conversation,
-        errors,
-    })
+    Some(Match { conversation, errors })
 }
 
 fn failures_of(facts: &ConversationFacts) -> Failures {
     let outcomes = facts.run_ends.iter().filter_map(|body| {
         // A body that this program cannot read is reported where the conversation is read.
         let event = wire::commit::decode_event(body.clone()).ok()?;
-        if let Fact::Lifecycle(Lifecycle::RunFinished(finished)) = event.fact {
-            Some(finished.outcome)
-        } else {
-            None
-        }
+        if let Fact::Lifecycle(Lifecycle::RunFinished(finished)) = event.fact { Some(finished.outcome) } else { None }
     });
     let outcomes: Vec<RunOutcome> = outcomes.collect();
-    let failed = outcomes
-        .iter()
-        .filter(|outcome| **outcome == RunOutcome::Failed);
+    let failed = outcomes.iter().filter(|outcome| **outcome == RunOutcome::Failed);
     let failed = u64::try_from(failed.count()).unwrap_or(u64::MAX);
-    Failures {
-        errors: facts.errors.saturating_add(failed),
-        last_outcome: outcomes.first().copied(),
-    }
+    Failures { errors: facts.errors.saturating_add(failed), last_outcome: outcomes.first().copied() }
 }
 
 /// Sorts by a number, the greatest first; equal ones stay in the order of the last event. Such a page has no next one.

@@ -24,8 +24,6 @@ where
         };
         let body = Bytes::from_request(request, state).await;
         let body = body.map_err(|_| malformed())?;
-        serde_urlencoded::from_bytes(&body)
-            .map(Self)
-            .map_err(|_| malformed())
+        serde_urlencoded::from_bytes(&body).map(Self).map_err(|_| malformed())
     }
 }

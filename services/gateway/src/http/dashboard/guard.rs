@@ -44,11 +44,7 @@ pub(super) struct Guard {
 }
 
 /// Admits a request to a page, and renews the person's session.
-pub(super) async fn layer(
-    State(guard): State<Guard>,
-    request: Request,
-    next: Next,
-) -> Result<Response, HttpProblem> {
+pub(super) async fn layer(State(guard): State<Guard>, request: Request, next: Next) -> Result<Response, HttpProblem> {
     let Guard { state, access } = guard;
     let is_post = request.method() == Method::POST;
     if is_post {
@@ -122,9 +118,7 @@ fn check_origin(headers: &HeaderMap, authority: Option<&Authority>) -> Result<()
 
 /// Whether an origin has the host and the port of the request. A proxy may have changed the scheme.
 fn is_own_origin(origin: &HeaderValue, headers: &HeaderMap, authority: Option<&Authority>) -> bool {
-    let host = headers
-        .get(header::HOST)
-        .and_then(|host| host.to_str().ok());
+    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let host = host.or_else(|| authority.map(Authority::as_str));
     let origin = origin.to_str().ok();
     let origin = origin.and_then(|origin| {
@@ -150,12 +144,7 @@ async fn read(parts: &Parts, body: Body) -> Result<Bytes, HttpProblem> {
     })
 }
 
-fn check_form_token(
-    headers: &HeaderMap,
-    form: &[u8],
-    person: &Person,
-    key: &DashboardKey,
-) -> Result<(), HttpProblem> {
+fn check_form_token(headers: &HeaderMap, form: &[u8], person: &Person, key: &DashboardKey) -> Result<(), HttpProblem> {
     let header = headers.get(FORM_TOKEN_HEADER);
     let header = header.and_then(|value| value.to_str().ok());
     let token = header.map(str::to_owned).or_else(|| {

@@ -6,13 +6,9 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use bytes::Bytes;
 use domain::event::Fact;
-use domain::{
-    AgentId, Conversation, ConversationId, Part, RunOutcome, Status, TenantAccess, Timestamp,
-};
+use domain::{AgentId, Conversation, ConversationId, Part, RunOutcome, Status, TenantAccess, Timestamp};
 use pages::components::PageLinks;
-use pages::dashboard::conversations::{
-    ConversationRow, ConversationsPage, Outcome, SavedView, conversations,
-};
+use pages::dashboard::conversations::{ConversationRow, ConversationsPage, Outcome, SavedView, conversations};
 use read_model::queries::{ConversationExcerpts, ListCursor, conversation_excerpts};
 use runtime::http::{HttpProblem, Query};
 use serde::Deserialize;
@@ -75,17 +71,10 @@ pub(super) async fn list_conversations(
         is_sorted: filter.is_ok_and(|filter| filter.sort != Sort::Newest),
         rows: &rows,
         examined,
-        links: PageLinks {
-            first: (!query.page.is_empty()).then_some(first.as_str()),
-            next: next.as_deref(),
-        },
+        links: PageLinks { first: (!query.page.is_empty()).then_some(first.as_str()), next: next.as_deref() },
         freshness: freshness(&state, tenant.tenant()).await,
     });
-    let status = if wrong.is_some() {
-        StatusCode::BAD_REQUEST
-    } else {
-        StatusCode::OK
-    };
+    let status = if wrong.is_some() { StatusCode::BAD_REQUEST } else { StatusCode::OK };
     Ok((status, Page(markup)))
 }
 
@@ -102,14 +91,9 @@ async fn read(
         Some(_) => state.gateway.registry.list_agents(tenant.tenant()),
         None => Vec::new(),
     };
-    let agents = agents
-        .into_iter()
-        .filter_map(|agent| AgentId::parse(agent.agent_id).ok());
+    let agents = agents.into_iter().filter_map(|agent| AgentId::parse(agent.agent_id).ok());
     let agents: Vec<AgentId> = agents.collect();
-    let tenant = Tenant {
-        access: tenant,
-        agents: &agents,
-    };
+    let tenant = Tenant { access: tenant, agents: &agents };
     let found = matches(&state.gateway.reader.read_model, tenant, filter, after);
     found.await.map_err(problem::from_problem)
 }
@@ -121,18 +105,13 @@ async fn rows(
     found: Vec<Match>,
 ) -> Result<Vec<ConversationRow>, HttpProblem> {
     let model = &state.gateway.reader.read_model;
-    let ids: Vec<&str> = found
-        .iter()
-        .map(|one| one.conversation.id.as_str())
-        .collect();
+    let ids: Vec<&str> = found.iter().map(|one| one.conversation.id.as_str()).collect();
     let excerpts = Deadline::until(None).rows(conversation_excerpts(model, tenant, &ids));
     let (excerpts, failures) =
         tokio::try_join!(excerpts, failures(model, tenant, &ids)).map_err(problem::from_problem)?;
     let excerpts = excerpts.into_iter().map(|one| (one.id.clone(), one));
     let excerpts: HashMap<_, _> = excerpts.collect();
-    let rows = found
-        .into_iter()
-        .map(|one| row(one.conversation, &excerpts, &failures));
+    let rows = found.into_iter().map(|one| row(one.conversation, &excerpts, &failures));
     Ok(rows.collect())
 }
 
@@ -153,18 +132,10 @@ fn row(
         id: conversation.id.as_str().to_owned(),
         title: conversation.title.unwrap_or_default(),
         agent: head.agent.as_str().to_owned(),
-        owner: head
-            .owner
-            .as_ref()
-            .map(id_of)
-            .unwrap_or_default()
-            .to_owned(),
+        owner: head.owner.as_ref().map(id_of).unwrap_or_default().to_owned(),
         is_archived: head.status == Status::Archived,
         messages: head.totals.messages,
-        tokens: head
-            .totals
-            .input_tokens
-            .saturating_add(head.totals.output_tokens),
+        tokens: head.totals.input_tokens.saturating_add(head.totals.output_tokens),
         last_event_at: head.last_event_at,
     }
 }
@@ -184,13 +155,8 @@ fn text(body: &Bytes) -> Option<String> {
     let Fact::MessageAppended(message) = event.fact else {
         return None;
     };
-    let texts = message.parts.iter().filter_map(|part| {
-        if let Part::Text(text) = part {
-            Some(text.as_str())
-        } else {
-            None
-        }
-    });
+    let texts =
+        message.parts.iter().filter_map(|part| if let Part::Text(text) = part { Some(text.as_str()) } else { None });
     let text: String = texts.collect::<Vec<_>>().join(" ");
     Some(text.chars().take(EXCERPT_CHARS_MAX).collect())
 }
@@ -209,8 +175,5 @@ fn token(filter: &str, tenant: &TenantAccess, cursor: &ListCursor) -> String {
 fn read_cursor(bytes: &[u8]) -> Option<ListCursor> {
     let (time, id) = take_number(bytes)?;
     let id = std::str::from_utf8(id).ok()?;
-    Some(ListCursor {
-        last_event_at: Timestamp(time.cast_signed()),
-        conversation: ConversationId::parse(id).ok()?,
-    })
+    Some(ListCursor { last_event_at: Timestamp(time.cast_signed()), conversation: ConversationId::parse(id).ok()? })
 }

@@ -36,10 +36,7 @@ impl Person {
     pub(super) fn new(access: PersonAccess, token: String, form_token: String) -> Self {
         Self {
             role: access.person.role(),
-            admin: Admin {
-                tenant: access.tenant,
-                actor: Actor(access.person.subject().clone()),
-            },
+            admin: Admin { tenant: access.tenant, actor: Actor(access.person.subject().clone()) },
             session: access.person,
             token,
             form_token,

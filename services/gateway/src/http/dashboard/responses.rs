@@ -18,14 +18,8 @@ const PROBLEM_BYTES_MAX: usize = 64 * 1024;
 const HEADERS: [(HeaderName, &str); 4] = [
     (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
     (header::X_FRAME_OPTIONS, "DENY"),
-    (
-        HeaderName::from_static("cross-origin-opener-policy"),
-        "same-origin",
-    ),
-    (
-        HeaderName::from_static("cross-origin-resource-policy"),
-        "same-origin",
-    ),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
 /// Adds the headers, and converts problems of every layer and of unknown paths.
@@ -35,15 +29,8 @@ pub(in crate::http) async fn layer(request: Request, next: Next) -> Response {
     if !is_page {
         return response;
     }
-    let is_problem = response
-        .headers()
-        .get(header::CONTENT_TYPE)
-        .is_some_and(|value| value == PROBLEM_CONTENT_TYPE);
-    let mut response = if is_problem {
-        converted(response).await
-    } else {
-        response
-    };
+    let is_problem = response.headers().get(header::CONTENT_TYPE).is_some_and(|value| value == PROBLEM_CONTENT_TYPE);
+    let mut response = if is_problem { converted(response).await } else { response };
     for (name, value) in HEADERS {
         let value = HeaderValue::from_static(value);
         response.headers_mut().insert(name, value);

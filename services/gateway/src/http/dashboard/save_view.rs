@@ -29,19 +29,12 @@ pub(super) async fn save_view(
     if let Err(wrong) = ConversationFilter::parse(&form.q) {
         return Err(HttpProblem::of_field("FIELD_MALFORMED", "q", wrong));
     }
-    let action = Action {
-        action: DashboardAction::Changed,
-        conversation: None,
-        detail: "saved views",
-    };
+    let action = Action { action: DashboardAction::Changed, conversation: None, detail: "saved views" };
     record(&state, &person, action).await?;
     let location = list_url(BASE_PATH, &form.q, None);
     let request = SetDashboardViewRequest {
         session_token: person.token,
-        view: Some(DashboardView {
-            name: form.name,
-            filter: form.q,
-        }),
+        view: Some(DashboardView { name: form.name, filter: form.q }),
     };
     let mut writer = state.commands.writer().registry(COMMAND_MAX);
     let saved = writer.set_dashboard_view(request).await;

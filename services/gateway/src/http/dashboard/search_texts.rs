@@ -15,8 +15,7 @@ use super::list_url::list_url;
 use super::{Page, Person};
 use crate::http::{HttpState, positions, problem};
 use crate::search::{
-    SEARCH_PAGE, SearchAgents, SearchAudience, SearchOrder, SearchPage, SearchRequest,
-    SearchResult, search,
+    SEARCH_PAGE, SearchAgents, SearchAudience, SearchOrder, SearchPage, SearchRequest, SearchResult, search,
 };
 
 #[derive(Debug, Default, Deserialize)]
@@ -47,14 +46,9 @@ pub(super) async fn search_texts(
         query: &query.q,
         error: wrong.as_deref(),
         found: &rows,
-        count: found
-            .match_count
-            .map(|count| (count.count, count.is_capped)),
+        count: found.match_count.map(|count| (count.count, count.is_capped)),
         is_reindexing: found.is_reindexing,
-        links: PageLinks {
-            first: (!query.page.is_empty()).then_some(first.as_str()),
-            next: next.as_deref(),
-        },
+        links: PageLinks { first: (!query.page.is_empty()).then_some(first.as_str()), next: next.as_deref() },
         freshness: found.indexed_until.map_or(Freshness::None, Freshness::UpTo),
     });
     let status = match wrong {
@@ -73,11 +67,7 @@ async fn read(
     if query.q.trim().is_empty() {
         return Ok(Ok(SearchPage::default()));
     }
-    let action = Action {
-        action: DashboardAction::Viewed,
-        conversation: None,
-        detail: "search",
-    };
+    let action = Action { action: DashboardAction::Viewed, conversation: None, detail: "search" };
     audit::record(state, person, action).await?;
     let size = SEARCH_PAGE.take(0).map_err(problem::from_violation)?;
     let request = SearchRequest {
@@ -118,10 +108,6 @@ fn row(found: SearchResult) -> FoundText {
         version: found.version,
         at: found.recorded_at,
         is_rewound: found.is_rewound,
-        snippet: found
-            .snippet
-            .into_iter()
-            .map(|part| (part.text, part.is_match))
-            .collect(),
+        snippet: found.snippet.into_iter().map(|part| (part.text, part.is_match)).collect(),
     }
 }

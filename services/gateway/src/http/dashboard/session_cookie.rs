@@ -41,20 +41,13 @@ mod tests {
     #[test]
     fn a_cookie_is_set_read_and_cleared() {
         let set = set("a.b.c").unwrap();
-        let expected =
-            "__Host-hansard.dashboard=a.b.c; Path=/; Max-Age=43200; Secure; HttpOnly; SameSite=Lax";
+        let expected = "__Host-hansard.dashboard=a.b.c; Path=/; Max-Age=43200; Secure; HttpOnly; SameSite=Lax";
         assert_eq!(set, expected);
         let mut headers = HeaderMap::new();
         assert_eq!(token(&headers), None);
         let cookies = HeaderValue::from_static("x=y; __Host-hansard.dashboard=a.b.c");
         headers.insert(header::COOKIE, cookies);
         assert_eq!(token(&headers).as_deref(), Some("a.b.c"));
-        assert!(
-            clear()
-                .unwrap()
-                .to_str()
-                .unwrap()
-                .contains("=; Path=/; Max-Age=0")
-        );
+        assert!(clear().unwrap().to_str().unwrap().contains("=; Path=/; Max-Age=0"));
     }
 }

@@ -57,10 +57,7 @@ pub(super) async fn show_audit_log(
         earlier: &month.earlier().text(),
         later: later.as_deref(),
         rows: &rows,
-        links: PageLinks {
-            first: query.before.map(|_| first.as_str()),
-            next: next.as_deref(),
-        },
+        links: PageLinks { first: query.before.map(|_| first.as_str()), next: next.as_deref() },
         freshness: Freshness::Current,
     })))
 }
@@ -77,14 +74,8 @@ async fn entries(
         target => target?,
     };
     let last = before.map(|before| Version(before.saturating_sub(1)));
-    let query = history::Query {
-        to: last.unwrap_or(EventQuery::OPEN_END),
-        ..history::Query::all(Direction::Backward)
-    };
-    let bounds = PageBounds {
-        events_max: AUDIT_PAGE_ENTRIES,
-        bytes_max: AUDIT_PAGE_BYTES_MAX,
-    };
+    let query = history::Query { to: last.unwrap_or(EventQuery::OPEN_END), ..history::Query::all(Direction::Backward) };
+    let bounds = PageBounds { events_max: AUDIT_PAGE_ENTRIES, bytes_max: AUDIT_PAGE_BYTES_MAX };
     let page = EventPage::recorded(&state.gateway.reader, &target, query, bounds).await;
     let page = page.map_err(from_read_error)?;
     let mut rows = Vec::new();
@@ -128,12 +119,7 @@ impl Month {
     fn parse(text: &str) -> Result<Self, HttpProblem> {
         let parts = text.split_once('-');
         let parts = parts.filter(|(year, month)| year.len() == 4 && month.len() == 2);
-        let month = parts.and_then(|(year, month)| {
-            Some(Self {
-                year: year.parse().ok()?,
-                month: month.parse().ok()?,
-            })
-        });
+        let month = parts.and_then(|(year, month)| Some(Self { year: year.parse().ok()?, month: month.parse().ok()? }));
         let month = month.filter(|month| (1..=12).contains(&month.month));
         month.ok_or_else(|| {
             let detail = "month is no month: write it like 2026-11";
@@ -147,27 +133,15 @@ impl Month {
 
     fn earlier(self) -> Self {
         match self.month {
-            1 => Self {
-                year: self.year.saturating_sub(1),
-                month: 12,
-            },
-            month => Self {
-                month: month - 1,
-                ..self
-            },
+            1 => Self { year: self.year.saturating_sub(1), month: 12 },
+            month => Self { month: month - 1, ..self },
         }
     }
 
     fn later(self) -> Self {
         match self.month {
-            12 => Self {
-                year: self.year.saturating_add(1).min(9_999),
-                month: 1,
-            },
-            month => Self {
-                month: month + 1,
-                ..self
-            },
+            12 => Self { year: self.year.saturating_add(1).min(9_999), month: 1 },
+            month => Self { month: month + 1, ..self },
         }
     }
 }
@@ -178,16 +152,7 @@ mod tests {
 
     #[test]
     fn months_are_parsed_and_follow_each_other() {
-        for text in [
-            "2026",
-            "2026-13",
-            "2026-00",
-            "26-11",
-            "2026-1",
-            "a-11",
-            "+026-11-01",
-            "",
-        ] {
+        for text in ["2026", "2026-13", "2026-00", "26-11", "2026-1", "a-11", "+026-11-01", ""] {
             assert!(Month::parse(text).is_err(), "{text}");
         }
         for (earlier, later) in [("2026-11", "2026-12"), ("2026-12", "2027-01")] {

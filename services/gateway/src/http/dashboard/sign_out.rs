@@ -12,20 +12,10 @@ use super::{Person, session_cookie};
 use crate::http::HttpState;
 use crate::http::commands::{COMMAND_MAX, problem_from_status};
 
-pub(super) async fn sign_out(
-    State(state): State<HttpState>,
-    person: Person,
-) -> Result<Response, HttpProblem> {
-    let action = Action {
-        action: DashboardAction::SignedOut,
-        conversation: None,
-        detail: "",
-    };
+pub(super) async fn sign_out(State(state): State<HttpState>, person: Person) -> Result<Response, HttpProblem> {
+    let action = Action { action: DashboardAction::SignedOut, conversation: None, detail: "" };
     record(&state, &person, action).await?;
-    let request = EndDashboardTokenRequest {
-        token: person.token,
-        is_session: true,
-    };
+    let request = EndDashboardTokenRequest { token: person.token, is_session: true };
     let mut writer = state.commands.writer().registry(COMMAND_MAX);
     let ended = writer.end_dashboard_token(request).await;
     // Without it, the session remains valid on other devices: the person must know.

@@ -60,9 +60,7 @@ impl Events {
         let event = match item {
             FollowedItem::Event(event) => event,
             FollowedItem::CaughtUp(version) => {
-                return Ok(format!(
-                    "event: caught-up\ndata: {{\"version\":{version}}}\n\n"
-                ));
+                return Ok(format!("event: caught-up\ndata: {{\"version\":{version}}}\n\n"));
             }
         };
         let json = json_line(&EventBody::from(&**event)).map_err(|_| {
@@ -75,11 +73,7 @@ impl Events {
 
     fn end(&mut self, end: End) -> String {
         self.is_over = true;
-        let body = EndBody {
-            code: end.code,
-            detail: end.detail,
-            after: self.sent.0,
-        };
+        let body = EndBody { code: end.code, detail: end.detail, after: self.sent.0 };
         // Texts and a number are always JSON.
         let json = json_line(&body).unwrap_or_default();
         format!("event: end\ndata: {json}\n\n")

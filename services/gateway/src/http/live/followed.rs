@@ -31,11 +31,7 @@ pub(in crate::http) struct Viewed {
 
 impl From<Target> for Viewed {
     fn from(target: Target) -> Self {
-        Self {
-            target,
-            owner: None,
-            disclosure: Disclosure::default(),
-        }
+        Self { target, owner: None, disclosure: Disclosure::default() }
     }
 }
 
@@ -98,20 +94,11 @@ impl Followed {
             tenant.id = key.tenant.as_str(),
             conversation.id = key.conversation.as_str(),
         );
-        let watch = Watch {
-            subscription,
-            from,
-            pause_max: Some(Duration::from_millis(state.section.live.pause_max_ms)),
-        };
+        let watch =
+            Watch { subscription, from, pause_max: Some(Duration::from_millis(state.section.live.pause_max_ms)) };
         let (items, work) = watcher::watch(&state.gateway, watch);
         tokio::spawn(work.instrument(span));
-        Ok(Self {
-            items,
-            key,
-            owner: viewed.owner,
-            disclosure: viewed.disclosure,
-            _counted: counted,
-        })
+        Ok(Self { items, key, owner: viewed.owner, disclosure: viewed.disclosure, _counted: counted })
     }
 
     /// The next item. Dropping the future loses none.
@@ -154,10 +141,7 @@ impl Followed {
 
 impl End {
     pub(super) fn too_old() -> Self {
-        Self {
-            code: "STREAM_TOO_OLD".into(),
-            detail: "the stream has its maximum age: open it again".to_owned(),
-        }
+        Self { code: "STREAM_TOO_OLD".into(), detail: "the stream has its maximum age: open it again".to_owned() }
     }
 }
 
@@ -188,9 +172,6 @@ impl From<Problem> for End {
 
 impl From<HttpProblem> for End {
     fn from(problem: HttpProblem) -> Self {
-        Self {
-            code: problem.code,
-            detail: problem.detail,
-        }
+        Self { code: problem.code, detail: problem.detail }
     }
 }

@@ -36,10 +36,7 @@ pub struct LiveRequest {
 impl FromRequestParts<HttpState> for LiveRequest {
     type Rejection = HttpProblem;
 
-    async fn from_request_parts(
-        parts: &mut Parts,
-        state: &HttpState,
-    ) -> Result<Self, Self::Rejection> {
+    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Self::Rejection> {
         let Query(query) = Query::<LiveQuery>::from_request_parts(parts, state).await?;
         let last = parts.headers.get(LAST_EVENT_ID);
         let last = last.filter(|last| !last.is_empty());
@@ -48,11 +45,7 @@ impl FromRequestParts<HttpState> for LiveRequest {
             None => (query.after.unwrap_or_default(), "after"),
         };
         let limits = &state.limits;
-        Ok(Self {
-            after: Version(after),
-            field,
-            address: limits.address_of(&parts.extensions, &parts.headers),
-        })
+        Ok(Self { after: Version(after), field, address: limits.address_of(&parts.extensions, &parts.headers) })
     }
 }
 
@@ -65,9 +58,7 @@ impl LiveRequest {
         if self.after > last {
             let after = self.after;
             let rule = format!("is {after}, the maximum is {last}: the version of the last event");
-            return Err(problem::from_violation(
-                out_of_range(rule).within(self.field),
-            ));
+            return Err(problem::from_violation(out_of_range(rule).within(self.field)));
         }
         Ok(self.after.next())
     }
@@ -76,8 +67,7 @@ impl LiveRequest {
 fn last_version(text: Option<&str>) -> Result<u64, HttpProblem> {
     let version = text.and_then(|text| text.parse().ok());
     version.ok_or_else(|| {
-        let detail =
-            "the header last-event-id is not the id of an event: leave it out to get all events";
+        let detail = "the header last-event-id is not the id of an event: leave it out to get all events";
         HttpProblem::of_field("FIELD_MALFORMED", LAST_EVENT_ID, detail)
     })
 }

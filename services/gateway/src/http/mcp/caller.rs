@@ -37,10 +37,7 @@ impl McpCaller {
     ///
     /// # Errors
     /// 401 without a valid token; 403 for pages whose origin is not allowed; 429 of the key.
-    pub(super) async fn authenticate(
-        parts: &mut Parts,
-        state: &HttpState,
-    ) -> Result<Self, HttpProblem> {
+    pub(super) async fn authenticate(parts: &mut Parts, state: &HttpState) -> Result<Self, HttpProblem> {
         if parts.headers.contains_key(API_KEY) {
             return Ok(Self::User(Box::new(user(parts, state).await?)));
         }
@@ -90,10 +87,7 @@ impl McpCaller {
                     Some(_) => target.freshness,
                     None => Freshness::Leader,
                 };
-                Ok(Target {
-                    freshness,
-                    ..target
-                })
+                Ok(Target { freshness, ..target })
             }
             Self::Admin(admin) => admin.target(state, id).await,
             Self::User(caller) => Ok(find_latest_chat(state, caller, id).await?.target),
@@ -206,8 +200,7 @@ pub(super) fn check_own_agent(caller: &Caller, named: Option<&str>) -> Result<()
 }
 
 fn parse_agent(text: &str) -> Result<AgentId, HttpProblem> {
-    AgentId::parse(text)
-        .map_err(|wrong| crate::http::problem::from_violation(wrong.within("agent_id")))
+    AgentId::parse(text).map_err(|wrong| crate::http::problem::from_violation(wrong.within("agent_id")))
 }
 
 /// The problem of an agent, with the name of the tools' argument.

@@ -19,20 +19,14 @@ pub(super) struct Failure {
 
 impl From<HttpProblem> for Failure {
     fn from(problem: HttpProblem) -> Self {
-        Self {
-            problem,
-            conversation: None,
-        }
+        Self { problem, conversation: None }
     }
 }
 
 impl Failure {
     /// The failure of a call about a conversation.
     pub(super) fn of(problem: HttpProblem, conversation: &str) -> Self {
-        Self {
-            problem,
-            conversation: Some(conversation.to_owned()),
-        }
+        Self { problem, conversation: Some(conversation.to_owned()) }
     }
 
     /// The result of the call.
@@ -63,9 +57,7 @@ impl Failure {
         if let (Some(id), true) = (&self.conversation, problem.code == missing) {
             let end = id.floor_char_boundary(ID_BYTES_MAX);
             let id = id.get(..end).unwrap_or_default();
-            return format!(
-                "Conversation {id} not found. Check the id: list_conversations returns the ids of a user."
-            );
+            return format!("Conversation {id} not found. Check the id: list_conversations returns the ids of a user.");
         }
         let detail = &problem.detail;
         let text = match &problem.field {

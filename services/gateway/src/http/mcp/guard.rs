@@ -26,11 +26,7 @@ const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
 
 /// Admits a request, and stores its caller and its positions for the tools.
-pub(super) async fn layer(
-    State(state): State<HttpState>,
-    request: Request,
-    next: Next,
-) -> Response {
+pub(super) async fn layer(State(state): State<HttpState>, request: Request, next: Next) -> Response {
     match admit(&state, request).await {
         Ok((request, None)) => next.run(request).await,
         Ok((request, Some(slot))) => subscriptions::respond(slot, next.run(request).await),
@@ -39,10 +35,7 @@ pub(super) async fn layer(
 }
 
 /// The request, with a slot if its answer is a stream.
-async fn admit(
-    state: &HttpState,
-    request: Request,
-) -> Result<(Request, Option<StreamSlot>), Box<Response>> {
+async fn admit(state: &HttpState, request: Request) -> Result<(Request, Option<StreamSlot>), Box<Response>> {
     let section = &state.section.mcp;
     let refused = |problem: HttpProblem| Box::new(challenged(problem, section));
     let is_listen = subscriptions::is_listen(&request);
@@ -92,8 +85,7 @@ fn check_message(body: &[u8]) -> Result<(), Box<Response>> {
 
 fn unread(status: StatusCode) -> HttpProblem {
     if status == StatusCode::PAYLOAD_TOO_LARGE {
-        let detail =
-            format!("the message is larger than {MCP_BODY_BYTES_MAX} bytes: send shorter texts");
+        let detail = format!("the message is larger than {MCP_BODY_BYTES_MAX} bytes: send shorter texts");
         return HttpProblem::new(status, CODE_BODY_TOO_LARGE, detail);
     }
     let detail = "the body ended early or cannot be read: send it again";

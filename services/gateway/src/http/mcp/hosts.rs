@@ -25,19 +25,12 @@ pub(super) fn check(parts: &Parts, section: &McpSection) -> Result<(), HttpProbl
         return Ok(());
     }
     let detail = "the host of the request is not a name of this server: add it to the setting http.mcp.hosts";
-    Err(HttpProblem::new(
-        StatusCode::FORBIDDEN,
-        "HOST_NOT_ALLOWED",
-        detail,
-    ))
+    Err(HttpProblem::new(StatusCode::FORBIDDEN, "HOST_NOT_ALLOWED", detail))
 }
 
 fn is_allowed(given: &Authority, section: &McpSection) -> bool {
     let name = bare(given.host());
-    let of_url = section
-        .url
-        .as_deref()
-        .and_then(|url| url.parse::<Uri>().ok());
+    let of_url = section.url.as_deref().and_then(|url| url.parse::<Uri>().ok());
     let of_url = of_url.as_ref().and_then(Uri::host);
     LOOPBACK
         .into_iter()
@@ -48,9 +41,7 @@ fn is_allowed(given: &Authority, section: &McpSection) -> bool {
 
 /// The address of an IPv6 authority without its brackets.
 fn bare(host: &str) -> &str {
-    let inner = host
-        .strip_prefix('[')
-        .and_then(|host| host.strip_suffix(']'));
+    let inner = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     inner.unwrap_or(host)
 }
 

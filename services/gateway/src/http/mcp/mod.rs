@@ -55,8 +55,5 @@ pub(super) fn routes(state: &HttpState) -> Router<HttpState> {
         .route_service(MCP_PATH, service)
         .layer(from_fn_with_state(state.clone(), guard::layer))
         .layer(DefaultBodyLimit::max(MCP_BODY_BYTES_MAX))
-        .route(
-            resource_metadata::PATH,
-            get(resource_metadata::resource_metadata),
-        )
+        .route(resource_metadata::PATH, get(resource_metadata::resource_metadata))
 }

@@ -30,19 +30,13 @@ pub(super) fn url(section: &McpSection) -> Option<String> {
 }
 
 /// The document.
-pub(super) async fn resource_metadata(
-    State(state): State<HttpState>,
-) -> Result<Json<Value>, HttpProblem> {
+pub(super) async fn resource_metadata(State(state): State<HttpState>) -> Result<Json<Value>, HttpProblem> {
     let section = &state.section.mcp;
     if url(section).is_none() {
         let detail = format!(
             "no authorization server is configured for {MCP_PATH}: ask the operator for a token, or set http.mcp.url and http.mcp.authorization_servers"
         );
-        return Err(HttpProblem::new(
-            StatusCode::NOT_FOUND,
-            "NO_AUTHORIZATION_SERVER",
-            detail,
-        ));
+        return Err(HttpProblem::new(StatusCode::NOT_FOUND, "NO_AUTHORIZATION_SERVER", detail));
     }
     Ok(Json(json!({
         "resource": section.url,

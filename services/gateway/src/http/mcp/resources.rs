@@ -3,8 +3,8 @@
 use history::Deadline;
 use read_model::queries::ListFilter;
 use rmcp::model::{
-    CacheScope, ErrorData, ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult,
-    Resource, ResourceContents, ResourceTemplate,
+    CacheScope, ErrorData, ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult, Resource,
+    ResourceContents, ResourceTemplate,
 };
 use runtime::http::HttpProblem;
 use wire::status::Reason;
@@ -27,15 +27,8 @@ const PAGE_SIZE: u32 = 50;
 ///
 /// # Errors
 /// `-32602` for a cursor of another listing, or if the agent is not determined.
-pub(super) async fn list(
-    context: ToolContext<'_>,
-    cursor: Option<String>,
-) -> Result<ListResourcesResult, ErrorData> {
-    let (tenant, agent) = context
-        .caller
-        .agent(context.state, None)
-        .await
-        .map_err(rejected)?;
+pub(super) async fn list(context: ToolContext<'_>, cursor: Option<String>) -> Result<ListResourcesResult, ErrorData> {
+    let (tenant, agent) = context.caller.agent(context.state, None).await.map_err(rejected)?;
     let filter = match context.caller {
         McpCaller::User(caller) => ListFilter::of(agent, caller.owner.clone()),
         McpCaller::Service(_) | McpCaller::Admin(_) => ListFilter::Agent(agent),
@@ -44,30 +37,20 @@ pub(super) async fn list(
     // As `list_conversations`.
     let reached = catch_up::reached(gateway, tenant.tenant()).await;
     let _ = reached.map_err(|error| rejected(problem::from_problem(error)))?;
-    let paging = Paging {
-        token: cursor.as_deref().unwrap_or_default(),
-        size: PAGE_SIZE,
-        deadline: Deadline::until(None),
-    };
+    let paging =
+        Paging { token: cursor.as_deref().unwrap_or_default(), size: PAGE_SIZE, deadline: Deadline::until(None) };
     let listing = Listing::of(filter);
-    let page = listing.page(
-        &gateway.reader.read_model,
-        &tenant,
-        paging,
-        |conversation| {
-            let id = conversation.id.as_str();
-            let resource = Resource::new(format!("{URI_PREFIX}{id}"), id);
-            let resource = resource.with_mime_type(MIME_TYPE);
-            let resource = match &conversation.title {
-                Some(title) => resource.with_title(title),
-                None => resource,
-            };
-            (resource, 0)
-        },
-    );
-    let page = page
-        .await
-        .map_err(|error| rejected(problem::from_problem(error)))?;
+    let page = listing.page(&gateway.reader.read_model, &tenant, paging, |conversation| {
+        let id = conversation.id.as_str();
+        let resource = Resource::new(format!("{URI_PREFIX}{id}"), id);
+        let resource = resource.with_mime_type(MIME_TYPE);
+        let resource = match &conversation.title {
+            Some(title) => resource.with_title(title),
+            None => resource,
+        };
+        (resource, 0)
+    });
+    let page = page.await.map_err(|error| rejected(problem::from_problem(error)))?;
     let mut listed = ListResourcesResult::with_all_items(page.conversations);
     listed.next_cursor = page.next;
     Ok(listed.with_ttl_ms(0).with_cache_scope(CacheScope::Private))
@@ -87,17 +70,11 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
 ///
 /// # Errors
 /// The code of a missing resource for a missing conversation and for a foreign one alike.
-pub(super) async fn read(
-    context: ToolContext<'_>,
-    uri: &str,
-) -> Result<ReadResourceResult, ErrorData> {
+pub(super) async fn read(context: ToolContext<'_>, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let missing = || ErrorData::resource_not_found("no such resource for this caller", None);
     let id = conversation_id(uri).ok_or_else(missing)?;
     if !ToolName::FetchChatHistory.is_for(context.caller) {
-        return Err(ErrorData::invalid_params(
-            "the token lacks the scope read",
-            None,
-        ));
+        return Err(ErrorData::invalid_params("the token lacks the scope read", None));
     }
     let limit = usize::try_from(MESSAGES_MAX).unwrap_or(usize::MAX);
     let history = messages::newest(&context, id, limit).await;
@@ -105,8 +82,7 @@ pub(super) async fn read(
         failure if failure.is(Reason::ConversationNotFound) => missing(),
         failure => unreadable(&failure),
     })?;
-    let text = serde_json::to_string(&history)
-        .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+    let text = serde_json::to_string(&history).map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
     let contents = ResourceContents::text(text, uri).with_mime_type(MIME_TYPE);
     let read = ReadResourceResult::new(vec![contents]);
     Ok(read.with_ttl_ms(0).with_cache_scope(CacheScope::Private))

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use axum::http::request::Parts;
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, ErrorData, Implementation,
-    InitializeRequestParams, InitializeResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, ServerConfig, SubscriptionFilter,
+    CacheScope, CallToolRequestParams, CallToolResponse, ErrorData, Implementation, InitializeRequestParams,
+    InitializeResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+    SubscriptionFilter,
 };
 use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{RoleServer, ServerHandler};
@@ -21,8 +21,7 @@ use crate::http::positions::RequestScope;
 use crate::http::state::HttpState;
 
 /// The revisions that the server speaks.
-static REVISIONS: [ProtocolVersion; 2] =
-    [ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
+static REVISIONS: [ProtocolVersion; 2] = [ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];
 
 const INSTRUCTIONS: &str = "Hansard stores conversations. At the start of a request call fetch_chat_history with the \
      conversation_id to rebuild the context; at its end call record_interaction once. A new conversation begins with \
@@ -39,10 +38,7 @@ impl McpServer {
     }
 
     fn tools<'a>(&'a self, caller: &'a McpCaller) -> ToolContext<'a> {
-        ToolContext {
-            state: &self.state,
-            caller,
-        }
+        ToolContext { state: &self.state, caller }
     }
 }
 
@@ -70,15 +66,10 @@ impl Admitted {
 
 impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder()
-            .enable_tools()
-            .enable_resources()
-            .enable_resources_subscribe()
-            .build();
+        let capabilities =
+            ServerCapabilities::builder().enable_tools().enable_resources().enable_resources_subscribe().build();
         let name = Implementation::new("hansard", crate::VERSION);
-        ServerConfig::new(capabilities)
-            .with_server_info(name.with_title("Hansard"))
-            .with_instructions(INSTRUCTIONS)
+        ServerConfig::new(capabilities).with_server_info(name.with_title("Hansard")).with_instructions(INSTRUCTIONS)
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
@@ -157,24 +148,14 @@ impl ServerHandler for McpServer {
         Ok(resources::templates())
     }
 
-    fn accepted_subscription_filter(
-        &self,
-        requested: &SubscriptionFilter,
-    ) -> Option<SubscriptionFilter> {
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         Some(subscriptions::accepted(requested))
     }
 
     async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
         let admitted = Admitted::of(subscription.request_context(), &self.state)?;
-        let tools = ToolContext {
-            state: &self.state,
-            caller: &admitted.caller,
-        };
-        let listening = Box::pin(subscriptions::listen(
-            tools,
-            admitted.address,
-            subscription.sink(),
-        ));
+        let tools = ToolContext { state: &self.state, caller: &admitted.caller };
+        let listening = Box::pin(subscriptions::listen(tools, admitted.address, subscription.sink()));
         tokio::select! {
             ended = admitted.positions.within(listening) => ended,
             () = subscription.cancelled() => Ok(()),

@@ -56,9 +56,7 @@ pub(super) fn respond(slot: StreamSlot, mut response: Response<Body>) -> Respons
 /// The requested resources; a filter without any is not served.
 pub(super) fn accepted(requested: &SubscriptionFilter) -> SubscriptionFilter {
     let mut accepted = SubscriptionFilter::new();
-    accepted
-        .resource_subscriptions
-        .clone_from(&requested.resource_subscriptions);
+    accepted.resource_subscriptions.clone_from(&requested.resource_subscriptions);
     accepted
 }
 
@@ -78,9 +76,7 @@ pub(super) async fn listen(
     if resources.is_empty() {
         return Ok(());
     }
-    let notifying = resources
-        .into_iter()
-        .map(|resource| Box::pin(notify(resource, sink)));
+    let notifying = resources.into_iter().map(|resource| Box::pin(notify(resource, sink)));
     // The client listens again, and its access is checked again.
     let _ = timeout_at(ends_at, select_all(notifying)).await;
     Ok(())
@@ -108,11 +104,7 @@ async fn open(
     join_all(opened).await.into_iter().collect()
 }
 
-async fn follow(
-    context: ToolContext<'_>,
-    address: Option<IpAddr>,
-    uri: &str,
-) -> Result<Resource, ErrorData> {
+async fn follow(context: ToolContext<'_>, address: Option<IpAddr>, uri: &str) -> Result<Resource, ErrorData> {
     let missing = || {
         let message = format!("no such resource for this caller: {uri}");
         ErrorData::resource_not_found(message, None)
@@ -128,10 +120,7 @@ async fn follow(
         }
         unreadable(&problem.into())
     })?;
-    Ok(Resource {
-        uri: uri.to_owned(),
-        followed,
-    })
+    Ok(Resource { uri: uri.to_owned(), followed })
 }
 
 /// Notifies of the changes of a resource, until it cannot be followed. The last notification makes the client read it again.
@@ -148,8 +137,7 @@ async fn notify(mut resource: Resource, sink: &SubscriptionSink) {
 impl Resource {
     /// Waits for a change, and a moment for further ones; `false`: it cannot be followed any more.
     async fn changed(&mut self) -> bool {
-        let Ok(FollowedItem::Event(_) | FollowedItem::CaughtUp(_)) = self.followed.next().await
-        else {
+        let Ok(FollowedItem::Event(_) | FollowedItem::CaughtUp(_)) = self.followed.next().await else {
             return false;
         };
         let until = Instant::now() + NOTIFICATION_INTERVAL;

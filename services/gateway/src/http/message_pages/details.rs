@@ -17,11 +17,7 @@ pub struct MessageDetails {
 }
 
 /// The details of the messages of a page. `ends` has the last version of each message.
-pub(super) fn of_messages(
-    messages: &[UiMessage],
-    ends: &[Version],
-    events: &[RecordedEvent],
-) -> Vec<MessageDetails> {
+pub(super) fn of_messages(messages: &[UiMessage], ends: &[Version], events: &[RecordedEvent]) -> Vec<MessageDetails> {
     let mut after = Version::ZERO;
     let mut details = Vec::with_capacity(messages.len());
     for (message, end) in messages.iter().zip(ends) {
@@ -39,9 +35,7 @@ fn of_message<'a>(role: UiRole, events: impl Iterator<Item = &'a RecordedEvent>)
             (Fact::MessageAppended(message), UiRole::User) if message.role == Role::User => {
                 details.begin(event);
             }
-            (Fact::MessageAppended(message), UiRole::Assistant)
-                if message.role == Role::Assistant =>
-            {
+            (Fact::MessageAppended(message), UiRole::Assistant) if message.role == Role::Assistant => {
                 details.begin(event);
                 details.model = message.model.clone().or(details.model);
                 details.usage = sum(details.usage, message.usage);
@@ -77,8 +71,6 @@ fn sum(sum: Option<Usage>, usage: Option<Usage>) -> Option<Usage> {
         input_tokens: first.input_tokens.saturating_add(second.input_tokens),
         output_tokens: first.output_tokens.saturating_add(second.output_tokens),
         cached_tokens: first.cached_tokens.saturating_add(second.cached_tokens),
-        reasoning_tokens: first
-            .reasoning_tokens
-            .saturating_add(second.reasoning_tokens),
+        reasoning_tokens: first.reasoning_tokens.saturating_add(second.reasoning_tokens),
     })
 }

@@ -21,11 +21,7 @@ use crate::http::{HttpState, problem};
 use crate::request::BoundedNumber;
 
 /// Page size.
-pub const MESSAGES_PAGE: BoundedNumber = BoundedNumber {
-    field: "limit",
-    default: 50,
-    max: 200,
-};
+pub const MESSAGES_PAGE: BoundedNumber = BoundedNumber { field: "limit", default: 50, max: 200 };
 /// Maximum number of pages that are searched for a message; older ones need a version.
 pub const PAGES_SEARCHED_MAX: u32 = 25;
 /// Maximum number of events that are read for a page. A longer turn is split between two commits.
@@ -38,15 +34,9 @@ pub const PAGES_AT_ONCE: usize = 32;
 /// Number of events of the first read, per requested message.
 const EVENTS_PER_MESSAGE: usize = 4;
 /// Size of a read.
-const READ: Batch = Batch {
-    events_max: 1_000,
-    bytes_max: 3 * 1024 * 1024,
-};
+const READ: Batch = Batch { events_max: 1_000, bytes_max: 3 * 1024 * 1024 };
 /// Size of the read of later results.
-const LATER_RESULTS: PageBounds = PageBounds {
-    events_max: 1_000,
-    bytes_max: 3 * 1024 * 1024,
-};
+const LATER_RESULTS: PageBounds = PageBounds { events_max: 1_000, bytes_max: 3 * 1024 * 1024 };
 
 /// Which messages to read.
 #[derive(Debug, Clone, Copy)]
@@ -64,10 +54,7 @@ impl Paging {
     /// 400: above the maximum of [`MESSAGES_PAGE`].
     pub fn new(limit: Option<u32>, before: Option<u64>) -> Result<Self, HttpProblem> {
         let limit = MESSAGES_PAGE.take(limit.unwrap_or_default());
-        Ok(Self {
-            limit: limit.map_err(problem::from_violation)?,
-            before: before.map(Version),
-        })
+        Ok(Self { limit: limit.map_err(problem::from_violation)?, before: before.map(Version) })
     }
 }
 
@@ -96,11 +83,7 @@ impl MessagesPage {
 ///
 /// # Errors
 /// As `messages`, as a problem; [`not_found`] if the owner has changed since the conversation was found.
-pub async fn read_page(
-    state: &HttpState,
-    chat: &OwnedChat,
-    paging: Paging,
-) -> Result<MessagesPage, HttpProblem> {
+pub async fn read_page(state: &HttpState, chat: &OwnedChat, paging: Paging) -> Result<MessagesPage, HttpProblem> {
     let page = messages(state, chat, paging).await;
     page.map_err(from_read_error)?.ok_or_else(not_found)
 }
@@ -114,10 +97,7 @@ pub async fn search<T>(
     chat: &OwnedChat,
     find: impl Fn(&MessagesPage) -> Option<T>,
 ) -> Result<Option<T>, HttpProblem> {
-    let mut paging = Paging {
-        limit: MESSAGES_PAGE.max,
-        before: None,
-    };
+    let mut paging = Paging { limit: MESSAGES_PAGE.max, before: None };
     for _ in 0..PAGES_SEARCHED_MAX {
         let page = read_page(state, chat, paging).await?;
         let found = find(&page);
@@ -133,25 +113,11 @@ pub async fn search<T>(
 ///
 /// # Errors
 /// As [`Snapshot::open`].
-async fn messages(
-    state: &HttpState,
-    chat: &OwnedChat,
-    paging: Paging,
-) -> Result<Option<MessagesPage>, Problem> {
+async fn messages(state: &HttpState, chat: &OwnedChat, paging: Paging) -> Result<Option<MessagesPage>, Problem> {
     let limit = usize::try_from(paging.limit).unwrap_or(usize::MAX);
-    let to = paging.before.map_or(EventQuery::OPEN_END, |before| {
-        Version(before.0.saturating_sub(1))
-    });
-    let query = Query {
-        to,
-        ..Query::all(Direction::Backward)
-    };
-    let mut batch = Batch {
-        events_max: limit
-            .saturating_mul(EVENTS_PER_MESSAGE)
-            .min(READ.events_max),
-        ..READ
-    };
+    let to = paging.before.map_or(EventQuery::OPEN_END, |before| Version(before.0.saturating_sub(1)));
+    let query = Query { to, ..Query::all(Direction::Backward) };
+    let mut batch = Batch { events_max: limit.saturating_mul(EVENTS_PER_MESSAGE).min(READ.events_max), ..READ };
     let _permit = state.pages.acquire().await;
     let opened = Snapshot::open_with(&state.gateway.reader, &chat.target, &query, batch);
     let (snapshot, first) = opened.await?;
@@ -250,9 +216,7 @@ impl EventReader<'_> {
         }
         let first = self.events.iter().position(is_user_message).or_else(|| {
             let first_commit = self.events.first().map(|event| event.commit);
-            self.events
-                .iter()
-                .position(|event| Some(event.commit) != first_commit)
+            self.events.iter().position(|event| Some(event.commit) != first_commit)
         });
         self.events.drain(..first.unwrap_or_default());
     }
@@ -285,18 +249,13 @@ async fn later_results(
     if open.is_empty() {
         return Ok(Vec::new());
     }
-    let query = Query {
-        from: before,
-        kinds: &[EventKind::ToolReturned],
-        ..Query::all(Direction::Forward)
-    };
+    let query = Query { from: before, kinds: &[EventKind::ToolReturned], ..Query::all(Direction::Forward) };
     let mut cursor = snapshot.cursor(query, view);
     let page = Page::read(&mut cursor, LATER_RESULTS).await?;
     let mut results = Vec::new();
     for row in &page.events {
         let event = decode(snapshot.key(), row)?;
-        if matches!(&event.event.fact, Fact::ToolReturned(result) if open.contains(&result.call_id))
-        {
+        if matches!(&event.event.fact, Fact::ToolReturned(result) if open.contains(&result.call_id)) {
             results.push(event);
         }
     }

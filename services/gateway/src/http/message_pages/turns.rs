@@ -18,10 +18,7 @@ pub(super) fn cut(messages: Vec<UiMessage>, read: EventReader<'_>, limit: usize)
     };
     let has_first = read.has_first();
     let mut events = read.events;
-    let starts: Vec<Option<Version>> = messages
-        .iter()
-        .map(|message| start_of(message, &events))
-        .collect();
+    let starts: Vec<Option<Version>> = messages.iter().map(|message| start_of(message, &events)).collect();
     let first = starts.get(from).copied().flatten();
     let is_whole = from == 0 && has_first;
     let next_before = match first {
@@ -34,12 +31,7 @@ pub(super) fn cut(messages: Vec<UiMessage>, read: EventReader<'_>, limit: usize)
     if let Some(next) = next_before {
         events.retain(|event| event.version >= next);
     }
-    MessagesPage {
-        messages: messages.into_iter().skip(from).collect(),
-        ends,
-        events,
-        next_before,
-    }
+    MessagesPage { messages: messages.into_iter().skip(from).collect(), ends, events, next_before }
 }
 
 /// The version of a user's message; messages of the assistant have none.

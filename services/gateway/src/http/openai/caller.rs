@@ -51,10 +51,7 @@ pub struct OpenAiCaller {
 impl FromRequestParts<HttpState> for OpenAiCaller {
     type Rejection = HttpProblem;
 
-    async fn from_request_parts(
-        parts: &mut Parts,
-        state: &HttpState,
-    ) -> Result<Self, Self::Rejection> {
+    async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Self::Rejection> {
         let service = Service::from_request_parts(parts, state).await?;
         for header in [USER_HEADER, OPEN_WEBUI_USER_HEADER] {
             if let Some(user) = header_text(&parts.headers, header)? {
@@ -62,10 +59,7 @@ impl FromRequestParts<HttpState> for OpenAiCaller {
                 return Ok(Self { service, user });
             }
         }
-        Ok(Self {
-            service,
-            user: None,
-        })
+        Ok(Self { service, user: None })
     }
 }
 
@@ -97,11 +91,7 @@ impl OpenAiCaller {
     ///
     /// # Errors
     /// 400 if the body's name is not 1 to 256 bytes without control characters.
-    pub fn user(
-        &self,
-        field: &str,
-        in_body: Option<String>,
-    ) -> Result<Option<UserId>, HttpProblem> {
+    pub fn user(&self, field: &str, in_body: Option<String>) -> Result<Option<UserId>, HttpProblem> {
         match (&self.user, in_body) {
             (Some(user), _) => Ok(Some(user.clone())),
             (None, Some(user)) => parse_user(user, field).map(Some),
@@ -153,10 +143,7 @@ impl OpenAiCaller {
     /// What usage is counted for: the key. The address is the back end's, so it is not counted.
     #[must_use]
     pub fn source(&self) -> RequestSource {
-        RequestSource {
-            api_key_id: Some(self.service.token_id().to_owned()),
-            address: None,
-        }
+        RequestSource { api_key_id: Some(self.service.token_id().to_owned()), address: None }
     }
 }
 

@@ -41,10 +41,7 @@ impl OwnedId {
             let name = format!("{CHANNEL_PREFIX}{}", id.simple());
             let channel = Sha256::digest(format!("{CHANNEL_SCHEME}\0{agent}\0{name}"));
             let channel = ChannelId::parse(hex::encode(channel));
-            (
-                name,
-                Owner::Channel(channel.map_err(problem::from_violation)?),
-            )
+            (name, Owner::Channel(channel.map_err(problem::from_violation)?))
         };
         let id = record_id(&name)?;
         Ok(Self { id, owner })
@@ -56,11 +53,7 @@ impl OwnedId {
 /// # Errors
 /// [`not_found`] if it is not a valid id.
 pub fn record_id(id: &str) -> Result<ConversationId, HttpProblem> {
-    let prefix = if id.starts_with(CHANNEL_PREFIX) {
-        ConversationId::HISTORY_PREFIX
-    } else {
-        ""
-    };
+    let prefix = if id.starts_with(CHANNEL_PREFIX) { ConversationId::HISTORY_PREFIX } else { "" };
     ConversationId::parse(format!("{prefix}{id}")).map_err(|_| not_found())
 }
 
@@ -87,12 +80,7 @@ mod tests {
             assert_eq!(record_id(api).unwrap().as_str(), record);
             assert_eq!(api_id(&ConversationId::parse(record).unwrap()), api);
         }
-        for invalid in [
-            "",
-            "conv 1",
-            &"x".repeat(129),
-            &format!("conv_channel_{}", "x".repeat(108)),
-        ] {
+        for invalid in ["", "conv 1", &"x".repeat(129), &format!("conv_channel_{}", "x".repeat(108))] {
             assert_eq!(record_id(invalid), Err(not_found()), "{invalid}");
         }
     }

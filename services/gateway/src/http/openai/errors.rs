@@ -49,12 +49,7 @@ pub struct OpenAiErrorDetail {
 
 impl From<&HttpProblem> for OpenAiError {
     fn from(problem: &HttpProblem) -> Self {
-        Self::new(
-            problem.status,
-            problem.code.clone().into_owned(),
-            &problem.detail,
-            problem.field.clone(),
-        )
+        Self::new(problem.status, problem.code.clone().into_owned(), &problem.detail, problem.field.clone())
     }
 }
 
@@ -64,12 +59,7 @@ impl OpenAiError {
             Some(param) if !detail.contains(param.as_str()) => format!("{param}: {detail}"),
             _ => detail.to_owned(),
         };
-        let error = OpenAiErrorDetail {
-            message,
-            r#type: type_of(status),
-            param,
-            code,
-        };
+        let error = OpenAiErrorDetail { message, r#type: type_of(status), param, code };
         Self { error }
     }
 }
@@ -78,10 +68,7 @@ impl OpenAiError {
 pub(in crate::http) async fn layer(request: Request, next: Next) -> Response {
     let is_openai = is_openai(request.uri().path());
     let response = next.run(request).await;
-    let is_problem = response
-        .headers()
-        .get(header::CONTENT_TYPE)
-        .is_some_and(|value| value == PROBLEM_CONTENT_TYPE);
+    let is_problem = response.headers().get(header::CONTENT_TYPE).is_some_and(|value| value == PROBLEM_CONTENT_TYPE);
     if is_openai && is_problem {
         return converted(response).await;
     }
@@ -121,9 +108,7 @@ fn is_final(status: StatusCode, problem: &ProblemBody) -> bool {
         // 502 is a failed model: the gateway has already repeated what can be repeated.
         StatusCode::CONFLICT | StatusCode::NOT_IMPLEMENTED | StatusCode::BAD_GATEWAY => true,
         StatusCode::TOO_MANY_REQUESTS => wait.is_none_or(|wait| wait > RETRY_WAIT_MAX),
-        status if status.is_server_error() => FINAL_REASONS
-            .iter()
-            .any(|reason| reason.as_str() == problem.code),
+        status if status.is_server_error() => FINAL_REASONS.iter().any(|reason| reason.as_str() == problem.code),
         _ => false,
     }
 }
@@ -162,7 +147,8 @@ mod tests {
         let error = json!({"message": "model: is missing: add it", "type": "invalid_request_error", "param": "model", "code": "FIELD_MISSING"});
         check(problem, error, None).await;
         let problem = HttpProblem::new(StatusCode::UNAUTHORIZED, "UNAUTHENTICATED", "no key");
-        let error = json!({"message": "no key", "type": "authentication_error", "param": null, "code": "UNAUTHENTICATED"});
+        let error =
+            json!({"message": "no key", "type": "authentication_error", "param": null, "code": "UNAUTHENTICATED"});
         check(problem, error, None).await;
     }
 
@@ -193,22 +179,15 @@ mod tests {
                 metadata: std::collections::BTreeMap::new(),
             };
             let status = StatusCode::from_u16(status).unwrap();
-            assert_eq!(
-                is_final(status, &problem),
-                expected,
-                "{status} {code} {wait:?}"
-            );
+            assert_eq!(is_final(status, &problem), expected, "{status} {code} {wait:?}");
         }
     }
 
     #[test]
     fn only_paths_below_the_base_url_are_converted() {
-        for (path, expected) in [
-            ("/openai/v1", true),
-            ("/openai/v1/models", true),
-            ("/openai/v10", false),
-            ("/v1/conversations", false),
-        ] {
+        for (path, expected) in
+            [("/openai/v1", true), ("/openai/v1/models", true), ("/openai/v10", false), ("/v1/conversations", false)]
+        {
             assert_eq!(is_openai(path), expected, "{path}");
         }
     }

@@ -37,8 +37,7 @@ impl FunctionTool {
             None => JsonText::parse(NO_PARAMETERS),
         };
         Ok(Tool {
-            name: ToolName::parse(self.name.as_str())
-                .map_err(|violation| violation.within("name"))?,
+            name: ToolName::parse(self.name.as_str()).map_err(|violation| violation.within("name"))?,
             description: self.description.clone().unwrap_or_default(),
             input_schema: schema.map_err(|violation| violation.within("parameters"))?,
             strict: self.strict.unwrap_or_default(),
@@ -65,9 +64,7 @@ pub fn check_count(count: usize) -> Result<(), HttpProblem> {
 pub fn named(tools: &[Tool], name: &str) -> Result<ToolName, HttpProblem> {
     let mut names = tools.iter().map(|tool| &tool.name);
     let found = names.find(|known| known.as_str() == name);
-    found
-        .cloned()
-        .ok_or_else(|| invalid_choice("names no tool of the request"))
+    found.cloned().ok_or_else(|| invalid_choice("names no tool of the request"))
 }
 
 /// The problem of a choice of tools.

@@ -28,18 +28,12 @@ impl RequestedModel {
     ) -> Result<Self, HttpProblem> {
         let Some((agent, other)) = model.map(split) else {
             let access = caller.access(state, scope, None).await?;
-            return Ok(Self {
-                access,
-                other: None,
-            });
+            return Ok(Self { access, other: None });
         };
         let access = caller.access(state, scope, Some(agent)).await?;
         let other = other.map(str::to_owned);
         let listed = || state.agent_settings(&access.agent).other_models;
-        if other
-            .as_ref()
-            .is_some_and(|other| !listed().contains(other))
-        {
+        if other.as_ref().is_some_and(|other| !listed().contains(other)) {
             return Err(model_not_found());
         }
         Ok(Self { access, other })

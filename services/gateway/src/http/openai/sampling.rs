@@ -13,11 +13,7 @@ pub const PENALTIES: (f64, f64) = (-2.0, 2.0);
 ///
 /// # Errors
 /// 400: it is out of the range.
-pub fn within(
-    field: &str,
-    value: Option<f64>,
-    (min, max): (f64, f64),
-) -> Result<Option<f64>, HttpProblem> {
+pub fn within(field: &str, value: Option<f64>, (min, max): (f64, f64)) -> Result<Option<f64>, HttpProblem> {
     if value.is_none_or(|value| (min..=max).contains(&value)) {
         return Ok(value);
     }

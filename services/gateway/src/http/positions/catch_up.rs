@@ -20,9 +20,7 @@ pub const CATCH_UP_MAX: Duration = Duration::from_secs(2);
 /// # Errors
 /// The record or the read model does not answer.
 pub async fn reached(gateway: &Gateway, tenant: &TenantId) -> Result<bool, Problem> {
-    let ends = Deadline::until(None)
-        .record(gateway.reader.record.ends())
-        .await?;
+    let ends = Deadline::until(None).record(gateway.reader.record.ends()).await?;
     let model = gateway.reader.read_model.of(tenant);
     let reached = wait_until_reached(&model, &ends, CATCH_UP_MAX);
     in_time(CATCH_UP_MAX, reached).await
@@ -32,21 +30,14 @@ pub async fn reached(gateway: &Gateway, tenant: &TenantId) -> Result<bool, Probl
 ///
 /// # Errors
 /// `POSITION_NOT_REACHED`, or the read model does not answer.
-pub async fn rows_at(
-    gateway: &Gateway,
-    tenant: &TenantId,
-    positions: &[Position],
-) -> Result<ReadModel, Problem> {
+pub async fn rows_at(gateway: &Gateway, tenant: &TenantId, positions: &[Position]) -> Result<ReadModel, Problem> {
     let reader = &gateway.reader;
     let rows = reader.rows_at(tenant, positions, FencedTables::Conversations);
     let rows = in_time(reader.fence_wait, rows).await?;
     rows.ok_or_else(crate::problem::position_not_reached)
 }
 
-async fn in_time<T>(
-    wait_max: Duration,
-    answer: impl Future<Output = Result<T, ReadModelError>>,
-) -> Result<T, Problem> {
+async fn in_time<T>(wait_max: Duration, answer: impl Future<Output = Result<T, ReadModelError>>) -> Result<T, Problem> {
     match timeout(wait_max + WAIT_DEFAULT, answer).await {
         Ok(answer) => answer.map_err(|error| crate::problem::of_read_model(&error)),
         Err(_) => Err(crate::problem::read_model_timed_out()),

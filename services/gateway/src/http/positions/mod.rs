@@ -67,11 +67,7 @@ tokio::task_local! {
 }
 
 /// Stores the positions of a request, and adds them to its response.
-pub(in crate::http) async fn layer(
-    State(record): State<RecordId>,
-    request: Request,
-    next: Next,
-) -> Response {
+pub(in crate::http) async fn layer(State(record): State<RecordId>, request: Request, next: Next) -> Response {
     let positions = Arc::new(RequestPositions {
         record,
         given: Positions::from_headers(request.headers(), record),
@@ -110,10 +106,7 @@ pub(in crate::http) fn use_cookie(headers: &HeaderMap, agent: &AgentId) {
     // As in `record_write`.
     let _ = REQUEST.try_with(|request| {
         let value = cookies::positions(headers, agent).unwrap_or_default();
-        let cookie = Cookie {
-            agent: agent.clone(),
-            given: Positions::from_cookie(&value, request.record),
-        };
+        let cookie = Cookie { agent: agent.clone(), given: Positions::from_cookie(&value, request.record) };
         request.with(|collected| collected.cookie = Some(cookie));
     });
 }
@@ -134,10 +127,7 @@ pub fn check() -> Result<(), HttpProblem> {
 ///
 /// # Errors
 /// 503: the conversation's partition is not known, and the record does not answer.
-pub async fn fence(
-    gateway: &Gateway,
-    key: &ConversationKey,
-) -> Result<Option<Position>, HttpProblem> {
+pub async fn fence(gateway: &Gateway, key: &ConversationKey) -> Result<Option<Position>, HttpProblem> {
     if is_empty() {
         return Ok(None);
     }
@@ -147,9 +137,7 @@ pub async fn fence(
         let given = request.given().in_partition(partition);
         request.with(|collected| {
             let read = collected.read.in_partition(partition);
-            given
-                .max(read)
-                .max(collected.written.in_partition(partition))
+            given.max(read).max(collected.written.in_partition(partition))
         })
     });
     Ok(fence.ok().flatten())
@@ -159,8 +147,7 @@ pub async fn fence(
 fn is_empty() -> bool {
     let is_empty = REQUEST.try_with(|request| {
         request.given().0.is_empty()
-            && request
-                .with(|collected| collected.read.0.is_empty() && collected.written.0.is_empty())
+            && request.with(|collected| collected.read.0.is_empty() && collected.written.0.is_empty())
     });
     is_empty.unwrap_or(true)
 }
@@ -232,8 +219,7 @@ impl RequestPositions {
     /// The cookie of the response to a write: the positions that the request sent and wrote.
     fn cookie(&self) -> Option<HeaderValue> {
         let mut positions = self.given();
-        let (cookie, written) =
-            self.with(|collected| (collected.cookie.clone(), collected.written.clone()));
+        let (cookie, written) = self.with(|collected| (collected.cookie.clone(), collected.written.clone()));
         let cookie = cookie.filter(|_| !written.0.is_empty())?;
         written.0.into_iter().for_each(|token| positions.add(token));
         let tokens: Vec<String> = positions.0.iter().map(PositionToken::encode).collect();
@@ -241,22 +227,13 @@ impl RequestPositions {
     }
 
     fn with<T>(&self, read: impl FnOnce(&mut Collected) -> T) -> T {
-        read(
-            &mut self
-                .collected
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner),
-        )
+        read(&mut self.collected.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl Collected {
     fn header(&mut self) -> Option<HeaderValue> {
-        let named = if self.written.0.is_empty() {
-            &self.read
-        } else {
-            &self.written
-        };
+        let named = if self.written.0.is_empty() { &self.read } else { &self.written };
         let tokens: Vec<String> = named.0.iter().map(PositionToken::encode).collect();
         let text = (!tokens.is_empty()).then(|| tokens.join(","))?;
         HeaderValue::try_from(text).ok()
@@ -270,11 +247,7 @@ impl Positions {
         for value in headers.get_all(POSITION_HEADER) {
             let text = value.to_str();
             let text = text.map_err(|_| Refusal::Token(TokenError::Malformed))?;
-            for token in text
-                .split(',')
-                .map(str::trim)
-                .filter(|token| !token.is_empty())
-            {
+            for token in text.split(',').map(str::trim).filter(|token| !token.is_empty()) {
                 count += 1;
                 given.add(PositionToken::decode(token, record).map_err(Refusal::Token)?);
             }
@@ -289,9 +262,7 @@ impl Positions {
     fn from_cookie(value: &str, record: RecordId) -> Self {
         let mut given = Self::default();
         let tokens = value.split(SEPARATOR).take(POSITIONS_MAX);
-        tokens
-            .filter_map(|token| PositionToken::decode(token, record).ok())
-            .for_each(|token| given.add(token));
+        tokens.filter_map(|token| PositionToken::decode(token, record).ok()).for_each(|token| given.add(token));
         given
     }
 
@@ -299,11 +270,7 @@ impl Positions {
     fn add(&mut self, token: PositionToken) {
         let partition = token.position.partition;
         let is_same = |known: &PositionToken| known.position.partition == partition;
-        let known = self
-            .0
-            .iter()
-            .position(is_same)
-            .map(|index| self.0.remove(index));
+        let known = self.0.iter().position(is_same).map(|index| self.0.remove(index));
         let later = known.filter(|known| known.position > token.position);
         if self.0.len() == POSITIONS_MAX {
             self.0.remove(0);
@@ -328,10 +295,7 @@ mod tests {
     fn token(partition: u16, sequence: u64) -> PositionToken {
         PositionToken {
             record: RECORD,
-            position: Position {
-                partition: Partition(partition),
-                sequence: Sequence(sequence),
-            },
+            position: Position { partition: Partition(partition), sequence: Sequence(sequence) },
             version: Version(1),
         }
     }
@@ -350,10 +314,7 @@ mod tests {
         };
         let eight: Vec<_> = (0..8).map(|partition| token(partition, 1)).collect();
         let nine: Vec<_> = (0..9).map(|partition| token(partition, 1)).collect();
-        let foreign = PositionToken {
-            record: RecordId([8; 8]),
-            ..token(0, 1)
-        };
+        let foreign = PositionToken { record: RecordId([8; 8]), ..token(0, 1) };
         assert_eq!(given(""), Ok(vec![]));
         assert_eq!(given(&text(&eight)), Ok(eight));
         assert_eq!(given(&text(&nine)), Err(Refusal::TooMany(9)));
@@ -372,10 +333,7 @@ mod tests {
             assert_eq!(Positions::from_cookie(value, RECORD).0, expected, "{value}");
         };
         let nine: Vec<_> = (0..9).map(|partition| token(partition, 1)).collect();
-        let foreign = PositionToken {
-            record: RecordId([8; 8]),
-            ..token(0, 1)
-        };
+        let foreign = PositionToken { record: RecordId([8; 8]), ..token(0, 1) };
         check("", &[]);
         check(&join(&nine[..8]), &nine[..8]);
         check(&join(&nine), &nine[..8]);
@@ -398,9 +356,7 @@ mod tests {
         }
         assert_eq!(positions.0.len(), POSITIONS_MAX);
         assert_eq!(positions.in_partition(Partition(1)), None);
-        let latest = positions
-            .in_partition(Partition(11))
-            .map(|position| position.sequence);
+        let latest = positions.in_partition(Partition(11)).map(|position| position.sequence);
         assert_eq!(latest, Some(Sequence(1)));
     }
 }

@@ -16,9 +16,7 @@ const HOPS_MAX: usize = 32;
 pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let mut client = peer.to_canonical();
     let lines = headers.get_all(FORWARDED_FOR).iter();
-    let texts: Vec<&str> = lines
-        .map(|line| line.to_str().unwrap_or_default())
-        .collect();
+    let texts: Vec<&str> = lines.map(|line| line.to_str().unwrap_or_default()).collect();
     let hops = texts.iter().rev().flat_map(|line| line.rsplit(','));
     for hop in hops.take(HOPS_MAX) {
         if !trusted.iter().any(|network| network.contains(&client)) {
@@ -44,9 +42,7 @@ fn parse(hop: &str) -> Option<IpAddr> {
 #[must_use]
 pub fn is_missing_proxy(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> bool {
     let peer = peer.to_canonical();
-    headers.contains_key(FORWARDED_FOR)
-        && is_private(peer)
-        && !trusted.iter().any(|network| network.contains(&peer))
+    headers.contains_key(FORWARDED_FOR) && is_private(peer) && !trusted.iter().any(|network| network.contains(&peer))
 }
 
 fn is_private(address: IpAddr) -> bool {
@@ -67,11 +63,7 @@ mod tests {
             headers.append(FORWARDED_FOR, line.parse().unwrap());
         }
         let client = client_address(peer.parse().unwrap(), &headers, &trusted);
-        assert_eq!(
-            client,
-            expected.parse::<IpAddr>().unwrap(),
-            "{peer} {forwarded:?}"
-        );
+        assert_eq!(client, expected.parse::<IpAddr>().unwrap(), "{peer} {forwarded:?}");
     }
 
     #[test]
@@ -88,11 +80,7 @@ mod tests {
     fn hops_before_the_first_untrusted_one_are_ignored() {
         check("10.0.0.1", &["1.2.3.4, 203.0.113.1"], "203.0.113.1");
         check("10.0.0.1", &["1.2.3.4", "203.0.113.1"], "203.0.113.1");
-        check(
-            "10.0.0.1",
-            &["1.2.3.4, 203.0.113.1, 10.0.0.2"],
-            "203.0.113.1",
-        );
+        check("10.0.0.1", &["1.2.3.4, 203.0.113.1, 10.0.0.2"], "203.0.113.1");
         check("10.0.0.1", &["10.9.9.9, 203.0.113.1"], "203.0.113.1");
         check("10.0.0.1", &["1.2.3.4, nonsense"], "10.0.0.1");
         check("10.0.0.1", &["1.2.3.4,"], "10.0.0.1");

@@ -49,8 +49,7 @@ impl<K: Hash + Eq + Clone, C: Clock> Limiter<K, C> {
     /// Full buckets of this size; zero counts as one.
     pub fn new(limit: RateLimit, clock: C) -> Self {
         let at_least_one = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
-        let quota = Quota::per_second(at_least_one(limit.per_second))
-            .allow_burst(at_least_one(limit.burst));
+        let quota = Quota::per_second(at_least_one(limit.per_second)).allow_burst(at_least_one(limit.burst));
         let buckets = Buckets(Cache::new(KEYS_MAX));
         let buckets = RateLimiter::new(quota, buckets, clock);
         Self { limit, buckets }
@@ -104,17 +103,10 @@ mod tests {
 
     use super::*;
 
-    const LIMIT: RateLimit = RateLimit {
-        per_second: 2,
-        burst: 3,
-    };
+    const LIMIT: RateLimit = RateLimit { per_second: 2, burst: 3 };
 
     fn left(remaining: u32, full_after_s: u64) -> Allowance {
-        Allowance {
-            limit: 3,
-            remaining,
-            full_after: Duration::from_secs(full_after_s),
-        }
+        Allowance { limit: 3, remaining, full_after: Duration::from_secs(full_after_s) }
     }
 
     #[test]
@@ -125,10 +117,8 @@ mod tests {
             clock.advance(Duration::from_millis(advance_ms));
             assert_eq!(limiter.take(&"a"), expected, "after {advance_ms} ms");
         };
-        let exhausted = |retry_after_ms| Exhausted {
-            allowance: left(0, 2),
-            retry_after: Duration::from_millis(retry_after_ms),
-        };
+        let exhausted =
+            |retry_after_ms| Exhausted { allowance: left(0, 2), retry_after: Duration::from_millis(retry_after_ms) };
         check(0, Ok(left(2, 1)));
         check(0, Ok(left(1, 1)));
         check(0, Ok(left(0, 2)));

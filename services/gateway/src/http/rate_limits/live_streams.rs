@@ -19,20 +19,14 @@ pub struct CountedStream(Option<(LiveStreams, IpAddr)>);
 
 impl LiveStreams {
     /// Counts a stream of an address; without an address, it is not counted.
-    pub(super) fn enter(
-        &self,
-        address: Option<IpAddr>,
-        per_address_max: usize,
-    ) -> Result<CountedStream, HttpProblem> {
+    pub(super) fn enter(&self, address: Option<IpAddr>, per_address_max: usize) -> Result<CountedStream, HttpProblem> {
         let Some(address) = address else {
             return Ok(CountedStream(None));
         };
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(address).or_default();
         if *count >= per_address_max {
-            let detail = format!(
-                "the client's address has {per_address_max} live streams, the maximum: close one"
-            );
+            let detail = format!("the client's address has {per_address_max} live streams, the maximum: close one");
             let status = StatusCode::TOO_MANY_REQUESTS;
             return Err(HttpProblem::new(status, "TOO_MANY_STREAMS", detail)
                 .retry_after(RETRY_AFTER)
@@ -72,10 +66,7 @@ mod tests {
         let first = streams.enter(address(1), 2).unwrap();
         let _second = streams.enter(address(1), 2).unwrap();
         let refused = streams.enter(address(1), 2).unwrap_err();
-        assert_eq!(
-            (refused.status.as_u16(), &*refused.code),
-            (429, "TOO_MANY_STREAMS")
-        );
+        assert_eq!((refused.status.as_u16(), &*refused.code), (429, "TOO_MANY_STREAMS"));
         let other = streams.enter(address(2), 2).unwrap();
         streams.enter(None, 0).unwrap();
         drop(first);

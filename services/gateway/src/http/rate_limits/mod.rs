@@ -117,9 +117,7 @@ impl RateLimits {
 
     /// Logs the first one only: the settings do not change while the process runs.
     fn warn_of_missing_proxy(&self, peer: IpAddr, headers: &HeaderMap) {
-        if self.0.is_proxy_warned.is_completed()
-            || !is_missing_proxy(peer, headers, &self.0.trusted_proxies)
-        {
+        if self.0.is_proxy_warned.is_completed() || !is_missing_proxy(peer, headers, &self.0.trusted_proxies) {
             return;
         }
         self.0.is_proxy_warned.call_once(|| {
@@ -174,8 +172,7 @@ fn take<K: std::hash::Hash + Eq + Clone>(
     }
     taken.map(drop).map_err(|exhausted| {
         counter!("gateway_http_rate_limited_total", "limit" => scope).increment(1);
-        let detail =
-            format!("too many requests of this {scope}: retry after the time in Retry-After");
+        let detail = format!("too many requests of this {scope}: retry after the time in Retry-After");
         HttpProblem::new(StatusCode::TOO_MANY_REQUESTS, "RATE_LIMITED", detail)
             .retry_after(exhausted.retry_after)
             .with("limit", scope)
@@ -184,11 +181,7 @@ fn take<K: std::hash::Hash + Eq + Clone>(
 
 /// Counts the request for its service token, or else for its client's address. Adds the lowest allowance to the response. A
 /// token that is not known to be valid counts for the address, so that guesses are limited.
-pub(in crate::http) async fn layer(
-    State(admission): State<Admission>,
-    mut request: Request,
-    next: Next,
-) -> Response {
+pub(in crate::http) async fn layer(State(admission): State<Admission>, mut request: Request, next: Next) -> Response {
     let lowest = LowestAllowance::default();
     request.extensions_mut().insert(lowest.clone());
     let Admission { limits, token_id } = admission;
@@ -209,10 +202,7 @@ pub(in crate::http) async fn layer(
 fn insert_headers(allowance: Allowance, headers: &mut HeaderMap) {
     headers.insert(LIMIT, HeaderValue::from(allowance.limit));
     headers.insert(REMAINING, HeaderValue::from(allowance.remaining));
-    headers.insert(
-        RESET,
-        HeaderValue::from(whole_seconds(allowance.full_after)),
-    );
+    headers.insert(RESET, HeaderValue::from(whole_seconds(allowance.full_after)));
 }
 
 fn whole_seconds(delay: Duration) -> u64 {

@@ -9,15 +9,10 @@ use utoipa::{IntoParams, ToSchema};
 use super::search_results::{Details, SearchResultsBody};
 use crate::http::{HttpState, positions, problem};
 use crate::request::BoundedNumber;
-use crate::search::{
-    SEARCH_PAGE, SearchAgents, SearchAudience, SearchOrder, SearchRequest, search,
-};
+use crate::search::{SEARCH_PAGE, SearchAgents, SearchAudience, SearchOrder, SearchRequest, search};
 
 /// Page size.
-const RESULTS_PAGE: BoundedNumber = BoundedNumber {
-    field: "limit",
-    ..SEARCH_PAGE
-};
+const RESULTS_PAGE: BoundedNumber = BoundedNumber { field: "limit", ..SEARCH_PAGE };
 
 /// What to search for.
 #[derive(Debug, Deserialize, IntoParams)]
@@ -94,17 +89,10 @@ pub(in crate::http) async fn page(
 /// Callers know the query as `q` and the page token as `cursor`.
 fn named(problem: HttpProblem) -> HttpProblem {
     match problem.field.as_deref() {
-        Some("query") => HttpProblem {
-            detail: problem.detail.replacen("query ", "q ", 1),
-            ..problem.in_field("q")
-        },
+        Some("query") => HttpProblem { detail: problem.detail.replacen("query ", "q ", 1), ..problem.in_field("q") },
         Some("page_token") => {
-            let detail =
-                "cursor is not of this search: send nextCursor unchanged, and change only limit";
-            HttpProblem {
-                detail: detail.to_owned(),
-                ..problem.in_field("cursor")
-            }
+            let detail = "cursor is not of this search: send nextCursor unchanged, and change only limit";
+            HttpProblem { detail: detail.to_owned(), ..problem.in_field("cursor") }
         }
         Some(_) | None => problem,
     }

@@ -94,9 +94,7 @@ impl SearchResultsBody {
     pub(in crate::http) fn new(page: SearchPage, details: Details) -> Self {
         let results = page.results.into_iter();
         Self {
-            results: results
-                .map(|result| SearchResultBody::new(result, details))
-                .collect(),
+            results: results.map(|result| SearchResultBody::new(result, details)).collect(),
             next_cursor: page.next,
             match_count: page.match_count.map(|count| count.count),
             match_count_is_capped: page.match_count.map(|count| count.is_capped),
@@ -109,17 +107,12 @@ impl SearchResultsBody {
 impl SearchResultBody {
     fn new(result: SearchResult, details: Details) -> Self {
         let is_told = details == Details::All;
-        let snippet = result.snippet.into_iter().map(|part| SnippetPartBody {
-            text: part.text,
-            is_match: part.is_match,
-        });
+        let snippet =
+            result.snippet.into_iter().map(|part| SnippetPartBody { text: part.text, is_match: part.is_match });
         Self {
             conversation_id: result.conversation.as_str().to_owned(),
             agent_id: is_told.then(|| result.agent.as_str().to_owned()),
-            user_id: result
-                .user
-                .filter(|_| is_told)
-                .map(|user| user.as_str().to_owned()),
+            user_id: result.user.filter(|_| is_told).map(|user| user.as_str().to_owned()),
             title: result.title,
             status: result.status.into(),
             kind: result.kind.as_str(),

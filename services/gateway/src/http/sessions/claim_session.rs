@@ -77,10 +77,7 @@ pub(in crate::http) async fn claim_session(
 }
 
 /// The user of the token, if the agent has users.
-pub(super) async fn known_user(
-    state: &HttpState,
-    frontend: &Frontend,
-) -> Result<Caller, HttpProblem> {
+pub(super) async fn known_user(state: &HttpState, frontend: &Frontend) -> Result<Caller, HttpProblem> {
     let user = frontend.user(state).await?;
     if !frontend.identity_rule(state).has_users() {
         let detail = "the agent has no users: set its identity mode to signed or trust";
@@ -111,16 +108,9 @@ enum Pass {
 
 /// Takes over the conversations that the rows list for the session, after the rows include everything that was recorded
 /// before. Repeats until a pass is complete.
-async fn claim(
-    state: &HttpState,
-    user: &Caller,
-    session: SessionId,
-) -> Result<ClaimedBody, HttpProblem> {
+async fn claim(state: &HttpState, user: &Caller, session: SessionId) -> Result<ClaimedBody, HttpProblem> {
     let mut claim = Claim {
-        listing: Listing::of(ListFilter::Session {
-            agent: user.access.agent.clone(),
-            session: session.clone(),
-        }),
+        listing: Listing::of(ListFilter::Session { agent: user.access.agent.clone(), session: session.clone() }),
         session: Owner::Session(session),
         deadline: Instant::now() + CLAIMING_MAX,
         claimed: 0,
@@ -135,10 +125,7 @@ async fn claim(
             break;
         }
     }
-    Ok(ClaimedBody {
-        claimed: claim.claimed,
-        pending,
-    })
+    Ok(ClaimedBody { claimed: claim.claimed, pending })
 }
 
 /// Reads all pages of the listing once. Pages only go forward, so conversations that were taken over and are still
@@ -147,24 +134,13 @@ async fn pass(state: &HttpState, user: &Caller, claim: &mut Claim) -> Result<Pas
     let before = claim.claimed;
     let mut token = String::new();
     loop {
-        let paging = Paging {
-            token: &token,
-            size: PAGE,
-            deadline: Deadline::until(None),
-        };
+        let paging = Paging { token: &token, size: PAGE, deadline: Deadline::until(None) };
         let tenant = &user.access.tenant;
-        let page = claim
-            .listing
-            .page(&state.gateway.reader.read_model, tenant, paging, |one| {
-                (one, 0)
-            });
+        let page = claim.listing.page(&state.gateway.reader.read_model, tenant, paging, |one| (one, 0));
         let page = page.await.map_err(problem::from_problem)?;
         let conversations = page.conversations.into_iter();
         let changes = conversations.map(|one| change_owner(state, user, &claim.session, one.id));
-        let is_claimed: Vec<bool> = stream::iter(changes)
-            .buffer_unordered(AT_ONCE)
-            .try_collect()
-            .await?;
+        let is_claimed: Vec<bool> = stream::iter(changes).buffer_unordered(AT_ONCE).try_collect().await?;
         let claimed = is_claimed.iter().filter(|claimed| **claimed).count();
         claim.claimed += u32::try_from(claimed).unwrap_or(PAGE);
         let Some(next) = page.next else {
@@ -189,11 +165,7 @@ async fn change_owner(
     conversation: ConversationId,
 ) -> Result<bool, HttpProblem> {
     let request = write::ChangeOwnerRequest {
-        target: Some(command_target(
-            &user.access.agent,
-            &conversation,
-            String::new(),
-        )),
+        target: Some(command_target(&user.access.agent, &conversation, String::new())),
         owner: Some(owner_to_proto(&user.owner)),
         expected_owner: Some(owner_to_proto(session)),
     };

@@ -53,10 +53,8 @@ pub(in crate::http) async fn issue_session(
 ) -> Result<Response, HttpProblem> {
     let issued = frontend.issue(&state, body.transport)?;
     let is_shown = body.transport == Transport::Header;
-    let body = IssuedSessionBody {
-        session_id: is_shown.then_some(issued.token),
-        expires_at: rfc3339(issued.expires_at),
-    };
+    let body =
+        IssuedSessionBody { session_id: is_shown.then_some(issued.token), expires_at: rfc3339(issued.expires_at) };
     let mut response = (StatusCode::CREATED, Json(body)).into_response();
     if let Some((name, value)) = issued.header {
         response.headers_mut().insert(name, value);

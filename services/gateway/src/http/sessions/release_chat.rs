@@ -50,11 +50,7 @@ pub(in crate::http) async fn release_chat(
     let target = read_target(&state, &user, &body.chat_id).await?;
     // The writer is called first: only it can detect a retry of a request that changed the owner.
     let request = ChangeOwnerRequest {
-        target: Some(command_target(
-            &user.access.agent,
-            &target.key.conversation,
-            key.text(),
-        )),
+        target: Some(command_target(&user.access.agent, &target.key.conversation, key.text())),
         owner: Some(owner_to_proto(&Owner::Session(session))),
         expected_owner: Some(owner_to_proto(&user.owner)),
     };

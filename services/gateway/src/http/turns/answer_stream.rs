@@ -70,12 +70,7 @@ impl AnswerStream {
     /// The response: a stream, which holds its slot until it ends.
     pub(in crate::http) fn respond(self, open: StreamSlot) -> Response {
         let run = self.run.map(|run| run.to_string());
-        let frames = Frames {
-            draining: open.drain(),
-            answer: self,
-            last: 0,
-            is_over: false,
-        };
+        let frames = Frames { draining: open.drain(), answer: self, last: 0, is_over: false };
         let texts = unfold(frames, async |mut frames| {
             let text = frames.next().await?;
             Some((Ok::<_, Infallible>(Bytes::from(text)), frames))
@@ -83,10 +78,7 @@ impl AnswerStream {
         let mut response = sse::response(Body::from_stream(texts));
         let headers = response.headers_mut();
         let (protocol, version) = PROTOCOL_HEADER;
-        headers.insert(
-            HeaderName::from_static(protocol),
-            HeaderValue::from_static(version),
-        );
+        headers.insert(HeaderName::from_static(protocol), HeaderValue::from_static(version));
         if let Some(run) = run.and_then(|run| HeaderValue::try_from(run).ok()) {
             headers.insert(RUN_HEADER, run);
         }
@@ -151,9 +143,7 @@ impl Frames {
     }
 
     fn text_of(&mut self, part: Option<u64>, chunks: &[UiChunk]) -> String {
-        let id = part
-            .zip(self.answer.run)
-            .map(|(part, run)| PartId { run, part });
+        let id = part.zip(self.answer.run).map(|(part, run)| PartId { run, part });
         frames(id, chunks).unwrap_or_else(|_| {
             tracing::error!("a recorded document of a run is not JSON");
             self.is_over = true;
@@ -165,34 +155,17 @@ impl Frames {
     /// them.
     fn interrupted(&mut self, reason: &str) -> String {
         self.is_over = true;
-        let end = RunEnd {
-            outcome: RunOutcome::Failed,
-            error: None,
-        };
-        let part = RunPart {
-            number: self.last.saturating_add(1),
-            kind: RunPartKind::RunEnded(end),
-        };
+        let end = RunEnd { outcome: RunOutcome::Failed, error: None };
+        let part = RunPart { number: self.last.saturating_add(1), kind: RunPartKind::RunEnded(end) };
         let mut chunks = self.answer.ui.push(&part);
         // The run has no outcome yet.
-        chunks.retain(|chunk| {
-            !matches!(
-                chunk,
-                UiChunk::MessageMetadata { .. } | UiChunk::Error { .. }
-            )
-        });
-        let ended = if chunks.is_empty() {
-            String::new()
-        } else {
-            frames(None, &chunks).unwrap_or_default()
-        };
+        chunks.retain(|chunk| !matches!(chunk, UiChunk::MessageMetadata { .. } | UiChunk::Error { .. }));
+        let ended = if chunks.is_empty() { String::new() } else { frames(None, &chunks).unwrap_or_default() };
         format!("{ended}{}{DONE}", error(reason))
     }
 }
 
 fn error(text: &str) -> String {
-    let chunk = UiChunk::Error {
-        error_text: text.to_owned(),
-    };
+    let chunk = UiChunk::Error { error_text: text.to_owned() };
     frames(None, &[chunk]).unwrap_or_default()
 }

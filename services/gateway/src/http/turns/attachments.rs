@@ -14,18 +14,12 @@ use crate::http::frontend_settings::AcceptedFiles;
 ///
 /// # Errors
 /// 415 `ATTACHMENT_NOT_ACCEPTED`; 400 `FIELD_TOO_LONG` or `FIELD_OUT_OF_RANGE`.
-pub(in crate::http) fn check(
-    field: &str,
-    parts: &[Part],
-    accepted: &AcceptedFiles,
-) -> Result<(), HttpProblem> {
+pub(in crate::http) fn check(field: &str, parts: &[Part], accepted: &AcceptedFiles) -> Result<(), HttpProblem> {
     let files: Vec<File<'_>> = parts.iter().filter_map(File::of).collect();
     let files_max = usize::try_from(accepted.files_max).unwrap_or(usize::MAX);
     if !accepted.types.is_empty() && files.len() > files_max {
         let count = files.len();
-        let detail = format!(
-            "{field} has {count} files, but the agent accepts at most {files_max}: send fewer"
-        );
+        let detail = format!("{field} has {count} files, but the agent accepts at most {files_max}: send fewer");
         return Err(HttpProblem::of_field("FIELD_OUT_OF_RANGE", field, detail));
     }
     for (index, file) in files.iter().enumerate() {
@@ -44,15 +38,9 @@ struct File<'a> {
 impl<'a> File<'a> {
     fn of(part: &'a Part) -> Option<Self> {
         match part {
-            Part::Image {
-                source, media_type, ..
+            Part::Image { source, media_type, .. } | Part::File { source, media_type, .. } => {
+                Some(Self { source, declared: media_type.as_ref().map_or("", Label::as_str) })
             }
-            | Part::File {
-                source, media_type, ..
-            } => Some(Self {
-                source,
-                declared: media_type.as_ref().map_or("", Label::as_str),
-            }),
             Part::Text(_)
             | Part::Thinking { .. }
             | Part::RedactedThinking(_)
@@ -78,13 +66,10 @@ impl<'a> File<'a> {
             return Err(too_long(field, at, bytes_max));
         }
         match AttachmentType::of_content(&content) {
-            Some(found) if !accepted.types.contains(&found) => {
-                Err(refused(&format!("is {}", found.media_type())))
+            Some(found) if !accepted.types.contains(&found) => Err(refused(&format!("is {}", found.media_type()))),
+            Some(found) if found.media_type() != self.declared => {
+                Err(refused(&format!("is {}, but its mediaType is another one", found.media_type())))
             }
-            Some(found) if found.media_type() != self.declared => Err(refused(&format!(
-                "is {}, but its mediaType is another one",
-                found.media_type()
-            ))),
             Some(_) => Ok(()),
             None => Err(refused("has a content of another type")),
         }
@@ -101,9 +86,7 @@ impl<'a> File<'a> {
 }
 
 fn too_long(field: &str, at: &str, bytes_max: usize) -> HttpProblem {
-    let detail = format!(
-        "{at} is longer than {bytes_max} bytes, which the agent accepts at most: send a smaller file"
-    );
+    let detail = format!("{at} is longer than {bytes_max} bytes, which the agent accepts at most: send a smaller file");
     HttpProblem::of_field("FIELD_TOO_LONG", field, detail)
 }
 
@@ -132,11 +115,7 @@ mod tests {
     }
 
     fn file(declared: &str, url: String) -> Part {
-        Part::File {
-            source: MediaSource::Url(url),
-            media_type: Label::parse(declared).ok(),
-            filename: None,
-        }
+        Part::File { source: MediaSource::Url(url), media_type: Label::parse(declared).ok(), filename: None }
     }
 
     fn text(content: &[u8]) -> Part {
@@ -144,11 +123,7 @@ mod tests {
     }
 
     fn check(parts: &[Part], types: &[AttachmentType], expected: &str) {
-        let accepted = AcceptedFiles {
-            types: types.to_vec(),
-            file_bytes_max: BYTES_MAX,
-            files_max: FILES_MAX,
-        };
+        let accepted = AcceptedFiles { types: types.to_vec(), file_bytes_max: BYTES_MAX, files_max: FILES_MAX };
         let seen = super::check("parts", parts, &accepted);
         let seen = seen.map_or_else(|problem| problem.detail, |()| String::new());
         assert_eq!(seen, expected);
@@ -158,29 +133,20 @@ mod tests {
     fn accepted_files_pass() {
         check(&[Part::Text("hi".to_owned())], &[], "");
         check(&[text(b"hi"), text(b"")], &[AttachmentType::Text], "");
-        check(
-            &[file("application/pdf", url("application/pdf", b"%PDF-1"))],
-            &[AttachmentType::Pdf],
-            "",
-        );
+        check(&[file("application/pdf", url("application/pdf", b"%PDF-1"))], &[AttachmentType::Pdf], "");
     }
 
     #[test]
     fn the_content_decides_about_the_type() {
         let types = [AttachmentType::Text, AttachmentType::Png];
-        let refused =
-            |what: &str| format!("file 1 of parts {what}: the agent accepts text/plain, image/png");
+        let refused = |what: &str| format!("file 1 of parts {what}: the agent accepts text/plain, image/png");
         check(&[text(b"%PDF-1")], &types, &refused("is application/pdf"));
         check(
             &[file("image/png", url("image/png", b"hi"))],
             &types,
             &refused("is text/plain, but its mediaType is another one"),
         );
-        check(
-            &[text(b"\0")],
-            &types,
-            &refused("has a content of another type"),
-        );
+        check(&[text(b"\0")], &types, &refused("has a content of another type"));
     }
 
     #[test]
@@ -193,23 +159,11 @@ mod tests {
             "data:text/html;base64,aGk=",
             "data:text/plain;base64,aGk",
         ] {
-            check(
-                &[file("text/plain", url.to_owned())],
-                &[AttachmentType::Text],
-                refused,
-            );
+            check(&[file("text/plain", url.to_owned())], &[AttachmentType::Text], refused);
         }
-        let stored = Part::Image {
-            source: MediaSource::FileId("f".to_owned()),
-            media_type: None,
-            detail: None,
-        };
+        let stored = Part::Image { source: MediaSource::FileId("f".to_owned()), media_type: None, detail: None };
         check(&[stored], &[AttachmentType::Text], refused);
-        check(
-            &[text(b"hi")],
-            &[],
-            "file 1 of parts cannot be sent: the agent accepts no files: send text",
-        );
+        check(&[text(b"hi")], &[], "file 1 of parts cannot be sent: the agent accepts no files: send text");
     }
 
     #[test]

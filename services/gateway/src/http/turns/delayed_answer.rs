@@ -50,10 +50,7 @@ pub(in crate::http) async fn respond<T: Serialize + Send + 'static>(
     Ok(open.respond(response))
 }
 
-fn to_json<T: Serialize>(
-    answered: Result<T, HttpProblem>,
-    late: fn(&HttpProblem) -> Value,
-) -> Bytes {
+fn to_json<T: Serialize>(answered: Result<T, HttpProblem>, late: fn(&HttpProblem) -> Value) -> Bytes {
     let body = match answered {
         Ok(answer) => serde_json::to_vec(&answer),
         Err(problem) => serde_json::to_vec(&late(&problem)),

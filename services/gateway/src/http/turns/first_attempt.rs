@@ -14,15 +14,9 @@ const RUNS_LOOKED_THROUGH_MAX: usize = 1_000;
 /// Size of the first read: most retries follow immediately.
 const RUNS_LIKELY: usize = 16;
 /// Bounds of the search, in events and bytes. The events of runs have names and no content.
-const RUNS: WindowBounds = WindowBounds {
-    events_max: RUNS_LOOKED_THROUGH_MAX,
-    bytes_max: 1024 * 1024,
-};
+const RUNS: WindowBounds = WindowBounds { events_max: RUNS_LOOKED_THROUGH_MAX, bytes_max: 1024 * 1024 };
 /// Bounds of the read of one commit.
-const COMMIT_READ: PageBounds = PageBounds {
-    events_max: 1_000,
-    bytes_max: 8 * 1024 * 1024,
-};
+const COMMIT_READ: PageBounds = PageBounds { events_max: 1_000, bytes_max: 8 * 1024 * 1024 };
 
 /// The version of the start of the run that the key identifies, which is the last version of its commit; `None`: not
 /// among the searched runs.
@@ -34,10 +28,7 @@ pub(in crate::http) async fn run_version(
     chat: &OwnedChat,
     key: CommitId,
 ) -> Result<Option<Version>, HttpProblem> {
-    let query = Query {
-        kinds: &[EventKind::RunStarted],
-        ..Query::all(Direction::Backward)
-    };
+    let query = Query { kinds: &[EventKind::RunStarted], ..Query::all(Direction::Backward) };
     let (reader, target) = (&state.gateway.reader, &chat.target);
     let history = EffectiveHistory::open(reader, target, query, RUNS, RUNS_LIKELY).await;
     let mut history = history.map_err(from_read_error)?;
@@ -49,16 +40,11 @@ pub(in crate::http) async fn run_version(
     find(&newest, chat, key)
 }
 
-fn find(
-    newest: &Newest<'_>,
-    chat: &OwnedChat,
-    key: CommitId,
-) -> Result<Option<Version>, HttpProblem> {
+fn find(newest: &Newest<'_>, chat: &OwnedChat, key: CommitId) -> Result<Option<Version>, HttpProblem> {
     let run = run_started_by(key);
     for row in newest.newest_first() {
         let event = decode(&chat.target.key, row).map_err(problem::from_problem)?;
-        if matches!(&event.event.fact, Fact::Lifecycle(Lifecycle::RunStarted(started)) if started.run == run)
-        {
+        if matches!(&event.event.fact, Fact::Lifecycle(Lifecycle::RunStarted(started)) if started.run == run) {
             return Ok(Some(event.version));
         }
     }
@@ -78,11 +64,8 @@ pub(in crate::http) async fn version_before(
         return Ok(None);
     };
     let most = u64::try_from(RUN_EVENTS_MAX).unwrap_or(u64::MAX);
-    let query = Query {
-        from: Version(last.0.saturating_sub(most).max(1)),
-        to: last,
-        ..Query::all(Direction::Backward)
-    };
+    let query =
+        Query { from: Version(last.0.saturating_sub(most).max(1)), to: last, ..Query::all(Direction::Backward) };
     let reader = &state.gateway.reader;
     let page = Page::recorded(reader, &chat.target, query, COMMIT_READ).await;
     let page = page.map_err(from_read_error)?;

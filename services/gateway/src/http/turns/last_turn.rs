@@ -27,22 +27,14 @@ pub(in crate::http) async fn continued_message(
     let starts = |fact: &Fact| matches!(fact, Fact::Lifecycle(Lifecycle::RunStarted(started)) if started.run == run);
     let start = events.iter().position(|event| starts(&event.event.fact));
     // If the run is of an earlier turn, or too old for one page, it is shown as a message of its own.
-    let before = start
-        .and_then(|start| events.get(..=start))
-        .unwrap_or_default();
+    let before = start.and_then(|start| events.get(..=start)).unwrap_or_default();
     let approvals = state.approvals(&chat.target.access.agent);
     Ok(runs::continued_message(&page(before, None, &approvals)).cloned())
 }
 
 /// The chat's last turn.
-pub(in crate::http) async fn last_turn(
-    state: &HttpState,
-    chat: &OwnedChat,
-) -> Result<MessagesPage, HttpProblem> {
-    let paging = Paging {
-        limit: 1,
-        before: None,
-    };
+pub(in crate::http) async fn last_turn(state: &HttpState, chat: &OwnedChat) -> Result<MessagesPage, HttpProblem> {
+    let paging = Paging { limit: 1, before: None };
     read_page(state, chat, paging).await
 }
 

@@ -68,11 +68,7 @@ impl Webhooks {
 /// # Errors
 /// As [`turn::start`] and [`attachments::check`]; 403 `APPROVAL_NOT_ALLOWED` or `TOOL_ANSWERED_BY_WEBHOOK`; 409 `TOOL_CALL_NOT_OPEN`, or `RUN_ACTIVE`
 /// if the call of a result may be of the active run; or the chat cannot be read.
-pub(in crate::http) async fn start(
-    state: &HttpState,
-    chat: &OwnedChat,
-    turn: Turn,
-) -> Result<StartedRun, HttpProblem> {
+pub(in crate::http) async fn start(state: &HttpState, chat: &OwnedChat, turn: Turn) -> Result<StartedRun, HttpProblem> {
     check_files(state, chat, &turn)?;
     check_approver(state, chat, &turn)?;
     check_open(chat, &turn)?;
@@ -125,11 +121,7 @@ fn check_open(chat: &OwnedChat, turn: &Turn) -> Result<(), HttpProblem> {
 ///
 /// A result of a call that is not open is rejected, because the call's tool is unknown. Exception: a retry of a
 /// recorded turn, found by its key, is passed on to the writer.
-async fn check_results(
-    state: &HttpState,
-    chat: &OwnedChat,
-    turn: &Turn,
-) -> Result<(), HttpProblem> {
+async fn check_results(state: &HttpState, chat: &OwnedChat, turn: &Turn) -> Result<(), HttpProblem> {
     let head = &chat.conversation.head;
     let webhooks = Webhooks::for_agent(state, &chat.target.access.agent);
     for (field, result) in turn.results() {
@@ -155,9 +147,7 @@ async fn is_retried(state: &HttpState, chat: &OwnedChat, turn: &Turn) -> Result<
     let Some(key) = turn.key else {
         return Ok(false);
     };
-    Ok(first_attempt::run_version(state, chat, key)
-        .await?
-        .is_some())
+    Ok(first_attempt::run_version(state, chat, key).await?.is_some())
 }
 
 #[cfg(test)]
@@ -167,20 +157,10 @@ mod tests {
     #[test]
     fn who_may_decide() {
         let check = |approvers: i32, expected: [bool; 3]| {
-            let settings = AgentSettings {
-                approvers,
-                ..AgentSettings::default()
-            };
+            let settings = AgentSettings { approvers, ..AgentSettings::default() };
             let user = domain::UserId::parse("ada").unwrap();
-            let authority = [
-                Authority::Owner,
-                Authority::User(user),
-                Authority::Administrator(None),
-            ];
-            assert_eq!(
-                authority.map(|authority| may_decide(&settings, &authority)),
-                expected
-            );
+            let authority = [Authority::Owner, Authority::User(user), Authority::Administrator(None)];
+            assert_eq!(authority.map(|authority| may_decide(&settings, &authority)), expected);
         };
         check(Approvers::Unspecified.into(), [true, true, true]);
         check(Approvers::Owner.into(), [true, true, true]);

@@ -19,9 +19,7 @@ fn renamed(mut problem: HttpProblem, fields: &[String]) -> HttpProblem {
     let Some(writers) = problem.field.clone() else {
         return problem;
     };
-    let index = writers
-        .strip_prefix("events[")
-        .and_then(|rest| rest.split_once(']'));
+    let index = writers.strip_prefix("events[").and_then(|rest| rest.split_once(']'));
     let callers = index.and_then(|(index, _)| fields.get(index.parse::<usize>().ok()?));
     if let Some(callers) = callers {
         if let Some(rest) = problem.detail.strip_prefix(writers.as_str()) {
@@ -104,16 +102,8 @@ mod tests {
 
     #[test]
     fn fields_have_the_callers_names() {
-        check(
-            "events[1].message_appended",
-            "events[1].message_appended is long",
-            ("content", "content is long"),
-        );
-        check(
-            "events[0]",
-            "no such call",
-            ("toolResults[0]", "no such call"),
-        );
+        check("events[1].message_appended", "events[1].message_appended is long", ("content", "content is long"));
+        check("events[0]", "no such call", ("toolResults[0]", "no such call"));
         check("events[2]", "is long", ("events[2]", "is long"));
         check("target", "is long", ("target", "is long"));
     }

@@ -53,11 +53,7 @@ pub(in crate::http) async fn collect_reply(
 
 /// The start of a run, as far as its parts contain it.
 pub(in crate::http) fn run_started(run: Option<RunId>) -> RunStarted {
-    RunStarted {
-        run: run.unwrap_or(RunId(uuid::Uuid::nil())),
-        model: None,
-        provider: None,
-    }
+    RunStarted { run: run.unwrap_or(RunId(uuid::Uuid::nil())), model: None, provider: None }
 }
 
 fn reply(facts: &[Fact]) -> Reply {
@@ -81,8 +77,7 @@ fn reply(facts: &[Fact]) -> Reply {
 /// Names the type of the failure. The model server's message is left out: it may contain content.
 fn failed(run: Option<RunId>, error: Option<&ErrorOccurred>) -> HttpProblem {
     let error_type = error.map_or("model_reply_broken", |error| error.error_type.as_str());
-    let detail =
-        "the model failed to answer, see `error_type`: try again, or report it to the operator";
+    let detail = "the model failed to answer, see `error_type`: try again, or report it to the operator";
     let problem = HttpProblem::new(StatusCode::BAD_GATEWAY, "RUN_FAILED", detail);
     with_run_id(problem.with("error_type", error_type), run)
 }

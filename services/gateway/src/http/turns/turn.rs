@@ -1,9 +1,7 @@
 //! A turn: records what the caller sends, and starts a run that answers it.
 
 use domain::event::{HistoryRewound, MessageAppended, Role, ToolReturned};
-use domain::{
-    Annotation, CallId, CommitId, Fact, JsonText, NewEvent, Part, RecordedEvent, RunId, Version,
-};
+use domain::{Annotation, CallId, CommitId, Fact, JsonText, NewEvent, Part, RecordedEvent, RunId, Version};
 use runs::UiStream;
 use runs::denial::denial_of;
 use runs::ui_message::UiRole;
@@ -66,11 +64,7 @@ impl Turn {
     }
 
     /// Adds a message.
-    pub(in crate::http) fn add_message(
-        &mut self,
-        field: impl Into<String>,
-        message: MessageAppended,
-    ) {
+    pub(in crate::http) fn add_message(&mut self, field: impl Into<String>, message: MessageAppended) {
         self.add_fact(field, Fact::MessageAppended(message));
     }
 
@@ -86,10 +80,7 @@ impl Turn {
 
     /// Whether the answer is a new message: it follows a user's message. Rewinds go back to one.
     fn answers_a_message(&self) -> bool {
-        matches!(
-            self.facts.last(),
-            Some(Fact::MessageAppended(_) | Fact::Annotation(Annotation::HistoryRewound(_)))
-        )
+        matches!(self.facts.last(), Some(Fact::MessageAppended(_) | Fact::Annotation(Annotation::HistoryRewound(_))))
     }
 
     /// Whether it has results of calls, approvals or refusals.
@@ -129,10 +120,7 @@ impl Turn {
         let metadata = client_message_id.and_then(client_metadata);
         let event = |fact| {
             let is_message = matches!(fact, Fact::MessageAppended(_));
-            NewEvent {
-                metadata: metadata.clone().filter(|_| is_message),
-                ..NewEvent::from(fact)
-            }
+            NewEvent { metadata: metadata.clone().filter(|_| is_message), ..NewEvent::from(fact) }
         };
         facts.into_iter().map(event).collect()
     }
@@ -163,11 +151,7 @@ pub(in crate::http) fn has_id(event: &RecordedEvent, id: &str) -> bool {
 ///
 /// # Errors
 /// 409 `RUN_ACTIVE` with the `run_id` of the active run; an invalid field, by the caller's name; 503.
-pub(in crate::http) async fn start(
-    state: &HttpState,
-    chat: &OwnedChat,
-    turn: Turn,
-) -> Result<StartedRun, HttpProblem> {
+pub(in crate::http) async fn start(state: &HttpState, chat: &OwnedChat, turn: Turn) -> Result<StartedRun, HttpProblem> {
     let continued = if turn.answers_a_message() {
         None
     } else {
@@ -176,16 +160,10 @@ pub(in crate::http) async fn start(
     };
     let start = Start {
         access: chat.target.access.clone(),
-        account: Account::of(
-            &chat.target.access,
-            chat.conversation.head.owner.as_ref(),
-            &turn.via,
-        ),
+        account: Account::of(&chat.target.access, chat.conversation.head.owner.as_ref(), &turn.via),
         key: chat.target.key.clone(),
         events: Turn::events(turn.facts, turn.client_message_id),
-        at: turn
-            .expected_version
-            .map_or(StartAt::AnyVersion, StartAt::Version),
+        at: turn.expected_version.map_or(StartAt::AnyVersion, StartAt::Version),
         history: turn.history,
         settings: None,
         approved_calls: turn.approved,
@@ -197,34 +175,21 @@ pub(in crate::http) async fn start(
     let started = started.map_err(|status| problems::not_started(&status, &turn.fields))?;
     positions::record_write(&started.commit.position_token);
     let approvals = state.approvals(&chat.target.access.agent);
-    Ok(StartedRun {
-        run: started.run,
-        ui: UiStream::new(started.run, continued.as_ref(), approvals),
-    })
+    Ok(StartedRun { run: started.run, ui: UiStream::new(started.run, continued.as_ref(), approvals) })
 }
 
 /// The chat after its last run is finished, if the run's parts have ended; otherwise the chat unchanged.
 ///
 /// # Errors
 /// The chat cannot be read.
-pub(in crate::http) async fn finish_closed_run(
-    state: &HttpState,
-    chat: OwnedChat,
-) -> Result<OwnedChat, HttpProblem> {
+pub(in crate::http) async fn finish_closed_run(state: &HttpState, chat: OwnedChat) -> Result<OwnedChat, HttpProblem> {
     let Some(active) = &chat.conversation.head.active_run else {
         return Ok(chat);
     };
-    let run = RunKey {
-        agent: chat.target.access.agent.clone(),
-        key: chat.target.key.clone(),
-        run: active.id,
-    };
+    let run = RunKey { agent: chat.target.access.agent.clone(), key: chat.target.key.clone(), run: active.id };
     if !state.generations.finish_if_closed(&run).await {
         return Ok(chat);
     }
     let (conversation, _) = read_conversation(state, &chat.target).await?;
-    Ok(OwnedChat {
-        conversation,
-        ..chat
-    })
+    Ok(OwnedChat { conversation, ..chat })
 }

@@ -67,18 +67,12 @@ pub(in crate::http) fn content(
 ///
 /// # Errors
 /// There are too many, or one is invalid.
-pub(in crate::http) fn add_results(
-    turn: &mut Turn,
-    results: Vec<ToolResultBody>,
-) -> Result<(), Violation> {
+pub(in crate::http) fn add_results(turn: &mut Turn, results: Vec<ToolResultBody>) -> Result<(), Violation> {
     check_count(results.len(), "toolResults")?;
     for (index, result) in results.into_iter().enumerate() {
         let at = |wrong: Violation| wrong.at(index).within("toolResults");
         let returned = returned(result).map_err(at)?;
-        turn.add_fact(
-            format!("toolResults[{index}]"),
-            Fact::ToolReturned(returned),
-        );
+        turn.add_fact(format!("toolResults[{index}]"), Fact::ToolReturned(returned));
     }
     Ok(())
 }
@@ -90,11 +84,7 @@ fn returned(result: ToolResultBody) -> Result<ToolReturned, Violation> {
         call_id: call_id.map_err(|wrong| wrong.within("toolCallId"))?,
         tool_name: None,
         output: tool_output(output).map_err(|wrong| wrong.within("output"))?,
-        outcome: if result.is_error {
-            ToolOutcome::Failed
-        } else {
-            ToolOutcome::Succeeded
-        },
+        outcome: if result.is_error { ToolOutcome::Failed } else { ToolOutcome::Succeeded },
     })
 }
 
@@ -102,10 +92,7 @@ fn returned(result: ToolResultBody) -> Result<ToolReturned, Violation> {
 ///
 /// # Errors
 /// There are too many, or one is invalid.
-pub(in crate::http) fn add_approvals(
-    turn: &mut Turn,
-    approvals: Vec<ApprovalBody>,
-) -> Result<(), Violation> {
+pub(in crate::http) fn add_approvals(turn: &mut Turn, approvals: Vec<ApprovalBody>) -> Result<(), Violation> {
     check_count(approvals.len(), "approvals")?;
     for (index, approval) in approvals.into_iter().enumerate() {
         let call_id = CallId::parse(approval.tool_call_id)
@@ -113,9 +100,7 @@ pub(in crate::http) fn add_approvals(
         if approval.approved {
             turn.approved.push(call_id);
         } else {
-            let denial = Denial {
-                reason: approval.reason,
-            };
+            let denial = Denial { reason: approval.reason };
             let fact = Fact::ToolReturned(denial_result(call_id, denial));
             turn.add_fact(format!("approvals[{index}]"), fact);
         }
@@ -140,19 +125,11 @@ mod tests {
     }
 
     fn result(call: &str) -> ToolResultBody {
-        ToolResultBody {
-            tool_call_id: call.to_owned(),
-            output: None,
-            is_error: false,
-        }
+        ToolResultBody { tool_call_id: call.to_owned(), output: None, is_error: false }
     }
 
     fn approval(call: &str, approved: bool) -> ApprovalBody {
-        ApprovalBody {
-            tool_call_id: call.to_owned(),
-            approved,
-            reason: None,
-        }
+        ApprovalBody { tool_call_id: call.to_owned(), approved, reason: None }
     }
 
     #[test]
@@ -178,10 +155,7 @@ mod tests {
             let parts = parts.map(|parts| RawValue::from_string(parts.to_owned()).unwrap());
             let actual = content(text.map(str::to_owned), parts.as_deref());
             let actual = actual.map(|message| message.map_or(0, |(_, parts)| parts.len()));
-            assert_eq!(
-                actual.map_err(|wrong| wrong.field),
-                expected.map_err(str::to_owned)
-            );
+            assert_eq!(actual.map_err(|wrong| wrong.field), expected.map_err(str::to_owned));
         };
         check(None, None, Ok(0));
         check(Some("a"), None, Ok(1));

@@ -115,10 +115,7 @@ pub struct ContentBounds {
     tag = "service",
     responses((status = 200, description = "The bounds.", body = LimitsBody))
 )]
-pub(in crate::http) async fn get_limits(
-    State(state): State<HttpState>,
-    parts: Parts,
-) -> Json<LimitsBody> {
+pub(in crate::http) async fn get_limits(State(state): State<HttpState>, parts: Parts) -> Json<LimitsBody> {
     let key = api_key_of(&state, &parts).await;
     let quotas = quotas(&state, key.as_ref());
     let server = &state.section.server;
@@ -177,18 +174,11 @@ async fn api_key_of(state: &HttpState, parts: &Parts) -> Option<FrontendKey> {
 /// The quotas of the key's agent; without a key, the deployment's.
 fn quotas(state: &HttpState, key: Option<&FrontendKey>) -> QuotaSet {
     let quotas = state.generations.quotas();
-    key.map_or_else(
-        || *quotas.deployment(),
-        |key| quotas.in_force(key.access.tenant.tenant(), &key.access.agent),
-    )
+    key.map_or_else(|| *quotas.deployment(), |key| quotas.in_force(key.access.tenant.tenant(), &key.access.agent))
 }
 
 impl From<(Scope, Quota, u64)> for QuotaBody {
     fn from((scope, quota, bound): (Scope, Quota, u64)) -> Self {
-        Self {
-            scope: scope.as_str(),
-            quota: quota.as_str(),
-            bound,
-        }
+        Self { scope: scope.as_str(), quota: quota.as_str(), bound }
     }
 }

@@ -1,9 +1,6 @@
 //! `/v1`: the record for back ends, administrators' endpoints, chats for simple programs, limits.
 
-#![expect(
-    unused_qualifications,
-    reason = "utoipa qualifies the types of queries that its macros find"
-)]
+#![expect(unused_qualifications, reason = "utoipa qualifies the types of queries that its macros find")]
 
 pub mod admin;
 pub mod chat;

@@ -36,10 +36,7 @@ pub(in crate::http) async fn search_conversations(
 /// # Errors
 /// 400 if the token is of all tenants and the request names no agent; 403 without the scope `read`; 404 for a missing agent and for
 /// a foreign one.
-pub(in crate::http) async fn caller(
-    state: &HttpState,
-    service: &Service,
-) -> Result<SearchCaller, HttpProblem> {
+pub(in crate::http) async fn caller(state: &HttpState, service: &Service) -> Result<SearchCaller, HttpProblem> {
     let agents = service.agents(state).await?;
     let first = agents.first().map(|agent| agent.agent_id.as_str());
     let access = service.access(state, Scope::Read, first).await?;

@@ -7,8 +7,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use widget::File;
 
-const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName =
-    HeaderName::from_static("cross-origin-resource-policy");
+const CROSS_ORIGIN_RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
 /// The file, compressed if the client accepts that; 304 if it has the file.
 fn serve(file: &File, cache_control: &'static str, request: &HeaderMap) -> Response {
@@ -29,9 +28,7 @@ fn serve(file: &File, cache_control: &'static str, request: &HeaderMap) -> Respo
         file.body.clone().into_response()
     };
     for (name, value) in headers {
-        response
-            .headers_mut()
-            .insert(name, HeaderValue::from_static(value));
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     if let Ok(etag) = HeaderValue::try_from(etag) {
         response.headers_mut().insert(header::ETAG, etag);
@@ -42,24 +39,17 @@ fn serve(file: &File, cache_control: &'static str, request: &HeaderMap) -> Respo
 /// Whether `If-None-Match` lists the tag. Proxies that compress make tags weak.
 fn is_known(request: &HeaderMap, etag: &str) -> bool {
     let tags = request.get_all(header::IF_NONE_MATCH).iter();
-    let mut tags = tags
-        .filter_map(|tags| tags.to_str().ok())
-        .flat_map(|tags| tags.split(','));
+    let mut tags = tags.filter_map(|tags| tags.to_str().ok()).flat_map(|tags| tags.split(','));
     tags.any(|tag| tag.trim().trim_start_matches("W/") == etag)
 }
 
 /// Whether the client accepts gzip. A refusal is `q=0`.
 fn accepts_gzip(request: &HeaderMap) -> bool {
     let codings = request.get_all(header::ACCEPT_ENCODING).iter();
-    let mut codings = codings
-        .filter_map(|codings| codings.to_str().ok())
-        .flat_map(|codings| codings.split(','));
+    let mut codings = codings.filter_map(|codings| codings.to_str().ok()).flat_map(|codings| codings.split(','));
     codings.any(|coding| {
         let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
-        let is_refused = weight
-            .trim()
-            .strip_prefix("q=")
-            .is_some_and(|weight| weight.parse() == Ok(0.0));
+        let is_refused = weight.trim().strip_prefix("q=").is_some_and(|weight| weight.parse() == Ok(0.0));
         name.trim().eq_ignore_ascii_case("gzip") && !is_refused
     })
 }

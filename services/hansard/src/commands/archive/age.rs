@@ -17,9 +17,7 @@ pub(super) struct Age(Duration);
 pub(super) fn parse(text: &str) -> Result<Age, String> {
     let invalid = || "must be days or hours from 1h to 36500d, such as 90d".to_owned();
     let hours = if let Some(days) = text.strip_suffix('d') {
-        days.parse::<u64>()
-            .ok()
-            .and_then(|days| days.checked_mul(24))
+        days.parse::<u64>().ok().and_then(|days| days.checked_mul(24))
     } else {
         let hours = text.strip_suffix('h').ok_or_else(invalid)?;
         hours.parse().ok()
@@ -59,13 +57,7 @@ mod tests {
     #[test]
     fn ages_are_counted_back_from_now() {
         let hour = 3_600_000_000_000;
-        assert_eq!(
-            parse("2h").unwrap().before(Timestamp(3 * hour)),
-            Timestamp(hour)
-        );
-        assert_eq!(
-            parse("2h").unwrap().before(Timestamp(i64::MIN)),
-            Timestamp(i64::MIN)
-        );
+        assert_eq!(parse("2h").unwrap().before(Timestamp(3 * hour)), Timestamp(hour));
+        assert_eq!(parse("2h").unwrap().before(Timestamp(i64::MIN)), Timestamp(i64::MIN));
     }
 }

@@ -33,7 +33,8 @@ impl Databases {
             let own = tenants(&shard).await?;
             if !matches!(own, TenantFilter::Only(_)) {
                 return Err(UsageError(
-                    "--shard-url names a database that is no shard: give the URL of a shard that has tenants".to_owned(),
+                    "--shard-url names a database that is no shard: give the URL of a shard that has tenants"
+                        .to_owned(),
                 )
                 .into());
             }

@@ -26,17 +26,7 @@ pub(super) struct Args {
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let record = args.record.open("hansard-archive").await?;
     let segments = Archive::of(&record).segments(None).await?;
-    let header = [
-        "SEGMENT",
-        "PARTITION",
-        "SEQUENCES",
-        "CONVERSATIONS",
-        "COMMITS",
-        "SIZE",
-        "MADE",
-        "RECORD",
-        "STORE",
-    ];
+    let header = ["SEGMENT", "PARTITION", "SEQUENCES", "CONVERSATIONS", "COMMITS", "SIZE", "MADE", "RECORD", "STORE"];
     table::print_list(&segments, args.json.then_some(object), header, row)?;
     Ok(Exit::Done)
 }

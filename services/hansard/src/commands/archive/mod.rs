@@ -92,16 +92,8 @@ impl RunScope {
     }
 
     /// Those of some conversations that are idle, except those whose last commit is sealed.
-    async fn idle(
-        &self,
-        keys: &[&ConversationKey],
-        sealed: &Sealed,
-    ) -> anyhow::Result<Vec<RowPosition>> {
-        let erased = if self.hibernates {
-            ErasedConversations::Included
-        } else {
-            ErasedConversations::Excluded
-        };
+    async fn idle(&self, keys: &[&ConversationKey], sealed: &Sealed) -> anyhow::Result<Vec<RowPosition>> {
+        let erased = if self.hibernates { ErasedConversations::Included } else { ErasedConversations::Excluded };
         let mut idle = self.databases.idle(keys, self.before, erased).await?;
         idle.retain(|place| {
             let sealed = sealed.get(&place.key);

@@ -19,10 +19,7 @@ pub(super) const PAGE: usize = 1_000;
 /// Conversations whose commits are read at the same time.
 const READS_IN_FLIGHT: usize = 4;
 /// Commits of each that are read then.
-const FIRST_READ: TailBounds = TailBounds {
-    commits_max: 100,
-    bytes_max: 256 * 1024,
-};
+const FIRST_READ: TailBounds = TailBounds { commits_max: 100, bytes_max: 256 * 1024 };
 
 /// Archives the old conversations of a partition.
 pub(super) async fn archive_partition(
@@ -60,10 +57,7 @@ async fn old_conversations<'p>(
     let mut old = Vec::with_capacity(places.len());
     for (place, last) in places.iter().zip(try_join_all(reads).await?) {
         match last {
-            Some(last) => old.push(OldConversation {
-                key: &place.key,
-                last,
-            }),
+            Some(last) => old.push(OldConversation { key: &place.key, last }),
             None => report.skipped(),
         }
     }
@@ -96,10 +90,7 @@ async fn archive_conversations(
 }
 
 /// The conversations of a partition that have commits in the record to archive.
-pub(super) async fn candidates(
-    scope: &RunScope,
-    partition: Partition,
-) -> anyhow::Result<Vec<ConversationKey>> {
+pub(super) async fn candidates(scope: &RunScope, partition: Partition) -> anyhow::Result<Vec<ConversationKey>> {
     let record = scope.archive.record();
     let listed = record.conversations(partition, scope.tenant.as_ref());
     let mut listed = listed.await?;
@@ -108,10 +99,7 @@ pub(super) async fn candidates(
 }
 
 /// Returns the last commit of a conversation if it is old enough in the record and the rows contain it.
-pub(super) async fn archivable(
-    scope: &RunScope,
-    place: &RowPosition,
-) -> anyhow::Result<Option<StoredMessage>> {
+pub(super) async fn archivable(scope: &RunScope, place: &RowPosition) -> anyhow::Result<Option<StoredMessage>> {
     let record = scope.archive.record();
     let Some(last) = record.last_from_leader(&place.key).await? else {
         return Ok(None);
@@ -184,10 +172,7 @@ async fn archive_conversation(
 }
 
 /// Checks that a commit continues the previous one. Returns its head and sequence, or the fault.
-fn audit(
-    before: Option<&(Head, Sequence)>,
-    commit: &TimedMessage,
-) -> Result<(Head, Sequence), String> {
+fn audit(before: Option<&(Head, Sequence)>, commit: &TimedMessage) -> Result<(Head, Sequence), String> {
     let opened = commit.message.open();
     let opened = opened.map_err(|corrupt| corrupt.source.to_string())?.opened;
     if let Some((head, sequence)) = before

@@ -33,12 +33,7 @@ pub(super) async fn print(scope: &RunScope, json: bool) -> anyhow::Result<()> {
         count(scope, partition, &mut plan).await?;
     }
     let mut out = console::out();
-    let Plan {
-        conversations,
-        commits,
-        untrimmed,
-        loose,
-    } = plan;
+    let Plan { conversations, commits, untrimmed, loose } = plan;
     if json {
         let output = json!({
             "conversations": conversations, "commits": commits,

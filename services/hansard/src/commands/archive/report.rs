@@ -59,9 +59,7 @@ impl Report {
         self.counts.commits += sealed.commits;
         self.counts.size_bytes += sealed.size_bytes;
         let (commits, segments) = (self.counts.commits, self.counts.segments);
-        self.progress.advance(commits, || {
-            format!("{} commits in {segments} segments", grouped(commits))
-        });
+        self.progress.advance(commits, || format!("{} commits in {segments} segments", grouped(commits)));
         self.line(&object(segment))
     }
 
@@ -70,10 +68,8 @@ impl Report {
         self.counts.trimmed += trimmed.commits;
         self.counts.hibernated += trimmed.hibernated;
         self.waiting += trimmed.waiting;
-        let kept =
-            "not trimmed: its last commit in the record is older than its last archived commit";
-        let unsealed =
-            "commits before the end of its segment are in no segment and stay in the record";
+        let kept = "not trimmed: its last commit in the record is older than its last archived commit";
+        let unsealed = "commits before the end of its segment are in no segment and stay in the record";
         for (keys, what) in [(&trimmed.kept, kept), (&trimmed.unsealed, unsealed)] {
             for key in keys {
                 let (tenant, id) = (&key.tenant, &key.conversation);
@@ -92,10 +88,7 @@ impl Report {
         let (waiting, commits) = (self.waiting, self.counts.commits);
         self.progress.advance(commits, || {
             let seconds = left.as_secs();
-            format!(
-                "{} last commits leave the record in {seconds} s",
-                grouped(waiting)
-            )
+            format!("{} last commits leave the record in {seconds} s", grouped(waiting))
         });
     }
 

@@ -83,11 +83,7 @@ impl<'s> SegmentBuilder<'s> {
     }
 
     /// Whether all earlier commits of the conversation are sealed, or there are none.
-    pub(super) async fn is_preceded(
-        &self,
-        key: &ConversationKey,
-        first: &TimedMessage,
-    ) -> anyhow::Result<bool> {
+    pub(super) async fn is_preceded(&self, key: &ConversationKey, first: &TimedMessage) -> anyhow::Result<bool> {
         let first = archived(key, first.clone());
         Ok(self.scope.archive.has_predecessor(&first).await?)
     }
@@ -117,17 +113,11 @@ impl<'s> SegmentBuilder<'s> {
         let segment = draft.seal(&messages, &rfc3339(now())).await?;
         drop(messages);
         report.sealed(&segment)?;
-        let RunScope {
-            archive, removal, ..
-        } = self.scope;
+        let RunScope { archive, removal, .. } = self.scope;
         trim(archive, segment, LastCommits::Keep, *removal, report).await
     }
 }
 
 fn archived(key: &ConversationKey, message: TimedMessage) -> ArchivedMessage {
-    ArchivedMessage {
-        key: key.clone(),
-        message: message.message,
-        stored_at: message.stored_at,
-    }
+    ArchivedMessage { key: key.clone(), message: message.message, stored_at: message.stored_at }
 }

@@ -59,15 +59,9 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     }
     writeln!(out, "erased conversations found in segments: {count}")?;
     let (segments, commits) = (grouped(swept.segments), grouped(swept.commits));
-    writeln!(
-        out,
-        "segments rewritten: {segments}, commits removed: {commits}"
-    )?;
+    writeln!(out, "segments rewritten: {segments}, commits removed: {commits}")?;
     for (store, object) in unknown {
-        writeln!(
-            out,
-            "{object} in {store} is not in the catalogue: erasures do not reach it, delete it by hand"
-        )?;
+        writeln!(out, "{object} in {store} is not in the catalogue: erasures do not reach it, delete it by hand")?;
     }
     Ok(Exit::Done)
 }

@@ -12,11 +12,7 @@ use runtime::backoff::exponential;
 use super::report::Report;
 
 /// Removes loose objects, trims segments that are sealed only, and removes erased conversations from all segments.
-pub(super) async fn finish(
-    archive: &Archive,
-    removal: Removal,
-    report: &mut Report,
-) -> anyhow::Result<()> {
+pub(super) async fn finish(archive: &Archive, removal: Removal, report: &mut Report) -> anyhow::Result<()> {
     archive.tidy(None).await?;
     for segment in archive.segments(None).await? {
         if !segment.sealed.is_trimmed {
@@ -52,11 +48,7 @@ pub(super) async fn trim(
     sweep(archive, &erased, report).await
 }
 
-async fn sweep(
-    archive: &Archive,
-    erased: &BTreeSet<ConversationKey>,
-    report: &mut Report,
-) -> anyhow::Result<()> {
+async fn sweep(archive: &Archive, erased: &BTreeSet<ConversationKey>, report: &mut Report) -> anyhow::Result<()> {
     if !erased.is_empty() {
         report.swept(archive.sweep(erased).await?);
     }

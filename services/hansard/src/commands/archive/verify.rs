@@ -126,10 +126,7 @@ async fn check_segment(
 /// Whether the index has the ranges that the commits have. It also has which are hibernated, which no commit has.
 fn are_equal(found: &[ConversationEntry], index: &Index) -> bool {
     let with_state = |(one, stored): (&ConversationEntry, &ConversationEntry)| {
-        let one = ConversationEntry {
-            is_hibernated: stored.is_hibernated,
-            ..one.clone()
-        };
+        let one = ConversationEntry { is_hibernated: stored.is_hibernated, ..one.clone() };
         one == *stored
     };
     let stored = &index.conversations;
@@ -168,10 +165,7 @@ async fn gap(
     if end.is_hibernated && last_sequence == Some(end.last) {
         return Ok(None);
     }
-    let one = TailBounds {
-        commits_max: 1,
-        ..TailBounds::default()
-    };
+    let one = TailBounds { commits_max: 1, ..TailBounds::default() };
     let tail = record.tail(key, end.last, one).await?;
     let Some(next) = tail.commits.first() else {
         return missing("the record has no commit after the last archived one");

@@ -59,10 +59,7 @@ pub(super) async fn run(mut args: Args) -> anyhow::Result<Exit> {
 }
 
 /// The receipt as JSON, with the outcomes of the stages.
-fn as_json(
-    receipt: &proto::Receipt,
-    outcomes: &[proto::StageOutcome],
-) -> anyhow::Result<serde_json::Value> {
+fn as_json(receipt: &proto::Receipt, outcomes: &[proto::StageOutcome]) -> anyhow::Result<serde_json::Value> {
     let mut json = json::of(RECEIPT, receipt)?;
     let outcomes = outcomes.iter().map(|outcome| json::of(OUTCOME, outcome));
     if let Some(members) = json.as_object_mut() {

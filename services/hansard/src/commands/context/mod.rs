@@ -105,8 +105,7 @@ async fn show(args: Print) -> anyhow::Result<Exit> {
     }
     if let (Some(file), Some(receipt)) = (args.receipt, &context.receipt) {
         let text = format!("{:#}\n", json::of(RECEIPT, receipt)?);
-        std::fs::write(&file, text)
-            .map_err(|error| anyhow::anyhow!("cannot write {}: {error}", file.display()))?;
+        std::fs::write(&file, text).map_err(|error| anyhow::anyhow!("cannot write {}: {error}", file.display()))?;
     }
     Ok(Exit::Done)
 }

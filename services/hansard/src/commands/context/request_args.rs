@@ -57,11 +57,7 @@ const MESSAGES_SHOWN: u32 = 20;
 
 impl ContextRequestArgs {
     pub(super) fn target(&self, conversation: &str) -> proto::ReadTarget {
-        let consistency = if self.eventual {
-            proto::Consistency::Eventual
-        } else {
-            proto::Consistency::Fresh
-        };
+        let consistency = if self.eventual { proto::Consistency::Eventual } else { proto::Consistency::Fresh };
         proto::ReadTarget {
             agent_id: self.agent.clone(),
             conversation_id: conversation.to_owned(),
@@ -70,10 +66,7 @@ impl ContextRequestArgs {
         }
     }
 
-    pub(super) fn request(
-        &self,
-        conversation: &str,
-    ) -> anyhow::Result<proto::AssembleContextRequest> {
+    pub(super) fn request(&self, conversation: &str) -> anyhow::Result<proto::AssembleContextRequest> {
         let policy = self.policy.as_deref().map(policy_json).transpose()?;
         let shown = self.format.map_or(MESSAGES_SHOWN, |_| 0);
         Ok(proto::AssembleContextRequest {
@@ -90,21 +83,11 @@ impl ContextRequestArgs {
 
 impl Render {
     fn settings(self) -> proto::RenderSettings {
-        let instructions_role = if self.developer {
-            proto::InstructionsRole::Developer
-        } else {
-            proto::InstructionsRole::System
-        };
-        let thoughts = if self.omit_thoughts {
-            proto::Thoughts::Omit
-        } else {
-            proto::Thoughts::Replay
-        };
-        let call_outputs = if self.adjacent_outputs {
-            proto::CallOutputs::Adjacent
-        } else {
-            proto::CallOutputs::Together
-        };
+        let instructions_role =
+            if self.developer { proto::InstructionsRole::Developer } else { proto::InstructionsRole::System };
+        let thoughts = if self.omit_thoughts { proto::Thoughts::Omit } else { proto::Thoughts::Replay };
+        let call_outputs =
+            if self.adjacent_outputs { proto::CallOutputs::Adjacent } else { proto::CallOutputs::Together };
         proto::RenderSettings {
             instructions_role: instructions_role.into(),
             thoughts: thoughts.into(),
@@ -120,8 +103,6 @@ pub(in crate::commands) fn policy_json(file: &Path) -> anyhow::Result<String> {
 
 /// Reads the name of a format; help texts list the names.
 fn format_parser() -> impl TypedValueParser<Value = Format> {
-    let values = Format::ALL
-        .iter()
-        .map(|format| PossibleValue::new(format.as_str()).help(format.description()));
+    let values = Format::ALL.iter().map(|format| PossibleValue::new(format.as_str()).help(format.description()));
     PossibleValuesParser::new(values).try_map(|name| Format::parse(&name).ok_or("is not a format"))
 }

@@ -123,9 +123,8 @@ impl FromStr for ModelServer {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (kind, base_url) = text
-            .split_once('=')
-            .ok_or("must be KIND=URL, such as openai_chat=http://127.0.0.1:8080/v1")?;
+        let (kind, base_url) =
+            text.split_once('=').ok_or("must be KIND=URL, such as openai_chat=http://127.0.0.1:8080/v1")?;
         let kind = match kind {
             "openai_chat" => ServerKind::OpenAiChat,
             "openai_responses" => ServerKind::OpenAiResponses,
@@ -133,10 +132,7 @@ impl FromStr for ModelServer {
             "ollama" => ServerKind::Ollama,
             _ => return Err("the kind must be openai_chat, openai_responses, anthropic or ollama"),
         };
-        Ok(Self {
-            kind,
-            base_url: base_url.to_owned(),
-        })
+        Ok(Self { kind, base_url: base_url.to_owned() })
     }
 }
 
@@ -164,10 +160,7 @@ mod tests {
             assert_eq!(server.map(|server| server.kind), expected, "{text}");
         };
         check("openai_chat=http://a/v1?b=c", Some(ServerKind::OpenAiChat));
-        check(
-            "openai_responses=https://a",
-            Some(ServerKind::OpenAiResponses),
-        );
+        check("openai_responses=https://a", Some(ServerKind::OpenAiResponses));
         check("anthropic=http://a", Some(ServerKind::Anthropic));
         check("ollama=http://a", Some(ServerKind::Ollama));
         check("echo=http://a", None);

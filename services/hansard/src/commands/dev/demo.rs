@@ -45,8 +45,7 @@ impl Demo {
     pub(super) fn save(&mut self, change: impl FnOnce(&mut Settings)) -> anyhow::Result<()> {
         change(&mut self.settings);
         let text = serde_json::to_string_pretty(&self.settings)?;
-        secret_file::write(&self.path, &text)
-            .with_context(|| format!("cannot write {}", self.path.display()))
+        secret_file::write(&self.path, &text).with_context(|| format!("cannot write {}", self.path.display()))
     }
 }
 
@@ -61,13 +60,7 @@ pub(super) async fn prepare(record: &Record, data_dir: &Path) -> anyhow::Result<
         return Ok(Demo { settings, path });
     }
     let (api_key, token) = create(&registry).await?;
-    let settings = Settings {
-        record: id,
-        api_key,
-        token,
-        imported: Amount::None,
-        conversation: None,
-    };
+    let settings = Settings { record: id, api_key, token, imported: Amount::None, conversation: None };
     let mut demo = Demo { settings, path };
     demo.save(|_| ())?;
     Ok(demo)
@@ -79,9 +72,7 @@ async fn create(registry: &Registry) -> anyhow::Result<(String, String)> {
     ignore_existing(registry.create_agent(&tenant, &agent, "Demo", now()).await)?;
     // Pages of any origin on a developer's machine may use the key.
     let origins = AllowedOrigins::any();
-    let (_, api_key) = registry
-        .create_api_key(&agent, "dev", origins, now())
-        .await?;
+    let (_, api_key) = registry.create_api_key(&agent, "dev", origins, now()).await?;
     let new = NewServiceToken {
         display_name: Label::parse("dev")?,
         scopes: Scope::ALL.into_iter().collect(),
@@ -124,18 +115,11 @@ mod tests {
             imported: Amount::Some(200),
             conversation: None,
         };
-        let mut demo = Demo {
-            settings,
-            path: path.clone(),
-        };
+        let mut demo = Demo { settings, path: path.clone() };
         demo.save(|_| ()).unwrap();
-        demo.save(|settings| settings.imported = Amount::All)
-            .unwrap();
+        demo.save(|settings| settings.imported = Amount::All).unwrap();
         assert_eq!(read(&path).unwrap().imported, Amount::All);
-        assert_eq!(
-            fs::metadata(&path).unwrap().permissions().mode() & 0o777,
-            FILE_MODE
-        );
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, FILE_MODE);
         fs::write(&path, "{").unwrap();
         assert!(read(&path).is_none());
     }

@@ -81,9 +81,8 @@ impl Guide<'_> {
         let metrics = metrics.map(|(role, address)| format!("{role} http://{address}/metrics"));
         let metrics = metrics.join(", ");
         let conversation = self.demo.conversation.as_deref().unwrap_or("ID");
-        let request = format!(
-            r#"{{"target":{{"agentId":"{NAME}","conversationId":"{conversation}"}},"messagesMax":5}}"#
-        );
+        let request =
+            format!(r#"{{"target":{{"agentId":"{NAME}","conversationId":"{conversation}"}},"messagesMax":5}}"#);
         format!(
             "\nReady in {:.1} s. Data is in {}.\n\n\
              \x20 writer    http://{writer} (gRPC, reflection on){}\n\
@@ -121,11 +120,7 @@ impl Guide<'_> {
 }
 
 fn port_note(port: u16, address: SocketAddr) -> String {
-    if address.port() == port {
-        String::new()
-    } else {
-        format!(", because port {port} is in use")
-    }
+    if address.port() == port { String::new() } else { format!(", because port {port} is in use") }
 }
 
 /// The path of this program, relative to the current folder if possible.

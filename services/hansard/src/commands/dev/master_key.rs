@@ -33,10 +33,7 @@ pub(super) fn prepare(data_dir: &Path) -> anyhow::Result<MasterKeys> {
             MasterKey::parse(&text).with_context(invalid)?
         }
     };
-    Ok(MasterKeys {
-        current: Some(key),
-        previous: None,
-    })
+    Ok(MasterKeys { current: Some(key), previous: None })
 }
 
 #[cfg(test)]

@@ -32,10 +32,8 @@ const DRAIN_DEADLINE: Duration = Duration::from_secs(15);
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let started = Instant::now();
-    let _telemetry = telemetry::init(&TelemetryConfig {
-        log_filter: args.log_filter.clone(),
-        ..TelemetryConfig::default()
-    })?;
+    let _telemetry =
+        telemetry::init(&TelemetryConfig { log_filter: args.log_filter.clone(), ..TelemetryConfig::default() })?;
     let models = model_server::configured(&args)?;
     let shutdown = Shutdown::new();
     shutdown.listen_for_signals()?;
@@ -85,13 +83,7 @@ async fn start_and_wait(
     let mut demo = demo::prepare(&roles.record, &data_dir).await?;
     model_server::choose(&roles.record, args, &models).await?;
     sample_data::import(args.import, &roles, &mut demo).await?;
-    let guide = Guide {
-        roles: &roles,
-        stack,
-        demo: &demo.settings,
-        data_dir: &data_dir,
-        ports: args.port_base,
-    };
+    let guide = Guide { roles: &roles, stack, demo: &demo.settings, data_dir: &data_dir, ports: args.port_base };
     guide.show_context().await?;
     if args.once {
         return Ok(());

@@ -44,11 +44,7 @@ pub(super) fn configured(args: &Args) -> Result<ModelServersConfig, ConfigErrors
 }
 
 /// Sets the demo agent's model to the one of `--model-server`; without it, removes the one of an earlier run.
-pub(super) async fn choose(
-    record: &Record,
-    args: &Args,
-    servers: &ModelServersConfig,
-) -> anyhow::Result<()> {
+pub(super) async fn choose(record: &Record, args: &Args, servers: &ModelServersConfig) -> anyhow::Result<()> {
     let registry = Registry::open(record).await?;
     let agent = AgentId::parse(NAME)?;
     let Some(current) = registry.agent(&agent) else {
@@ -60,30 +56,19 @@ pub(super) async fn choose(
         return Ok(());
     }
     settings.model = chosen;
-    registry
-        .set_agent_settings(&agent, CheckedSettings::parse(settings)?)
-        .await?;
+    registry.set_agent_settings(&agent, CheckedSettings::parse(settings)?).await?;
     Ok(())
 }
 
 /// The model settings of the demo agent. Other settings of the model stay.
-fn chosen(
-    current: Option<&ModelSettings>,
-    model: Option<&str>,
-    servers: &ModelServersConfig,
-) -> Option<ModelSettings> {
-    let is_gone =
-        |current: &ModelSettings| current.server == SERVER && !servers.0.contains_key(SERVER);
+fn chosen(current: Option<&ModelSettings>, model: Option<&str>, servers: &ModelServersConfig) -> Option<ModelSettings> {
+    let is_gone = |current: &ModelSettings| current.server == SERVER && !servers.0.contains_key(SERVER);
     let (server, model) = match model {
         Some(model) => (SERVER, model),
         None if current.is_none_or(is_gone) => (ECHO, ""),
         None => return current.cloned(),
     };
-    Some(ModelSettings {
-        server: server.to_owned(),
-        model: model.to_owned(),
-        ..current.cloned().unwrap_or_default()
-    })
+    Some(ModelSettings { server: server.to_owned(), model: model.to_owned(), ..current.cloned().unwrap_or_default() })
 }
 
 #[cfg(test)]

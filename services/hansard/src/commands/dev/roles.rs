@@ -74,10 +74,7 @@ pub(super) async fn start(
     let read_model = ReadModelConfig::new(stack.database_url());
     let defaults = WriterConfig::default();
     let writer = WriterConfig {
-        grpc: GrpcConfig {
-            addr: local(ports.writer()),
-            ..defaults.grpc
-        },
+        grpc: GrpcConfig { addr: local(ports.writer()), ..defaults.grpc },
         admin_addr: local(ports.writer_admin()),
         record: named(&record, "hansard-writer"),
         read_model: read_model.clone(),
@@ -96,8 +93,7 @@ pub(super) async fn start(
         record: named(&record, "hansard-gateway"),
         read_model: read_model.into(),
         writer_url: format!("http://{}", writer.grpc_addr),
-        writer_token: gateway_token::prepare(named(&record, "hansard-dev"), &args.data_dir()?)
-            .await?,
+        writer_token: gateway_token::prepare(named(&record, "hansard-dev"), &args.data_dir()?).await?,
         models,
         egress: EgressConfig::loopback(),
         ..gateway_at(ports)
@@ -108,33 +104,20 @@ pub(super) async fn start(
         writer: writer.grpc_addr,
         gateway: gateway.grpc_addr,
         gateway_http: gateway.http_addr,
-        admin: [
-            ("writer", writer.admin_addr),
-            ("gateway", gateway.admin_addr),
-            ("projector", projector.admin_addr),
-        ],
+        admin: [("writer", writer.admin_addr), ("gateway", gateway.admin_addr), ("projector", projector.admin_addr)],
     })
 }
 
 fn gateway_at(ports: PortBase) -> GatewayConfig {
     let defaults = GatewayConfig::default();
     GatewayConfig {
-        grpc: GrpcConfig {
-            addr: local(ports.gateway()),
-            ..defaults.grpc
-        },
-        http: HttpSection {
-            server: HttpConfig::at(local(ports.gateway_http())),
-            ..defaults.http
-        },
+        grpc: GrpcConfig { addr: local(ports.gateway()), ..defaults.grpc },
+        http: HttpSection { server: HttpConfig::at(local(ports.gateway_http())), ..defaults.http },
         admin_addr: local(ports.gateway_admin()),
         ..defaults
     }
 }
 
 fn named(record: &RecordConfig, client_name: &str) -> RecordConfig {
-    RecordConfig {
-        client_name: client_name.to_owned(),
-        ..record.clone()
-    }
+    RecordConfig { client_name: client_name.to_owned(), ..record.clone() }
 }

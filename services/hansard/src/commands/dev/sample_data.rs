@@ -29,10 +29,7 @@ pub(super) async fn import(amount: Amount, roles: &Roles, demo: &mut Demo) -> an
     }
     let path = devstack::dataset::chitchat(&console::print_step).await;
     let path = path.context("cannot get the data set; start without it by --import none")?;
-    let destination = Destination {
-        agent: NAME.to_owned(),
-        dataset: DATASET.to_owned(),
-    };
+    let destination = Destination { agent: NAME.to_owned(), dataset: DATASET.to_owned() };
     let service = Service::at(&format!("http://{}", roles.writer), &demo.settings.token)?;
     let stream = AppendStream::to(&service, CONVERSATIONS_IN_FLIGHT);
     let limit = match amount {
@@ -40,14 +37,8 @@ pub(super) async fn import(amount: Amount, roles: &Roles, demo: &mut Demo) -> an
         Amount::Some(count) => Some(count),
         Amount::All => None,
     };
-    let source = |limit| Source {
-        path: Some(path.clone()),
-        format: Format::Chitchat,
-        limit,
-    };
-    let refused = import_source(source(limit), &stream, &destination)
-        .await?
-        .refused;
+    let source = |limit| Source { path: Some(path.clone()), format: Format::Chitchat, limit };
+    let refused = import_source(source(limit), &stream, &destination).await?.refused;
     anyhow::ensure!(refused == 0, "{refused} conversations were rejected");
     let candidates = limit.map_or(CANDIDATES_MAX, |limit| limit.min(CANDIDATES_MAX));
     let shown = choose_shown(source(Some(candidates))).await;

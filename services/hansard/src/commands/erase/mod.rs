@@ -118,24 +118,12 @@ struct EraseArgs {
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let (subject, options) = match args.action {
-        Action::Conversation {
-            ids,
-            tenant,
-            options,
-        } => {
+        Action::Conversation { ids, tenant, options } => {
             let ids = ids.into_iter().collect();
             (Subject::Conversations { tenant, ids }, options)
         }
-        Action::User {
-            id: user,
-            tenant,
-            options,
-        } => (Subject::User { tenant, user }, options),
-        Action::Channel {
-            id: channel,
-            tenant,
-            options,
-        } => (Subject::Channel { tenant, channel }, options),
+        Action::User { id: user, tenant, options } => (Subject::User { tenant, user }, options),
+        Action::Channel { id: channel, tenant, options } => (Subject::Channel { tenant, channel }, options),
         Action::Tenant { id, options } => (Subject::Tenant(id), options),
         Action::Ledger(args) => return ledger::run(args).await,
         Action::VerifyReceipt(args) => return verify_receipt::run(args).await,

@@ -19,17 +19,11 @@ use crate::progress::{Length, Progress, grouped};
 
 pub(super) async fn run(subject: Subject, options: EraseArgs) -> anyhow::Result<Exit> {
     let archive = options.stores.open_archive("hansard-erase").await?;
-    let job = Job {
-        record: archive.record().clone(),
-        archive,
-        subject,
-        forks: options.forks.clone(),
-    };
+    let job = Job { record: archive.record().clone(), archive, subject, forks: options.forks.clone() };
     let tenant = job.subject.tenant();
     // A database that does not answer prevents no erasure.
     if !options.no_rows
-        && let Ok(Some(database)) =
-            shards::other_database(&options.stores.read_model.open()?, tenant).await
+        && let Ok(Some(database)) = shards::other_database(&options.stores.read_model.open()?, tenant).await
     {
         return Err(other_database(tenant, &database).into());
     }
@@ -94,9 +88,9 @@ fn reject_unknown(subject: &Subject, options: &EraseArgs) -> anyhow::Result<Exit
             "the user {user} of the tenant {tenant} has no conversations, and no erasure of this user is recorded (tombstones \
              of erasures by callers name no user)"
         ),
-        Subject::Channel { channel, .. } => format!(
-            "the channel {channel} of the tenant {tenant} has no history, and no erasure of it is recorded"
-        ),
+        Subject::Channel { channel, .. } => {
+            format!("the channel {channel} of the tenant {tenant} has no history, and no erasure of it is recorded")
+        }
         Subject::Tenant(_) => format!("the tenant {tenant} does not exist"),
     };
     if options.json {

@@ -66,9 +66,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
 /// The conversations of a receipt of which the record holds more than a tombstone, or an archived segment holds commits.
 async fn remaining(archive: &Archive, signed: &Signed) -> anyhow::Result<Vec<String>> {
     let entries = &signed.receipt.conversations;
-    let reads = stream::iter(entries)
-        .map(|entry| remains(archive, entry))
-        .buffered(READS_IN_FLIGHT);
+    let reads = stream::iter(entries).map(|entry| remains(archive, entry)).buffered(READS_IN_FLIGHT);
     let in_record: Vec<Option<String>> = reads.try_collect().await?;
     let keys: anyhow::Result<BTreeSet<ConversationKey>> = entries.iter().map(key).collect();
     let held = archive.find_archived(&keys?).await?;

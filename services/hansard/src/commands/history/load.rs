@@ -70,23 +70,12 @@ fn show(loaded: LoadHistoryResponse) -> anyhow::Result<()> {
     if !loaded.history_key.is_empty() {
         let (history, conversation) = (loaded.history_key, loaded.conversation_id);
         let version = format!("version {} of {conversation}", loaded.version);
-        writeln!(
-            out,
-            "  ({count} messages of {history}, {version}{truncated})"
-        )?;
+        writeln!(out, "  ({count} messages of {history}, {version}{truncated})")?;
     }
     Ok(())
 }
 
 fn turn(message: MessageAppended) -> ContextMessage {
-    let turn = Turn {
-        role: message.role,
-        parts: message.parts,
-        author: message.author,
-        tool_calls: Vec::new(),
-    };
-    ContextMessage {
-        kind: Some(context_message::Kind::Turn(turn)),
-        ..ContextMessage::default()
-    }
+    let turn = Turn { role: message.role, parts: message.parts, author: message.author, tool_calls: Vec::new() };
+    ContextMessage { kind: Some(context_message::Kind::Turn(turn)), ..ContextMessage::default() }
 }

@@ -55,8 +55,7 @@ fn messages(file: &Path) -> anyhow::Result<Vec<MessageAppended>> {
     let lines = (1..).zip(text.lines());
     let lines = lines.filter(|(_, line)| !line.trim().is_empty());
     let messages = lines.map(|(number, line)| {
-        json::read(MESSAGE, line)
-            .with_context(|| format!("{}: line {number}: not a message", file.display()))
+        json::read(MESSAGE, line).with_context(|| format!("{}: line {number}: not a message", file.display()))
     });
     messages.collect()
 }

@@ -57,10 +57,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     } else if !recorded.history_key.is_empty() {
         let (history, conversation) = (recorded.history_key, recorded.conversation_id);
         let (count, version) = (recorded.appended_count, recorded.version);
-        writeln!(
-            out,
-            "{count} appended to {history}, now version {version} of {conversation}"
-        )?;
+        writeln!(out, "{count} appended to {history}, now version {version} of {conversation}")?;
     }
     Ok(exit)
 }

@@ -50,11 +50,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
         Some(sequence) => Sequence(sequence),
         None => *waiting.first().with_context(none)?,
     };
-    anyhow::ensure!(
-        waiting.contains(&sequence),
-        "{} at sequence {sequence}: see `hansard parked show`",
-        none()
-    );
+    anyhow::ensure!(waiting.contains(&sequence), "{} at sequence {sequence}: see `hansard parked show`", none());
     let is_dropped = args.yes && parking::drop_commit(&model, &key, sequence).await?;
     let mut out = console::out();
     let what = match (is_dropped, args.yes) {

@@ -28,24 +28,13 @@ pub(super) struct Args {
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let model = args.read_model.open()?;
     let all = all(&model, args.partition.map(Partition)).await?;
-    let header = [
-        "TENANT",
-        "CONVERSATION",
-        "PARTITION",
-        "SEQUENCE",
-        "TRIED",
-        "WAITING",
-        "REASON",
-    ];
+    let header = ["TENANT", "CONVERSATION", "PARTITION", "SEQUENCE", "TRIED", "WAITING", "REASON"];
     table::print_list(&all, args.json.then_some(json_of), header, row)?;
     Ok(Exit::Done)
 }
 
 /// Reads all parked conversations, page by page.
-pub(super) async fn all(
-    model: &ReadModel,
-    partition: Option<Partition>,
-) -> anyhow::Result<Vec<ParkedConversation>> {
+pub(super) async fn all(model: &ReadModel, partition: Option<Partition>) -> anyhow::Result<Vec<ParkedConversation>> {
     let mut all: Vec<ParkedConversation> = Vec::new();
     loop {
         let after = all.last().map(|last| last.key.clone());

@@ -81,10 +81,7 @@ fn json_of(parked: &ParkedConversation) -> Value {
 }
 
 /// Finds a parked conversation; an error if it is not parked.
-async fn find_parked(
-    model: &ReadModel,
-    key: &ConversationKey,
-) -> anyhow::Result<ParkedConversation> {
+async fn find_parked(model: &ReadModel, key: &ConversationKey) -> anyhow::Result<ParkedConversation> {
     let (tenant, conversation) = (&key.tenant, &key.conversation);
     let missing = || format!("{tenant} / {conversation} is not parked: see `hansard parked list`");
     parking::find(model, key).await?.with_context(missing)

@@ -51,11 +51,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     };
     let mut results = Vec::with_capacity(keys.len());
     for key in keys {
-        let outcome = if args.dry_run {
-            None
-        } else {
-            Some(parked::retry(&record, &model, &key).await?)
-        };
+        let outcome = if args.dry_run { None } else { Some(parked::retry(&record, &model, &key).await?) };
         results.push(RetryResult::of(key, outcome));
     }
     let header = ["TENANT", "CONVERSATION", "OUTCOME", "WHY"];
@@ -88,8 +84,7 @@ impl RetryResult {
                 ("still parked", why, false)
             }
             Some(Outcome::NothingWaits) => {
-                let why =
-                    "it is not parked, or is projected with its next commit: retry after that";
+                let why = "it is not parked, or is projected with its next commit: retry after that";
                 ("nothing waits", why.to_owned(), true)
             }
             Some(Outcome::Changed) => {
@@ -97,12 +92,7 @@ impl RetryResult {
                 ("changed", why.to_owned(), false)
             }
         };
-        Self {
-            key,
-            word,
-            why,
-            is_settled,
-        }
+        Self { key, word, why, is_settled }
     }
 }
 
@@ -116,10 +106,5 @@ fn json_of(result: &RetryResult) -> Value {
 }
 
 fn row(result: &RetryResult) -> [String; 4] {
-    [
-        result.key.tenant.to_string(),
-        result.key.conversation.to_string(),
-        result.word.to_owned(),
-        result.why.clone(),
-    ]
+    [result.key.tenant.to_string(), result.key.conversation.to_string(), result.word.to_owned(), result.why.clone()]
 }

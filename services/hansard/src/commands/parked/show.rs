@@ -33,12 +33,7 @@ pub(super) struct Args {
 /// A waiting commit in the record.
 enum Waiting {
     /// It can be decoded.
-    Commit {
-        id: String,
-        versions: (u64, u64),
-        recorded_at: String,
-        size_bytes: usize,
-    },
+    Commit { id: String, versions: (u64, u64), recorded_at: String, size_bytes: usize },
     /// It cannot be decoded, with the cause.
     Unreadable(String),
     /// The record no longer holds it.
@@ -52,10 +47,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let parked = find_parked(&model, &key).await?;
     let mut waiting = Vec::new();
     for sequence in parking::waiting(&model, &key, SHOWN_MAX).await? {
-        let position = Position {
-            partition: parked.position.partition,
-            sequence,
-        };
+        let position = Position { partition: parked.position.partition, sequence };
         let message = record.message_at(position).await?;
         waiting.push((sequence, message.as_ref().map_or(Waiting::Gone, decode)));
     }
@@ -102,18 +94,9 @@ fn row((sequence, waiting): &(Sequence, Waiting)) -> [String; 5] {
     match waiting {
         Waiting::Gone => fault("not in the record"),
         Waiting::Unreadable(why) => fault(why),
-        Waiting::Commit {
-            id,
-            versions: (first, last),
-            recorded_at,
-            size_bytes,
-        } => [
-            sequence.to_string(),
-            id.clone(),
-            format!("{first}..{last}"),
-            recorded_at.clone(),
-            size_bytes.to_string(),
-        ],
+        Waiting::Commit { id, versions: (first, last), recorded_at, size_bytes } => {
+            [sequence.to_string(), id.clone(), format!("{first}..{last}"), recorded_at.clone(), size_bytes.to_string()]
+        }
     }
 }
 
@@ -122,12 +105,7 @@ fn json_of_waiting((sequence, waiting): &(Sequence, Waiting)) -> Value {
     match waiting {
         Waiting::Gone => json!({ "sequence": sequence, "gone": true }),
         Waiting::Unreadable(why) => json!({ "sequence": sequence, "unreadable": why }),
-        Waiting::Commit {
-            id,
-            versions: (first, last),
-            recorded_at,
-            size_bytes,
-        } => json!({
+        Waiting::Commit { id, versions: (first, last), recorded_at, size_bytes } => json!({
             "sequence": sequence,
             "commitId": id,
             "firstVersion": first,

@@ -87,19 +87,11 @@ impl Plan {
         if let [.., before, after] = generations[..]
             && after == partitions
         {
-            return Ok(Self {
-                before,
-                after,
-                is_resumed: true,
-            });
+            return Ok(Self { before, after, is_resumed: true });
         }
         let grown = layout.grown(partitions);
         grown.map_err(|error| UsageError(error.to_string()))?;
-        Ok(Self {
-            before: layout.partitions(),
-            after: partitions,
-            is_resumed: false,
-        })
+        Ok(Self { before: layout.partitions(), after: partitions, is_resumed: false })
     }
 
     /// The share of new conversations that the new partitions get, in percent.
@@ -113,20 +105,13 @@ impl Plan {
         let share = self.share_percent();
         if args.dry_run {
             let seconds = WAITS * args.stage_seconds;
-            let verb = if self.is_resumed {
-                "continues"
-            } else {
-                "begins"
-            };
+            let verb = if self.is_resumed { "continues" } else { "begins" };
             return format!(
                 "would add partitions {before} to {}: {share}% of new conversations use them; the growth {verb} and takes at least {seconds} s; nothing was changed",
                 after.saturating_sub(1)
             );
         }
-        format!(
-            "the record has {after} partitions: {share}% of new conversations use the {} new ones",
-            after - before
-        )
+        format!("the record has {after} partitions: {share}% of new conversations use the {} new ones", after - before)
     }
 
     fn json(self, args: &Args) -> Value {
@@ -149,16 +134,11 @@ async fn grow(record: &Record, args: &Args, plan: &Plan) -> anyhow::Result<()> {
         let stage = record.layout().stage();
         let (waits_before, what) = match stage {
             Stage::Announced => (0, "announced; waiting until every process knows it"),
-            Stage::Closing => (
-                1,
-                "closing previous partitions; waiting until every process does",
-            ),
+            Stage::Closing => (1, "closing previous partitions; waiting until every process does"),
             Stage::Open => (2, "open; waiting for late messages"),
         };
         for second in 0..args.stage_seconds {
-            progress.advance(waits_before * args.stage_seconds + second, || {
-                what.to_owned()
-            });
+            progress.advance(waits_before * args.stage_seconds + second, || what.to_owned());
             sleep(Duration::from_secs(1)).await;
         }
         if stage == Stage::Open {
@@ -194,12 +174,7 @@ mod tests {
 
     #[tokio::test]
     async fn only_a_step_without_an_answer_is_repeated() {
-        let unavailable = || {
-            GrowthError::Unavailable(Unavailable {
-                what: "lost",
-                retry_after_ms: 1,
-            })
-        };
+        let unavailable = || GrowthError::Unavailable(Unavailable { what: "lost", retry_after_ms: 1 });
         for (error, attempts) in [(unavailable(), 2), (GrowthError::Superseded, 1)] {
             let (calls, failure) = (Cell::new(0), Cell::new(Some(error)));
             let step = async || {
@@ -215,13 +190,7 @@ mod tests {
     fn plans_are_checked_before_anything_is_changed() {
         let open = Layout::from_parts(&[8, 24], Stage::Open).unwrap();
         let growing = Layout::from_parts(&[8, 24], Stage::Closing).unwrap();
-        let plan = |before, after, is_resumed| {
-            Some(Plan {
-                before,
-                after,
-                is_resumed,
-            })
-        };
+        let plan = |before, after, is_resumed| Some(Plan { before, after, is_resumed });
         for (layout, partitions, expected) in [
             (&Layout::new(8), 24, plan(8, 24, false)),
             (&Layout::new(8), 8, None),
@@ -239,11 +208,7 @@ mod tests {
     #[test]
     fn the_share_of_the_new_partitions() {
         for (before, after, percent) in [(8, 24, 66), (8, 9, 11), (1, 2, 50)] {
-            let plan = Plan {
-                before,
-                after,
-                is_resumed: false,
-            };
+            let plan = Plan { before, after, is_resumed: false };
             assert_eq!(plan.share_percent(), percent);
         }
     }

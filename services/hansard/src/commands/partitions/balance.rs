@@ -96,9 +96,7 @@ async fn move_leaders(record: &Record, args: &Args, moves: &mut Vec<Move>) -> an
     let mut is_balanced = true;
     for (done, one) in (0..).zip(planned) {
         progress.advance(done, || one.stream.clone());
-        let elected = record
-            .move_leader(&one.stream, &one.to, ELECTION_MAX)
-            .await?;
+        let elected = record.move_leader(&one.stream, &one.to, ELECTION_MAX).await?;
         is_balanced &= elected;
         if elected {
             moves.push(one);

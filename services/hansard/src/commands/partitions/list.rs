@@ -29,16 +29,7 @@ pub(super) struct Listed {
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let record = args.record.open("hansard-partitions").await?;
     let all = read(&record).await?;
-    let header = [
-        "PARTITION",
-        "GENERATION",
-        "LEADER",
-        "SERVERS",
-        "BEHIND",
-        "MESSAGES",
-        "MB",
-        "LAST",
-    ];
+    let header = ["PARTITION", "GENERATION", "LEADER", "SERVERS", "BEHIND", "MESSAGES", "MB", "LAST"];
     table::print_list(&all, args.json.then_some(json_of), header, row)?;
     Ok(Exit::Done)
 }
@@ -85,11 +76,7 @@ fn row(listed: &Listed) -> [String; 8] {
     [
         listed.partition.to_string(),
         listed.generation.to_string(),
-        status
-            .replicas
-            .leader
-            .clone()
-            .unwrap_or_else(|| "-".to_owned()),
+        status.replicas.leader.clone().unwrap_or_else(|| "-".to_owned()),
         match &status.replicas.servers[..] {
             [] => "-".to_owned(),
             servers => servers.join(" "),

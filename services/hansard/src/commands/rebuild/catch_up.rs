@@ -16,11 +16,7 @@ const LAG_MAX: u64 = 300;
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Waits until no partition of `other` lags by more than [`LAG_MAX`].
-pub(super) async fn catch_up(
-    live: &ReadModel,
-    other: &ReadModel,
-    shutdown: &Shutdown,
-) -> anyhow::Result<()> {
+pub(super) async fn catch_up(live: &ReadModel, other: &ReadModel, shutdown: &Shutdown) -> anyhow::Result<()> {
     let mut progress = Progress::begin("catch up", Length::Unknown);
     loop {
         let (ahead, behind) = (checkpoints(live).await?, checkpoints(other).await?);
@@ -61,10 +57,7 @@ mod tests {
     fn a_partition_without_a_checkpoint_starts_at_zero() {
         let checkpoints_at = |checkpoints_at: &[u64]| -> Vec<Checkpoint> {
             let checkpoint = |(partition, sequence): (u16, &u64)| Checkpoint {
-                lease: Lease {
-                    partition: Partition(partition),
-                    epoch: Epoch(1),
-                },
+                lease: Lease { partition: Partition(partition), epoch: Epoch(1) },
                 sequence: Sequence(*sequence),
             };
             (0..).zip(checkpoints_at).map(checkpoint).collect()

@@ -53,15 +53,8 @@ pub(super) async fn compare(
     }
     progress.finish(&progress_text(count, started.elapsed()));
     let differing = compare_again(live, other, differing).await?;
-    form.print(&Step::Compared {
-        conversations: count,
-        took: started.elapsed(),
-    })?;
-    Ok(if differing.len() > FROZEN_MAX {
-        Compared::Differ(differing)
-    } else {
-        Compared::Same(differing)
-    })
+    form.print(&Step::Compared { conversations: count, took: started.elapsed() })?;
+    Ok(if differing.len() > FROZEN_MAX { Compared::Differ(differing) } else { Compared::Same(differing) })
 }
 
 async fn compare_again(

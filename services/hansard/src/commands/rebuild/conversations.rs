@@ -138,17 +138,11 @@ impl Rebuild {
             () = self.shutdown.begun() => anyhow::bail!("stopped: run the same command again to resume"),
         }
         progress.finish("done");
-        self.form.print(&Step::Indexed {
-            took: started.elapsed(),
-        })
+        self.form.print(&Step::Indexed { took: started.elapsed() })
     }
 
     /// Projects new commits into the new schema, compares it with the live one, and switches.
-    async fn switch(
-        &self,
-        building: &SchemaBuild,
-        accept_differences: bool,
-    ) -> anyhow::Result<Exit> {
+    async fn switch(&self, building: &SchemaBuild, accept_differences: bool) -> anyhow::Result<Exit> {
         let live = self.model.in_schema(building.live());
         let other = building.model();
         let projector = TemporaryProjector::start(&self.archive, other, &self.shutdown);
@@ -157,9 +151,7 @@ impl Rebuild {
         catch_up(&live, other, &self.shutdown).await?;
         projector.stop().await?;
         let to_check = match compared {
-            Compared::Differ(conversations) | Compared::Same(conversations)
-                if accept_differences =>
-            {
+            Compared::Differ(conversations) | Compared::Same(conversations) if accept_differences => {
                 self.report(&conversations)?;
                 Vec::new()
             }
@@ -176,10 +168,7 @@ impl Rebuild {
         if let SwitchOutcome::Differs(conversations) = switched.await? {
             return self.report(&conversations);
         }
-        self.form.print(&Step::Switched {
-            live: building.name(),
-            kept: building.live(),
-        })?;
+        self.form.print(&Step::Switched { live: building.name(), kept: building.live() })?;
         Ok(Exit::Done)
     }
 
@@ -196,9 +185,7 @@ impl Rebuild {
         for schema in list(&self.model).await? {
             if schema.state == SchemaState::Kept && schema.name != building.live() {
                 drop_one(lock, schema.name).await?;
-                self.form.print(&Step::Dropped {
-                    schema: schema.name,
-                })?;
+                self.form.print(&Step::Dropped { schema: schema.name })?;
             }
         }
         Ok(())

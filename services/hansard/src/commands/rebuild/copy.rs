@@ -56,10 +56,7 @@ pub(super) async fn copy(
     }
     let done = position(building.model()).await.unwrap_or(total);
     progress.finish(&progress_text(from, done, total, started.elapsed()));
-    form.print(&Step::Copied {
-        messages: done.saturating_sub(from),
-        took: started.elapsed(),
-    })
+    form.print(&Step::Copied { messages: done.saturating_sub(from), took: started.elapsed() })
 }
 
 /// The sum of the partitions' checkpoints; `None`: they cannot be read now.

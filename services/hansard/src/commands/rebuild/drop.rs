@@ -63,8 +63,7 @@ fn droppable(schemas: &[SchemaInfo], named: Option<&str>) -> Result<Vec<SchemaNa
         return Ok(idle.collect());
     };
     let found: Vec<_> = idle.filter(|name| name.to_string() == named).collect();
-    let why =
-        || format!("the schema {named} is live or does not exist: see `hansard rebuild list`");
+    let why = || format!("the schema {named} is live or does not exist: see `hansard rebuild list`");
     let found = Some(found).filter(|found| !found.is_empty());
     found.ok_or_else(|| UsageError(why()))
 }
@@ -100,11 +99,8 @@ mod tests {
             bytes: 0,
             table_partitions: TablePartitions::ONE,
         };
-        let schemas = [
-            standing(1, SchemaState::Kept),
-            standing(2, SchemaState::Live),
-            standing(3, SchemaState::Building),
-        ];
+        let schemas =
+            [standing(1, SchemaState::Kept), standing(2, SchemaState::Live), standing(3, SchemaState::Building)];
         let check = |named: Option<&str>, expected: Option<&[&str]>| {
             let found = droppable(&schemas, named).ok();
             let found = found.map(|names| names.iter().map(ToString::to_string).collect());

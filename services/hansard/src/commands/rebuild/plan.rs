@@ -37,10 +37,7 @@ pub(super) async fn print(record: &Record, model: &ReadModel, form: Form) -> any
         writeln!(out, "would resume the schema {name} in the phase {phase}")?;
     } else {
         let (name, size) = (live.name, HumanBytes(live.bytes));
-        writeln!(
-            out,
-            "would create a schema next to {name}, which is live and uses {size}"
-        )?;
+        writeln!(out, "would create a schema next to {name}, which is live and uses {size}")?;
     }
     let commits = grouped(commits);
     let then = "create indexes, project new commits, compare every conversation, and switch";

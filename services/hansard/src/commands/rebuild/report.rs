@@ -25,39 +25,15 @@ pub(super) enum Form {
 /// A step of a rebuild.
 #[derive(Debug)]
 pub(super) enum Step<'a> {
-    Started {
-        schema: SchemaName,
-        live: SchemaName,
-        phase: &'static str,
-    },
-    Copied {
-        messages: u64,
-        took: Duration,
-    },
-    Indexed {
-        took: Duration,
-    },
-    Compared {
-        conversations: u64,
-        took: Duration,
-    },
-    Differ {
-        conversations: &'a [ConversationKey],
-    },
-    Switched {
-        live: SchemaName,
-        kept: SchemaName,
-    },
-    Dropped {
-        schema: SchemaName,
-    },
-    WouldSwitch {
-        from: SchemaName,
-        to: SchemaName,
-    },
-    WouldDrop {
-        schema: SchemaName,
-    },
+    Started { schema: SchemaName, live: SchemaName, phase: &'static str },
+    Copied { messages: u64, took: Duration },
+    Indexed { took: Duration },
+    Compared { conversations: u64, took: Duration },
+    Differ { conversations: &'a [ConversationKey] },
+    Switched { live: SchemaName, kept: SchemaName },
+    Dropped { schema: SchemaName },
+    WouldSwitch { from: SchemaName, to: SchemaName },
+    WouldDrop { schema: SchemaName },
 }
 
 impl Form {
@@ -79,20 +55,15 @@ impl Form {
 
 fn text(step: &Step<'_>) -> String {
     match step {
-        Step::Started {
-            schema,
-            live,
-            phase,
-        } => format!("building the schema {schema} next to the live one, {live}; phase: {phase}"),
+        Step::Started { schema, live, phase } => {
+            format!("building the schema {schema} next to the live one, {live}; phase: {phase}")
+        }
         Step::Copied { messages, took } => {
             let count = grouped(*messages);
             format!("copied {count} commits in {}", seconds(*took))
         }
         Step::Indexed { took } => format!("created rows and indexes in {}", seconds(*took)),
-        Step::Compared {
-            conversations,
-            took,
-        } => {
+        Step::Compared { conversations, took } => {
             let count = grouped(*conversations);
             format!("compared {count} conversations in {}", seconds(*took))
         }
@@ -123,21 +94,14 @@ fn differing(conversations: &[ConversationKey]) -> String {
 
 fn object(step: &Step<'_>) -> Value {
     match step {
-        Step::Started {
-            schema,
-            live,
-            phase,
-        } => {
+        Step::Started { schema, live, phase } => {
             json!({"step": "begun", "schema": schema.to_string(), "live": live.to_string(), "phase": phase})
         }
         Step::Copied { messages, took } => {
             json!({"step": "copied", "commits": messages, "seconds": took.as_secs_f64()})
         }
         Step::Indexed { took } => json!({"step": "indexed", "seconds": took.as_secs_f64()}),
-        Step::Compared {
-            conversations,
-            took,
-        } => {
+        Step::Compared { conversations, took } => {
             json!({"step": "compared", "conversations": conversations, "seconds": took.as_secs_f64()})
         }
         Step::Differ { conversations } => {
@@ -175,19 +139,9 @@ mod tests {
         };
         let check = |count: usize, lines: usize| {
             let keys: Vec<_> = (0..count).map(key).collect();
-            let step = Step::Differ {
-                conversations: &keys,
-            };
+            let step = Step::Differ { conversations: &keys };
             assert_eq!(text(&step).lines().count(), lines);
-            assert_eq!(
-                object(&step)
-                    .get("conversations")
-                    .unwrap()
-                    .as_array()
-                    .unwrap()
-                    .len(),
-                count
-            );
+            assert_eq!(object(&step).get("conversations").unwrap().as_array().unwrap().len(), count);
         };
         check(1, 2);
         check(SHOWN_MAX, SHOWN_MAX + 1);

@@ -42,8 +42,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let kept = list(&model).await?;
     let kept = kept.iter().filter(|one| one.state == SchemaState::Kept);
     let to = kept.max_by_key(|one| one.left_at);
-    let to =
-        to.context("no previous schema is kept: run `hansard rebuild conversations` to build one")?;
+    let to = to.context("no previous schema is kept: run `hansard rebuild conversations` to build one")?;
     if args.dry_run {
         form.print(&Step::WouldSwitch { from, to: to.name })?;
         return Ok(Exit::Done);
@@ -55,17 +54,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let projector = TemporaryProjector::start(&archive, &other, &shutdown);
     catch_up(&model.in_schema(from), &other, &shutdown).await?;
     projector.stop().await?;
-    switch(Switch {
-        archive: &archive,
-        model: &model,
-        from,
-        to: to.name,
-        to_check: &[],
-    })
-    .await?;
-    form.print(&Step::Switched {
-        live: to.name,
-        kept: from,
-    })?;
+    switch(Switch { archive: &archive, model: &model, from, to: to.name, to_check: &[] }).await?;
+    form.print(&Step::Switched { live: to.name, kept: from })?;
     Ok(Exit::Done)
 }

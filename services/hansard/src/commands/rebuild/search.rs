@@ -57,10 +57,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
         let line = json!({ "agents": agents, "done": !args.no_wait });
         writeln!(out, "{line}")?;
     } else if args.no_wait {
-        writeln!(
-            out,
-            "{agents} agents are being indexed again by the projectors"
-        )?;
+        writeln!(out, "{agents} agents are being indexed again by the projectors")?;
     } else {
         writeln!(out, "{agents} agents are indexed again")?;
     }

@@ -161,12 +161,7 @@ fn print_plan(ranges: &[SequenceRange], args: &Args) -> anyhow::Result<Exit> {
         json!({"partition": partition, "after": after, "through": through})
     };
     let row = |range: &SequenceRange| {
-        [
-            range.partition.to_string(),
-            range.after.to_string(),
-            range.through.to_string(),
-            grouped(range.sequences()),
-        ]
+        [range.partition.to_string(), range.after.to_string(), range.through.to_string(), grouped(range.sequences())]
     };
     let header = ["PARTITION", "AFTER", "THROUGH", "SEQUENCES"];
     table::print_list(ranges, args.json.then_some(object), header, row)?;

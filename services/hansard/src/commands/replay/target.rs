@@ -30,11 +30,7 @@ pub(super) enum Target {
 
 impl ResumePoint {
     /// Reads it from the target of the arguments; `prefix` is their subject prefix.
-    pub(super) async fn from_args(
-        args: &Args,
-        record: &Record,
-        prefix: Option<ReplayPrefix>,
-    ) -> anyhow::Result<Self> {
+    pub(super) async fn from_args(args: &Args, record: &Record, prefix: Option<ReplayPrefix>) -> anyhow::Result<Self> {
         if let Some(prefix) = prefix {
             let positions = match &args.places {
                 Some(file) if args.resume => to_subject::read(file, record, &prefix)?,

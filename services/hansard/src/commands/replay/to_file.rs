@@ -49,12 +49,7 @@ struct Line {
 impl ExistingFile {
     /// A file that does not exist.
     pub(super) fn missing(file: &Path) -> Self {
-        Self {
-            file: file.to_owned(),
-            exists: false,
-            bytes: 0,
-            last: BTreeMap::new(),
-        }
+        Self { file: file.to_owned(), exists: false, bytes: 0, last: BTreeMap::new() }
     }
 
     pub(super) fn positions(&self) -> Positions {
@@ -67,10 +62,7 @@ impl ExistingFile {
     /// that was erased.
     pub(super) async fn check(&self, record: &Record) -> anyhow::Result<()> {
         for (partition, last) in &self.last {
-            let position = Position {
-                partition: *partition,
-                sequence: last.sequence,
-            };
+            let position = Position { partition: *partition, sequence: last.sequence };
             let mut is_own = partition.0 < record.partitions();
             if is_own && let Some(message) = record.message_at(position).await? {
                 is_own = message.open()?.opened.commit.id.to_string() == last.commit;
@@ -104,11 +96,7 @@ pub(super) fn scan(path: &Path) -> anyhow::Result<ExistingFile> {
         let invalid = || format!("line {number} of {shown} is not a line of a replay");
         let line: Line = serde_json::from_slice(&text).map_err(|_| UsageError(invalid()))?;
         existing.bytes += u64::try_from(text.len())?;
-        let last = Last {
-            line: number,
-            sequence: Sequence(line.sequence),
-            commit: line.commit_id,
-        };
+        let last = Last { line: number, sequence: Sequence(line.sequence), commit: line.commit_id };
         existing.last.insert(Partition(line.partition), last);
     }
     Ok(existing)
@@ -173,9 +161,7 @@ mod tests {
     }
 
     fn line(partition: u16, sequence: u64) -> String {
-        format!(
-            "{{\"partition\":{partition},\"sequence\":{sequence},\"commitId\":\"x\",\"events\":[]}}\n"
-        )
+        format!("{{\"partition\":{partition},\"sequence\":{sequence},\"commitId\":\"x\",\"events\":[]}}\n")
     }
 
     #[test]
@@ -186,15 +172,9 @@ mod tests {
         check("", Ok((&[], 0)));
         check("{\"part", Ok((&[], 0)));
         check(&three, Ok((&positions, bytes)));
-        check(
-            &format!("{three}{{\"partition\":1"),
-            Ok((&positions, bytes)),
-        );
+        check(&format!("{three}{{\"partition\":1"), Ok((&positions, bytes)));
         // A line without a line break is incomplete.
-        check(
-            &format!("{three}{}", line(1, 10).trim_end()),
-            Ok((&positions, bytes)),
-        );
+        check(&format!("{three}{}", line(1, 10).trim_end()), Ok((&positions, bytes)));
         check(&format!("{three}{{}}\n{three}"), Err("line 4 of "));
         let missing = scan(Path::new("/no/such/file")).unwrap();
         assert_eq!((missing.positions(), missing.bytes), (Positions::new(), 0));

@@ -37,18 +37,14 @@ pub(super) struct SubjectTarget {
 }
 
 /// Reads the saved positions; none if the file does not exist.
-pub(super) fn read(
-    file: &Path,
-    record: &Record,
-    prefix: &ReplayPrefix,
-) -> anyhow::Result<Positions> {
+pub(super) fn read(file: &Path, record: &Record, prefix: &ReplayPrefix) -> anyhow::Result<Positions> {
     let shown = file.display();
     let text = match fs::read_to_string(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Positions::new()),
         read => read.with_context(|| format!("cannot read {shown}"))?,
     };
-    let saved: Saved = serde_json::from_str(&text)
-        .map_err(|_| UsageError(format!("{shown} is not a file of replay positions")))?;
+    let saved: Saved =
+        serde_json::from_str(&text).map_err(|_| UsageError(format!("{shown} is not a file of replay positions")))?;
     anyhow::ensure!(
         saved.record == id_of(record) && saved.prefix == prefix.to_string(),
         UsageError(format!("{shown} belongs to another record or prefix"))
@@ -67,14 +63,7 @@ impl SubjectTarget {
         file: Option<PathBuf>,
         positions: Positions,
     ) -> Self {
-        Self {
-            replay,
-            record: id_of(record),
-            prefix,
-            file,
-            positions,
-            saved_at: Instant::now(),
-        }
+        Self { replay, record: id_of(record), prefix, file, positions, saved_at: Instant::now() }
     }
 
     pub(super) fn stream(&self) -> Option<&str> {
@@ -85,9 +74,7 @@ impl SubjectTarget {
     pub(super) fn note(&self) -> String {
         let prefix = &self.prefix;
         let Some(stream) = self.stream() else {
-            return format!(
-                "replay: no stream stores {prefix}.>: only current subscribers receive it"
-            );
+            return format!("replay: no stream stores {prefix}.>: only current subscribers receive it");
         };
         format!("replay: the stream {stream} stores {prefix}.>")
     }
@@ -115,11 +102,7 @@ impl SubjectTarget {
         };
         let positions = self.positions.iter();
         let positions = positions.map(|(partition, sequence)| (partition.0, sequence.0));
-        let saved = Saved {
-            record: self.record.clone(),
-            prefix: self.prefix.to_string(),
-            places: positions.collect(),
-        };
+        let saved = Saved { record: self.record.clone(), prefix: self.prefix.to_string(), places: positions.collect() };
         let shown = file.display();
         replace(file, &saved).with_context(|| format!("cannot write {shown}"))
     }

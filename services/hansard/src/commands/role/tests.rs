@@ -4,11 +4,7 @@ use super::*;
 
 fn check_setting(text: &str, expected: Option<(&str, Value)>) {
     let setting = setting(text).ok();
-    assert_eq!(
-        setting,
-        expected.map(|(key, value)| (key.to_owned(), value)),
-        "{text}"
-    );
+    assert_eq!(setting, expected.map(|(key, value)| (key.to_owned(), value)), "{text}");
 }
 
 #[test]
@@ -40,32 +36,16 @@ fn check_load(set: &[&str], expected: Result<u16, &[&str]>) {
     };
     let loaded = load::<writer::WriterConfig>(&settings, Sources::new());
     let loaded = loaded.map(|process| process.role.record.partitions);
-    let keys = loaded.map_err(|errors| {
-        errors
-            .0
-            .into_iter()
-            .map(|error| error.key)
-            .collect::<Vec<String>>()
-    });
-    assert_eq!(
-        keys,
-        expected.map_err(|keys| keys.iter().map(ToString::to_string).collect())
-    );
+    let keys = loaded.map_err(|errors| errors.0.into_iter().map(|error| error.key).collect::<Vec<String>>());
+    assert_eq!(keys, expected.map_err(|keys| keys.iter().map(ToString::to_string).collect()));
 }
 
 #[test]
 fn all_errors_of_the_settings_are_reported_together() {
     check_load(&[], Ok(8));
+    check_load(&["record.partitions=4", "telemetry.log_filter=debug"], Ok(4));
     check_load(
-        &["record.partitions=4", "telemetry.log_filter=debug"],
-        Ok(4),
-    );
-    check_load(
-        &[
-            "record.partitions=0",
-            "telemetry.log_formt=json",
-            "grpc.calls_max=many",
-        ],
+        &["record.partitions=0", "telemetry.log_formt=json", "grpc.calls_max=many"],
         Err(&["telemetry.log_formt", "grpc.calls_max", "record.partitions"]),
     );
 }

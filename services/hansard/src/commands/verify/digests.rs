@@ -78,10 +78,7 @@ fn of_partition(parked: &[ParkedPosition], partition: Partition) -> Vec<ParkedPo
     own.cloned().collect()
 }
 
-async fn current(
-    job: &VerifyJob,
-    partition: Partition,
-) -> anyhow::Result<(PartitionDigest, Vec<ParkedPosition>)> {
+async fn current(job: &VerifyJob, partition: Partition) -> anyhow::Result<(PartitionDigest, Vec<ParkedPosition>)> {
     let (all, parked) = digests(&job.model).await?;
     let digest = all.into_iter().find(|digest| digest.partition == partition);
     let digest = digest.context("the checkpoint of the partition was removed")?;

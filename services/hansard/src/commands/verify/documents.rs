@@ -2,9 +2,7 @@
 
 use domain::ConversationKey;
 use read_model::projections::conversations::verification::KeyRange;
-use read_model::projections::search::verification::{
-    Differences, DocumentsState, compare_documents,
-};
+use read_model::projections::search::verification::{Differences, DocumentsState, compare_documents};
 use serde_json::json;
 
 use super::problem::name;
@@ -45,11 +43,7 @@ fn reported(
     differences: Differences,
     report: &mut Report,
 ) -> anyhow::Result<()> {
-    let DocumentsState {
-        correct,
-        wrong,
-        unfounded,
-    } = state;
+    let DocumentsState { correct, wrong, unfounded } = state;
     report.correct(1, correct);
     if wrong == 0 && unfounded == 0 {
         return Ok(());
@@ -64,11 +58,7 @@ fn reported(
         "repaired": is_repaired,
     });
     let what = format!("{wrong} documents are missing or different, {unfounded} have no event");
-    let outcome = if is_repaired {
-        "repaired"
-    } else {
-        "not repaired"
-    };
+    let outcome = if is_repaired { "repaired" } else { "not repaired" };
     report.finding(&line, [&name(key), "documents", &what, outcome])?;
     if is_repaired {
         report.repaired();

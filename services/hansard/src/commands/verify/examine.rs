@@ -7,8 +7,7 @@ use domain::{Change, ConversationKey, Sequence, Status, Version};
 use event_log::{StoredMessage, TailBounds};
 use read_model::projections::conversations::Item;
 use read_model::projections::conversations::verification::{
-    Difference, DocumentsDigest, RowState, compare_documents, compare_events, row_state,
-    unfounded_events,
+    Difference, DocumentsDigest, RowState, compare_documents, compare_events, row_state, unfounded_events,
 };
 
 use super::VerifyJob;
@@ -34,11 +33,7 @@ pub(super) struct Examination {
 impl Examination {
     /// No result, after this number of compared events.
     fn unsettled(events: u64) -> Self {
-        Self {
-            problems: Vec::new(),
-            events,
-            is_unsettled: true,
-        }
+        Self { problems: Vec::new(), events, is_unsettled: true }
     }
 }
 
@@ -50,9 +45,8 @@ pub(super) async fn examine(job: &VerifyJob, key: &ConversationKey) -> anyhow::R
     for _ in 0..ATTEMPTS_MAX {
         let found = compare(job, key).await?;
         let is_correct = found.problems.is_empty() && !found.is_unsettled;
-        let is_confirmed = before
-            .as_ref()
-            .is_some_and(|before| !found.is_unsettled && before.problems == found.problems);
+        let is_confirmed =
+            before.as_ref().is_some_and(|before| !found.is_unsettled && before.problems == found.problems);
         if is_correct || is_confirmed {
             return Ok(found);
         }
@@ -75,9 +69,7 @@ async fn compare(job: &VerifyJob, key: &ConversationKey) -> anyhow::Result<Exami
     };
     let last = job.archive.last_commit(key).await?;
     if let Some(message) = &last
-        && message
-            .open_head()
-            .is_ok_and(|head| head.status == Status::Erased)
+        && message.open_head().is_ok_and(|head| head.status == Status::Erased)
     {
         return compare_erased(job, key, &standing, message).await;
     }
@@ -104,11 +96,7 @@ async fn compare(job: &VerifyJob, key: &ConversationKey) -> anyhow::Result<Exami
         differences.extend(documents);
     }
     problems.extend(differences.into_iter().map(Problem::Rows));
-    Ok(Examination {
-        problems,
-        events: history.events,
-        is_unsettled: false,
-    })
+    Ok(Examination { problems, events: history.events, is_unsettled: false })
 }
 
 /// An erased conversation has a row and no events. The record must contain only its tombstone.
@@ -119,32 +107,20 @@ async fn compare_erased(
     message: &StoredMessage,
 ) -> anyhow::Result<Examination> {
     if message.position.sequence > standing.checkpoint {
-        return Ok(Examination {
-            is_unsettled: standing.has_row(),
-            ..Examination::default()
-        });
+        return Ok(Examination { is_unsettled: standing.has_row(), ..Examination::default() });
     }
     let problems = match open(key, message) {
         Err(reason) => vec![Problem::Unreadable(message.position.sequence, reason)],
         Ok(placed) => {
             let change = Change::new(&placed.opened.commit, placed.position);
-            let mut differences: Vec<Difference> =
-                standing.compare(Some(&change))?.into_iter().collect();
+            let mut differences: Vec<Difference> = standing.compare(Some(&change))?.into_iter().collect();
             differences.extend(unfounded(job, key, standing, None).await?);
             let none = DocumentsDigest::default();
-            differences.extend(
-                documents(job, key, standing, &none)
-                    .await?
-                    .unwrap_or_default(),
-            );
+            differences.extend(documents(job, key, standing, &none).await?.unwrap_or_default());
             differences.into_iter().map(Problem::Rows).collect()
         }
     };
-    Ok(Examination {
-        problems,
-        events: 1,
-        is_unsettled: false,
-    })
+    Ok(Examination { problems, events: 1, is_unsettled: false })
 }
 
 /// The differences of documents; `None`: the conversation has changed meanwhile. Without a row of the conversation, all of its rows

@@ -40,22 +40,11 @@ struct Pass<'r> {
 }
 
 /// Verifies every conversation of a range.
-pub(super) async fn run(
-    job: &VerifyJob,
-    range: &KeyRange,
-    at_once: usize,
-    report: &mut Report,
-) -> anyhow::Result<()> {
+pub(super) async fn run(job: &VerifyJob, range: &KeyRange, at_once: usize, report: &mut Report) -> anyhow::Result<()> {
     let mut left = Some(range.clone());
     let mut is_first = true;
     while let Some(range) = left.take() {
-        let mut pass = Pass {
-            range: &range,
-            at_once,
-            recorded: BTreeMap::new(),
-            ceiling: None,
-            is_first,
-        };
+        let mut pass = Pass { range: &range, at_once, recorded: BTreeMap::new(), ceiling: None, is_first };
         pass.read(job, report).await?;
         let last = pass.recorded.keys().next_back().cloned();
         let until = last.filter(|_| pass.ceiling.is_some());
@@ -114,8 +103,7 @@ impl Pass<'_> {
         let Some(key) = &message.key else {
             return self.foreign(message, report);
         };
-        if !self.range.contains(key) || self.ceiling.as_ref().is_some_and(|ceiling| key >= ceiling)
-        {
+        if !self.range.contains(key) || self.ceiling.as_ref().is_some_and(|ceiling| key >= ceiling) {
             return Ok(());
         }
         let Ok(placed) = open(key, &message.message) else {
@@ -152,9 +140,7 @@ impl Pass<'_> {
         let position = message.message.position;
         let (partition, sequence) = (position.partition.0, position.sequence.0);
         let line = json!({"kind": "foreign_subject", "partition": partition, "sequence": sequence});
-        let what = format!(
-            "the subject of message {sequence} of partition {partition} is not that of a conversation"
-        );
+        let what = format!("the subject of message {sequence} of partition {partition} is not that of a conversation");
         report.finding(&line, ["", "foreign_subject", &what, ""])
     }
 }

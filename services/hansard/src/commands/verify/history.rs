@@ -12,10 +12,7 @@ use read_model::projections::conversations::verification::DocumentsDigest;
 use super::problem::Problem;
 
 /// The size of a page of commits.
-const PAGE: TailBounds = TailBounds {
-    commits_max: 100,
-    bytes_max: 1_024 * 1_024,
-};
+const PAGE: TailBounds = TailBounds { commits_max: 100, bytes_max: 1_024 * 1_024 };
 
 /// The commits of a conversation up to a sequence, in pages.
 pub(super) struct History<'g> {
@@ -74,9 +71,7 @@ impl<'g> History<'g> {
         self.is_over = self.last_read >= self.through;
         let within = |message: &&StoredMessage| message.position.sequence <= self.through;
         let messages: Vec<&StoredMessage> = page.iter().take_while(within).collect();
-        let commits = messages
-            .into_iter()
-            .filter_map(|message| self.audit(message));
+        let commits = messages.into_iter().filter_map(|message| self.audit(message));
         Ok(Some(commits.collect()))
     }
 
@@ -104,8 +99,7 @@ impl<'g> History<'g> {
             found.push(Fault::IdRepeated);
         }
         let found = found.into_iter();
-        self.problems
-            .extend(found.map(|fault| Problem::Record(sequence, fault)));
+        self.problems.extend(found.map(|fault| Problem::Record(sequence, fault)));
         self.documents.absorb(&stored);
         match &mut self.change {
             Some(change) => change.absorb(commit, stored.position),
@@ -117,9 +111,7 @@ impl<'g> History<'g> {
 
 /// Decodes the commit of a message of a conversation, or returns the cause.
 pub(super) fn open(key: &ConversationKey, message: &StoredMessage) -> Result<StoredCommit, String> {
-    let stored = message
-        .open()
-        .map_err(|corrupt| corrupt.source.to_string())?;
+    let stored = message.open().map_err(|corrupt| corrupt.source.to_string())?;
     let commit = &stored.opened.commit;
     if commit.tenant != key.tenant || commit.conversation != key.conversation {
         return Err("the commit names another conversation than its subject".to_owned());

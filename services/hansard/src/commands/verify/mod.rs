@@ -162,11 +162,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
 }
 
 fn repair(args: &RepairArgs) -> Repair {
-    let unfounded = if args.remove_unfounded {
-        Unfounded::Removed
-    } else {
-        Unfounded::Kept
-    };
+    let unfounded = if args.remove_unfounded { Unfounded::Removed } else { Unfounded::Kept };
     match (args.repair, args.dry_run) {
         (false, _) => Repair::No,
         (true, true) => Repair::Dry(unfounded),

@@ -33,10 +33,7 @@ impl Problem {
 
     /// Whether it is a row that the record does not contain.
     pub(super) fn is_unfounded(&self) -> bool {
-        matches!(
-            self,
-            Self::Rows(Difference::ConversationUnfounded | Difference::EventUnfounded(_))
-        )
+        matches!(self, Self::Rows(Difference::ConversationUnfounded | Difference::EventUnfounded(_)))
     }
 
     /// The stable name in JSON output.
@@ -52,10 +49,7 @@ impl Problem {
     fn version(&self) -> Option<Version> {
         match self {
             Self::Rows(difference) => difference.version(),
-            Self::Record(
-                _,
-                Fault::VersionsMissing(version, _) | Fault::VersionRepeated(version),
-            ) => Some(*version),
+            Self::Record(_, Fault::VersionsMissing(version, _) | Fault::VersionRepeated(version)) => Some(*version),
             Self::Record(..) | Self::Unreadable(..) | Self::Parked(_) => None,
         }
     }
@@ -63,9 +57,7 @@ impl Problem {
     fn sequence(&self) -> Option<Sequence> {
         match self {
             Self::Rows(_) => None,
-            Self::Record(sequence, _) | Self::Unreadable(sequence, _) | Self::Parked(sequence) => {
-                Some(*sequence)
-            }
+            Self::Record(sequence, _) | Self::Unreadable(sequence, _) | Self::Parked(sequence) => Some(*sequence),
         }
     }
 

@@ -40,9 +40,7 @@ pub(super) async fn examine_and_repair(
     let after = examine(job, key).await?;
     let result = match &after.problems[..] {
         [] if !after.is_unsettled => RepairResult::Repaired,
-        [Problem::Parked(_)] => {
-            RepairResult::NotRepaired("repaired up to the commit at which it is parked")
-        }
+        [Problem::Parked(_)] => RepairResult::NotRepaired("repaired up to the commit at which it is parked"),
         _ => RepairResult::NotRepaired("differs again: check whether another process writes rows"),
     };
     Ok((found, result))

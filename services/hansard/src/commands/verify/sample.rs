@@ -47,11 +47,7 @@ fn share_of(percent: &str) -> Option<u64> {
 impl Sample {
     /// Starts the selection with this seed.
     pub(super) fn with_seed(self, seed: u64) -> SampleSelection {
-        SampleSelection {
-            sample: self,
-            seed,
-            keys: BTreeMap::new(),
-        }
+        SampleSelection { sample: self, seed, keys: BTreeMap::new() }
     }
 }
 
@@ -110,9 +106,7 @@ mod tests {
         check("0.0001%", Some(Sample::Share(1)));
         check("2.5%", Some(Sample::Share(25_000)));
         check("100%", Some(Sample::Share(1_000_000)));
-        for text in [
-            "", "0", "1000001", "-1", "0%", "101%", "100.1%", "0.00001%", "%", "x%", "1.5",
-        ] {
+        for text in ["", "0", "1000001", "-1", "0%", "101%", "100.1%", "0.00001%", "%", "x%", "1.5"] {
             check(text, None);
         }
     }
@@ -125,10 +119,7 @@ mod tests {
                 conversation: ConversationId::parse(format!("c{n}")).unwrap(),
             });
         }
-        selected
-            .into_keys()
-            .map(|key| super::super::problem::name(&key))
-            .collect()
+        selected.into_keys().map(|key| super::super::problem::name(&key)).collect()
     }
 
     #[test]

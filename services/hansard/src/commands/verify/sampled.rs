@@ -19,8 +19,7 @@ pub(super) async fn run(
     mut selected: SampleSelection,
     report: &mut Report,
 ) -> anyhow::Result<()> {
-    let is_selected =
-        |key: &ConversationKey| range.contains(key) && job.archive.tenants().contains(&key.tenant);
+    let is_selected = |key: &ConversationKey| range.contains(key) && job.archive.tenants().contains(&key.tenant);
     for partition in (0..job.record.partitions()).map(Partition) {
         let mut standings = job.record.last_commits(partition).await?;
         while let Some((key, _)) = standings.try_next().await? {

@@ -17,17 +17,10 @@ fn found(text: &str) -> ScannedConversation {
     let is_erased = text.contains(['!', '?']);
     let commits = after('?').and_then(|left| left.parse().ok()).unwrap_or(1);
     ScannedConversation {
-        key: ConversationKey {
-            tenant: TenantId::parse("acme").unwrap(),
-            conversation: id(name),
-        },
+        key: ConversationKey { tenant: TenantId::parse("acme").unwrap(), conversation: id(name) },
         is_pending: is_erased && commits > 1,
         commits,
-        status: if is_erased {
-            Status::Erased
-        } else {
-            Status::Active
-        },
+        status: if is_erased { Status::Erased } else { Status::Active },
         owner: owner_of(text),
         forked_from: after('<').map(|parent| id(&parent)),
         mark: text.contains('!').then_some(MARK),
@@ -57,10 +50,7 @@ fn channel() -> ChannelId {
 }
 
 fn names(found: &[ScannedConversation]) -> String {
-    let names: Vec<&str> = found
-        .iter()
-        .map(|one| one.key.conversation.as_str())
-        .collect();
+    let names: Vec<&str> = found.iter().map(|one| one.key.conversation.as_str()).collect();
     names.join(" ")
 }
 
@@ -72,11 +62,7 @@ fn check_all(subject: &Subject, all: &str, expected: [&str; 4], detached: &str) 
     let [conversations, forks, unfinished, done] = expected;
     let found = all.split(' ').map(found).collect();
     let plan = plan(found, subject, &ForkRule::Refuse, Some(MARK));
-    assert_eq!(
-        names(&plan.conversations),
-        conversations,
-        "conversations of {all}"
-    );
+    assert_eq!(names(&plan.conversations), conversations, "conversations of {all}");
     assert_eq!(names(&plan.forks), forks, "forks of {all}");
     assert_eq!(names(&plan.unfinished), unfinished, "unfinished of {all}");
     assert_eq!(names(&plan.done), done, "done of {all}");
@@ -86,10 +72,7 @@ fn check_all(subject: &Subject, all: &str, expected: [&str; 4], detached: &str) 
 #[test]
 fn the_plan_of_each_subject() {
     let tenant = || TenantId::parse("acme").unwrap();
-    let one = Subject::Conversations {
-        tenant: tenant(),
-        ids: [id("a")].into(),
-    };
+    let one = Subject::Conversations { tenant: tenant(), ids: [id("a")].into() };
     check(&one, "a b", ["a", "", "", ""]);
     check(&one, "b", ["", "", "", ""]);
     check(&one, "a b<a c<b d<x", ["a", "b c", "", ""]);
@@ -98,16 +81,10 @@ fn the_plan_of_each_subject() {
     check(&one, "a?2 z?9", ["", "", "a z", "a"]);
     check_all(&one, "a! b! b-detached c?", ["", "", "", "a b"], "b");
     check(&one, "a! a-detached b?", ["", "", "", "a"]);
-    let user = Subject::User {
-        tenant: tenant(),
-        user: UserId::parse("ada").unwrap(),
-    };
+    let user = Subject::User { tenant: tenant(), user: UserId::parse("ada").unwrap() };
     check(&user, "a:ada b:bob c:ada d<a e", ["a c", "d", "", ""]);
     check(&user, "a! b:bob c<a d?", ["", "c", "", "a"]);
-    let of_channel = Subject::Channel {
-        tenant: tenant(),
-        channel: channel(),
-    };
+    let of_channel = Subject::Channel { tenant: tenant(), channel: channel() };
     let user_named_alike = format!("a@ b:{} c@ d<a", channel());
     check(&of_channel, &user_named_alike, ["a c", "d", "", ""]);
     let all = Subject::Tenant(tenant());
@@ -117,10 +94,8 @@ fn the_plan_of_each_subject() {
 #[test]
 fn requested_ids_that_do_not_exist_are_unknown() {
     let check = |all: &str, expected: &[&str]| {
-        let subject = Subject::Conversations {
-            tenant: TenantId::parse("acme").unwrap(),
-            ids: [id("a"), id("b")].into(),
-        };
+        let subject =
+            Subject::Conversations { tenant: TenantId::parse("acme").unwrap(), ids: [id("a"), id("b")].into() };
         let found = all.split_whitespace().map(found).collect();
         let expected: Vec<ConversationId> = expected.iter().map(|one| id(one)).collect();
         let plan = plan(found, &subject, &ForkRule::Refuse, Some(MARK));
@@ -161,29 +136,13 @@ fn repeated_erasures_touch_only_listed_conversations() {
 fn marks_depend_on_the_subject_and_the_secret() {
     let seed = [1; event_log::RECEIPT_SEED_BYTES];
     let tenant = |id: &str| TenantId::parse(id).unwrap();
-    let user = |of: &str, user: &str| Subject::User {
-        tenant: tenant(of),
-        user: UserId::parse(user).unwrap(),
-    };
+    let user = |of: &str, user: &str| Subject::User { tenant: tenant(of), user: UserId::parse(user).unwrap() };
     let mark = user("acme", "ada").mark(&seed);
     assert_eq!(mark, user("acme", "ada").mark(&seed));
-    for other in [
-        user("acme", "bob"),
-        user("other", "ada"),
-        Subject::Tenant(tenant("acme")),
-    ] {
+    for other in [user("acme", "bob"), user("other", "ada"), Subject::Tenant(tenant("acme"))] {
         assert_ne!(other.mark(&seed), mark);
     }
-    let of_channel = Subject::Channel {
-        tenant: tenant("acme"),
-        channel: channel(),
-    };
-    assert_ne!(
-        of_channel.mark(&seed),
-        user("acme", channel().as_str()).mark(&seed)
-    );
-    assert_ne!(
-        user("acme", "ada").mark(&[2; event_log::RECEIPT_SEED_BYTES]),
-        mark
-    );
+    let of_channel = Subject::Channel { tenant: tenant("acme"), channel: channel() };
+    assert_ne!(of_channel.mark(&seed), user("acme", channel().as_str()).mark(&seed));
+    assert_ne!(user("acme", "ada").mark(&[2; event_log::RECEIPT_SEED_BYTES]), mark);
 }

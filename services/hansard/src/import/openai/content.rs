@@ -23,9 +23,7 @@ pub(super) fn parts(content: &RawValue) -> Result<Vec<proto::Part>, Violation> {
     }
     let parts: Vec<&RawValue> = read(text)?;
     let parts = parts.into_iter().enumerate();
-    parts
-        .map(|(index, part)| self::part(part.get()).map_err(|violation| violation.at(index)))
-        .collect()
+    parts.map(|(index, part)| self::part(part.get()).map_err(|violation| violation.at(index))).collect()
 }
 
 fn part(text: &str) -> Result<proto::Part, Violation> {
@@ -40,10 +38,7 @@ fn part(text: &str) -> Result<proto::Part, Violation> {
     // A part with unknown members is stored unparsed, so that nothing is lost.
     let kind = kind.filter(|_| fields.rest().is_empty());
     let kind = kind.or_else(|| {
-        Some(Kind::ProviderItem(proto::ProviderItem {
-            provider: PROVIDER.to_owned(),
-            item_json: text.to_owned(),
-        }))
+        Some(Kind::ProviderItem(proto::ProviderItem { provider: PROVIDER.to_owned(), item_json: text.to_owned() }))
     });
     Ok(proto::Part { kind })
 }
@@ -71,11 +66,7 @@ fn file(fields: &mut Fields<'_>) -> Result<Option<Kind>, Violation> {
         ("", _) => proto::media_source::Kind::Url(data),
         _ => return Ok(None),
     };
-    let file_part = proto::File {
-        source: Some(source(kind)),
-        media_type: String::new(),
-        filename,
-    };
+    let file_part = proto::File { source: Some(source(kind)), media_type: String::new(), filename };
     Ok(Some(Kind::File(file_part)).filter(|_| file.rest().is_empty()))
 }
 

@@ -39,10 +39,7 @@ pub(super) fn read_message(
             fact: Some(new.fact),
             ..proto::Event::default()
         };
-        dialogue.events.push(SourceEvent {
-            message: index,
-            event,
-        });
+        dialogue.events.push(SourceEvent { message: index, event });
     }
     // The unknown members of a message are added to the metadata of its first event.
     if let Some(placed) = dialogue.events.get_mut(first) {
@@ -54,9 +51,7 @@ pub(super) fn read_message(
 fn occurred_at(fields: &mut Fields<'_>) -> Result<Option<Timestamp>, Violation> {
     for name in ["created_at", "timestamp"] {
         if let Some(time) = fields.take(name) {
-            return instant::from_json(time)
-                .map(Some)
-                .map_err(|violation| violation.within(name));
+            return instant::from_json(time).map(Some).map_err(|violation| violation.within(name));
         }
     }
     Ok(None)
@@ -68,11 +63,7 @@ fn content_message(role: proto::Role, fields: &mut Fields<'_>) -> Result<NewFact
     message(role, parts, fields).map(Into::into)
 }
 
-fn message(
-    role: proto::Role,
-    parts: Vec<proto::Part>,
-    fields: &mut Fields<'_>,
-) -> Result<Fact, Violation> {
+fn message(role: proto::Role, parts: Vec<proto::Part>, fields: &mut Fields<'_>) -> Result<Fact, Violation> {
     Ok(Fact::MessageAppended(proto::MessageAppended {
         role: role.into(),
         parts,
@@ -82,11 +73,7 @@ fn message(
     }))
 }
 
-fn assistant(
-    fields: &mut Fields<'_>,
-    index: usize,
-    dialogue: &mut Dialogue,
-) -> Result<Vec<NewFact>, Violation> {
+fn assistant(fields: &mut Fields<'_>, index: usize, dialogue: &mut Dialogue) -> Result<Vec<NewFact>, Violation> {
     let parts = fields.take("content").map(content::parts).transpose();
     let parts = parts.map_err(|violation| violation.within("content"))?;
     let mut parts = parts.unwrap_or_default();

@@ -38,8 +38,7 @@ pub(super) fn parse(line: &str, number: u64) -> Result<Dialogue, Violation> {
         events: Vec::new(),
         remarks: Vec::new(),
     };
-    read_messages(messages, created_at, &mut dialogue)
-        .map_err(|violation| violation.within("messages"))?;
+    read_messages(messages, created_at, &mut dialogue).map_err(|violation| violation.within("messages"))?;
     check::check(&dialogue)?;
     Ok(dialogue)
 }
@@ -74,8 +73,7 @@ fn read_messages(
         return Err(malformed(empty));
     }
     for (index, message) in messages.into_iter().enumerate() {
-        message::read_message(message.get(), index, created_at, dialogue)
-            .map_err(|violation| violation.at(index))?;
+        message::read_message(message.get(), index, created_at, dialogue).map_err(|violation| violation.at(index))?;
     }
     Ok(())
 }

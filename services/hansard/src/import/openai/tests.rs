@@ -7,23 +7,14 @@ use proto::tool_returned::Output;
 /// A dialogue as text for snapshots.
 #[expect(clippy::wildcard_enum_match_arm, reason = "imports create no others")]
 fn brief(dialogue: &Dialogue) -> String {
-    let mut text = format!(
-        "{} {:?} {:?}\n",
-        dialogue.key, dialogue.owner, dialogue.title
-    );
+    let mut text = format!("{} {:?} {:?}\n", dialogue.key, dialogue.owner, dialogue.title);
     writeln!(text, "metadata {}", dialogue.metadata_json).unwrap();
     for placed in &dialogue.events {
         let event = &placed.event;
         let at = event.occurred_at.map(|at| at.seconds).unwrap_or_default();
         let fact = match event.fact.as_ref().unwrap() {
             Fact::MessageAppended(m) => {
-                format!(
-                    "{:?} {:?} {:?} {:?}",
-                    m.role(),
-                    m.author,
-                    m.model,
-                    kinds(&m.parts)
-                )
+                format!("{:?} {:?} {:?} {:?}", m.role(), m.author, m.model, kinds(&m.parts))
             }
             Fact::ToolCalled(c) => format!("call {} {} {}", c.call_id, c.tool_name, c.input_json),
             Fact::ToolReturned(r) => match r.output.as_ref().unwrap() {
@@ -34,12 +25,7 @@ fn brief(dialogue: &Dialogue) -> String {
             },
             other => panic!("{other:?}"),
         };
-        writeln!(
-            text,
-            "{} {at} {fact} {}",
-            placed.message, event.metadata_json
-        )
-        .unwrap();
+        writeln!(text, "{} {at} {fact} {}", placed.message, event.metadata_json).unwrap();
     }
     for remark in &dialogue.remarks {
         writeln!(text, "remark {remark}").unwrap();

@@ -24,18 +24,12 @@ pub(super) struct NewFact {
 
 impl From<Fact> for NewFact {
     fn from(fact: Fact) -> Self {
-        Self {
-            fact,
-            metadata_json: String::new(),
-        }
+        Self { fact, metadata_json: String::new() }
     }
 }
 
 /// Parses the calls of a message, in order; adds a remark for each input that is stored in another form.
-pub(super) fn calls(
-    fields: &mut Fields<'_>,
-    remarks: &mut Vec<String>,
-) -> Result<Vec<NewFact>, Violation> {
+pub(super) fn calls(fields: &mut Fields<'_>, remarks: &mut Vec<String>) -> Result<Vec<NewFact>, Violation> {
     let Some(calls) = fields.take("tool_calls") else {
         return Ok(Vec::new());
     };
@@ -77,20 +71,13 @@ fn call(text: &str) -> Result<NewFact, Violation> {
         input_json: if as_given { input } else { as_text() },
         ..proto::ToolCalled::default()
     };
-    Ok(NewFact {
-        fact: Fact::ToolCalled(call),
-        metadata_json: joined(remark, &fields.rest()),
-    })
+    Ok(NewFact { fact: Fact::ToolCalled(call), metadata_json: joined(remark, &fields.rest()) })
 }
 
-fn named_input(
-    fields: &mut Fields<'_>,
-    kind: &str,
-    input: &str,
-) -> Result<(String, String), Violation> {
+fn named_input(fields: &mut Fields<'_>, kind: &str, input: &str) -> Result<(String, String), Violation> {
     let value = fields.require(kind)?;
-    let named = Fields::parse(value.get())
-        .and_then(|mut inner| Ok((inner.require_as("name")?, inner.require_as(input)?)));
+    let named =
+        Fields::parse(value.get()).and_then(|mut inner| Ok((inner.require_as("name")?, inner.require_as(input)?)));
     named.map_err(|violation| violation.within(kind))
 }
 
@@ -100,12 +87,7 @@ pub(super) fn result(fields: &mut Fields<'_>) -> Result<proto::ToolReturned, Vio
     let tool_name = fields.take_text("name")?;
     let content = fields.require("content")?;
     let output = output(content).map_err(|violation| violation.within("content"))?;
-    Ok(proto::ToolReturned {
-        call_id,
-        tool_name,
-        output: Some(output),
-        outcome: 0,
-    })
+    Ok(proto::ToolReturned { call_id, tool_name, output: Some(output), outcome: 0 })
 }
 
 fn output(content: &RawValue) -> Result<Output, Violation> {

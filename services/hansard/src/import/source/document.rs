@@ -21,19 +21,10 @@ pub(super) fn read(input: impl Read, sender: EntrySender) -> Result<(), String> 
     if is_stopped.get() {
         return Ok(());
     }
-    let counting = CountingReader {
-        input,
-        bytes_read: Rc::clone(&bytes_read),
-    };
-    let members = Members {
-        sender,
-        bytes_read,
-        is_stopped: Rc::clone(&is_stopped),
-    };
+    let counting = CountingReader { input, bytes_read: Rc::clone(&bytes_read) };
+    let members = Members { sender, bytes_read, is_stopped: Rc::clone(&is_stopped) };
     let mut document = serde_json::Deserializer::from_reader(counting);
-    let read = document
-        .deserialize_map(members)
-        .and_then(|()| document.end());
+    let read = document.deserialize_map(members).and_then(|()| document.end());
     match read {
         Err(error) if !is_stopped.get() => {
             let (line, column) = (error.line(), error.column());
@@ -74,11 +65,7 @@ impl<'de> Visitor<'de> for Members {
         let mut number = 0;
         while let Some((id, text)) = members.next_entry::<String, Box<RawValue>>()? {
             number += 1;
-            let entry = Entry {
-                number,
-                bytes_read: self.bytes_read.get(),
-                dialogue: chitchat::parse(&id, text.get()),
-            };
+            let entry = Entry { number, bytes_read: self.bytes_read.get(), dialogue: chitchat::parse(&id, text.get()) };
             if !self.sender.send(entry) {
                 self.is_stopped.set(true);
                 // Only an error stops the parser; the flag distinguishes it from a failure.

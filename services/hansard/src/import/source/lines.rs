@@ -28,11 +28,7 @@ pub(super) fn read(mut input: impl BufRead, mut sender: EntrySender) -> io::Resu
         } else {
             parse(&line, number)
         };
-        if !sender.send(Entry {
-            number,
-            bytes_read,
-            dialogue,
-        }) {
+        if !sender.send(Entry { number, bytes_read, dialogue }) {
             break;
         }
     }

@@ -89,11 +89,7 @@ pub type Entries = mpsc::Receiver<Result<Entry, SourceError>>;
 pub fn read(source: Source) -> Entries {
     let (entries, receiver) = mpsc::channel(QUEUE_CONVERSATIONS);
     tokio::task::spawn_blocking(move || {
-        let sender = EntrySender {
-            entries: entries.clone(),
-            limit: source.limit,
-            sent: 0,
-        };
+        let sender = EntrySender { entries: entries.clone(), limit: source.limit, sent: 0 };
         if let Err(error) = read_all(&source, sender) {
             // The receiver may have been dropped.
             drop(entries.blocking_send(Err(error)));
@@ -107,10 +103,7 @@ fn read_all(source: &Source, sender: EntrySender) -> Result<(), SourceError> {
         Some(path) => path.display().to_string(),
         None => "standard input".to_owned(),
     };
-    let failed = |error| SourceError::Read {
-        name: name.clone(),
-        source: error,
-    };
+    let failed = |error| SourceError::Read { name: name.clone(), source: error };
     let input: Box<dyn Read> = match &source.path {
         Some(path) => Box::new(File::open(path).map_err(failed)?),
         None => Box::new(io::stdin()),
@@ -118,10 +111,9 @@ fn read_all(source: &Source, sender: EntrySender) -> Result<(), SourceError> {
     let input = BufReader::with_capacity(BUFFER_BYTES, input);
     match source.format {
         Format::Openai => lines::read(input, sender).map_err(failed),
-        Format::Chitchat => document::read(input, sender).map_err(|reason| SourceError::Document {
-            name: name.clone(),
-            reason,
-        }),
+        Format::Chitchat => {
+            document::read(input, sender).map_err(|reason| SourceError::Document { name: name.clone(), reason })
+        }
     }
 }
 

@@ -2,29 +2,22 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::{Partition, Sequence, Timestamp};
-use event_log::{
-    Durability, PartitionBounds, PartitionStatus, StreamKind, StreamReplicas, TimedSequence,
-};
+use event_log::{Durability, PartitionBounds, PartitionStatus, StreamKind, StreamReplicas, TimedSequence};
 use read_model::projections::conversations::lease::Holder;
-use read_model::projections::conversations::overview::{
-    ErasedCommits, Overview, PartitionOverview,
-};
+use read_model::projections::conversations::overview::{ErasedCommits, Overview, PartitionOverview};
 use read_model::projections::search::SearchOverview;
 use read_model::{LiveSchema, Migrations, ReplicaStatus, SchemaStatus};
 
 use super::*;
 use system_status::readings::{
-    ErasedReading, ErasuresReading, PartitionReading, ReadModelReading, Readings, RecordReading,
-    ReplicaReading, RoleAnswer, RolePresence, RoleReading, ShardReading,
+    ErasedReading, ErasuresReading, PartitionReading, ReadModelReading, Readings, RecordReading, ReplicaReading,
+    RoleAnswer, RolePresence, RoleReading, ShardReading,
 };
 use system_status::{Limits, Status};
 
 const NOW: Timestamp = Timestamp(1_790_000_000_000_000_000);
 const SECOND: i64 = 1_000_000_000;
-const LIMITS: Limits = Limits {
-    lag_max: Duration::from_secs(30),
-    unexplained_max: 0,
-};
+const LIMITS: Limits = Limits { lag_max: Duration::from_secs(30), unexplained_max: 0 };
 const ADA: &str = "0199e8a1-0000-7000-8000-0000000000ad";
 
 /// A partition with complete rows.
@@ -33,10 +26,7 @@ fn of_record(number: u16, first: u64, last: u64, messages: u64) -> PartitionRead
         partition: Partition(number),
         standing: PartitionStatus {
             accepts_batches: true,
-            bounds: PartitionBounds {
-                first: Sequence(first),
-                last: Sequence(last),
-            },
+            bounds: PartitionBounds { first: Sequence(first), last: Sequence(last) },
             messages,
             size_bytes: messages * 1_000,
             replicas: StreamReplicas {
@@ -64,36 +54,20 @@ fn of_rows(number: u16, checkpoint: u64) -> PartitionOverview {
 }
 
 fn of_erased(number: u16) -> ErasedCommits {
-    ErasedCommits {
-        partition: Partition(number),
-        commits: 4,
-    }
+    ErasedCommits { partition: Partition(number), commits: 4 }
 }
 
 fn role(name: &str, presence: RolePresence, answer: Option<RoleAnswer>) -> RoleReading {
-    RoleReading {
-        name: name.to_owned(),
-        address: "127.0.0.1:7311".to_owned(),
-        presence,
-        answer,
-    }
+    RoleReading { name: name.to_owned(), address: "127.0.0.1:7311".to_owned(), presence, answer }
 }
 
 fn ready() -> RoleAnswer {
-    RoleAnswer {
-        is_ready: true,
-        is_draining: false,
-        missing: Vec::new(),
-        version: Some("0.1.0".to_owned()),
-    }
+    RoleAnswer { is_ready: true, is_draining: false, missing: Vec::new(), version: Some("0.1.0".to_owned()) }
 }
 
 /// A healthy system with two partitions, both with erasures.
 fn healthy() -> Readings {
-    let live = LiveSchema {
-        projection: "conversations".to_owned(),
-        schema: "conversations_v1".to_owned(),
-    };
+    let live = LiveSchema { projection: "conversations".to_owned(), schema: "conversations_v1".to_owned() };
     Readings {
         shards: Vec::new(),
         unread_tenants: Some(0),
@@ -108,34 +82,20 @@ fn healthy() -> Readings {
             erasures: ErasuresReading::default(),
         }),
         read_model: Ok(ReadModelReading {
-            schema: SchemaStatus {
-                migrations: Migrations {
-                    found: 5,
-                    floor: 4,
-                    known: 5,
-                },
-                live: vec![live],
-            },
+            schema: SchemaStatus { migrations: Migrations { found: 5, floor: 4, known: 5 }, live: vec![live] },
             overview: Overview {
                 projectors: vec![Holder(ADA.to_owned())],
                 partitions: vec![of_rows(0, 1_234), of_rows(1, 10)],
             },
             search: Some(SearchOverview {
-                checkpoints: vec![
-                    (Partition(0), Sequence(1_200)),
-                    (Partition(1), Sequence(10)),
-                ],
+                checkpoints: vec![(Partition(0), Sequence(1_200)), (Partition(1), Sequence(10))],
                 documents: 1_100,
                 documents_bytes: 2_000_000,
                 index_bytes: 3_000_000,
             }),
         }),
         erased: Some(ErasedReading {
-            checkpoints: [
-                (Partition(0), Sequence(1_234)),
-                (Partition(1), Sequence(10)),
-            ]
-            .into(),
+            checkpoints: [(Partition(0), Sequence(1_234)), (Partition(1), Sequence(10))].into(),
             commits: [0, 1].map(of_erased).into(),
         }),
         roles: Some(vec![
@@ -170,10 +130,8 @@ fn read_model(readings: &mut Readings) -> &mut ReadModelReading {
 /// The rows of the second partition lag behind a message of this age.
 fn lag(readings: &mut Readings, age: i64) {
     read_model(readings).overview.partitions[1].checkpoint = Sequence(7);
-    record(readings).partitions[1].waits = Some(TimedSequence {
-        sequence: Sequence(8),
-        stored_at: Timestamp(NOW.0 - age),
-    });
+    record(readings).partitions[1].waits =
+        Some(TimedSequence { sequence: Sequence(8), stored_at: Timestamp(NOW.0 - age) });
 }
 
 #[test]
@@ -196,11 +154,7 @@ fn an_unhealthy_system() {
     readings.roles = Some(vec![role(
         "writer",
         RolePresence::Required,
-        Some(RoleAnswer {
-            is_ready: false,
-            missing: vec!["nats: no answer within 500 ms".to_owned()],
-            ..ready()
-        }),
+        Some(RoleAnswer { is_ready: false, missing: vec!["nats: no answer within 500 ms".to_owned()], ..ready() }),
     )]);
     insta::assert_snapshot!(shown(&readings));
 }
@@ -226,10 +180,7 @@ fn unencrypted_secrets_are_only_a_warning() {
     let mut shown = Vec::new();
     write(&mut shown, &status).unwrap();
     let shown = String::from_utf8(shown).unwrap();
-    assert!(
-        shown.contains("warning: unencrypted secrets in the registry: 2"),
-        "{shown}"
-    );
+    assert!(shown.contains("warning: unencrypted secrets in the registry: 2"), "{shown}");
     assert!(shown.ends_with("\nhealthy\n"), "{shown}");
 }
 
@@ -254,19 +205,13 @@ fn single_publishes_are_only_a_warning() {
     let mut shown = Vec::new();
     write(&mut shown, &status).unwrap();
     let shown = String::from_utf8(shown).unwrap();
-    assert!(
-        shown.contains("group commit in 1 of 2 partitions"),
-        "{shown}"
-    );
+    assert!(shown.contains("group commit in 1 of 2 partitions"), "{shown}");
 }
 
 #[test]
 fn replicas_of_postgres_are_shown_with_their_lag() {
     let mut readings = healthy();
-    let replica = |name: &str, status| ReplicaReading {
-        name: name.to_owned(),
-        status,
-    };
+    let replica = |name: &str, status| ReplicaReading { name: name.to_owned(), status };
     let lag = Duration::from_millis(120);
     readings.replicas = vec![
         replica("a:5432", Some(ReplicaStatus::Complete { lag })),
@@ -289,22 +234,15 @@ fn replicas_of_postgres_are_shown_with_their_lag() {
     let mut shown = Vec::new();
     write(&mut shown, &status).unwrap();
     let shown = String::from_utf8(shown).unwrap();
-    for line in [
-        "replica     a:5432: ready, lag 0.12 s",
-        "replica     b:5432: lagging",
-        "replica     d:5432: unknown",
-    ] {
+    for line in ["replica     a:5432: ready, lag 0.12 s", "replica     b:5432: lagging", "replica     d:5432: unknown"]
+    {
         assert!(shown.lines().any(|found| found == line), "{line}: {shown}");
     }
 }
 
 /// A healthy shard of a healthy system.
 fn shard(readings: &Readings) -> ShardReading {
-    ShardReading {
-        name: "eu".to_owned(),
-        read_model: readings.read_model.clone(),
-        waits: BTreeMap::new(),
-    }
+    ShardReading { name: "eu".to_owned(), read_model: readings.read_model.clone(), waits: BTreeMap::new() }
 }
 
 #[test]
@@ -315,16 +253,9 @@ fn shards_are_shown_with_what_they_need() {
     rows.overview.partitions[0].holder = None;
     rows.overview.partitions[0].parked = 3;
     rows.overview.partitions[1].checkpoint = Sequence(7);
-    let waits = TimedSequence {
-        sequence: Sequence(8),
-        stored_at: Timestamp(NOW.0 - 31 * SECOND),
-    };
+    let waits = TimedSequence { sequence: Sequence(8), stored_at: Timestamp(NOW.0 - 31 * SECOND) };
     lagging.waits.insert(Partition(1), waits);
-    let gone = ShardReading {
-        name: "us".to_owned(),
-        read_model: Err("gone".to_owned()),
-        ..shard(&readings)
-    };
+    let gone = ShardReading { name: "us".to_owned(), read_model: Err("gone".to_owned()), ..shard(&readings) };
     readings.shards = vec![shard(&readings)];
     let status = Status::from_readings(&readings, LIMITS);
     assert_eq!(status.needs, [""; 0]);
@@ -353,10 +284,7 @@ fn tenants_in_other_databases_are_only_a_warning() {
     let mut readings = healthy();
     for (tenants, warnings) in [
         (None, &[][..]),
-        (
-            Some(2),
-            &["the rows of 2 tenants are in shards that were not read: give each with --shard-url"],
-        ),
+        (Some(2), &["the rows of 2 tenants are in shards that were not read: give each with --shard-url"]),
     ] {
         readings.unread_tenants = tenants;
         let status = Status::from_readings(&readings, LIMITS);
@@ -373,10 +301,7 @@ fn each_problem_needs_an_operator() {
     check(|readings| lag(readings, 30 * SECOND + 1), &lagging);
     // A server's clock may be ahead of this one.
     check(|readings| lag(readings, -SECOND), &[]);
-    check(
-        |readings| record(readings).durability = Durability::Unknown,
-        &[],
-    );
+    check(|readings| record(readings).durability = Durability::Unknown, &[]);
     check(
         |readings| {
             let why = "it is in memory".to_owned();
@@ -389,10 +314,7 @@ fn each_problem_needs_an_operator() {
         &["the schema is at migration 4, this program needs 5: start a projector of this version"],
     );
     // An additive migration of a newer program.
-    check(
-        |readings| read_model(readings).schema.migrations.found = 6,
-        &[],
-    );
+    check(|readings| read_model(readings).schema.migrations.found = 6, &[]);
     check(
         |readings| {
             let migrations = &mut read_model(readings).schema.migrations;
@@ -404,10 +326,7 @@ fn each_problem_needs_an_operator() {
         |readings| read_model(readings).overview.partitions[1].parked = 1,
         &["parked conversations: 1; see hansard parked list"],
     );
-    check(
-        |readings| record(readings).partitions[0].standing.replicas.leader = None,
-        &[],
-    );
+    check(|readings| record(readings).partitions[0].standing.replicas.leader = None, &[]);
     check(
         |readings| {
             let replicas = &mut record(readings).partitions[0].standing.replicas;
@@ -425,14 +344,9 @@ fn each_problem_needs_an_operator() {
 
 #[test]
 fn unexplained_holes_need_an_operator() {
-    let lost = [
-        "messages are missing without an archive run or erasure, run hansard verify, in partition 1",
-    ];
+    let lost = ["messages are missing without an archive run or erasure, run hansard verify, in partition 1"];
     // A hole between messages, and one before the first message.
-    check(
-        |readings| record(readings).partitions[1].standing.messages -= 1,
-        &lost,
-    );
+    check(|readings| record(readings).partitions[1].standing.messages -= 1, &lost);
     check(
         |readings| {
             let standing = &mut record(readings).partitions[1].standing;
@@ -453,10 +367,7 @@ fn unexplained_holes_need_an_operator() {
     let mut readings = healthy();
     record(&mut readings).partitions[1].standing.messages -= 2;
     for (unexplained_max, needs) in [(1, &lost[..]), (2, &[])] {
-        let limits = Limits {
-            unexplained_max,
-            ..LIMITS
-        };
+        let limits = Limits { unexplained_max, ..LIMITS };
         assert_eq!(Status::from_readings(&readings, limits).needs, needs);
     }
     // The projector may not have read all tombstones yet.
@@ -491,10 +402,8 @@ fn a_partition_without_a_projector_needs_an_operator() {
 fn erasures_in_progress_need_an_operator_after_an_hour() {
     let pending = |minutes: i64| {
         move |readings: &mut Readings| {
-            record(readings).erasures = ErasuresReading {
-                count: 2,
-                oldest: Some(Timestamp(NOW.0 - minutes * 60 * SECOND)),
-            };
+            record(readings).erasures =
+                ErasuresReading { count: 2, oldest: Some(Timestamp(NOW.0 - minutes * 60 * SECOND)) };
         }
     };
     let needed = "2 erasures are in progress, the oldest for 60 minutes: check that a writer runs, and its log";

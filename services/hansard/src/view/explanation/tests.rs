@@ -1,47 +1,28 @@
-use wire::proto::event::v1::{
-    HistoryRewound, HistorySummarised, MessageAppended, ToolCalled, ToolReturned,
-};
-use wire::proto::read::v1::{
-    ContextLoss, ContextTokens, DroppedPart, Epoch, LeftOut, LeftOutReason, Redaction,
-};
+use wire::proto::event::v1::{HistoryRewound, HistorySummarised, MessageAppended, ToolCalled, ToolReturned};
+use wire::proto::read::v1::{ContextLoss, ContextTokens, DroppedPart, Epoch, LeftOut, LeftOutReason, Redaction};
 
 use super::*;
 
 fn event(version: u64, tokens: u32, fact: Fact) -> RecordedEvent {
     RecordedEvent {
         version,
-        event: Some(Event {
-            tokens,
-            fact: Some(fact),
-            ..Event::default()
-        }),
+        event: Some(Event { tokens, fact: Some(fact), ..Event::default() }),
         ..RecordedEvent::default()
     }
 }
 
 fn message(version: u64, tokens: u32, role: Role) -> RecordedEvent {
-    let message = MessageAppended {
-        role: role.into(),
-        ..MessageAppended::default()
-    };
+    let message = MessageAppended { role: role.into(), ..MessageAppended::default() };
     event(version, tokens, Fact::MessageAppended(message))
 }
 
 fn call(version: u64, tokens: u32, id: &str, tool: &str) -> RecordedEvent {
-    let call = ToolCalled {
-        call_id: id.to_owned(),
-        tool_name: tool.to_owned(),
-        ..ToolCalled::default()
-    };
+    let call = ToolCalled { call_id: id.to_owned(), tool_name: tool.to_owned(), ..ToolCalled::default() };
     event(version, tokens, Fact::ToolCalled(call))
 }
 
 fn result(version: u64, tokens: u32, id: &str, tool: &str) -> RecordedEvent {
-    let result = ToolReturned {
-        call_id: id.to_owned(),
-        tool_name: tool.to_owned(),
-        ..ToolReturned::default()
-    };
+    let result = ToolReturned { call_id: id.to_owned(), tool_name: tool.to_owned(), ..ToolReturned::default() };
     event(version, tokens, Fact::ToolReturned(result))
 }
 
@@ -69,36 +50,15 @@ fn receipt() -> Receipt {
         format: ContextFormat::Anthropic.into(),
         body_sha256: vec![0xcd; 32].into(),
         body_bytes: 4_321,
-        epoch: Some(Epoch {
-            first_version: 1_004,
-            line_tokens: 9_000,
-            summary_version: 1_000,
-            revised_version: 1_012,
-        }),
-        tokens: Some(ContextTokens {
-            instructions: 120,
-            opening: 80,
-            turns: 700,
-            closing: 60,
-            room: 1_000,
-        }),
-        left_out: Some(LeftOut {
-            before_version: 1_004,
-            tokens: 8_400,
-            reason: LeftOutReason::Budget.into(),
-        }),
+        epoch: Some(Epoch { first_version: 1_004, line_tokens: 9_000, summary_version: 1_000, revised_version: 1_012 }),
+        tokens: Some(ContextTokens { instructions: 120, opening: 80, turns: 700, closing: 60, room: 1_000 }),
+        left_out: Some(LeftOut { before_version: 1_004, tokens: 8_400, reason: LeftOutReason::Budget.into() }),
         summarised_through: 990,
         redactions: [("api_key", 1), ("card", 2)]
-            .map(|(rule, count)| Redaction {
-                rule: rule.to_owned(),
-                count,
-            })
+            .map(|(rule, count)| Redaction { rule: rule.to_owned(), count })
             .to_vec(),
         dropped_parts: [(1_007, "thinking"), (1_010, "call_signature")]
-            .map(|(version, what)| DroppedPart {
-                version,
-                what: what.to_owned(),
-            })
+            .map(|(version, what)| DroppedPart { version, what: what.to_owned() })
             .to_vec(),
         losses: vec![ContextLoss {
             version: 1_007,
@@ -145,14 +105,8 @@ fn every_event_has_an_outcome() {
 
 #[test]
 fn rewound_events_are_omitted() {
-    let receipt = Receipt {
-        version: 6,
-        epoch: Some(Epoch {
-            first_version: 2,
-            ..Epoch::default()
-        }),
-        ..Receipt::default()
-    };
+    let receipt =
+        Receipt { version: 6, epoch: Some(Epoch { first_version: 2, ..Epoch::default() }), ..Receipt::default() };
     let rewound = Fact::HistoryRewound(HistoryRewound { to_version: 2 });
     let events = [
         message(2, 12, Role::User),
@@ -168,16 +122,9 @@ fn rewound_events_are_omitted() {
 fn a_turn_that_continues_after_the_summary_is_included() {
     let receipt = Receipt {
         version: 8,
-        epoch: Some(Epoch {
-            first_version: 3,
-            ..Epoch::default()
-        }),
+        epoch: Some(Epoch { first_version: 3, ..Epoch::default() }),
         summarised_through: 5,
-        left_out: Some(LeftOut {
-            before_version: 3,
-            tokens: 20,
-            reason: LeftOutReason::Budget.into(),
-        }),
+        left_out: Some(LeftOut { before_version: 3, tokens: 20, reason: LeftOutReason::Budget.into() }),
         ..Receipt::default()
     };
     let events = [
@@ -198,14 +145,8 @@ fn a_turn_that_continues_after_the_summary_is_included() {
 
 #[test]
 fn calls_are_in_the_digest_or_omitted() {
-    let receipt = Receipt {
-        version: 5,
-        epoch: Some(Epoch {
-            first_version: 1,
-            ..Epoch::default()
-        }),
-        ..Receipt::default()
-    };
+    let receipt =
+        Receipt { version: 5, epoch: Some(Epoch { first_version: 1, ..Epoch::default() }), ..Receipt::default() };
     let events = [
         message(1, 10, Role::User),
         call(2, 10, "a", "search"),
@@ -227,15 +168,8 @@ fn a_short_conversation_has_a_short_table() {
     let receipt = Receipt {
         version: 2,
         format: ContextFormat::Canonical.into(),
-        epoch: Some(Epoch {
-            first_version: 2,
-            ..Epoch::default()
-        }),
-        tokens: Some(ContextTokens {
-            turns: 12,
-            room: 100,
-            ..ContextTokens::default()
-        }),
+        epoch: Some(Epoch { first_version: 2, ..Epoch::default() }),
+        tokens: Some(ContextTokens { turns: 12, room: 100, ..ContextTokens::default() }),
         ..Receipt::default()
     };
     insta::assert_snapshot!(shown(&receipt, &[], &[message(2, 12, Role::User)]));
@@ -245,21 +179,11 @@ fn a_short_conversation_has_a_short_table() {
 fn a_long_conversation_lists_its_newest_events() {
     let receipt = Receipt {
         version: 4_000,
-        epoch: Some(Epoch {
-            first_version: 2_000,
-            ..Epoch::default()
-        }),
-        left_out: Some(LeftOut {
-            before_version: 2_000,
-            tokens: 30_000,
-            reason: LeftOutReason::Bound.into(),
-        }),
+        epoch: Some(Epoch { first_version: 2_000, ..Epoch::default() }),
+        left_out: Some(LeftOut { before_version: 2_000, tokens: 30_000, reason: LeftOutReason::Bound.into() }),
         ..Receipt::default()
     };
-    let events = [
-        message(3_001, 12, Role::User),
-        message(3_002, 9, Role::System),
-    ];
+    let events = [message(3_001, 12, Role::User), message(3_002, 9, Role::System)];
     let outcomes = outcomes([(1, 1_999, StageEffect::OverBound)]);
     insta::assert_snapshot!(shown(&receipt, &outcomes, &events));
 }

@@ -2,21 +2,15 @@ use prost_types::Timestamp;
 use wire::proto::event::v1::part::Kind;
 use wire::proto::event::v1::tool_returned::Output;
 use wire::proto::event::v1::{
-    self as proto, ConversationCreated, ErrorOccurred, HistorySummarised, MessageAppended, Part,
-    Role, RunFinished, SystemNoted, ToolCalled, ToolReturned,
+    self as proto, ConversationCreated, ErrorOccurred, HistorySummarised, MessageAppended, Part, Role, RunFinished,
+    SystemNoted, ToolCalled, ToolReturned,
 };
 
 use super::*;
 
 fn text(role: Role, text: &str) -> Fact {
-    let part = Part {
-        kind: Some(Kind::Text(text.to_owned())),
-    };
-    Fact::MessageAppended(MessageAppended {
-        role: role.into(),
-        parts: vec![part],
-        ..MessageAppended::default()
-    })
+    let part = Part { kind: Some(Kind::Text(text.to_owned())) };
+    Fact::MessageAppended(MessageAppended { role: role.into(), parts: vec![part], ..MessageAppended::default() })
 }
 
 fn at(seconds: i64) -> Timestamp {
@@ -24,10 +18,7 @@ fn at(seconds: i64) -> Timestamp {
 }
 
 fn commit(conversation: &str, seconds: i64, facts: Vec<Fact>) -> DecodedCommit {
-    let event = |fact| Event {
-        fact: Some(fact),
-        ..Event::default()
-    };
+    let event = |fact| Event { fact: Some(fact), ..Event::default() };
     DecodedCommit {
         envelope: proto::Envelope {
             tenant_id: "acme".to_owned(),
@@ -42,9 +33,7 @@ fn commit(conversation: &str, seconds: i64, facts: Vec<Fact>) -> DecodedCommit {
 fn created() -> Fact {
     Fact::ConversationCreated(ConversationCreated {
         agent_id: "support".to_owned(),
-        owner: Some(Owner {
-            kind: Some(OwnerKind::SessionId("s-1".to_owned())),
-        }),
+        owner: Some(Owner { kind: Some(OwnerKind::SessionId("s-1".to_owned())) }),
         ..ConversationCreated::default()
     })
 }
@@ -68,10 +57,7 @@ fn returned() -> Fact {
 }
 
 fn noted(topic: &str, text: &str) -> Fact {
-    Fact::SystemNoted(SystemNoted {
-        topic: topic.to_owned(),
-        text: text.to_owned(),
-    })
+    Fact::SystemNoted(SystemNoted { topic: topic.to_owned(), text: text.to_owned() })
 }
 
 #[test]
@@ -85,29 +71,14 @@ fn commits_as_a_chat() {
         text: "About the weather.".to_owned(),
         ..HistorySummarised::default()
     });
-    let finished = Fact::RunFinished(RunFinished {
-        outcome: RunOutcome::Abandoned.into(),
-        ..RunFinished::default()
-    });
+    let finished = Fact::RunFinished(RunFinished { outcome: RunOutcome::Abandoned.into(), ..RunFinished::default() });
     let mut earlier = commit("c-1", 1_790_000_100, vec![called(), returned()]);
     earlier.events[0].occurred_at = Some(at(1_790_000_050));
     let commits = [
-        commit(
-            "c-1",
-            1_790_000_000,
-            vec![created(), text(Role::User, "Cold?\nTell me.")],
-        ),
+        commit("c-1", 1_790_000_000, vec![created(), text(Role::User, "Cold?\nTell me.")]),
         earlier,
-        commit(
-            "c-1",
-            1_790_000_101,
-            vec![text(Role::Assistant, "\x1b[31mCold.")],
-        ),
-        commit(
-            "c-2",
-            1_790_000_102,
-            vec![noted("", "a note"), noted("cut", "")],
-        ),
+        commit("c-1", 1_790_000_101, vec![text(Role::Assistant, "\x1b[31mCold.")]),
+        commit("c-2", 1_790_000_102, vec![noted("", "a note"), noted("cut", "")]),
         commit("c-2", 1_790_000_103, vec![error, summary, finished]),
         commit("c-1", 1_790_000_104, vec![text(Role::User, "")]),
     ];

@@ -25,10 +25,7 @@ pub(super) struct Administrator {
 
 /// The caller and the message of a request.
 /// Errors: no valid service token and no session, the scope `operate` is missing, or the role of the session is too low.
-pub(super) async fn administrator<M>(
-    writer: &Writer,
-    request: Request<M>,
-) -> Result<(Administrator, M), Problem> {
+pub(super) async fn administrator<M>(writer: &Writer, request: Request<M>) -> Result<(Administrator, M), Problem> {
     let bearer = wire::bearer::from_metadata(request.metadata());
     let person = bearer.and_then(|token| {
         let registry = &writer.registry;
@@ -40,9 +37,7 @@ pub(super) async fn administrator<M>(
         let caller = Caller::from_metadata(request.metadata());
         caller.principal(writer).await?
     };
-    principal
-        .require(Scope::Operate)
-        .map_err(|error| problem::access_problem(&error, "agent_id"))?;
+    principal.require(Scope::Operate).map_err(|error| problem::access_problem(&error, "agent_id"))?;
     Ok((Administrator { principal, person }, request.into_inner()))
 }
 
@@ -54,12 +49,8 @@ impl Administrator {
         let Some(person) = &self.person else {
             return Ok(());
         };
-        let entry = audit::Entry {
-            by: person.clone(),
-            action: DashboardAction::Changed,
-            conversation: None,
-            detail: what,
-        };
+        let entry =
+            audit::Entry { by: person.clone(), action: DashboardAction::Changed, conversation: None, detail: what };
         audit::append(writer, entry).await.map(drop)
     }
 }

@@ -2,9 +2,7 @@
 
 use domain::{TenantId, Violation};
 use event_log::registry::{CheckedSettings, copy_quota};
-use wire::proto::operate::v1::{
-    AgentSettings, FrontendSettings, ModelSettings, ProviderLogSettings, SearchSettings,
-};
+use wire::proto::operate::v1::{AgentSettings, FrontendSettings, ModelSettings, ProviderLogSettings, SearchSettings};
 
 use super::{Problem, Request, Writer, administrator, agents, copy_named, from_settings, proto};
 
@@ -26,30 +24,19 @@ pub(super) async fn set(
         CheckedSettings::parse(settings).map_err(|violation| violation.within("settings"))
     };
     changed(current.settings.unwrap_or_default())?;
-    let what = if paths.is_empty() {
-        "all settings".to_owned()
-    } else {
-        paths.join(", ")
-    };
-    by.record_change(writer, format!("agent {agent}: {what}"))
-        .await?;
+    let what = if paths.is_empty() { "all settings".to_owned() } else { paths.join(", ") };
+    by.record_change(writer, format!("agent {agent}: {what}")).await?;
     let set = writer.registry.change_agent_settings(&agent, changed).await;
     set.map_err(from_settings("agent_id"))
 }
 
 /// Sets the named fields; without names, all fields.
-fn changed(
-    current: AgentSettings,
-    given: &AgentSettings,
-    paths: &[String],
-) -> Result<AgentSettings, Violation> {
+fn changed(current: AgentSettings, given: &AgentSettings, paths: &[String]) -> Result<AgentSettings, Violation> {
     if paths.is_empty() {
         return Ok(given.clone());
     }
     let unknown = "is not a setting: use a field of AgentSettings, or a field of its `frontend`, `model`, `provider_logs`, `quotas` or `search`";
-    copy_named(current, paths, unknown, |current, path| {
-        take(current, given, path)
-    })
+    copy_named(current, paths, unknown, |current, path| take(current, given, path))
 }
 
 /// Sets one field; `None` if there is no such field.
@@ -64,9 +51,7 @@ fn take(current: &mut AgentSettings, given: &AgentSettings, path: &str) -> Optio
         "summaries" => current.summaries.clone_from(&given.summaries),
         "titles" => current.titles.clone_from(&given.titles),
         "output_schema_json" => {
-            current
-                .output_schema_json
-                .clone_from(&given.output_schema_json);
+            current.output_schema_json.clone_from(&given.output_schema_json);
         }
         "approvers" => current.approvers = given.approvers,
         "provider_logs" => current.provider_logs = given.provider_logs,
@@ -102,11 +87,7 @@ fn take(current: &mut AgentSettings, given: &AgentSettings, path: &str) -> Optio
     Some(())
 }
 
-fn take_of_model(
-    current: &mut ModelSettings,
-    given: Option<&ModelSettings>,
-    field: &str,
-) -> Option<()> {
+fn take_of_model(current: &mut ModelSettings, given: Option<&ModelSettings>, field: &str) -> Option<()> {
     let given = given.cloned().unwrap_or_default();
     match field {
         "server" => current.server = given.server,
@@ -119,11 +100,7 @@ fn take_of_model(
     Some(())
 }
 
-fn take_of_search(
-    current: &mut SearchSettings,
-    given: Option<&SearchSettings>,
-    field: &str,
-) -> Option<()> {
+fn take_of_search(current: &mut SearchSettings, given: Option<&SearchSettings>, field: &str) -> Option<()> {
     let given = given.cloned().unwrap_or_default();
     match field {
         "disabled" => current.disabled = given.disabled,
@@ -133,11 +110,7 @@ fn take_of_search(
     Some(())
 }
 
-fn take_of_frontend(
-    current: &mut FrontendSettings,
-    given: Option<&FrontendSettings>,
-    field: &str,
-) -> Option<()> {
+fn take_of_frontend(current: &mut FrontendSettings, given: Option<&FrontendSettings>, field: &str) -> Option<()> {
     let given = given.cloned().unwrap_or_default();
     match field {
         "tool_calls" => current.tool_calls = given.tool_calls,
@@ -152,11 +125,7 @@ fn take_of_frontend(
     Some(())
 }
 
-fn take_of_logs(
-    current: &mut ProviderLogSettings,
-    given: ProviderLogSettings,
-    field: &str,
-) -> Option<()> {
+fn take_of_logs(current: &mut ProviderLogSettings, given: ProviderLogSettings, field: &str) -> Option<()> {
     match field {
         "detail" => current.detail = given.detail,
         "days" => current.days = given.days,
@@ -201,35 +170,16 @@ mod tests {
     fn other_fields_remain() {
         let logs = |detail, days| Some(ProviderLogSettings { detail, days });
         let settings = |identity_mode, model, provider_logs| {
-            Ok(AgentSettings {
-                identity_mode,
-                model: Some(model),
-                provider_logs,
-                ..AgentSettings::default()
-            })
+            Ok(AgentSettings { identity_mode, model: Some(model), provider_logs, ..AgentSettings::default() })
         };
-        let given = settings(0, model("c", "d", 0), logs(3, 0)).map(|given| AgentSettings {
-            allowed_roles: vec![2],
-            ..given
-        });
+        let given =
+            settings(0, model("c", "d", 0), logs(3, 0)).map(|given| AgentSettings { allowed_roles: vec![2], ..given });
         check(&[], given);
-        check(
-            &["model.server", "model.model"],
-            settings(3, model("c", "d", 7), logs(2, 5)),
-        );
-        check(
-            &["model", "provider_logs.detail"],
-            settings(3, model("c", "d", 0), logs(3, 5)),
-        );
-        check(
-            &["identity_mode", "provider_logs"],
-            settings(0, model("a", "b", 7), logs(3, 0)),
-        );
-        let with_roles =
-            settings(3, model("a", "b", 7), logs(2, 5)).map(|unchanged| AgentSettings {
-                allowed_roles: vec![2],
-                ..unchanged
-            });
+        check(&["model.server", "model.model"], settings(3, model("c", "d", 7), logs(2, 5)));
+        check(&["model", "provider_logs.detail"], settings(3, model("c", "d", 0), logs(3, 5)));
+        check(&["identity_mode", "provider_logs"], settings(0, model("a", "b", 7), logs(3, 0)));
+        let with_roles = settings(3, model("a", "b", 7), logs(2, 5))
+            .map(|unchanged| AgentSettings { allowed_roles: vec![2], ..unchanged });
         check(&["allowed_roles"], with_roles);
         let unchanged = || settings(3, model("a", "b", 7), logs(2, 5));
         check(&["tools", "retention", "summaries"], unchanged());

@@ -4,8 +4,8 @@ use domain::{AgentId, Violation, ViolationReason};
 use event_log::registry::{Principal, agent_id_of_tenant};
 
 use super::{
-    Problem, Request, Writer, administrator, display_name, from_registry, may_see, not_found,
-    operator, overlap, proto, visible_tenant,
+    Problem, Request, Writer, administrator, display_name, from_registry, may_see, not_found, operator, overlap, proto,
+    visible_tenant,
 };
 use crate::request::agent_id;
 
@@ -18,10 +18,7 @@ pub(super) async fn create(
     let agent = new_id(&operator, &request.agent_id)?;
     check_not_reserved(&agent)?;
     display_name(&request.display_name)?;
-    let created = writer
-        .registry
-        .create_agent(&tenant, &agent, &request.display_name, writer.now())
-        .await;
+    let created = writer.registry.create_agent(&tenant, &agent, &request.display_name, writer.now()).await;
     created.map_err(from_registry("agent_id"))
 }
 
@@ -41,12 +38,9 @@ pub(super) async fn rotate_webhook_secret(
     let (by, request) = administrator(writer, request).await?;
     let agent = visible(writer, &by.principal, &request.agent_id)?;
     let overlap = overlap(request.overlap_seconds)?;
-    by.record_change(writer, format!("agent {agent}: webhook secret"))
-        .await?;
+    by.record_change(writer, format!("agent {agent}: webhook secret")).await?;
     let registry = &writer.registry;
-    let rotated = registry
-        .rotate_webhook_secret(&agent, overlap, writer.now())
-        .await;
+    let rotated = registry.rotate_webhook_secret(&agent, overlap, writer.now()).await;
     let secret = rotated.map_err(from_registry("agent_id"))?;
     Ok(secret.reveal().to_owned())
 }

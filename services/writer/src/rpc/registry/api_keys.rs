@@ -4,8 +4,7 @@ use domain::Violation;
 use event_log::registry::{AllowedOrigins, Principal};
 
 use super::{
-    Problem, Request, Writer, administrator, agents, display_name, from_registry, may_see,
-    not_found, overlap, proto,
+    Problem, Request, Writer, administrator, agents, display_name, from_registry, may_see, not_found, overlap, proto,
 };
 
 pub(super) async fn create(
@@ -16,12 +15,8 @@ pub(super) async fn create(
     let agent = agents::visible(writer, &by.principal, &request.agent_id)?;
     display_name(&request.display_name)?;
     let origins = origins(request.allowed_origins)?;
-    by.record_change(writer, format!("agent {agent}: new API key"))
-        .await?;
-    let created = writer
-        .registry
-        .create_api_key(&agent, &request.display_name, origins, writer.now())
-        .await;
+    by.record_change(writer, format!("agent {agent}: new API key")).await?;
+    let created = writer.registry.create_api_key(&agent, &request.display_name, origins, writer.now()).await;
     let (api_key, secret) = created.map_err(from_registry("agent_id"))?;
     Ok((api_key, secret.reveal().to_owned()))
 }
@@ -33,12 +28,8 @@ pub(super) async fn rotate(
     let (by, request) = administrator(writer, request).await?;
     let id = visible(writer, &by.principal, request.api_key_id)?;
     let overlap = overlap(request.overlap_seconds)?;
-    by.record_change(writer, format!("API key {id}: rotated"))
-        .await?;
-    let rotated = writer
-        .registry
-        .rotate_api_key(&id, overlap, writer.now())
-        .await;
+    by.record_change(writer, format!("API key {id}: rotated")).await?;
+    let rotated = writer.registry.rotate_api_key(&id, overlap, writer.now()).await;
     let (api_key, secret) = rotated.map_err(from_registry("api_key_id"))?;
     Ok((api_key, secret.reveal().to_owned()))
 }
@@ -50,8 +41,7 @@ pub(super) async fn set_origins(
     let (by, request) = administrator(writer, request).await?;
     let id = visible(writer, &by.principal, request.api_key_id)?;
     let origins = origins(request.allowed_origins)?;
-    by.record_change(writer, format!("API key {id}: origins"))
-        .await?;
+    by.record_change(writer, format!("API key {id}: origins")).await?;
     let set = writer.registry.set_api_key_origins(&id, origins).await;
     set.map_err(from_registry("api_key_id"))
 }
@@ -62,8 +52,7 @@ pub(super) async fn revoke(
 ) -> Result<proto::ApiKey, Problem> {
     let (by, request) = administrator(writer, request).await?;
     let id = visible(writer, &by.principal, request.api_key_id)?;
-    by.record_change(writer, format!("API key {id}: revoked"))
-        .await?;
+    by.record_change(writer, format!("API key {id}: revoked")).await?;
     let revoked = writer.registry.revoke_api_key(&id, writer.now()).await;
     revoked.map_err(from_registry("api_key_id"))
 }

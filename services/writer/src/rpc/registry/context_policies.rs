@@ -15,12 +15,8 @@ pub(super) async fn set(
     let policy = Policy::parse(&request.policy_json)
         .map_err(|violations| Problem::from_violations("policy_json", violations))?;
     let (digest, json) = (policy.digest(), policy.to_json());
-    by.record_change(writer, format!("agent {agent}: context policy"))
-        .await?;
-    let set = writer
-        .registry
-        .set_context_policy(&agent, &digest.0, &json, writer.now())
-        .await;
+    by.record_change(writer, format!("agent {agent}: context policy")).await?;
+    let set = writer.registry.set_context_policy(&agent, &digest.0, &json, writer.now()).await;
     set.map_err(from_registry("agent_id"))
 }
 
@@ -33,17 +29,12 @@ pub(super) async fn get(
     let Some(agent) = writer.registry.agent(&agent) else {
         return Err(not_found("agent", "agent_id"));
     };
-    let digest = if request.digest.is_empty() {
-        &agent.context_policy_digest
-    } else {
-        &request.digest
-    };
+    let digest = if request.digest.is_empty() { &agent.context_policy_digest } else { &request.digest };
     if digest.is_empty() {
         return Ok(default_policy(agent.tenant_id));
     }
     let digest: Digest = digest.as_ref().try_into().map_err(|_| not_a_digest())?;
-    let tenant = TenantId::parse(agent.tenant_id.clone())
-        .map_err(|violation| violation.within("agent_id"))?;
+    let tenant = TenantId::parse(agent.tenant_id.clone()).map_err(|violation| violation.within("agent_id"))?;
     if let Some(policy) = writer.registry.context_policy(&tenant, &digest).await {
         return Ok(policy);
     }
@@ -64,9 +55,5 @@ fn default_policy(tenant_id: String) -> proto::ContextPolicy {
 }
 
 fn not_a_digest() -> Violation {
-    Violation::new(
-        ViolationReason::Malformed,
-        "is not 32 bytes: send the SHA-256 digest of a policy",
-    )
-    .within("digest")
+    Violation::new(ViolationReason::Malformed, "is not 32 bytes: send the SHA-256 digest of a policy").within("digest")
 }

@@ -7,9 +7,7 @@ use identity::{DashboardUse, NewPerson, Role, TenantScope};
 use wire::status::Reason;
 use wire::time;
 
-use super::{
-    Problem, Request, Writer, from_registry, not_found, operator, principal, proto, visible_tenant,
-};
+use super::{Problem, Request, Writer, from_registry, not_found, operator, principal, proto, visible_tenant};
 use crate::audit;
 
 /// Maximum length of the name of a view, in bytes.
@@ -26,8 +24,7 @@ pub(super) async fn create_link(
     let (operator, request) = operator(writer, request).await?;
     let person = NewPerson {
         tenant: tenant(writer, &operator, &request.tenant_id)?,
-        subject: Label::parse(request.name.clone())
-            .map_err(|violation| violation.within("name"))?,
+        subject: Label::parse(request.name.clone()).map_err(|violation| violation.within("name"))?,
         role: role(&operator, request.role())?,
         // A token that creates links of operators is of all tenants; other roles get their tenant only.
         tenant_scope: TenantScope::All,
@@ -43,11 +40,7 @@ pub(super) async fn end_token(
     request: Request<proto::EndDashboardTokenRequest>,
 ) -> Result<bool, Problem> {
     let (_, request) = principal(writer, request, Scope::Append).await?;
-    let token_use = if request.is_session {
-        DashboardUse::Session
-    } else {
-        DashboardUse::Link
-    };
+    let token_use = if request.is_session { DashboardUse::Session } else { DashboardUse::Link };
     let registry = &writer.registry;
     let ended = registry.end_dashboard_token(token_use, &request.token, writer.now());
     let ended = ended.await.map_err(from_registry("token"))?;
@@ -80,9 +73,7 @@ pub(super) async fn set_view(
     }
     let view = request.view.unwrap_or_default();
     check_view(&view).map_err(|violation| violation.within("view"))?;
-    let saved = writer
-        .registry
-        .set_dashboard_view(by.tenant.tenant(), &view);
+    let saved = writer.registry.set_dashboard_view(by.tenant.tenant(), &view);
     saved.await.map_err(from_registry("view"))
 }
 
@@ -101,11 +92,7 @@ fn person(writer: &Writer, token: &str) -> Result<PersonAccess, Problem> {
     let person = registry.verify_dashboard_token(DashboardUse::Session, token, writer.now());
     person.ok_or_else(|| {
         let detail = "the session has ended: sign in again";
-        Problem::of_field(
-            Reason::RegistryEntryNotFound,
-            "session_token",
-            detail.to_owned(),
-        )
+        Problem::of_field(Reason::RegistryEntryNotFound, "session_token", detail.to_owned())
     })
 }
 
@@ -142,17 +129,15 @@ fn tenant(writer: &Writer, operator: &Principal, id: &str) -> Result<TenantId, P
 fn role(operator: &Principal, role: proto::DashboardRole) -> Result<Role, Violation> {
     let broken = |reason, rule: &str| Violation::new(reason, rule).within("role");
     match role {
-        proto::DashboardRole::Unspecified => Err(broken(
-            ViolationReason::Missing,
-            "is required: send a role that this server knows",
-        )),
+        proto::DashboardRole::Unspecified => {
+            Err(broken(ViolationReason::Missing, "is required: send a role that this server knows"))
+        }
         proto::DashboardRole::Viewer => Ok(Role::Viewer),
         proto::DashboardRole::Support => Ok(Role::Support),
         proto::DashboardRole::Administrator => Ok(Role::Administrator),
         proto::DashboardRole::Operator if operator.tenant.is_none() => Ok(Role::Operator),
-        proto::DashboardRole::Operator => Err(broken(
-            ViolationReason::OutOfRange,
-            "is of the whole deployment: use a service token of all tenants",
-        )),
+        proto::DashboardRole::Operator => {
+            Err(broken(ViolationReason::OutOfRange, "is of the whole deployment: use a service token of all tenants"))
+        }
     }
 }

@@ -50,17 +50,11 @@ async fn operator<M>(writer: &Writer, request: Request<M>) -> Result<(Principal,
 
 /// The caller and the message of a request.
 /// Errors: no valid token, or the scope is missing.
-async fn principal<M>(
-    writer: &Writer,
-    request: Request<M>,
-    scope: Scope,
-) -> Result<(Principal, M), Problem> {
+async fn principal<M>(writer: &Writer, request: Request<M>, scope: Scope) -> Result<(Principal, M), Problem> {
     let caller = Caller::from_metadata(request.metadata());
     let message = request.into_inner();
     let principal = caller.principal(writer).await?;
-    principal
-        .require(scope)
-        .map_err(|error| problem::access_problem(&error, "agent_id"))?;
+    principal.require(scope).map_err(|error| problem::access_problem(&error, "agent_id"))?;
     Ok((principal, message))
 }
 
@@ -80,10 +74,7 @@ fn copy_named<T>(
     let within_mask = |violation: Violation| violation.within("update_mask.paths");
     if paths.len() > PATHS_MAX {
         let rule = format!("has {} entries, the maximum is {PATHS_MAX}", paths.len());
-        return Err(within_mask(Violation::new(
-            ViolationReason::OutOfRange,
-            rule,
-        )));
+        return Err(within_mask(Violation::new(ViolationReason::OutOfRange, rule)));
     }
     for (index, path) in paths.iter().enumerate() {
         let unknown = || Violation::new(ViolationReason::Malformed, unknown).at(index);
@@ -116,11 +107,7 @@ fn overlap(seconds: u32) -> Result<Duration, Violation> {
 }
 
 fn not_found(what: &str, field: &str) -> Problem {
-    Problem::of_field(
-        Reason::RegistryEntryNotFound,
-        field,
-        format!("names no {what} that this token may see"),
-    )
+    Problem::of_field(Reason::RegistryEntryNotFound, field, format!("names no {what} that this token may see"))
 }
 
 /// Converts an error of changed settings; `field` is the field of the entry in the request.

@@ -3,14 +3,9 @@
 use std::collections::BTreeSet;
 
 use domain::{AgentId, Label, Violation, ViolationReason};
-use event_log::registry::{
-    NewServiceToken, Principal, RegistryError, Scope, Scopes, TOKEN_AGENTS_MAX,
-};
+use event_log::registry::{NewServiceToken, Principal, RegistryError, Scope, Scopes, TOKEN_AGENTS_MAX};
 
-use super::{
-    Problem, Request, Writer, agents, from_registry, may_see, not_found, operator, proto,
-    visible_tenant,
-};
+use super::{Problem, Request, Writer, agents, from_registry, may_see, not_found, operator, proto, visible_tenant};
 
 pub(super) async fn create(
     writer: &Writer,
@@ -33,10 +28,7 @@ pub(super) async fn create(
         agents: bound_agents(writer, &operator, &request)?,
         tenant,
     };
-    let created = writer
-        .registry
-        .create_service_token(new, writer.now())
-        .await;
+    let created = writer.registry.create_service_token(new, writer.now()).await;
     let (service_token, secret) = created.map_err(|error| {
         if error == (RegistryError::NotFound { what: "agent" }) {
             return not_found("agent of one tenant", "agent_ids");
@@ -56,10 +48,7 @@ pub(super) async fn revoke(
     if !token.is_some_and(|token| may_see(&operator, &token.tenant_id)) {
         return Err(not_found("service token", "service_token_id"));
     }
-    let revoked = writer
-        .registry
-        .revoke_service_token(&id, writer.now())
-        .await;
+    let revoked = writer.registry.revoke_service_token(&id, writer.now()).await;
     revoked.map_err(from_registry("service_token_id"))
 }
 
@@ -80,19 +69,13 @@ fn bound_agents(
     request: &proto::CreateServiceTokenRequest,
 ) -> Result<BTreeSet<AgentId>, Problem> {
     let ids = &request.agent_ids;
-    let broken = |description: String| {
-        Violation::new(ViolationReason::OutOfRange, description).within("agent_ids")
-    };
+    let broken = |description: String| Violation::new(ViolationReason::OutOfRange, description).within("agent_ids");
     if ids.len() > TOKEN_AGENTS_MAX {
-        let rule = format!(
-            "has {} entries, the maximum is {TOKEN_AGENTS_MAX}",
-            ids.len()
-        );
+        let rule = format!("has {} entries, the maximum is {TOKEN_AGENTS_MAX}", ids.len());
         return Err(broken(rule).into());
     }
     if !ids.is_empty() && request.scopes().any(|scope| scope == proto::Scope::Operate) {
-        let rule =
-            "is given with the scope `operate`, which is of whole tenants: leave one of them out";
+        let rule = "is given with the scope `operate`, which is of whole tenants: leave one of them out";
         return Err(broken(rule.to_owned()).into());
     }
     let visible = ids.iter().map(|id| {
@@ -105,10 +88,7 @@ fn bound_agents(
 fn scopes(request: &proto::CreateServiceTokenRequest) -> Result<Scopes, Violation> {
     let broken = |reason, description: &str| Violation::new(reason, description).within("scopes");
     if request.scopes.is_empty() {
-        return Err(broken(
-            ViolationReason::Missing,
-            "is empty: send at least one scope",
-        ));
+        return Err(broken(ViolationReason::Missing, "is empty: send at least one scope"));
     }
     request
         .scopes

@@ -24,8 +24,7 @@ pub(super) async fn add(
         tenant,
         id,
     };
-    by.record_change(writer, format!("signing key {}: added", new.id))
-        .await?;
+    by.record_change(writer, format!("signing key {}: added", new.id)).await?;
     let added = writer.registry.add_signing_key(new, writer.now()).await;
     let (signing_key, secret) = added.map_err(from_registry("signing_key_id"))?;
     let secret = secret.map_or_else(String::new, |secret| secret.reveal().to_owned());
@@ -42,8 +41,7 @@ pub(super) async fn retire(
     let now = writer.now();
     let from = request.retired_at.map_or(Ok(now), time::from_proto);
     let from = from.map_err(|violation| violation.within("retired_at"))?;
-    by.record_change(writer, format!("signing key {id}: retired"))
-        .await?;
+    by.record_change(writer, format!("signing key {id}: retired")).await?;
     let registry = &writer.registry;
     let retired = registry.retire_signing_key(&tenant, &id, from, now).await;
     retired.map_err(from_registry("signing_key_id"))
@@ -67,10 +65,7 @@ fn key_use(request: &proto::AddSigningKeyRequest) -> Result<SigningKeyUse, Viola
     match SigningKeyUse::try_from(request.r#use) {
         Ok(SigningKeyUse::Unspecified) => Err(violation(ViolationReason::Missing, "is required")),
         Ok(known) => Ok(known),
-        Err(_) => Err(violation(
-            ViolationReason::Malformed,
-            "is not a known use of a key",
-        )),
+        Err(_) => Err(violation(ViolationReason::Malformed, "is not a known use of a key")),
     }
 }
 
@@ -83,7 +78,5 @@ fn material(id: &SigningKeyId, kind: Kind) -> Result<SigningMaterial, Violation>
             return material.map_err(|violation| violation.within("jwks_url"));
         }
     };
-    material.map_err(|error| {
-        Violation::new(ViolationReason::Malformed, error.to_string()).within(field)
-    })
+    material.map_err(|error| Violation::new(ViolationReason::Malformed, error.to_string()).within(field))
 }

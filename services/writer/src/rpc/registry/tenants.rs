@@ -4,8 +4,7 @@ use domain::{TenantId, Violation};
 use event_log::registry::{AccessError, Principal, Scope, copy_quota};
 
 use super::{
-    Problem, Request, copy_named, display_name, from_registry, from_settings, may_see, operator,
-    proto, visible_tenant,
+    Problem, Request, copy_named, display_name, from_registry, from_settings, may_see, operator, proto, visible_tenant,
 };
 use crate::{Writer, problem};
 
@@ -16,13 +15,9 @@ pub(super) async fn create(
     let (operator, request) = operator(writer, request).await?;
     // A token of one tenant cannot create tenants.
     require_unbound(&operator)?;
-    let id =
-        TenantId::parse(request.tenant_id).map_err(|violation| violation.within("tenant_id"))?;
+    let id = TenantId::parse(request.tenant_id).map_err(|violation| violation.within("tenant_id"))?;
     display_name(&request.display_name)?;
-    let tenant = writer
-        .registry
-        .create_tenant(&id, &request.display_name, writer.now())
-        .await;
+    let tenant = writer.registry.create_tenant(&id, &request.display_name, writer.now()).await;
     tenant.map_err(from_registry("tenant_id"))
 }
 
@@ -61,17 +56,12 @@ fn changed_quotas(
         return Ok(given.copied().unwrap_or_default());
     }
     let unknown = "is not a quota: use a scope and a quota, such as `owner.runs`";
-    copy_named(*current, paths, unknown, |current, path| {
-        copy_quota(current, given, path)
-    })
+    copy_named(*current, paths, unknown, |current, path| copy_quota(current, given, path))
 }
 
 fn require_unbound(operator: &Principal) -> Result<(), Problem> {
     if operator.tenant.is_none() {
         return Ok(());
     }
-    Err(problem::access_problem(
-        &AccessError::MissingScope(Scope::Operate),
-        "tenant_id",
-    ))
+    Err(problem::access_problem(&AccessError::MissingScope(Scope::Operate), "tenant_id"))
 }

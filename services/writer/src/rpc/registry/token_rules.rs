@@ -5,9 +5,7 @@ use domain::{Violation, ViolationReason};
 use event_log::registry::{CheckedTokenRules, SettingsError, TOKEN_RULE_BYTES_MAX};
 use wire::time;
 
-use super::{
-    Problem, Request, Writer, from_registry, from_settings, operator, proto, visible_tenant,
-};
+use super::{Problem, Request, Writer, from_registry, from_settings, operator, proto, visible_tenant};
 
 pub(super) async fn set(
     writer: &Writer,
@@ -37,9 +35,7 @@ pub(super) async fn revoke(
     let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
     check_token_id(&request.token_id).map_err(|violation| violation.within("token_id"))?;
     let registry = &writer.registry;
-    let revoked = registry
-        .revoke_token(&tenant, &request.token_id, writer.now())
-        .await;
+    let revoked = registry.revoke_token(&tenant, &request.token_id, writer.now()).await;
     let kept_until = revoked.map_err(from_registry("token_id"))?;
     Ok(time::to_proto(kept_until))
 }

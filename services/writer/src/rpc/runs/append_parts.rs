@@ -21,10 +21,7 @@ use crate::request::{Caller, agent_id, conversation_id, conversation_key};
 use crate::tips::{KnownTip, RunKey, Tip};
 use crate::{LoadedHead, Writer, metrics, problem};
 
-pub(super) async fn handle(
-    writer: &Writer,
-    request: Request<AppendPartsRequest>,
-) -> Result<u64, Problem> {
+pub(super) async fn handle(writer: &Writer, request: Request<AppendPartsRequest>) -> Result<u64, Problem> {
     let caller = Caller::from_metadata(request.metadata());
     let started = Instant::now();
     let outcome = append(writer, &caller, request.into_inner()).await;
@@ -41,11 +38,7 @@ struct Batch {
     bytes: Bytes,
 }
 
-async fn append(
-    writer: &Writer,
-    caller: &Caller,
-    request: AppendPartsRequest,
-) -> Result<Sequence, Problem> {
+async fn append(writer: &Writer, caller: &Caller, request: AppendPartsRequest) -> Result<Sequence, Problem> {
     let batch = batch(writer, caller, request).await?;
     let known = writer.tips.get(&batch.key);
     let fresh = known.filter(KnownTip::is_fresh);
@@ -61,38 +54,21 @@ async fn append(
     Ok(sequence)
 }
 
-async fn batch(
-    writer: &Writer,
-    caller: &Caller,
-    request: AppendPartsRequest,
-) -> Result<Batch, Problem> {
+async fn batch(writer: &Writer, caller: &Caller, request: AppendPartsRequest) -> Result<Batch, Problem> {
     let agent = agent_id(&request.agent_id)?;
     let conversation = conversation_id(&request.conversation_id)?;
     let run = run_id(&request.run_id)?;
     let parts = parts_from_proto(request.parts)?;
     let bytes = encode_batch(&parts);
-    check_length(bytes.len(), writer.record.payload_bytes_max())
-        .map_err(|violation| violation.within("parts"))?;
-    let access = caller
-        .authorize(writer, Scope::Append, &agent, "agent_id")
-        .await?;
+    check_length(bytes.len(), writer.record.payload_bytes_max()).map_err(|violation| violation.within("parts"))?;
+    let access = caller.authorize(writer, Scope::Append, &agent, "agent_id").await?;
     let conversation = conversation_key(&access, conversation);
-    Ok(Batch {
-        agent,
-        key: RunKey { conversation, run },
-        previous: Sequence(request.previous_sequence),
-        parts,
-        bytes,
-    })
+    Ok(Batch { agent, key: RunKey { conversation, run }, previous: Sequence(request.previous_sequence), parts, bytes })
 }
 
 /// Checks that the run accepts the parts; returns when the leader answered so. The leader is not read if its last answer is
 /// fresh, or for a first batch, which is checked again after its publish.
-async fn check_head(
-    writer: &Writer,
-    batch: &Batch,
-    fresh: Option<KnownTip>,
-) -> Result<Instant, Problem> {
+async fn check_head(writer: &Writer, batch: &Batch, fresh: Option<KnownTip>) -> Result<Instant, Problem> {
     let key = &batch.key.conversation;
     let now = Instant::now();
     if fresh.is_some() || batch.previous == Sequence(0) {
@@ -107,16 +83,11 @@ async fn check_head(
 }
 
 fn check_loaded(batch: &Batch, loaded: &LoadedHead) -> Result<(), Problem> {
-    check_parts(loaded.head(), &batch.agent, batch.key.run, &batch.parts)
-        .map_err(problem::from_rejection)
+    check_parts(loaded.head(), &batch.agent, batch.key.run, &batch.parts).map_err(problem::from_rejection)
 }
 
 /// The previous batch that the request names.
-async fn tip_before(
-    writer: &Writer,
-    batch: &Batch,
-    known: Option<KnownTip>,
-) -> Result<Tip, Problem> {
+async fn tip_before(writer: &Writer, batch: &Batch, known: Option<KnownTip>) -> Result<Tip, Problem> {
     if batch.previous == Sequence(0) {
         return Ok(Tip::NONE);
     }
@@ -143,19 +114,13 @@ fn check_order(batch: &Batch, before: Tip) -> Result<(), Problem> {
         return Ok(());
     }
     let rule = format!("is {first}, but the next number after `previous_sequence` is {expected}");
-    Err(Violation::new(ViolationReason::OutOfRange, rule)
-        .within("number")
-        .at(0)
-        .within("parts")
-        .into())
+    Err(Violation::new(ViolationReason::OutOfRange, rule).within("number").at(0).within("parts").into())
 }
 
 async fn publish(writer: &Writer, batch: &Batch) -> Result<Sequence, Problem> {
     let RunKey { conversation, run } = &batch.key;
     let bytes = batch.bytes.clone();
-    let publishing = writer
-        .record
-        .publish_parts(conversation, *run, batch.previous, bytes);
+    let publishing = writer.record.publish_parts(conversation, *run, batch.previous, bytes);
     match publishing.await.map_err(problem::from_record)? {
         PartsOutcome::Published { sequence } => Ok(sequence),
         PartsOutcome::Superseded { .. } => Err(superseded(writer, batch).await),

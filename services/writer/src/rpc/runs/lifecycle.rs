@@ -10,10 +10,7 @@ use wire::proto::write::v1::{CommitResult, NewRun};
 use super::{Problem, Request, Writer, execute_on, new_events, run_id, run_started};
 use crate::request::split;
 
-pub(super) async fn start(
-    writer: &Writer,
-    request: Request<StartRunRequest>,
-) -> Result<CommitResult, Problem> {
+pub(super) async fn start(writer: &Writer, request: Request<StartRunRequest>) -> Result<CommitResult, Problem> {
     let (caller, digest, mut request) = split(request);
     let target = request.target.take();
     let action = start_action(request).await?;
@@ -22,28 +19,18 @@ pub(super) async fn start(
 
 async fn start_action(request: StartRunRequest) -> Result<Action, Problem> {
     let bytes = request.encoded_len();
-    let started = run_started(NewRun {
-        run_id: request.run_id,
-        model: request.model,
-        provider: request.provider,
-    })?;
+    let started = run_started(NewRun { run_id: request.run_id, model: request.model, provider: request.provider })?;
     let events = new_events(request.events, bytes).await?;
     Ok(Action::StartRun(Box::new(StartRun { started, events })))
 }
 
-pub(super) async fn stop(
-    writer: &Writer,
-    request: Request<StopRunRequest>,
-) -> Result<CommitResult, Problem> {
+pub(super) async fn stop(writer: &Writer, request: Request<StopRunRequest>) -> Result<CommitResult, Problem> {
     let (caller, digest, request) = split(request);
     let action = Action::StopRun(run_id(&request.run_id)?);
     execute_on(writer, &caller, request.target, digest, action).await
 }
 
-pub(super) async fn finish(
-    writer: &Writer,
-    mut request: Request<FinishRunRequest>,
-) -> Result<CommitResult, Problem> {
+pub(super) async fn finish(writer: &Writer, mut request: Request<FinishRunRequest>) -> Result<CommitResult, Problem> {
     set_default_key(request.get_mut())?;
     let (caller, digest, mut request) = split(request);
     let target = request.target.take();
@@ -66,8 +53,7 @@ async fn finish_action(request: FinishRunRequest) -> Result<Action, Problem> {
     let bytes = request.encoded_len();
     let finished = RunFinished {
         run: run_id(&request.run_id)?,
-        outcome: outcome_from_proto(request.outcome())
-            .map_err(|violation| violation.within("outcome"))?,
+        outcome: outcome_from_proto(request.outcome()).map_err(|violation| violation.within("outcome"))?,
     };
     let events = new_events(request.events, bytes).await?;
     Ok(Action::FinishRun(Box::new(FinishRun { finished, events })))

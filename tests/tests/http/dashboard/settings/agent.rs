@@ -10,9 +10,7 @@ use super::{PATH, SCRIPT, administrator, check_shown, input};
 use crate::fixture::{AGENT, Fixture, TENANT};
 
 async fn settings(fixture: &Fixture) -> proto::AgentSettings {
-    let request = proto::ListAgentsRequest {
-        tenant_id: TENANT.to_owned(),
-    };
+    let request = proto::ListAgentsRequest { tenant_id: TENANT.to_owned() };
     let listed = fixture.operator.registry().list_agents(request).await;
     let mut agents = listed.unwrap().into_inner().agents.into_iter();
     let agent = agents.find(|agent| agent.agent_id == AGENT);
@@ -30,11 +28,7 @@ async fn current_page(browser: &Browser, text: &str) -> String {
 
 /// The fields of the settings of the fixture, with these instead.
 fn fields<'a>(revision: &'a str, changed: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
-    let current = [
-        ("revision", revision),
-        ("model.server", "echo"),
-        ("identity_mode", "IDENTITY_MODE_OPEN"),
-    ];
+    let current = [("revision", revision), ("model.server", "echo"), ("identity_mode", "IDENTITY_MODE_OPEN")];
     let is_kept = |(name, _): &(&str, &str)| changed.iter().all(|(other, _)| other != name);
     let kept = current.into_iter().filter(is_kept);
     kept.chain(changed.iter().copied()).collect()
@@ -86,12 +80,7 @@ async fn errors_are_at_their_fields_and_the_text_stays() {
     let hostile = format!("[{{\"{SCRIPT}\": 1}}]");
     for (name, text, status, expected) in [
         ("tools", "[\n {]", 400, "line 2, column 3: "),
-        (
-            "tools",
-            r#"[{"toolName": "a"}]"#,
-            400,
-            "tools[0].input_schema_json is required",
-        ),
+        ("tools", r#"[{"toolName": "a"}]"#, 400, "tools[0].input_schema_json is required"),
         ("tools", hostile.as_str(), 400, "line 1, column "),
         ("model.server", SCRIPT, 400, "model.server"),
         ("model.steps_max", "33", 400, "model.steps_max is 33"),
@@ -105,9 +94,7 @@ async fn errors_are_at_their_fields_and_the_text_stays() {
             "tools[0].webhook_url",
         ),
     ] {
-        let answer = browser
-            .post(PATH, &fields(&revision, &[(name, text)]))
-            .await;
+        let answer = browser.post(PATH, &fields(&revision, &[(name, text)])).await;
         let page = check_shown(&answer, status, expected);
         assert!(page.contains("aria-invalid=\"true\""), "{name}: {page}");
         assert!(page.contains("Nothing was saved"), "{name}: {page}");
@@ -127,10 +114,7 @@ async fn a_change_by_others_is_not_overwritten_unseen() {
     let (fixture, browser) = administrator().await;
     let page = current_page(&browser, "value=\"IDENTITY_MODE_OPEN\" selected").await;
     let revision = input(&page, "revision");
-    let changed = proto::AgentSettings {
-        identity_mode: proto::IdentityMode::Signed.into(),
-        ..echo()
-    };
+    let changed = proto::AgentSettings { identity_mode: proto::IdentityMode::Signed.into(), ..echo() };
     fixture.operator.settings(AGENT, changed).await;
     current_page(&browser, "value=\"IDENTITY_MODE_SIGNED\" selected").await;
     let typed = [("model.steps_max", "7")];

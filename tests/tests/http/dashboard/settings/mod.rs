@@ -61,13 +61,7 @@ async fn foreign_and_missing_agents_look_alike() {
         assert_eq!(foreign.text(), missing.text(), "{page}");
     }
     let fields = [("revision", ""), ("policy", "{}"), ("model.server", "echo")];
-    for page in [
-        "",
-        "/policy",
-        "/policy/preview",
-        "/keys",
-        "/webhooks/secret",
-    ] {
+    for page in ["", "/policy", "/policy/preview", "/keys", "/webhooks/secret"] {
         let path = |agent: &str| format!("/dashboard/settings/agents/{agent}{page}");
         let foreign = browser.post(&path(FOREIGN_AGENT), &fields).await;
         let missing = browser.post(&path("nobody"), &fields).await;

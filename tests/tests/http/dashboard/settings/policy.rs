@@ -8,15 +8,8 @@ use super::{PATH, SCRIPT, administrator, check_shown, input};
 use crate::fixture::{AGENT, FOREIGN_AGENT, Fixture, OTHER_AGENT};
 
 async fn policy(fixture: &Fixture) -> String {
-    let request = GetContextPolicyRequest {
-        agent_id: AGENT.to_owned(),
-        ..GetContextPolicyRequest::default()
-    };
-    let found = fixture
-        .operator
-        .registry()
-        .get_context_policy(request)
-        .await;
+    let request = GetContextPolicyRequest { agent_id: AGENT.to_owned(), ..GetContextPolicyRequest::default() };
+    let found = fixture.operator.registry().get_context_policy(request).await;
     found.unwrap().into_inner().policy.unwrap().policy_json
 }
 
@@ -25,35 +18,21 @@ async fn a_policy_is_previewed_and_saved() {
     let (fixture, browser) = administrator().await;
     fixture.agent.create("c").await;
     let hello = format!("hello {SCRIPT}");
-    fixture
-        .agent
-        .append("c", vec![user(&hello), assistant("hi")])
-        .await;
+    fixture.agent.append("c", vec![user(&hello), assistant("hi")]).await;
     let (path, preview) = (format!("{PATH}/policy"), format!("{PATH}/policy/preview"));
     let shown = browser.get(&path).await.text();
     let digest = input(&shown, "digest");
     let draft = "{\n \"instructions\": \"Answer in rhymes.\"\n}";
-    let fields = [
-        ("policy", draft),
-        ("digest", &*digest),
-        ("conversation", "c"),
-    ];
+    let fields = [("policy", draft), ("digest", &*digest), ("conversation", "c")];
     let page = browser.post(&preview, &fields).await;
     let page = check_shown(&page, 200, "By this policy");
-    for text in [
-        "Answer in rhymes.",
-        "By the agent's policy",
-        "hello &lt;/textarea",
-    ] {
+    for text in ["Answer in rhymes.", "By the agent's policy", "hello &lt;/textarea"] {
         assert!(page.contains(text), "{text}: {page}");
     }
     assert_eq!(policy(&fixture).await, "{}");
     let saved = browser.post(&path, &fields).await;
     let saved = check_shown(&saved, 200, "Saved.");
-    assert_eq!(
-        policy(&fixture).await,
-        r#"{"instructions":"Answer in rhymes."}"#
-    );
+    assert_eq!(policy(&fixture).await, r#"{"instructions":"Answer in rhymes."}"#);
     assert_eq!(input(&saved, "conversation"), "c");
     let log = browser.get("/dashboard/audit").await.text();
     assert!(log.contains("agent support: context policy"), "{log}");
@@ -83,19 +62,11 @@ async fn each_session_records_its_view_of_a_conversation_once() {
     assert_eq!(views().await, 1);
     let viewed = input(&page, "viewed");
     let proven = [fields.as_slice(), &[("viewed", &*viewed)]].concat();
-    check_shown(
-        &browser.post(&preview, &proven).await,
-        200,
-        "By this policy",
-    );
+    check_shown(&browser.post(&preview, &proven).await, 200, "By this policy");
     assert_eq!(views().await, 1);
     for forged in ["", "AAAA", input(&page, "form_token").as_str()] {
         let forged = [fields.as_slice(), &[("viewed", forged)]].concat();
-        check_shown(
-            &browser.post(&preview, &forged).await,
-            200,
-            "By this policy",
-        );
+        check_shown(&browser.post(&preview, &forged).await, 200, "By this policy");
     }
     assert_eq!(views().await, 4);
 }
@@ -107,18 +78,10 @@ async fn errors_have_a_line_and_a_column() {
     for (policy, expected) in [
         ("{\n \"a\"", "Line 2, column 4: </strong>"),
         ("{\n \"none\": 1}", "Line 2, column 7: </strong>"),
-        (
-            "{\"budget\":\n {\"context_tokens_max\": 1}}",
-            "Line 2, column 25: </strong>budget.context_tokens_max",
-        ),
-        (
-            "{\"instructions\":\n\"{{ none\"}",
-            "Line 2, column 1: </strong>instructions",
-        ),
+        ("{\"budget\":\n {\"context_tokens_max\": 1}}", "Line 2, column 25: </strong>budget.context_tokens_max"),
+        ("{\"instructions\":\n\"{{ none\"}", "Line 2, column 1: </strong>instructions"),
     ] {
-        let preview = browser
-            .post(&format!("{path}/preview"), &[("policy", policy)])
-            .await;
+        let preview = browser.post(&format!("{path}/preview"), &[("policy", policy)]).await;
         check_shown(&preview, 200, expected);
         let saved = browser.post(&path, &[("policy", policy)]).await;
         let page = check_shown(&saved, 400, expected);
@@ -127,9 +90,7 @@ async fn errors_have_a_line_and_a_column() {
     let hostile = format!("{{\"{SCRIPT}\": 1}}");
     let answer = browser.post(&path, &[("policy", &hostile)]).await;
     check_shown(&answer, 400, "&lt;script&gt;");
-    let valid = browser
-        .post(&format!("{path}/preview"), &[("policy", "{}")])
-        .await;
+    let valid = browser.post(&format!("{path}/preview"), &[("policy", "{}")]).await;
     check_shown(&valid, 200, "The policy is valid.");
     assert_eq!(policy(&fixture).await, "{}");
 }
@@ -138,24 +99,13 @@ async fn errors_have_a_line_and_a_column() {
 async fn previews_read_only_conversations_of_the_agent() {
     let (fixture, browser) = administrator().await;
     for agent in [OTHER_AGENT, FOREIGN_AGENT] {
-        let token = fixture
-            .operator
-            .secret_key(&[Scope::Append], &[agent])
-            .await;
+        let token = fixture.operator.secret_key(&[Scope::Append], &[agent]).await;
         let caller = fixture.operator.caller().with_token(&token.secret);
         tests::agent::Agent::new(caller, agent).create(agent).await;
     }
     let path = format!("{PATH}/policy/preview");
-    for id in [
-        OTHER_AGENT,
-        FOREIGN_AGENT,
-        "nobody",
-        "history:audit:2026-11",
-        SCRIPT,
-    ] {
-        let answer = browser
-            .post(&path, &[("policy", "{}"), ("conversation", id)])
-            .await;
+    for id in [OTHER_AGENT, FOREIGN_AGENT, "nobody", "history:audit:2026-11", SCRIPT] {
+        let answer = browser.post(&path, &[("policy", "{}"), ("conversation", id)]).await;
         check_shown(&answer, 200, "The agent has no such conversation");
     }
     let log = browser.get("/dashboard/audit").await.text();

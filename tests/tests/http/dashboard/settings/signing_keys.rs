@@ -9,12 +9,7 @@ use super::{SCRIPT, administrator, check_shown, secret};
 const PATH: &str = "/dashboard/settings/signing-keys";
 
 async fn add(browser: &Browser, (id, kind, material): (&str, &str, &str)) -> (u16, String) {
-    let fields = [
-        ("id", id),
-        ("use", "user"),
-        ("kind", kind),
-        ("material", material),
-    ];
+    let fields = [("id", id), ("use", "user"), ("kind", kind), ("material", material)];
     let answer = browser.post(PATH, &fields).await;
     (answer.status, answer.text())
 }
@@ -31,17 +26,11 @@ async fn keys_are_added_and_retired() {
     let (status, page) = add(&browser, ("own", "secret", own)).await;
     assert_eq!(status, 200, "{page}");
     assert!(!page.contains(own), "{page}");
-    let user = |secret: &str| {
-        fixture
-            .frontend()
-            .with("x-user-token", &jwt::user(secret, "ada"))
-    };
+    let user = |secret: &str| fixture.frontend().with("x-user-token", &jwt::user(secret, "ada"));
     for secret in [&*secret, own] {
         let client = user(secret);
-        eventually("a key that verifies", || async {
-            (client.get("/api/chats").await.status == 200).then_some(())
-        })
-        .await;
+        eventually("a key that verifies", || async { (client.get("/api/chats").await.status == 200).then_some(()) })
+            .await;
     }
     let retire = async |id: &str| {
         let fields = [("confirmation", id)];
@@ -51,10 +40,7 @@ async fn keys_are_added_and_retired() {
     check_shown(&retire(SCRIPT).await, 400, "signing_key_id");
     assert_eq!(retire(" next ").await.status, 303);
     let client = user(&secret);
-    eventually("the end of the key", || async {
-        (client.get("/api/chats").await.status == 401).then_some(())
-    })
-    .await;
+    eventually("the end of the key", || async { (client.get("/api/chats").await.status == 401).then_some(()) }).await;
     let url = "https://id.example/jwks.json";
     let (status, page) = add(&browser, ("remote", "url", url)).await;
     assert_eq!(status, 200, "{page}");

@@ -20,45 +20,28 @@ async fn webhooks_are_listed_with_their_recent_calls() {
         ..proto::ToolSettings::default()
     };
     let settings = proto::AgentSettings {
-        tools: vec![
-            tool("search", "https://tools.example/search"),
-            tool("local", ""),
-        ],
+        tools: vec![tool("search", "https://tools.example/search"), tool("local", "")],
         ..echo()
     };
     fixture.operator.settings(AGENT, settings).await;
     fixture.agent.create("c").await;
-    let events = vec![
-        user("q"),
-        call("c1", "{}"),
-        result("c1", r#"{"private": 1}"#),
-    ];
+    let events = vec![user("q"), call("c1", "{}"), result("c1", r#"{"private": 1}"#)];
     fixture.agent.append("c", events).await;
     // Failures of the gateway are shown, other texts are not.
-    for (id, text) in [
-        ("c2", "the tool answered with status 503"),
-        ("c3", "private"),
-    ] {
+    for (id, text) in [("c2", "the tool answered with status 503"), ("c3", "private")] {
         let events = vec![call(id, "{}"), failed_result(id, text)];
         fixture.agent.append("c", events).await;
     }
     let page = eventually("the recorded call", || async {
         let page = browser.get(&path).await.text();
-        page.contains("/dashboard/conversations/c?at=8#v8")
-            .then_some(page)
+        page.contains("/dashboard/conversations/c?at=8#v8").then_some(page)
     })
     .await;
     assert!(page.contains("https://tools.example/search"), "{page}");
-    assert!(
-        page.contains("succeeded") && page.contains("14 B"),
-        "{page}"
-    );
+    assert!(page.contains("succeeded") && page.contains("14 B"), "{page}");
     let calls = ["at=4#v4", "at=6#v6", "at=8#v8"];
     assert!(calls.iter().all(|call| page.contains(call)), "{page}");
-    assert!(
-        page.contains("failed: the tool answered with status 503"),
-        "{page}"
-    );
+    assert!(page.contains("failed: the tool answered with status 503"), "{page}");
     assert_eq!(page.matches("0.0 s").count(), 3, "{page}");
     for hidden in ["<code>local</code>", "private"] {
         assert!(!page.contains(hidden), "{page}");

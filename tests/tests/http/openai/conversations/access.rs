@@ -22,24 +22,15 @@ async fn foreign_conversations_look_missing() {
         bearer(&fixture.stack, &foreign.secret),
     ] {
         for (method, rest, body) in operations(&item) {
-            let answer = stranger
-                .send(method, &format!("{path}{rest}"), body.as_ref())
-                .await;
+            let answer = stranger.send(method, &format!("{path}{rest}"), body.as_ref()).await;
             let missing = format!("{PATH}/conv_none{rest}");
             let missing = stranger.send(method, &missing, body.as_ref()).await;
-            assert_eq!(
-                (answer.status, answer.json()),
-                (404, missing.json()),
-                "{method} {rest}"
-            );
+            assert_eq!((answer.status, answer.json()), (404, missing.json()), "{method} {rest}");
         }
     }
     assert_eq!(items(&ada, &path).await.len(), 1);
     let forged = item.replacen('0', "1", 1);
-    assert_eq!(
-        client.get(&format!("{path}/items/{forged}")).await.status,
-        404
-    );
+    assert_eq!(client.get(&format!("{path}/items/{forged}")).await.status, 404);
     pages_and_scopes(&fixture, &client, &path).await;
 }
 
@@ -66,14 +57,9 @@ async fn pages_and_scopes(fixture: &Fixture, client: &HttpClient, path: &str) {
     let reader = back_end(fixture, &[Scope::Read]).await;
     assert_eq!(reader.get(path).await.status, 200);
     let body = json!({"items": [message("x")]});
-    for answer in [
-        reader.post(PATH, &body).await,
-        reader.post(&format!("{path}/items"), &body).await,
-        reader.delete(path).await,
-    ] {
-        assert_eq!(
-            (answer.status, answer.json()["error"]["type"].clone()),
-            (403, json!("permission_error"))
-        );
+    for answer in
+        [reader.post(PATH, &body).await, reader.post(&format!("{path}/items"), &body).await, reader.delete(path).await]
+    {
+        assert_eq!((answer.status, answer.json()["error"]["type"].clone()), (403, json!("permission_error")));
     }
 }

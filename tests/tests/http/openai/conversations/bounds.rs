@@ -24,15 +24,8 @@ async fn bounds_at_their_edges() {
     assert_eq!(error(&client.post(PATH, &many(500)).await), expected);
     let reference = json!({"items": [message("x"), {"type": "item_reference", "id": "msg_none"}]});
     let refused = client.post(&format!("{path}/items"), &reference).await;
-    assert_eq!(
-        error(&refused),
-        (400, "ITEM_NOT_FOUND".to_owned(), "items[1].id".to_owned())
-    );
-    assert_eq!(
-        items(&client, &path).await,
-        Vec::<Value>::new(),
-        "nothing is recorded partially"
-    );
+    assert_eq!(error(&refused), (400, "ITEM_NOT_FOUND".to_owned(), "items[1].id".to_owned()));
+    assert_eq!(items(&client, &path).await, Vec::<Value>::new(), "nothing is recorded partially");
     accepted(&client, &path).await;
     queries(&client, &path).await;
     let metadata = |pairs: usize| -> Value {
@@ -45,10 +38,7 @@ async fn bounds_at_their_edges() {
         assert_eq!(error(&client.post(path, &metadata(17)).await), expected);
     }
     let missing = client.post(&path, &json!({})).await;
-    assert_eq!(
-        error(&missing),
-        (400, "FIELD_MISSING".to_owned(), "metadata".to_owned())
-    );
+    assert_eq!(error(&missing), (400, "FIELD_MISSING".to_owned(), "metadata".to_owned()));
 }
 
 /// Items with the code and the parameter of their error.
@@ -58,11 +48,7 @@ fn rejected() -> Vec<(Value, &'static str, &'static str)> {
     vec![
         (json!(many), "TOO_MANY_EVENTS", "items"),
         (json!([1]), "FIELD_MALFORMED", "items[0]"),
-        (
-            json!([message("x"), {"role": "user"}]),
-            "FIELD_MISSING",
-            "items[1].content",
-        ),
+        (json!([message("x"), {"role": "user"}]), "FIELD_MISSING", "items[1].content"),
         (json!([{"content": "x"}]), "FIELD_MISSING", "items[0].role"),
         (json!([{"type": 1}]), "FIELD_MALFORMED", "items[0].type"),
         (
@@ -70,75 +56,36 @@ fn rejected() -> Vec<(Value, &'static str, &'static str)> {
             "FIELD_MISSING",
             "items[0].name",
         ),
-        (
-            json!([{"type": "function_call_output", "output": "x"}]),
-            "FIELD_MISSING",
-            "items[0].call_id",
-        ),
+        (json!([{"type": "function_call_output", "output": "x"}]), "FIELD_MISSING", "items[0].call_id"),
         (json!([call("")]), "FIELD_MALFORMED", "items[0].call_id"),
-        (
-            json!([call(&"x".repeat(257))]),
-            "FIELD_MALFORMED",
-            "items[0].call_id",
-        ),
+        (json!([call(&"x".repeat(257))]), "FIELD_MALFORMED", "items[0].call_id"),
         (
             json!([message("x"), {"type": "reasoning", "id": "rs_1", "summary": []}, {"type": "reasoning", "id": "rs_1", "summary": []}]),
             "DUPLICATE_ITEM",
             "items[2].id",
         ),
-        (
-            json!([{"type": "x", "id": "i".repeat(257)}]),
-            "FIELD_TOO_LONG",
-            "items[0].id",
-        ),
-        (
-            json!([message(&"x".repeat(512 * 1024))]),
-            "EVENT_TOO_LARGE",
-            "items[0]",
-        ),
-        (
-            json!([{"role": "user", "content": "x", "more": "x".repeat(64 * 1024)}]),
-            "FIELD_TOO_LONG",
-            "items[0]",
-        ),
-        (
-            json!([{"role": "user", "content": "x", "more": "\0"}]),
-            "NUL_CHARACTER",
-            "items[0]",
-        ),
+        (json!([{"type": "x", "id": "i".repeat(257)}]), "FIELD_TOO_LONG", "items[0].id"),
+        (json!([message(&"x".repeat(512 * 1024))]), "EVENT_TOO_LARGE", "items[0]"),
+        (json!([{"role": "user", "content": "x", "more": "x".repeat(64 * 1024)}]), "FIELD_TOO_LONG", "items[0]"),
+        (json!([{"role": "user", "content": "x", "more": "\0"}]), "NUL_CHARACTER", "items[0]"),
     ]
 }
 
 /// The largest requests.
 async fn accepted(client: &HttpClient, path: &str) {
-    let many: Vec<Value> = (0..500)
-        .map(|number| message(&number.to_string()))
-        .collect();
+    let many: Vec<Value> = (0..500).map(|number| message(&number.to_string())).collect();
     let made = append(client, path, json!(many)).await;
     assert_eq!(list(&made, "data").len(), 500);
     let large = "x".repeat(512 * 1024 - 256);
-    append(
-        client,
-        path,
-        json!([message(&large), {"type": "x", "id": "i".repeat(256)}]),
-    )
-    .await;
+    append(client, path, json!([message(&large), {"type": "x", "id": "i".repeat(256)}])).await;
     let more = "x".repeat(64 * 1024 - 256);
-    append(
-        client,
-        path,
-        json!([{"role": "user", "content": "x", "more": more}]),
-    )
-    .await;
+    append(client, path, json!([{"role": "user", "content": "x", "more": more}])).await;
     // More open calls than a conversation can have.
-    let call = |number: usize| json!({"type": "function_call", "call_id": number.to_string(), "name": "n", "arguments": "{}"});
+    let call =
+        |number: usize| json!({"type": "function_call", "call_id": number.to_string(), "name": "n", "arguments": "{}"});
     let calls: Vec<Value> = (0..130).map(call).collect();
     let made = append(client, path, json!(calls)).await;
-    assert!(
-        list(&made, "data")
-            .iter()
-            .all(|item| item["status"] == "completed")
-    );
+    assert!(list(&made, "data").iter().all(|item| item["status"] == "completed"));
     let output = |number: usize| json!({"type": "function_call_output", "call_id": number.to_string(), "output": ""});
     let outputs: Vec<Value> = (0..130).map(output).collect();
     append(client, path, json!(outputs)).await;

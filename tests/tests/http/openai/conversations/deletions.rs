@@ -22,27 +22,15 @@ async fn the_newest_item_is_deleted() {
     let client = client.with("x-hansard-user", "ada");
     let call = json!({"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"});
     let output = json!({"type": "function_call_output", "call_id": "c", "output": "1"});
-    let path = created(
-        &client,
-        json!([message("one"), call, output, message("two")]),
-    )
-    .await;
+    let path = created(&client, json!([message("one"), call, output, message("two")])).await;
     let all = items(&client, &path).await;
-    let oldest = client
-        .delete(&format!("{path}/items/{}", text(&all[0], "id")))
-        .await;
-    assert_eq!(
-        error(&oldest),
-        (400, "ITEM_NOT_NEWEST".to_owned(), "item_id".to_owned())
-    );
+    let oldest = client.delete(&format!("{path}/items/{}", text(&all[0], "id"))).await;
+    assert_eq!(error(&oldest), (400, "ITEM_NOT_NEWEST".to_owned(), "item_id".to_owned()));
     assert_eq!(items(&client, &path).await, all);
     // The library repeats a request whose answer it did not get.
     let newest = format!("{path}/items/{}", text(&all[3], "id"));
     client.delete(&newest).await.ok(200);
-    let again = client
-        .with("x-stainless-retry-count", "1")
-        .delete(&newest)
-        .await;
+    let again = client.with("x-stainless-retry-count", "1").delete(&newest).await;
     assert_eq!(again.status, 200);
     assert_eq!(client.delete(&newest).await.status, 404);
     assert_eq!(items(&client, &path).await, all[..3]);
@@ -70,10 +58,7 @@ async fn another_output(client: &HttpClient, path: &str) {
     let context = format!("{own}/context?format=openai-chat");
     let body = client.get(&context).await.ok(200)["body"].clone();
     let last = list(&body, "messages").last().cloned().unwrap_or_default();
-    assert_eq!(
-        (&last["role"], &last["content"]),
-        (&json!("tool"), &json!("2"))
-    );
+    assert_eq!((&last["role"], &last["content"]), (&json!("tool"), &json!("2")));
     // An output of a call that nobody made is kept verbatim.
     let unknown = json!({"type": "function_call_output", "call_id": "x", "output": "3"});
     append(client, path, json!([unknown])).await;
@@ -104,24 +89,16 @@ async fn an_item_of_an_answer_with_several_is_deleted_alone() {
 /// The conversation is gone in every API, and a retry gets the first answer.
 async fn erased(client: &HttpClient, path: &str) {
     let deleted = client.delete(path).await.ok(200);
-    assert_eq!(
-        (&deleted["object"], &deleted["deleted"]),
-        (&json!("conversation.deleted"), &json!(true))
-    );
+    assert_eq!((&deleted["object"], &deleted["deleted"]), (&json!("conversation.deleted"), &json!(true)));
     assert!(path.ends_with(text(&deleted, "id")));
-    let again = client
-        .with("x-stainless-retry-count", "2")
-        .delete(path)
-        .await;
+    let again = client.with("x-stainless-retry-count", "2").delete(path).await;
     assert_eq!(again.ok(200), deleted);
     let missing = client.get("/openai/v1/conversations/conv_none").await;
     for answer in [
         client.delete(path).await,
         client.get(path).await,
         client.get(&format!("{path}/items")).await,
-        client
-            .post(&format!("{path}/items"), &json!({"items": [message("x")]}))
-            .await,
+        client.post(&format!("{path}/items"), &json!({"items": [message("x")]})).await,
         client.post(path, &json!({"metadata": {}})).await,
     ] {
         assert_eq!((answer.status, answer.json()), (404, missing.json()));

@@ -11,8 +11,7 @@ pub(super) fn cases() -> Vec<Case> {
 
 fn messages() -> Vec<Case> {
     let text = |kind: &str| json!({"type": kind, "text": "é\u{0}"});
-    let output =
-        json!({"type": "output_text", "text": "é\u{0}", "annotations": [], "logprobs": []});
+    let output = json!({"type": "output_text", "text": "é\u{0}", "annotations": [], "logprobs": []});
     vec![
         (
             json!({"role": "user", "content": "é\u{0}"}),
@@ -32,10 +31,7 @@ fn messages() -> Vec<Case> {
             ]}),
             json!({}),
         ),
-        (
-            json!({"type": "message", "role": "system", "content": [text("input_text")]}),
-            json!({"status": "completed"}),
-        ),
+        (json!({"type": "message", "role": "system", "content": [text("input_text")]}), json!({"status": "completed"})),
         (
             json!({"type": "message", "role": "developer", "content": "", "status": null}),
             json!({"status": "completed", "content": []}),
@@ -93,14 +89,8 @@ fn calls() -> Vec<Case> {
 
 fn others() -> Vec<Case> {
     vec![
-        (
-            json!({"type": "custom_tool_call", "call_id": "c", "name": "n", "input": "i"}),
-            json!({}),
-        ),
-        (
-            json!({"type": "custom_tool_call_output", "call_id": "c", "output": "o"}),
-            json!({}),
-        ),
+        (json!({"type": "custom_tool_call", "call_id": "c", "name": "n", "input": "i"}), json!({})),
+        (json!({"type": "custom_tool_call_output", "call_id": "c", "output": "o"}), json!({})),
         (
             json!({"type": "mcp_call", "id": "mcp_1", "arguments": "{}", "name": "n", "server_label": "s", "output": null}),
             json!({}),
@@ -109,21 +99,12 @@ fn others() -> Vec<Case> {
             json!({"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "q"}}),
             json!({}),
         ),
-        (
-            json!({"type": "compaction", "encrypted_content": "e"}),
-            json!({}),
-        ),
-        (
-            json!({"type": "tool_search_call", "arguments": {}}),
-            json!({"status": "completed", "execution": "server"}),
-        ),
+        (json!({"type": "compaction", "encrypted_content": "e"}), json!({})),
+        (json!({"type": "tool_search_call", "arguments": {}}), json!({"status": "completed", "execution": "server"})),
         (
             json!({"type": "tool_search_output", "call_id": "c", "tools": []}),
             json!({"status": "completed", "execution": "client"}),
         ),
-        (
-            json!({"type": "never_seen", "a": {"b": [1, 2.50, "x"]}}),
-            json!({}),
-        ),
+        (json!({"type": "never_seen", "a": {"b": [1, 2.50, "x"]}}), json!({})),
     ]
 }

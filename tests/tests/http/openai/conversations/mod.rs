@@ -50,9 +50,7 @@ async fn items(client: &HttpClient, path: &str) -> Vec<Value> {
 /// The texts of messages, oldest first.
 async fn texts(client: &HttpClient, path: &str) -> Vec<String> {
     let items = items(client, path).await;
-    let items = items
-        .iter()
-        .filter_map(|item| item["content"][0]["text"].as_str());
+    let items = items.iter().filter_map(|item| item["content"][0]["text"].as_str());
     items.map(str::to_owned).collect()
 }
 

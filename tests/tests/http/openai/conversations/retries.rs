@@ -62,11 +62,7 @@ async fn concurrent(client: &HttpClient) {
             if answer.status == 200 {
                 recorded.push(list(&answer.json(), "data")[0].clone());
             } else {
-                let expected = (
-                    400,
-                    "conversation_locked".to_owned(),
-                    "conversation".to_owned(),
-                );
+                let expected = (400, "conversation_locked".to_owned(), "conversation".to_owned());
                 assert_eq!(error(answer), expected);
                 locked += 1;
             }

@@ -24,14 +24,8 @@ async fn items_of_every_type_come_back_as_they_were_sent() {
     let made = append(&client, &path, json!(sent)).await;
     let listed = items(&client, &path).await;
     assert_eq!(list(&made, "data"), listed);
-    assert_eq!(
-        (&made["has_more"], &made["object"]),
-        (&json!(false), &json!("list"))
-    );
-    assert_eq!(
-        (&made["first_id"], &made["last_id"]),
-        (&listed[0]["id"], &listed[listed.len() - 1]["id"])
-    );
+    assert_eq!((&made["has_more"], &made["object"]), (&json!(false), &json!("list")));
+    assert_eq!((&made["first_id"], &made["last_id"]), (&listed[0]["id"], &listed[listed.len() - 1]["id"]));
     for ((sent, different), listed) in cases().into_iter().zip(&listed) {
         let id = text(listed, "id");
         let own = sent["id"].as_str();
@@ -41,15 +35,13 @@ async fn items_of_every_type_come_back_as_they_were_sent() {
         let one = client.get(&format!("{path}/items/{id}")).await.ok(200);
         assert_eq!(one, expected);
     }
-    let prefixes = listed
-        .iter()
-        .map(|item| text(item, "id").split('_').next().unwrap());
+    let prefixes = listed.iter().map(|item| text(item, "id").split('_').next().unwrap());
     let prefixes: Vec<&str> = prefixes.collect();
     assert_eq!(
         prefixes,
         [
-            "msg", "msg", "msg", "msg", "msg", "msg", "msg", "rs", "fc", "fc", "fco", "fco", "fco",
-            "ctc", "ctco", "mcp", "ws", "cmp", "item", "item", "item"
+            "msg", "msg", "msg", "msg", "msg", "msg", "msg", "rs", "fc", "fc", "fco", "fco", "fco", "ctc", "ctco",
+            "mcp", "ws", "cmp", "item", "item", "item"
         ]
     );
     pages(&client, &path, &listed).await;
@@ -60,18 +52,13 @@ async fn items_of_every_type_come_back_as_they_were_sent() {
 async fn pages(client: &HttpClient, path: &str, all: &[Value]) {
     let mut newest_first = all.to_vec();
     newest_first.reverse();
-    for (query, expected) in [
-        ("order=asc", all),
-        ("order=desc", &newest_first[..]),
-        ("include=x&include[]=y", &newest_first[..]),
-    ] {
+    for (query, expected) in
+        [("order=asc", all), ("order=desc", &newest_first[..]), ("include=x&include[]=y", &newest_first[..])]
+    {
         for limit in [1, 7, 100] {
             let (mut found, mut after) = (Vec::new(), String::new());
             loop {
-                let page = client
-                    .get(&format!("{path}/items?{query}&limit={limit}{after}"))
-                    .await
-                    .ok(200);
+                let page = client.get(&format!("{path}/items?{query}&limit={limit}{after}")).await.ok(200);
                 found.extend(list(&page, "data").iter().cloned());
                 if page["has_more"] == false {
                     break;
@@ -83,10 +70,7 @@ async fn pages(client: &HttpClient, path: &str, all: &[Value]) {
         }
     }
     let page = client.get(&format!("{path}/items")).await.ok(200);
-    assert_eq!(
-        list(&page, "data"),
-        &newest_first[..newest_first.len().min(20)]
-    );
+    assert_eq!(list(&page, "data"), &newest_first[..newest_first.len().min(20)]);
 }
 
 /// A reference appends a copy; a call that is open already is kept.
@@ -120,20 +104,11 @@ async fn a_conversation_is_the_same_in_every_api() {
     let made = ada.post(PATH, &body).await.ok(200);
     let id = text(&made, "id");
     assert!(id.starts_with("conv_"), "{id}");
-    assert_eq!(
-        (&made["object"], &made["metadata"]),
-        (&json!("conversation"), &json!({"topic": "boxes"}))
-    );
+    assert_eq!((&made["object"], &made["metadata"]), (&json!("conversation"), &json!({"topic": "boxes"})));
     assert_eq!(client.get(&format!("{PATH}/{id}")).await.ok(200), made);
     in_own_apis(&fixture, &client, id).await;
-    let changed = client
-        .post(&format!("{PATH}/{id}"), &json!({"metadata": {"a": "b"}}))
-        .await
-        .ok(200);
-    assert_eq!(
-        (&changed["metadata"], &changed["created_at"]),
-        (&json!({"a": "b"}), &made["created_at"])
-    );
+    let changed = client.post(&format!("{PATH}/{id}"), &json!({"metadata": {"a": "b"}})).await.ok(200);
+    assert_eq!((&changed["metadata"], &changed["created_at"]), (&json!({"a": "b"}), &made["created_at"]));
     of_another_api(&client).await;
 }
 
@@ -151,10 +126,7 @@ async fn of_another_api(client: &HttpClient) {
             {"type": "thinking", "text": "hm", "signature": "s"}, {"type": "text", "text": "a"}, {"type": "text", "text": "b"}
         ], "metadata": {"openai_item": 5}}
     ]});
-    client
-        .post(&format!("/v1/conversations/{own_id}/events"), &events)
-        .await
-        .ok(200);
+    client.post(&format!("/v1/conversations/{own_id}/events"), &events).await.ok(200);
     let listed = items(client, &own).await;
     let types: Vec<&str> = listed.iter().map(|item| text(item, "type")).collect();
     assert_eq!(types, ["message", "reasoning", "message"]);
@@ -166,52 +138,16 @@ async fn of_another_api(client: &HttpClient) {
 
 /// An OpenAI conversation of a user, in Hansard's own APIs.
 async fn in_own_apis(fixture: &Fixture, client: &HttpClient, id: &str) {
-    let page = client
-        .get(&format!("/v1/conversations/{id}/events?from=2"))
-        .await
-        .ok(200);
-    let kinds: Vec<&str> = list(&page, "events")
-        .iter()
-        .map(|event| text(event, "type"))
-        .collect();
+    let page = client.get(&format!("/v1/conversations/{id}/events?from=2")).await.ok(200);
+    let kinds: Vec<&str> = list(&page, "events").iter().map(|event| text(event, "type")).collect();
     let message_kind = "MessageAppended";
     assert_eq!(
         kinds,
-        [
-            message_kind,
-            message_kind,
-            "ToolCalled",
-            "ToolReturned",
-            message_kind,
-            message_kind,
-            message_kind
-        ]
+        [message_kind, message_kind, "ToolCalled", "ToolReturned", message_kind, message_kind, message_kind]
     );
-    let context = client
-        .get(&format!(
-            "/v1/conversations/{id}/context?format=openai-responses"
-        ))
-        .await
-        .ok(200);
-    let input: Vec<&str> = list(&context["body"], "input")
-        .iter()
-        .map(|item| item["type"].as_str().unwrap())
-        .collect();
-    assert_eq!(
-        input,
-        [
-            "message",
-            "reasoning",
-            "function_call",
-            "function_call_output",
-            "reasoning",
-            "message"
-        ]
-    );
-    let chat = fixture
-        .user("ada")
-        .get(&format!("/api/chats/{id}"))
-        .await
-        .ok(200);
+    let context = client.get(&format!("/v1/conversations/{id}/context?format=openai-responses")).await.ok(200);
+    let input: Vec<&str> = list(&context["body"], "input").iter().map(|item| item["type"].as_str().unwrap()).collect();
+    assert_eq!(input, ["message", "reasoning", "function_call", "function_call_output", "reasoning", "message"]);
+    let chat = fixture.user("ada").get(&format!("/api/chats/{id}")).await.ok(200);
     assert_eq!(chat["id"], id);
 }

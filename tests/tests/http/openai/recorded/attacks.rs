@@ -5,8 +5,8 @@ use tests::http_client::HttpClient;
 use wire::proto::operate::v1::Scope;
 
 use super::{
-    AGENT, CONVERSATION, FOREIGN_AGENT, OTHER_AGENT, PATH, System, assistant, body, conversation,
-    error, history, pairs, send, user,
+    AGENT, CONVERSATION, FOREIGN_AGENT, OTHER_AGENT, PATH, System, assistant, body, conversation, error, history,
+    pairs, send, user,
 };
 use crate::fixture::bearer;
 
@@ -17,19 +17,13 @@ async fn a_guessed_chat_is_another_conversation() {
     let system = System::start().await;
     let ada = system.client.with("x-hansard-user", "ada");
     let alone = system.client.clone();
-    let chats = [
-        (ada.clone(), ada.with(CONVERSATION, "chat-1")),
-        (alone.clone(), alone.with(CONVERSATION, "chat-1")),
-    ];
+    let chats = [(ada.clone(), ada.with(CONVERSATION, "chat-1")), (alone.clone(), alone.with(CONVERSATION, "chat-1"))];
     let mut victims = Vec::new();
     for (reader, chat) in chats {
         let id = conversation(&send(&chat, &[user(SECRET)]).await);
         // Its own id names it as well as the client's.
         let again = [user(SECRET), assistant("x"), user("y")];
-        assert_eq!(
-            conversation(&send(&reader.with(CONVERSATION, &id), &again).await),
-            id
-        );
+        assert_eq!(conversation(&send(&reader.with(CONVERSATION, &id), &again).await), id);
         assert_eq!(conversation(&send(&chat, &again).await), id);
         let before = history(&reader, &id).await;
         victims.push((reader, id, before));
@@ -38,21 +32,9 @@ async fn a_guessed_chat_is_another_conversation() {
     let strangers = [
         (AGENT, system.client.with("x-hansard-user", "bob")),
         (OTHER_AGENT, system.back_end(OTHER_AGENT).await),
-        (
-            OTHER_AGENT,
-            system
-                .back_end(OTHER_AGENT)
-                .await
-                .with("x-hansard-user", "ada"),
-        ),
+        (OTHER_AGENT, system.back_end(OTHER_AGENT).await.with("x-hansard-user", "ada")),
         (FOREIGN_AGENT, system.back_end(FOREIGN_AGENT).await),
-        (
-            FOREIGN_AGENT,
-            system
-                .back_end(FOREIGN_AGENT)
-                .await
-                .with("x-hansard-user", "ada"),
-        ),
+        (FOREIGN_AGENT, system.back_end(FOREIGN_AGENT).await.with("x-hansard-user", "ada")),
     ];
     for (agent, stranger) in strangers {
         for id in ["chat-1", victims[0].1.as_str(), victims[1].1.as_str()] {

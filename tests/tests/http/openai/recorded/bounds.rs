@@ -9,19 +9,12 @@ use super::{CONVERSATION, PATH, System, body, conversation, error, history, send
 async fn values_at_their_bounds() {
     let system = System::start().await;
     let check = async |header: &str, value: &str, metadata: Value, expected: (u16, &str)| {
-        let client = system
-            .client
-            .with(CONVERSATION, "chat-1")
-            .with(header, value);
+        let client = system.client.with(CONVERSATION, "chat-1").with(header, value);
         let mut request = body(&[user("a")]);
         request["metadata"] = metadata;
         let answer = client.post(PATH, &request).await;
         let param = error(&answer).2;
-        assert_eq!(
-            (answer.status, param.as_str()),
-            expected,
-            "{header} {value}"
-        );
+        assert_eq!((answer.status, param.as_str()), expected, "{header} {value}");
     };
     let ok = (200, "");
     for header in [CONVERSATION, "x-hansard-message"] {

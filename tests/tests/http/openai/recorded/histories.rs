@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    AGENT, CONVERSATION, PATH, System, assistant, body, conversation, history, pairs, recorded,
-    say, send, user,
+    AGENT, CONVERSATION, PATH, System, assistant, body, conversation, history, pairs, recorded, say, send, user,
 };
 use crate::fixture::text;
 
@@ -17,11 +16,7 @@ async fn new_messages_are_recorded_once() {
     first["store"] = json!(true);
     first["metadata"] = metadata.clone();
     let answer = ada.post(PATH, &first).await;
-    assert_eq!(
-        answer.ok(200)["choices"][0]["message"]["content"],
-        "1: a",
-        "whole"
-    );
+    assert_eq!(answer.ok(200)["choices"][0]["message"]["content"], "1: a", "whole");
     assert!(answer.headers.contains_key("x-position-token"));
     let id = conversation(&answer);
     assert!(id.starts_with("conv_"), "{id}");
@@ -34,19 +29,9 @@ async fn new_messages_are_recorded_once() {
     let answer = send(&chat, &messages).await;
     assert_eq!(answer.ok(200)["choices"][0]["message"]["content"], "2: b");
     assert_eq!(conversation(&answer), id);
-    let expected = [
-        ("user", "a"),
-        ("assistant", "1: a"),
-        ("user", "b"),
-        ("assistant", "2: b"),
-    ];
+    let expected = [("user", "a"), ("assistant", "1: a"), ("user", "b"), ("assistant", "2: b")];
     assert_eq!(history(&ada, &id).await, pairs(&expected));
-    let sent = [
-        ("system", "Be short."),
-        ("user", "a"),
-        ("assistant", "1: a"),
-        ("user", "b"),
-    ];
+    let sent = [("system", "Be short."), ("user", "a"), ("assistant", "1: a"), ("user", "b")];
     let read: Vec<_> = system.last_context();
     let trimmed = read.iter().map(|(role, text)| (role.as_str(), text.trim()));
     assert_eq!(trimmed.collect::<Vec<_>>(), sent);
@@ -54,11 +39,7 @@ async fn new_messages_are_recorded_once() {
     let kinds = recorded(&ada, &id).await;
     assert!(!kinds.contains(&"HistoryRewound".to_owned()), "{kinds:?}");
     let another = ada.post(PATH, &first).await;
-    assert_ne!(
-        conversation(&another),
-        id,
-        "store creates one conversation for each request"
-    );
+    assert_ne!(conversation(&another), id, "store creates one conversation for each request");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -73,12 +54,7 @@ async fn edits_and_regenerations_hide_and_keep() {
     let regenerated = say(&chat, &[one.clone(), vec![user("b")]].concat()).await;
     assert_eq!(regenerated.last(), Some(&assistant("4: b")));
     let edited = say(&chat, &[one, vec![user("B")]].concat()).await;
-    let expected = [
-        ("user", "a"),
-        ("assistant", "1: a"),
-        ("user", "B"),
-        ("assistant", "5: B"),
-    ];
+    let expected = [("user", "a"), ("assistant", "1: a"), ("user", "B"), ("assistant", "5: B")];
     assert_eq!(history(&system.client, &id).await, pairs(&expected));
     say(&chat, &[user("x")]).await;
     let expected = [("user", "x"), ("assistant", "6: x")];
@@ -116,10 +92,7 @@ async fn the_model_reads_the_record_if_it_is_managed() {
     streamed["stream"] = json!(true);
     streamed["messages"][0]["content"] = json!("a ");
     let instructions = json!({"role": "system", "content": "Be kind."});
-    streamed["messages"]
-        .as_array_mut()
-        .unwrap()
-        .insert(0, instructions);
+    streamed["messages"].as_array_mut().unwrap().insert(0, instructions);
     let answer = managed.post(PATH, &streamed).await;
     assert_eq!(answer.status, 200);
     let whole = String::from_utf8(answer.body.to_vec()).unwrap();
@@ -163,10 +136,7 @@ async fn other_models_and_other_apis() {
     let answer = ada.post(PATH, &request).await;
     answer.ok(200);
     let sent = system.model.requests()[0].clone();
-    assert_eq!(
-        (&sent["model"], &sent["temperature"]),
-        (&json!("small"), &json!(0.5))
-    );
+    assert_eq!((&sent["model"], &sent["temperature"]), (&json!("small"), &json!(0.5)));
     let id = conversation(&answer);
     let path = format!("/v1/conversations/{id}/events");
     let events = ada.get(&path).await.ok(200);

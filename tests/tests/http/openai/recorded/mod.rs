@@ -46,26 +46,16 @@ impl System {
     async fn with(answer: impl Fn(&[Value]) -> Reply + Send + Sync + 'static) -> Self {
         let model = Model::answering(answer).await;
         let mut stack = Setup::tasks().prepare().await;
-        stack.gateway.settings.gateway.models =
-            serde_json::from_value(model.settings_as("scripted")).unwrap();
+        stack.gateway.settings.gateway.models = serde_json::from_value(model.settings_as("scripted")).unwrap();
         stack.start().await;
         let operator = stack.operator().await;
-        let agents = [
-            ("acme", AGENT),
-            ("acme", OTHER_AGENT),
-            ("globex", FOREIGN_AGENT),
-        ];
+        let agents = [("acme", AGENT), ("acme", OTHER_AGENT), ("globex", FOREIGN_AGENT)];
         for (tenant, agent) in agents {
             operator.agent(tenant, agent).await;
             operator.settings(agent, settings()).await;
         }
         let client = back_end(&stack, &operator, AGENT).await;
-        Self {
-            stack,
-            operator,
-            model,
-            client,
-        }
+        Self { stack, operator, model, client }
     }
 
     async fn back_end(&self, agent: &str) -> HttpClient {
@@ -112,10 +102,7 @@ fn answer(requests: &[Value]) -> Reply {
     let message = list(last, "messages").last().unwrap();
     match message["content"].as_str().unwrap_or_default() {
         LOOK => Reply::Call("call_1", "look"),
-        FAIL => Reply::Refused(
-            StatusCode::SERVICE_UNAVAILABLE,
-            json!({"error": {"message": "busy"}}),
-        ),
+        FAIL => Reply::Refused(StatusCode::SERVICE_UNAVAILABLE, json!({"error": {"message": "busy"}})),
         text => Reply::Text(format!("{}: {text}", requests.len())),
     }
 }
@@ -147,8 +134,7 @@ async fn say(client: &HttpClient, messages: &[Value]) -> Vec<Value> {
 /// The conversation that an answer names.
 fn conversation(answer: &Answer) -> String {
     let id = answer.headers.get(CONVERSATION);
-    id.unwrap_or_else(|| panic!("a conversation: {:?}", answer.body))
-        .clone()
+    id.unwrap_or_else(|| panic!("a conversation: {:?}", answer.body)).clone()
 }
 
 /// Role and text of each message of the effective history.
@@ -179,9 +165,7 @@ async fn recorded(client: &HttpClient, id: &str) -> Vec<String> {
 
 fn pairs(texts: &[(&str, &str)]) -> Vec<(String, String)> {
     let texts = texts.iter();
-    texts
-        .map(|(role, text)| ((*role).to_owned(), (*text).to_owned()))
-        .collect()
+    texts.map(|(role, text)| ((*role).to_owned(), (*text).to_owned())).collect()
 }
 
 /// Status, code and parameter of an error.

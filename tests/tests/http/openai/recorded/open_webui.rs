@@ -3,10 +3,7 @@
 use serde_json::{Value, json};
 use tests::http_client::HttpClient;
 
-use super::{
-    AGENT, CONVERSATION, PATH, System, assistant, conversation, error, history, pairs, recorded,
-    user,
-};
+use super::{AGENT, CONVERSATION, PATH, System, assistant, conversation, error, history, pairs, recorded, user};
 use crate::fixture::list;
 
 const CHAT: &str = "0b4d8a52-93ee-4a3c-8a5e-2f4f1f0b6f5d";
@@ -39,11 +36,7 @@ async fn a_chat_is_one_conversation() {
     let client = &system.client;
     let (id, _) = streamed(&connection(client, "m1", ""), &[user("a")]).await;
     // After the answer: title, tags and follow-ups, with the chat's id.
-    for task in [
-        "title_generation",
-        "tags_generation",
-        "follow_up_generation",
-    ] {
+    for task in ["title_generation", "tags_generation", "follow_up_generation"] {
         let task = connection(client, "m1", task);
         let prompt = user("### Task:\nSuggest.\n### Chat History:\na");
         let request = json!({"model": AGENT, "messages": [prompt], "stream": false});
@@ -59,12 +52,7 @@ async fn a_chat_is_one_conversation() {
     }
     let edited = [&first[..], &[user("c")]].concat();
     streamed(&connection(client, "m3", ""), &edited).await;
-    let expected = [
-        ("user", "a"),
-        ("assistant", "1: a"),
-        ("user", "c"),
-        ("assistant", "7: c"),
-    ];
+    let expected = [("user", "a"), ("assistant", "1: a"), ("user", "c"), ("assistant", "7: c")];
     let reader = client.with("x-hansard-user", USER);
     assert_eq!(history(&reader, &id).await, pairs(&expected));
     let kinds = recorded(&reader, &id).await;
@@ -73,9 +61,7 @@ async fn a_chat_is_one_conversation() {
     let path = format!("/v1/conversations/{id}/events?kinds=MessageAppended");
     let events = reader.get(&path).await.ok(200);
     let ids = list(&events, "events").iter();
-    let ids: Vec<&str> = ids
-        .filter_map(|event| event["metadata"]["clientMessageId"].as_str())
-        .collect();
+    let ids: Vec<&str> = ids.filter_map(|event| event["metadata"]["clientMessageId"].as_str()).collect();
     assert_eq!(ids, ["m1", "m2", "m3"]);
 }
 

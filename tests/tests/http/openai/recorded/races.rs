@@ -7,9 +7,7 @@ use serde_json::Value;
 use tests::eventually::eventually;
 use tests::model::Reply;
 
-use super::{
-    CONVERSATION, PATH, System, answer, body, conversation, error, history, locked, send, user,
-};
+use super::{CONVERSATION, PATH, System, answer, body, conversation, error, history, locked, send, user};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_two_requests_succeeds() {
@@ -56,10 +54,7 @@ async fn an_active_run_locks_the_conversation() {
         let chat = chat.clone();
         async move { send(&chat, &[user("a")]).await }
     });
-    eventually("a started run", || async {
-        (system.model.requests().len() == 1).then_some(())
-    })
-    .await;
+    eventually("a started run", || async { (system.model.requests().len() == 1).then_some(()) }).await;
     for other in [&[user("b")][..], &[user("a")][..]] {
         assert_eq!(error(&send(&chat, other).await), locked());
     }
@@ -68,9 +63,6 @@ async fn an_active_run_locks_the_conversation() {
     let again = send(&retry, &[user("a")]).await.ok(200);
     assert_eq!(again["choices"][0]["message"]["content"], "late");
     let first = first.await.unwrap();
-    assert_eq!(
-        first.ok(200)["choices"][0]["message"],
-        again["choices"][0]["message"]
-    );
+    assert_eq!(first.ok(200)["choices"][0]["message"], again["choices"][0]["message"]);
     assert_eq!(history(&ada, &conversation(&first)).await.len(), 2);
 }

@@ -13,9 +13,7 @@ async fn a_retry_gets_the_first_answer() {
     let retry = chat.with("x-stainless-retry-count", "1");
     let first = send(&chat, &[user("a")]).await;
     let id = conversation(&first);
-    let content = |answer: &tests::http_client::Answer| {
-        answer.ok(200)["choices"][0]["message"]["content"].clone()
-    };
+    let content = |answer: &tests::http_client::Answer| answer.ok(200)["choices"][0]["message"]["content"].clone();
     for _ in 0..2 {
         let again = send(&retry, &[user("a")]).await;
         assert_eq!(content(&again), "1: a");
@@ -46,25 +44,13 @@ async fn a_conversation_and_its_first_run_are_one_commit() {
     let system = System::start().await;
     let ada = system.client.with("x-hansard-user", "ada");
     let id = conversation(&send(&ada.with(CONVERSATION, "chat-1"), &[user("a")]).await);
-    let page = ada
-        .get(&format!("/v1/conversations/{id}/events"))
-        .await
-        .ok(200);
+    let page = ada.get(&format!("/v1/conversations/{id}/events")).await.ok(200);
     let first: Vec<(&str, bool)> = list(&page, "events")
         .iter()
-        .map(|event| {
-            (
-                text(event, "type"),
-                event["commitId"] == page["events"][0]["commitId"],
-            )
-        })
+        .map(|event| (text(event, "type"), event["commitId"] == page["events"][0]["commitId"]))
         .collect();
-    let expected = [
-        ("ConversationCreated", true),
-        ("MessageAppended", true),
-        ("RunStarted", true),
-        ("MessageAppended", false),
-    ];
+    let expected =
+        [("ConversationCreated", true), ("MessageAppended", true), ("RunStarted", true), ("MessageAppended", false)];
     assert_eq!(first.get(..4), Some(&expected[..]), "{first:?}");
 }
 

@@ -24,9 +24,7 @@ async fn tasks_and_unsaved_chats_are_not_recorded() {
         // A task without its header, as Open WebUI forwards it.
         (&owui, "x-openwebui-chat-id", "chat-1"),
     ] {
-        let client = client
-            .with(header, value)
-            .with("x-hansard-context", "managed");
+        let client = client.with(header, value).with("x-hansard-context", "managed");
         let answer = client.post(PATH, &stored).await;
         answer.ok(200);
         let named = answer.headers.get(CONVERSATION);

@@ -20,9 +20,7 @@ async fn calls_and_results_are_recorded() {
     let chat = system.client.with("x-hansard-user", "ada");
     let chat = chat.with(CONVERSATION, "chat-1");
     let question = user(LOOK);
-    let answer = chat
-        .post(PATH, &with_tools(std::slice::from_ref(&question)))
-        .await;
+    let answer = chat.post(PATH, &with_tools(std::slice::from_ref(&question))).await;
     let id = conversation(&answer);
     let called = answer.ok(200)["choices"][0]["message"].clone();
     assert_eq!(called["tool_calls"][0]["id"], "call_1");

@@ -23,14 +23,10 @@ async fn attempts(caller: &HttpClient, model: &str, response: &Value) -> Vec<(u1
         json!({"input": [{"type": "item_reference", "id": response["output"][0]["id"]}]}),
     ] {
         let mut body = json!({"model": model});
-        body.as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         answers.push(caller.post(PATH, &body).await);
     }
-    let found = answers
-        .iter()
-        .map(|answer| (answer.status, error(answer).1));
+    let found = answers.iter().map(|answer| (answer.status, error(answer).1));
     found.collect()
 }
 
@@ -43,10 +39,7 @@ async fn foreign_responses_look_missing() {
     let mut missing = whole.clone();
     for place in ["/id", "/output/0/id"] {
         let text = missing.pointer_mut(place).unwrap();
-        let forged = text
-            .as_str()
-            .unwrap()
-            .replace("conv_channel_", "conv_channel_0");
+        let forged = text.as_str().unwrap().replace("conv_channel_", "conv_channel_0");
         *text = json!(forged);
     }
     let operator = stack.operator().await;
@@ -56,12 +49,7 @@ async fn foreign_responses_look_missing() {
         let caller = client(&stack, &ALL, &[agent]).await;
         let foreign = attempts(&caller, agent, &whole).await;
         assert_eq!(foreign, attempts(&caller, agent, &missing).await, "{name}");
-        assert!(
-            foreign
-                .iter()
-                .all(|(status, _)| *status == 404 || *status == 400),
-            "{foreign:?}"
-        );
+        assert!(foreign.iter().all(|(status, _)| *status == 404 || *status == 400), "{foreign:?}");
     }
     let as_eve = owner.with("x-hansard-user", "eve");
     let foreign = attempts(&as_eve, "support", &whole).await;
@@ -102,13 +90,7 @@ async fn scopes_of_keys() {
     let reader = client(&stack, &[Scope::Read], &["support"]).await;
     assert_eq!(reader.get(&path).await.ok(200), whole);
     assert_eq!(create(&reader, json!({"input": "x"})).await.status, 403);
-    assert_eq!(
-        reader
-            .post(&format!("{path}/cancel"), &json!({}))
-            .await
-            .status,
-        403
-    );
+    assert_eq!(reader.post(&format!("{path}/cancel"), &json!({})).await.status, 403);
     let writer = client(&stack, &[Scope::Append, Scope::Read], &["support"]).await;
     assert_eq!(writer.delete(&path).await.status, 403);
     let appender = client(&stack, &[Scope::Append], &["support"]).await;

@@ -93,24 +93,17 @@ async fn a_response_without_a_record_can_follow_one_with() {
     unrecorded(json!("two")).await;
     assert_eq!(last_sent(&model), pairs(&expected));
     // References to items of the chain are left out, others are resolved.
-    let references = [&first, &between]
-        .map(|response| json!({"type": "item_reference", "id": response["output"][0]["id"]}));
+    let references =
+        [&first, &between].map(|response| json!({"type": "item_reference", "id": response["output"][0]["id"]}));
     unrecorded(json!(references)).await;
-    let expected = [
-        ("user", "one"),
-        ("assistant", "answer 0"),
-        ("assistant", "answer 2"),
-    ];
+    let expected = [("user", "one"), ("assistant", "answer 0"), ("assistant", "answer 2")];
     assert_eq!(last_sent(&model), pairs(&expected));
     let path = format!("{PATH}/{}", id(&second));
     let (status, code, _) = error(&client.get(&path).await);
     assert_eq!((status, code.as_str()), (404, "RESPONSE_NOT_FOUND"));
     let more = json!({"input": "three", "previous_response_id": id(&second)});
     let (status, code, _) = error(&create(&client, more).await);
-    assert_eq!(
-        (status, code.as_str()),
-        (400, "previous_response_not_found")
-    );
+    assert_eq!((status, code.as_str()), (400, "previous_response_not_found"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -127,10 +120,7 @@ async fn deleted_responses() {
         let deleted = client.delete(&path(response)).await.ok(200);
         let expected = json!({"id": response["id"], "object": "response", "deleted": true});
         assert_eq!(deleted, expected);
-        for answer in [
-            client.get(&path(response)).await,
-            client.delete(&path(response)).await,
-        ] {
+        for answer in [client.get(&path(response)).await, client.delete(&path(response)).await] {
             assert_eq!(error(&answer).1, "RESPONSE_NOT_FOUND");
         }
         let more = json!({"input": "three", "previous_response_id": id(response)});

@@ -117,32 +117,19 @@ async fn a_conversation_with_a_run_is_locked() {
     let more = json!({"input": "one", "conversation": conversation, "background": true});
     let running = create(&client, more).await.ok(200);
     let more = json!({"input": "two", "conversation": conversation});
-    let expected = (
-        400,
-        "conversation_locked".to_owned(),
-        "conversation".to_owned(),
-    );
+    let expected = (400, "conversation_locked".to_owned(), "conversation".to_owned());
     assert_eq!(error(&create(&client, more).await), expected);
     let path = format!("{PATH}/{}", id(&running));
     assert_eq!(error(&client.delete(&path).await).1, "RESPONSE_IN_PROGRESS");
     for store in [true, false] {
         let more = json!({"input": "two", "previous_response_id": id(&running), "store": store});
-        assert_eq!(
-            error(&create(&client, more).await).1,
-            "PREVIOUS_RESPONSE_NOT_COMPLETE"
-        );
+        assert_eq!(error(&create(&client, more).await).1, "PREVIOUS_RESPONSE_NOT_COMPLETE");
     }
-    let cancelled = client
-        .post(&format!("{path}/cancel"), &json!({}))
-        .await
-        .ok(200);
+    let cancelled = client.post(&format!("{path}/cancel"), &json!({})).await.ok(200);
     assert_eq!(cancelled["status"], "cancelled");
     assert_eq!(client.get(&path).await.ok(200)["status"], "cancelled");
     // A response that has ended does not change.
-    let again = client
-        .post(&format!("{path}/cancel"), &json!({}))
-        .await
-        .ok(200);
+    let again = client.post(&format!("{path}/cancel"), &json!({})).await.ok(200);
     assert_eq!(again, cancelled);
     assert_eq!(texts(&items(&client, &conversation).await), ["one"]);
 }
@@ -152,23 +139,15 @@ async fn the_ai_sdk_sends_earlier_messages_again() {
     let model = Model::start(|before| Reply::Text(format!("answer {before}"))).await;
     let (_stack, client) = setup(&model).await;
     let conversation = conversation(&client).await;
-    let user =
-        |text: &str| json!({"role": "user", "content": [{"type": "input_text", "text": text}]});
+    let user = |text: &str| json!({"role": "user", "content": [{"type": "input_text", "text": text}]});
     let body = |inputs: &[Value]| json!({"input": inputs, "conversation": conversation});
-    let sdk = client.with(
-        "user-agent",
-        "ai/7.0.173 ai-sdk/openai/4.0.118 runtime/node.js/24",
-    );
+    let sdk = client.with("user-agent", "ai/7.0.173 ai-sdk/openai/4.0.118 runtime/node.js/24");
     create(&sdk, body(&[user("one")])).await.ok(200);
-    create(&sdk, body(&[user("one"), user("two")]))
-        .await
-        .ok(200);
+    create(&sdk, body(&[user("one"), user("two")])).await.ok(200);
     let recorded = items(&client, &conversation).await;
     assert_eq!(texts(&recorded), ["one", "answer 0", "two", "answer 1"]);
     // Other clients send only what is new.
-    create(&client, body(&[user("one"), user("two"), user("three")]))
-        .await
-        .ok(200);
+    create(&client, body(&[user("one"), user("two"), user("three")])).await.ok(200);
     assert_eq!(items(&client, &conversation).await.len(), 8);
 }
 
@@ -187,10 +166,6 @@ async fn references_are_resolved_without_a_conversation() {
     // The model reads the items of its own chain anyway.
     let more = json!({"input": [reference, message("three")], "previous_response_id": id(&first)});
     create(&client, more).await.ok(200);
-    let chain = [
-        ("user", "one"),
-        ("assistant", "answer 0"),
-        ("user", "three"),
-    ];
+    let chain = [("user", "one"), ("assistant", "answer 0"), ("user", "three")];
     assert_eq!(last_sent(&model), pairs(&chain));
 }

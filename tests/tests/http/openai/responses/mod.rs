@@ -60,9 +60,7 @@ async fn client(stack: &Stack, scopes: &[Scope], agents: &[&str]) -> HttpClient 
 /// Creates a response of `support`.
 async fn create(client: &HttpClient, more: Value) -> Answer {
     let mut body = json!({"model": "support"});
-    body.as_object_mut()
-        .unwrap()
-        .extend(more.as_object().unwrap().clone());
+    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     client.post(PATH, &body).await
 }
 
@@ -72,9 +70,7 @@ fn id(response: &Value) -> &str {
 
 /// The text of the only message.
 fn text(response: &Value) -> &str {
-    response["output"][0]["content"][0]["text"]
-        .as_str()
-        .unwrap()
+    response["output"][0]["content"][0]["text"].as_str().unwrap()
 }
 
 /// Status, code and parameter of an error.
@@ -107,17 +103,12 @@ fn last_sent(model: &Model) -> Vec<(String, String)> {
     let messages = requests.last().unwrap()["messages"].as_array().unwrap();
     let sent = messages.iter().map(|message| {
         let role = message["role"].as_str().unwrap().to_owned();
-        (
-            role,
-            message["content"].as_str().unwrap_or_default().to_owned(),
-        )
+        (role, message["content"].as_str().unwrap_or_default().to_owned())
     });
     sent.collect()
 }
 
 fn pairs(expected: &[(&str, &str)]) -> Vec<(String, String)> {
     let owned = expected.iter();
-    owned
-        .map(|(role, text)| ((*role).to_owned(), (*text).to_owned()))
-        .collect()
+    owned.map(|(role, text)| ((*role).to_owned(), (*text).to_owned())).collect()
 }

@@ -34,10 +34,7 @@ async fn check_kept_history(client: &HttpClient, model: &Model, reasoning: &Valu
         {"role": "assistant", "content": "In Leeds."}, {"role": "user", "content": "Why?"}
     ]);
     let unrecorded = create(client, json!({"input": history, "store": false})).await;
-    assert_eq!(
-        unrecorded.ok(200)["output"][1]["content"][0]["text"],
-        "In Leeds."
-    );
+    assert_eq!(unrecorded.ok(200)["output"][1]["content"][0]["text"], "In Leeds.");
     assert_eq!(sent(model), ["message", "reasoning", "message", "message"]);
 }
 
@@ -51,35 +48,22 @@ async fn a_server_of_responses_gets_responses() {
     let (_stack, client) = setup_with(model.responses_settings_as("scripted")).await;
     let tool = json!({"type": "function", "name": "look", "parameters": {"type": "object"}});
     let options = |more: Value| {
-        let mut options =
-            json!({"tools": [tool], "instructions": "Be kind.", "max_output_tokens": 9});
-        options
-            .as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
+        let mut options = json!({"tools": [tool], "instructions": "Be kind.", "max_output_tokens": 9});
+        options.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         options
     };
     let asked = create(&client, options(json!({"input": "Where?"}))).await;
     let asked = asked.ok(200);
     assert_eq!(asked["output"][0]["name"], "look");
     let first = model.requests().remove(0);
-    assert_eq!(
-        (&first["tools"][0]["name"], &first["max_output_tokens"]),
-        (&json!("look"), &json!(9))
-    );
+    assert_eq!((&first["tools"][0]["name"], &first["max_output_tokens"]), (&json!("look"), &json!(9)));
     assert_eq!(first["instructions"], "Be kind.");
     let output = json!({"type": "function_call_output", "call_id": "call_1", "output": "Leeds"});
     let more = json!({"input": [output], "previous_response_id": id(&asked)});
     let told = create(&client, options(more)).await.ok(200);
-    assert_eq!(
-        sent(&model),
-        ["message", "function_call", "function_call_output"]
-    );
+    assert_eq!(sent(&model), ["message", "function_call", "function_call_output"]);
     let reasoning = &told["output"][0];
-    assert_eq!(
-        (&reasoning["type"], &reasoning["encrypted_content"]),
-        (&json!("reasoning"), &json!("sealed"))
-    );
+    assert_eq!((&reasoning["type"], &reasoning["encrypted_content"]), (&json!("reasoning"), &json!("sealed")));
     assert_eq!(told["output"][1]["content"][0]["text"], "In Leeds.");
     let more = json!({"input": "Since when?", "previous_response_id": id(&told), "stream": true});
     let streamed = events(&create(&client, more).await);

@@ -17,24 +17,14 @@ async fn list_ids(admin: &HttpClient, query: &str) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn conversations_are_found_by_agent_owner_status_and_time() {
     let fixture = Fixture::new().await;
-    let sales = fixture
-        .stack
-        .http_client()
-        .with("x-api-key", &fixture.other_key.secret);
+    let sales = fixture.stack.http_client().with("x-api-key", &fixture.other_key.secret);
     let a = begin(&fixture.session("s"), &json!({})).await;
     let b = begin(&fixture.user("ada"), &json!({})).await;
     let c = begin(&sales.with("x-session-id", "s"), &json!({})).await;
     let archived = format!("/api/chats/{a}");
-    fixture
-        .session("s")
-        .patch(&archived, &json!({"archived": true}))
-        .await
-        .ok(200);
+    fixture.session("s").patch(&archived, &json!({"archived": true})).await.ok(200);
     let admin = fixture.admin();
-    eventually("rows", || async {
-        (list_ids(&admin, "").await == [a.as_str(), &c, &b]).then_some(())
-    })
-    .await;
+    eventually("rows", || async { (list_ids(&admin, "").await == [a.as_str(), &c, &b]).then_some(()) }).await;
     let check = async |query: String, expected: &[&String]| {
         let found = list_ids(&admin, &query).await;
         assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{query}");
@@ -51,14 +41,7 @@ async fn conversations_are_found_by_agent_owner_status_and_time() {
     check(format!("?activeAfter={time}"), &[&a, &c]).await;
     check(format!("?activeBefore={time}"), &[&b]).await;
     let channel = channels_are_listed(&fixture, &check).await;
-    assert_eq!(
-        list_ids(
-            &fixture.foreign_admin(),
-            &format!("?agentId={AGENT}&channelId={channel}")
-        )
-        .await,
-        [""; 0]
-    );
+    assert_eq!(list_ids(&fixture.foreign_admin(), &format!("?agentId={AGENT}&channelId={channel}")).await, [""; 0]);
     check_invalid_listings(&admin, &channel).await;
 }
 
@@ -66,30 +49,14 @@ async fn check_invalid_listings(admin: &HttpClient, channel: &str) {
     let refused = async |query: &str, field: &str| {
         let path = format!("/v1/admin/conversations{query}");
         let answer = admin.get(&path).await;
-        assert_eq!(
-            (answer.status, text(&answer.json(), "field")),
-            (400, field),
-            "{query}"
-        );
+        assert_eq!((answer.status, text(&answer.json(), "field")), (400, field), "{query}");
     };
     refused("?userId=ada", "agentId").await;
     refused("?sessionId=s", "agentId").await;
     refused(&format!("?channelId={channel}"), "agentId").await;
-    refused(
-        &format!("?agentId={AGENT}&channelId=telegram:42"),
-        "channelId",
-    )
-    .await;
-    refused(
-        &format!("?agentId={AGENT}&userId=ada&channelId={channel}"),
-        "channelId",
-    )
-    .await;
-    refused(
-        &format!("?agentId={AGENT}&userId=ada&sessionId=s"),
-        "sessionId",
-    )
-    .await;
+    refused(&format!("?agentId={AGENT}&channelId=telegram:42"), "channelId").await;
+    refused(&format!("?agentId={AGENT}&userId=ada&channelId={channel}"), "channelId").await;
+    refused(&format!("?agentId={AGENT}&userId=ada&sessionId=s"), "sessionId").await;
     refused("?activeAfter=yesterday", "activeAfter").await;
     refused("?limit=201", "limit").await;
     refused("?cursor=x", "cursor").await;
@@ -105,9 +72,7 @@ async fn history(fixture: &Fixture, agent: &str, key: &str) -> (String, String) 
         }),
         messages: vec![MessageAppended {
             role: Role::User.into(),
-            parts: vec![Part {
-                kind: Some(part::Kind::Text("hello".to_owned())),
-            }],
+            parts: vec![Part { kind: Some(part::Kind::Text("hello".to_owned())) }],
             ..MessageAppended::default()
         }],
         ..RecordHistoryRequest::default()
@@ -119,10 +84,7 @@ async fn history(fixture: &Fixture, agent: &str, key: &str) -> (String, String) 
 }
 
 /// A channel belongs to a tenant, and its histories are listed by agent; returns the channel.
-async fn channels_are_listed(
-    fixture: &Fixture,
-    check: &impl AsyncFn(String, &[&String]),
-) -> String {
+async fn channels_are_listed(fixture: &Fixture, check: &impl AsyncFn(String, &[&String])) -> String {
     let (ours, channel) = history(fixture, AGENT, "telegram:42").await;
     let (theirs, same) = history(fixture, OTHER_AGENT, "telegram:42").await;
     let (beside, other) = history(fixture, AGENT, "telegram:43").await;
@@ -134,11 +96,9 @@ async fn channels_are_listed(
         (are_there == [true; 3]).then_some(())
     })
     .await;
-    for (agent, channel, expected) in [
-        (AGENT, &channel, &ours),
-        (OTHER_AGENT, &channel, &theirs),
-        (AGENT, &other, &beside),
-    ] {
+    for (agent, channel, expected) in
+        [(AGENT, &channel, &ours), (OTHER_AGENT, &channel, &theirs), (AGENT, &other, &beside)]
+    {
         check(format!("?agentId={agent}&channelId={channel}"), &[expected]).await;
     }
     check(format!("?agentId={OTHER_AGENT}&channelId={other}"), &[]).await;
@@ -158,14 +118,8 @@ async fn transcripts_have_every_event_in_pages() {
     let admin = fixture.admin();
     let path = format!("/v1/admin/conversations/{chat}");
     assert_eq!(admin.get(&path).await.ok(200)["version"], 9);
-    let whole = admin
-        .get(&format!("{path}/events?limit=1000"))
-        .await
-        .ok(200);
-    assert_eq!(
-        (list(&whole, "events").len(), &whole["nextAfter"]),
-        (9, &Value::Null)
-    );
+    let whole = admin.get(&format!("{path}/events?limit=1000")).await.ok(200);
+    assert_eq!((list(&whole, "events").len(), &whole["nextAfter"]), (9, &Value::Null));
     for limit in [1, 2, 4, 9] {
         let (mut events, mut after) = (Vec::new(), Some(0));
         while let Some(version) = after {
@@ -177,34 +131,19 @@ async fn transcripts_have_every_event_in_pages() {
         assert_eq!(events, list(&whole, "events"), "{limit}");
     }
     let answer = admin.get(&format!("{path}/events?limit=1001")).await;
-    assert_eq!(
-        answer.status_and_code(),
-        (400, "FIELD_OUT_OF_RANGE".to_owned())
-    );
+    assert_eq!(answer.status_and_code(), (400, "FIELD_OUT_OF_RANGE".to_owned()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn usage_is_summed_by_day_agent_and_model() {
     let fixture = Fixture::new().await;
     let chat = begin(&fixture.session("s"), &json!({})).await;
-    let events = vec![
-        answer_with_usage("m1", 10),
-        answer_with_usage("m1", 5),
-        answer_with_usage("m2", 7),
-    ];
+    let events = vec![answer_with_usage("m1", 10), answer_with_usage("m1", 5), answer_with_usage("m2", 7)];
     fixture.agent.append(&chat, events).await;
     let admin = fixture.admin();
-    let usage = async |client: &HttpClient, query: &str| {
-        client.get(&format!("/v1/admin/usage{query}")).await
-    };
-    let today = text(
-        &admin
-            .get(&format!("/v1/admin/conversations/{chat}"))
-            .await
-            .ok(200),
-        "updatedAt",
-    )[..10]
-        .to_owned();
+    let usage = async |client: &HttpClient, query: &str| client.get(&format!("/v1/admin/usage{query}")).await;
+    let today =
+        text(&admin.get(&format!("/v1/admin/conversations/{chat}")).await.ok(200), "updatedAt")[..10].to_owned();
     let query = format!("?from={today}&to={today}");
     let days = eventually("usage", || async {
         let page = usage(&admin, &query).await.ok(200);

@@ -46,17 +46,11 @@ fn busy() -> Response {
 
 fn answer() -> Response {
     let event = |choice: Value| format!("data: {}\n\n", json!({"id": "r", "choices": [choice]}));
-    let deltas = TEXT_PIECES
-        .iter()
-        .map(|text| json!({"index": 0, "delta": {"content": text}}));
+    let deltas = TEXT_PIECES.iter().map(|text| json!({"index": 0, "delta": {"content": text}}));
     let last = json!({"index": 0, "delta": {}, "finish_reason": "stop"});
     let usage = json!({"prompt_tokens": 9, "completion_tokens": 4});
     let cost = json!({"id": "r", "choices": [], "usage": usage});
-    let events = deltas.map(event).chain([
-        event(last),
-        format!("data: {cost}\n\n"),
-        "data: [DONE]\n\n".to_owned(),
-    ]);
+    let events = deltas.map(event).chain([event(last), format!("data: {cost}\n\n"), "data: [DONE]\n\n".to_owned()]);
     let body: String = events.collect();
     ([("content-type", "text/event-stream")], body).into_response()
 }
@@ -66,8 +60,7 @@ async fn fixture() -> Fixture {
     let addr = model_server().await;
     Fixture::with(|gateway| {
         let url = format!("http://{addr}");
-        let busy =
-            json!({"busy": {"kind": "openai_chat", "base_url": url, "api_key": "sk-of-ours"}});
+        let busy = json!({"busy": {"kind": "openai_chat", "base_url": url, "api_key": "sk-of-ours"}});
         gateway.models = serde_json::from_value(busy).unwrap();
     })
     .await
@@ -82,10 +75,7 @@ async fn set(fixture: &Fixture, server: &str, detail: ProviderLogDetail) {
             model: "m".to_owned(),
             ..proto::ModelSettings::default()
         }),
-        provider_logs: Some(proto::ProviderLogSettings {
-            detail: detail.into(),
-            days: 3,
-        }),
+        provider_logs: Some(proto::ProviderLogSettings { detail: detail.into(), days: 3 }),
         ..proto::AgentSettings::default()
     };
     fixture.operator.settings(AGENT, settings).await;
@@ -148,20 +138,14 @@ async fn calls_are_logged_only_when_enabled() {
         }
     });
     let first = first.await;
-    assert_eq!(
-        first.conversation.as_str(),
-        text(&seen[0], "conversationId")
-    );
+    assert_eq!(first.conversation.as_str(), text(&seen[0], "conversationId"));
 }
 
 /// Enables the log, and sends messages until a call is logged.
 async fn enable_log(fixture: &Fixture) {
     let settings = proto::AgentSettings {
         identity_mode: proto::IdentityMode::Open.into(),
-        provider_logs: Some(proto::ProviderLogSettings {
-            detail: ProviderLogDetail::Facts.into(),
-            days: 0,
-        }),
+        provider_logs: Some(proto::ProviderLogSettings { detail: ProviderLogDetail::Facts.into(), days: 0 }),
         ..tests::operator::echo()
     };
     fixture.operator.settings(AGENT, settings).await;
@@ -180,31 +164,13 @@ async fn every_try_is_logged_without_secrets() {
     let chat = chat(&fixture).await;
     let admin = fixture.admin();
     let seen = wait_for_logs(&admin, 2).await;
-    let facts = |log: &Value| {
-        json!([
-            log["attempt"],
-            log["httpStatus"],
-            log["outcome"],
-            log["finishReason"]
-        ])
-    };
+    let facts = |log: &Value| json!([log["attempt"], log["httpStatus"], log["outcome"], log["finishReason"]]);
     let facts: Vec<Value> = seen.iter().map(facts).collect();
-    assert_eq!(
-        facts,
-        [
-            json!([2, 200, "finished", "stop"]),
-            json!([1, 503, "model_unavailable", null])
-        ]
-    );
+    assert_eq!(facts, [json!([2, 200, "finished", "stop"]), json!([1, 503, "model_unavailable", null])]);
     let (last, first) = (&seen[0], &seen[1]);
     for log in [last, first] {
         assert_eq!(
-            [
-                &log["agentId"],
-                &log["conversationId"],
-                &log["modelServer"],
-                &log["model"]
-            ],
+            [&log["agentId"], &log["conversationId"], &log["modelServer"], &log["model"]],
             [AGENT, chat.as_str(), "busy", "m"]
         );
         assert!(log.get("request").is_none(), "a listing shows no body");
@@ -212,15 +178,9 @@ async fn every_try_is_logged_without_secrets() {
     assert_eq!(last["usage"]["inputTokens"], 9);
     assert!(last["firstPieceMs"].as_u64().unwrap() <= last["tookMs"].as_u64().unwrap());
     assert!(last["replyBytes"].as_u64().unwrap() > 0);
-    let whole = admin
-        .get(&format!("{LOGS}/{}", text(last, "id")))
-        .await
-        .ok(200);
+    let whole = admin.get(&format!("{LOGS}/{}", text(last, "id"))).await.ok(200);
     let asked = text(&whole["request"], "text");
-    assert!(
-        asked.contains("the password: [redacted:password]"),
-        "{asked}"
-    );
+    assert!(asked.contains("the password: [redacted:password]"), "{asked}");
     let answered = text(&whole["reply"], "text");
     assert!(answered.contains("[redacted:password]"), "{answered}");
     let mut stored = record(&fixture).await.follow_logs(Sequence(0));
@@ -244,19 +204,12 @@ async fn administrators_read_only_logs_of_their_tenant() {
     let seen = wait_for_logs(&admin, 2).await;
     let check = async |query: String, expected: &[&String]| {
         let found = logs(&admin, &query).await;
-        let found: Vec<&str> = found
-            .iter()
-            .map(|log| text(log, "conversationId"))
-            .collect();
+        let found: Vec<&str> = found.iter().map(|log| text(log, "conversationId")).collect();
         assert_eq!(found, expected, "{query}");
     };
     check(String::new(), &[&other, &one]).await;
     check(format!("?conversationId={one}"), &[&one]).await;
-    check(
-        format!("?agentId={AGENT}&outcome=finished"),
-        &[&other, &one],
-    )
-    .await;
+    check(format!("?agentId={AGENT}&outcome=finished"), &[&other, &one]).await;
     check("?outcome=dropped".to_owned(), &[]).await;
     check(format!("?agentId={OTHER_AGENT}"), &[]).await;
     let began = text(&seen[0], "startedAt");
@@ -278,20 +231,11 @@ async fn administrators_read_only_logs_of_their_tenant() {
     let foreign = fixture.foreign_admin();
     assert_eq!(logs(&foreign, "").await, [Value::Null; 0]);
     let path = format!("{LOGS}/{}", text(&seen[0], "id"));
-    let (theirs, missing) = (
-        foreign.get(&path).await,
-        admin.get(&format!("{LOGS}/x")).await,
-    );
-    assert_eq!(
-        theirs.status_and_code(),
-        (404, "PROVIDER_LOG_NOT_FOUND".to_owned())
-    );
+    let (theirs, missing) = (foreign.get(&path).await, admin.get(&format!("{LOGS}/x")).await);
+    assert_eq!(theirs.status_and_code(), (404, "PROVIDER_LOG_NOT_FOUND".to_owned()));
     assert_eq!(theirs.body, missing.body);
     // Erased entries are gone at once, also if the rows lag.
     session.erase(&format!("/api/chats/{other}")).await;
     assert_eq!(admin.get(&path).await.status, 404);
-    eventually("rows without it", || async {
-        (logs(&admin, "").await.len() == 1).then_some(())
-    })
-    .await;
+    eventually("rows without it", || async { (logs(&admin, "").await.len() == 1).then_some(()) }).await;
 }

@@ -21,9 +21,7 @@ async fn stored_contents(fixture: &TurnFixture, session: &str) -> Vec<String> {
     let path = format!("/v1/chat/sessions/{session}/messages");
     let shown = fixture.client.get(&path).await.ok(200);
     let messages = list(&shown, "messages").iter();
-    messages
-        .map(|one| text(one, "content").to_owned())
-        .collect()
+    messages.map(|one| text(one, "content").to_owned()).collect()
 }
 
 fn history(session: &str, last: &str) -> Value {
@@ -54,12 +52,7 @@ async fn concurrent_histories_are_stored_once() {
     let statuses: Vec<(u16, String)> = answers.iter().map(Answer::status_and_code).collect();
     let answered = statuses.iter().filter(|(status, _)| *status == 200).count();
     assert_eq!(answered, 1, "{statuses:?}");
-    assert!(
-        statuses
-            .iter()
-            .all(|(status, _)| [200, 409].contains(status)),
-        "{statuses:?}"
-    );
+    assert!(statuses.iter().all(|(status, _)| [200, 409].contains(status)), "{statuses:?}");
     fixture.idle(&session).await;
     assert_eq!(stored_contents(&fixture, &session).await.len(), 4);
 }
@@ -81,10 +74,7 @@ async fn retries_get_the_first_answer_without_a_model_call() {
     fixture.idle(&session).await;
     assert_eq!(send_with_key(&fixture, &key, &body).await.ok(200), first);
     let reused = send_with_key(&fixture, &key, &history(&session, "something else")).await;
-    assert_eq!(
-        reused.status_and_code(),
-        (409, "IDEMPOTENCY_KEY_REUSED".to_owned())
-    );
+    assert_eq!(reused.status_and_code(), (409, "IDEMPOTENCY_KEY_REUSED".to_owned()));
     assert_eq!(model.requests().len(), 2);
     let expected = ["one", "two", "three", "answer 0", "and then?", "answer 1"];
     assert_eq!(stored_contents(&fixture, &session).await, expected);
@@ -96,19 +86,9 @@ async fn archived_sessions_are_rejected_before_the_model_call() {
     let fixture = TurnFixture::with_model(&model, Vec::new(), |_| ()).await;
     let session = session(&fixture).await;
     let path = format!("/api/chats/{session}");
-    fixture
-        .client
-        .patch(&path, &json!({"archived": true}))
-        .await
-        .ok(200);
-    let refused = fixture
-        .client
-        .post("/v1/chat", &history(&session, "three"))
-        .await;
-    assert_eq!(
-        refused.status_and_code(),
-        (409, "CONVERSATION_ARCHIVED".to_owned())
-    );
+    fixture.client.patch(&path, &json!({"archived": true})).await.ok(200);
+    let refused = fixture.client.post("/v1/chat", &history(&session, "three")).await;
+    assert_eq!(refused.status_and_code(), (409, "CONVERSATION_ARCHIVED".to_owned()));
     assert!(model.requests().is_empty());
 }
 
@@ -126,10 +106,7 @@ async fn disconnected_clients_lose_nothing() {
     let path = format!("/api/chats/{session}/stream?run={run}");
     let mut back = EventStream::open(fixture.client.request(Method::GET, &path)).await;
     let heard = back.rest().await;
-    assert_eq!(
-        text_of(&heard),
-        "echo: three and quite a few words more to say"
-    );
+    assert_eq!(text_of(&heard), "echo: three and quite a few words more to say");
     assert_eq!(kinds(&heard).last().unwrap(), "finish");
     fixture.idle(&session).await;
     assert_eq!(stored_contents(&fixture, &session).await.len(), 4);
@@ -155,16 +132,11 @@ async fn every_step_reads_the_given_history_and_earlier_steps() {
     let before = json!({"session_id": session, "message": "not among what is given"});
     fixture.client.post("/v1/chat", &before).await.ok(200);
     fixture.idle(&session).await;
-    let answer = fixture
-        .client
-        .post("/v1/chat", &history(&session, "what time is it?"))
-        .await;
+    let answer = fixture.client.post("/v1/chat", &history(&session, "what time is it?")).await;
     assert_eq!(text(&answer.ok(200), "response"), "it is noon");
     let roles = |body: &Value| -> Vec<String> {
         let messages = list(body, "messages").iter();
-        messages
-            .map(|message| text(message, "role").to_owned())
-            .collect()
+        messages.map(|message| text(message, "role").to_owned()).collect()
     };
     let asked = model.requests();
     let given = ["system", "user", "assistant", "user"];

@@ -18,16 +18,8 @@ async fn turns_without_a_session_are_not_stored() {
         assert!(answer["usage"]["output_tokens"].as_u64().unwrap() > 1);
     };
     check(json!({"message": "hello"}), "echo: hello").await;
-    check(
-        json!({"message": "hello", "session_id": "none-of-mine"}),
-        "echo: hello",
-    )
-    .await;
-    check(
-        json!({"message": "hello", "session_id": "no id at all!"}),
-        "echo: hello",
-    )
-    .await;
+    check(json!({"message": "hello", "session_id": "none-of-mine"}), "echo: hello").await;
+    check(json!({"message": "hello", "session_id": "no id at all!"}), "echo: hello").await;
     let history = json!([{"role": "system", "content": "be brief"}, {"role": "user", "content": "from a list"}]);
     check(json!({"messages": history}), "echo: from a list").await;
     let listed = fixture.client.get("/api/chats").await.ok(200);
@@ -48,11 +40,7 @@ async fn turns_without_a_session_are_not_stored() {
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_of_other_callers_are_not_found() {
     let fixture = TurnFixture::new().await;
-    let begun = fixture
-        .client
-        .post("/v1/chat/sessions", &json!({}))
-        .await
-        .ok(201);
+    let begun = fixture.client.post("/v1/chat/sessions", &json!({})).await.ok(201);
     let session = text(&begun, "session_id");
     let other = fixture.client.with("x-session-id", "other");
     let body = json!({"message": "hello", "session_id": session});
@@ -65,10 +53,7 @@ async fn sessions_of_other_callers_are_not_found() {
     eventually("the session in its owner's list", || async {
         let listed = fixture.client.get("/v1/chat/sessions").await.ok(200);
         let sessions = list(&listed, "sessions");
-        sessions
-            .iter()
-            .any(|one| text(one, "id") == session)
-            .then_some(())
+        sessions.iter().any(|one| text(one, "id") == session).then_some(())
     })
     .await;
     let listed = other.get("/v1/chat/sessions").await.ok(200);
@@ -78,18 +63,12 @@ async fn sessions_of_other_callers_are_not_found() {
 #[tokio::test(flavor = "multi_thread")]
 async fn given_histories_are_read_verbatim_and_only_new_messages_are_stored() {
     let fixture = TurnFixture::new().await;
-    let begun = fixture
-        .client
-        .post("/v1/chat/sessions", &json!({}))
-        .await
-        .ok(201);
+    let begun = fixture.client.post("/v1/chat/sessions", &json!({})).await.ok(201);
     let session = text(&begun, "session_id");
     let kept = async || {
         let path = format!("/v1/chat/sessions/{session}/messages");
         let shown = fixture.client.get(&path).await.ok(200);
-        let messages = list(&shown, "messages")
-            .iter()
-            .map(|one| text(one, "content").to_owned());
+        let messages = list(&shown, "messages").iter().map(|one| text(one, "content").to_owned());
         messages.collect::<Vec<_>>()
     };
     let mut history = vec![json!({"role": "system", "content": "be brief"})];
@@ -109,17 +88,10 @@ async fn given_histories_are_read_verbatim_and_only_new_messages_are_stored() {
 #[tokio::test(flavor = "multi_thread")]
 async fn turns_can_be_streamed() {
     let fixture = TurnFixture::new().await;
-    let begun = fixture
-        .client
-        .post("/v1/chat/sessions", &json!({}))
-        .await
-        .ok(201);
+    let begun = fixture.client.post("/v1/chat/sessions", &json!({})).await.ok(201);
     for session in [begun["session_id"].clone(), Value::Null] {
         let body = json!({"message": "as a stream", "session_id": session, "stream": true});
-        let request = fixture
-            .client
-            .request(reqwest::Method::POST, "/v1/chat")
-            .json(&body);
+        let request = fixture.client.request(reqwest::Method::POST, "/v1/chat").json(&body);
         let mut listening = EventStream::open(request).await;
         let heard = listening.rest().await;
         assert_eq!(text_of(&heard), "echo: as a stream");
@@ -140,11 +112,7 @@ async fn model_failures_are_reported() {
         ..open_settings()
     };
     fixture.operator.settings("support", settings).await;
-    let begun = fixture
-        .client
-        .post("/v1/chat/sessions", &json!({}))
-        .await
-        .ok(201);
+    let begun = fixture.client.post("/v1/chat/sessions", &json!({})).await.ok(201);
     for session in [Value::Null, begun["session_id"].clone()] {
         let why = eventually("a model that is not there", || async {
             let body = json!({"message": "hello", "session_id": session});

@@ -15,34 +15,13 @@ async fn a_token_acts_within_its_scopes() {
     let reader = service(&fixture, &[Scope::Read]).await;
     let appender = service(&fixture, &[Scope::Append]).await;
     let lacks = (403, "MISSING_SCOPE".to_owned());
-    assert_eq!(
-        reader.post(&events, &messages(1)).await.status_and_code(),
-        lacks
-    );
-    assert_eq!(
-        reader
-            .patch(&path, &json!({"title": "t"}))
-            .await
-            .status_and_code(),
-        lacks
-    );
+    assert_eq!(reader.post(&events, &messages(1)).await.status_and_code(), lacks);
+    assert_eq!(reader.patch(&path, &json!({"title": "t"})).await.status_and_code(), lacks);
     let body = json!({"agentId": AGENT, "userId": "ada"});
-    assert_eq!(
-        reader
-            .post("/v1/conversations", &body)
-            .await
-            .status_and_code(),
-        lacks
-    );
+    assert_eq!(reader.post("/v1/conversations", &body).await.status_and_code(), lacks);
     assert_eq!(appender.get(&path).await.status_and_code(), lacks);
     assert_eq!(appender.get(&events).await.status_and_code(), lacks);
-    assert_eq!(
-        appender
-            .get("/v1/conversations/none")
-            .await
-            .status_and_code(),
-        lacks
-    );
+    assert_eq!(appender.get("/v1/conversations/none").await.status_and_code(), lacks);
     assert_eq!(appender.post(&events, &messages(1)).await.status, 200);
     assert_eq!(reader.get(&events).await.status, 200);
 }
@@ -59,9 +38,7 @@ async fn a_foreign_conversation_looks_like_a_missing_one() {
         foreign.clone(),
         foreign.with("x-agent-id", FOREIGN_AGENT),
         foreign.with("x-agent-id", AGENT),
-        service(&fixture, &scopes)
-            .await
-            .with("x-agent-id", OTHER_AGENT),
+        service(&fixture, &scopes).await.with("x-agent-id", OTHER_AGENT),
     ] {
         for (suffix, method, body) in [
             ("", "GET", None),
@@ -70,17 +47,9 @@ async fn a_foreign_conversation_looks_like_a_missing_one() {
             ("/events/stream", "GET", None),
             ("/events", "POST", Some(messages(1))),
         ] {
-            let theirs = caller
-                .send(method, &format!("{path}{suffix}"), body.as_ref())
-                .await;
-            let nobodys = caller
-                .send(method, &format!("{missing}{suffix}"), body.as_ref())
-                .await;
-            assert_eq!(
-                theirs.status_and_code(),
-                nobodys.status_and_code(),
-                "{method} {suffix}"
-            );
+            let theirs = caller.send(method, &format!("{path}{suffix}"), body.as_ref()).await;
+            let nobodys = caller.send(method, &format!("{missing}{suffix}"), body.as_ref()).await;
+            assert_eq!(theirs.status_and_code(), nobodys.status_and_code(), "{method} {suffix}");
             assert_eq!(theirs.status, 404, "{method} {suffix}");
         }
     }
@@ -89,30 +58,18 @@ async fn a_foreign_conversation_looks_like_a_missing_one() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_of_all_tenants_names_the_agent() {
     let fixture = Fixture::new().await;
-    let token = fixture
-        .operator
-        .token(&[Scope::Append, Scope::Read], "")
-        .await;
+    let token = fixture.operator.token(&[Scope::Append, Scope::Read], "").await;
     let all = bearer(&fixture.stack, &token.secret);
     let path = created(&all).await;
     let refused = all.get(&path).await;
     assert_eq!(refused.status_and_code(), (400, "FIELD_MISSING".to_owned()));
     assert_eq!(refused.json()["field"], "x-agent-id");
     let named = all.with("x-agent-id", AGENT);
-    assert_eq!(
-        named
-            .post(&format!("{path}/events"), &messages(1))
-            .await
-            .status,
-        200
-    );
+    assert_eq!(named.post(&format!("{path}/events"), &messages(1)).await.status, 200);
     assert_eq!(named.get(&path).await.ok(200)["version"], 2);
     let two = json!({"agentId": OTHER_AGENT, "userId": "ada"});
     let two = named.post("/v1/conversations", &two);
-    assert_eq!(
-        two.await.status_and_code(),
-        (400, "CALLER_AMBIGUOUS".to_owned())
-    );
+    assert_eq!(two.await.status_and_code(), (400, "CALLER_AMBIGUOUS".to_owned()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -172,21 +129,10 @@ async fn others_have_no_access() {
     let service = service(&fixture, &[Scope::Append, Scope::Read]).await;
     let path = created(&service).await;
     let api_key = bearer(&fixture.stack, &fixture.key.secret);
-    for caller in [
-        fixture.stack.http_client(),
-        fixture.frontend(),
-        api_key,
-        fixture.admin(),
-    ] {
-        assert_eq!(
-            caller.get(&path).await.status_and_code(),
-            (401, "UNAUTHENTICATED".to_owned())
-        );
+    for caller in [fixture.stack.http_client(), fixture.frontend(), api_key, fixture.admin()] {
+        assert_eq!(caller.get(&path).await.status_and_code(), (401, "UNAUTHENTICATED".to_owned()));
     }
     let page = service.with("origin", "https://shop.example");
-    assert_eq!(
-        page.get(&path).await.status_and_code(),
-        (403, "ORIGIN_NOT_ALLOWED".to_owned())
-    );
+    assert_eq!(page.get(&path).await.status_and_code(), (403, "ORIGIN_NOT_ALLOWED".to_owned()));
     assert_eq!(service.get(&path).await.status, 200);
 }

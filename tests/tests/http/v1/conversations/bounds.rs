@@ -22,13 +22,7 @@ async fn a_commit_has_1_to_500_events() {
     let path = format!("{}/events", created(&service).await);
     let whole = service.post(&path, &messages(500)).await.ok(200);
     assert_eq!(whole["version"], 501);
-    check(
-        &service,
-        &path,
-        messages(501),
-        (400, "TOO_MANY_EVENTS", "events"),
-    )
-    .await;
+    check(&service, &path, messages(501), (400, "TOO_MANY_EVENTS", "events")).await;
     check(&service, &path, messages(0), (400, "NO_EVENTS", "events")).await;
     let end = service.get(&format!("{path}?from=502")).await.ok(200);
     assert_eq!(end["version"], 501);
@@ -46,10 +40,7 @@ async fn a_body_has_at_most_four_mebibytes() {
         body["events"][0] = message(&"x".repeat(460_000 + rest));
         body
     };
-    assert_eq!(
-        service.post(&path, &body(4 * 1024 * 1024)).await.status,
-        200
-    );
+    assert_eq!(service.post(&path, &body(4 * 1024 * 1024)).await.status, 200);
     let over = service.post(&path, &body(4 * 1024 * 1024 + 1)).await;
     assert_eq!(over.status, 413);
 }
@@ -79,48 +70,24 @@ fn second(event: Value) -> Value {
 fn rejected() -> Vec<(Value, &'static str, &'static str)> {
     vec![
         (json!({}), "FIELD_MISSING", "events"),
-        (
-            json!({"events": [], "messages": []}),
-            "FIELD_CONFLICT",
-            "messages",
-        ),
-        (
-            json!({"events": [], "metadata": {}}),
-            "FIELD_CONFLICT",
-            "metadata",
-        ),
+        (json!({"events": [], "messages": []}), "FIELD_CONFLICT", "messages"),
+        (json!({"events": [], "metadata": {}}), "FIELD_CONFLICT", "metadata"),
         (json!({"events": [], "more": 1}), "FIELD_UNKNOWN", "more"),
-        (
-            second(json!({"type": "RunStarted"})),
-            "FIELD_MALFORMED",
-            "events[1].type",
-        ),
-        (
-            second(json!({"type": "MessageAppended"})),
-            "FIELD_MISSING",
-            "events[1].role",
-        ),
-        (
-            second(json!({"type": "SystemNoted", "text": "n", "role": "user"})),
-            "FIELD_MALFORMED",
-            "events[1].role",
-        ),
+        (second(json!({"type": "RunStarted"})), "FIELD_MALFORMED", "events[1].type"),
+        (second(json!({"type": "MessageAppended"})), "FIELD_MISSING", "events[1].role"),
+        (second(json!({"type": "SystemNoted", "text": "n", "role": "user"})), "FIELD_MALFORMED", "events[1].role"),
         (
             second(json!({"type": "ToolCalled", "callId": "", "toolName": "t", "input": {}})),
             "FIELD_MISSING",
             "events[1].callId",
         ),
         (
-            second(
-                json!({"type": "MessageAppended", "role": "user", "parts": [{"type": "image", "text": "x"}]}),
-            ),
+            second(json!({"type": "MessageAppended", "role": "user", "parts": [{"type": "image", "text": "x"}]})),
             "FIELD_MISSING",
             "events[1].parts[0].url",
         ),
         (
-            second(
-                json!({"type": "MessageAppended", "role": "user", "parts": [{"type": "text", "text": ""}]}),
-            ),
+            second(json!({"type": "MessageAppended", "role": "user", "parts": [{"type": "text", "text": ""}]})),
             "FIELD_MISSING",
             "events[1].parts[0].text",
         ),
@@ -129,10 +96,6 @@ fn rejected() -> Vec<(Value, &'static str, &'static str)> {
             "FIELD_MALFORMED",
             "events[1].occurredAt",
         ),
-        (
-            second(json!({"type": "SystemNoted", "text": "n", "metadata": []})),
-            "INVALID_JSON",
-            "events[1].metadata",
-        ),
+        (second(json!({"type": "SystemNoted", "text": "n", "metadata": []})), "INVALID_JSON", "events[1].metadata"),
     ]
 }

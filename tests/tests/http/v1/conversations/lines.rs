@@ -22,40 +22,26 @@ async fn append(client: &HttpClient, path: &str, lines: &[String]) -> Answer {
     let answer = request.body(lines.join("\n")).send();
     let answer = within(path, answer).await.unwrap();
     let status = answer.status().as_u16();
-    Answer {
-        status,
-        headers: std::collections::BTreeMap::new(),
-        body: within(path, answer.bytes()).await.unwrap(),
-    }
+    Answer { status, headers: std::collections::BTreeMap::new(), body: within(path, answer.bytes()).await.unwrap() }
 }
 
 /// The lines of an answer as JSON, and the last one.
 async fn read(client: &HttpClient, path: &str) -> (Vec<Value>, Value) {
-    let answer = client
-        .with("accept", "application/x-ndjson")
-        .get(path)
-        .await;
+    let answer = client.with("accept", "application/x-ndjson").get(path).await;
     assert_eq!(answer.headers["content-type"], "application/x-ndjson");
     let text = String::from_utf8(answer.body.to_vec()).unwrap();
     assert!(text.ends_with('\n'));
-    let mut lines: Vec<Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let end = lines.pop().unwrap();
     (lines, end)
 }
 
 fn lines(count: usize) -> Vec<String> {
-    (1..=count)
-        .map(|number| message(&number.to_string()).to_string())
-        .collect()
+    (1..=count).map(|number| message(&number.to_string()).to_string()).collect()
 }
 
 fn texts(events: &[Value]) -> Vec<&str> {
-    let texts = events
-        .iter()
-        .map(|event| event["parts"][0]["text"].as_str());
+    let texts = events.iter().map(|event| event["parts"][0]["text"].as_str());
     texts.flatten().collect()
 }
 
@@ -70,12 +56,7 @@ async fn lines_go_in_and_come_out() {
     let first = append(&keyed, &path, &body).await.ok(200);
     let summary = |answer: &Value| {
         let member = |name: &str| answer[name].as_u64().unwrap();
-        (
-            member("events"),
-            member("commits"),
-            member("replayedCommits"),
-            member("version"),
-        )
+        (member("events"), member("commits"), member("replayedCommits"), member("version"))
     };
     assert_eq!(summary(&first), (1_203, 3, 0, 1_204));
     let again = append(&keyed, &path, &body).await.ok(200);
@@ -101,10 +82,7 @@ async fn lines_go_in_and_come_out() {
         let paged = format!("{path}?{field}");
         let lines = service.with("accept", "application/x-ndjson");
         let refused = lines.get(&paged).await;
-        assert_eq!(
-            refused.status_and_code(),
-            (400, "FIELD_CONFLICT".to_owned())
-        );
+        assert_eq!(refused.status_and_code(), (400, "FIELD_CONFLICT".to_owned()));
     }
 }
 
@@ -117,18 +95,8 @@ async fn a_retry_continues_where_the_first_request_stopped() {
     let mut body = lines(1_100);
     for (line, code, field, status) in [
         ("{\"type\"", "JSON_MALFORMED", Value::Null, 400),
-        (
-            "{\"type\": \"Unknown\"}",
-            "FIELD_MALFORMED",
-            json!("type"),
-            400,
-        ),
-        (
-            "{\"type\": \"ToolReturned\", \"callId\": \"c\", \"output\": 1}",
-            "TOOL_CALL_NOT_OPEN",
-            json!("callId"),
-            409,
-        ),
+        ("{\"type\": \"Unknown\"}", "FIELD_MALFORMED", json!("type"), 400),
+        ("{\"type\": \"ToolReturned\", \"callId\": \"c\", \"output\": 1}", "TOOL_CALL_NOT_OPEN", json!("callId"), 409),
     ] {
         body[699] = line.to_owned();
         let failed = append(&keyed, &path, &body).await;
@@ -140,25 +108,16 @@ async fn a_retry_continues_where_the_first_request_stopped() {
         for (name, value) in expected.as_object().unwrap() {
             assert_eq!(problem["metadata"][name], *value, "{name} in {problem}");
         }
-        assert!(
-            problem["detail"].as_str().unwrap().starts_with("line 700"),
-            "{problem}"
-        );
+        assert!(problem["detail"].as_str().unwrap().starts_with("line 700"), "{problem}");
     }
     body[699] = message("700").to_string();
     let whole = append(&keyed, &path, &body).await.ok(200);
-    assert_eq!(
-        (&whole["commits"], &whole["replayedCommits"]),
-        (&json!(3), &json!(1))
-    );
+    assert_eq!((&whole["commits"], &whole["replayedCommits"]), (&json!(3), &json!(1)));
     let (events, _) = read(&service, &path).await;
     let numbers: Vec<String> = (1..=1_100).map(|number| number.to_string()).collect();
     assert_eq!(texts(&events), numbers);
     let other = append(&keyed, &path, &lines(3)).await;
-    assert_eq!(
-        other.status_and_code(),
-        (409, "IDEMPOTENCY_KEY_REUSED".to_owned())
-    );
+    assert_eq!(other.status_and_code(), (409, "IDEMPOTENCY_KEY_REUSED".to_owned()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -172,16 +131,10 @@ async fn requests_of_lines_are_checked() {
     let appended = append(&service, &expected, &lines(501)).await.ok(200);
     assert_eq!(appended["version"], 502);
     let stale = append(&service, &expected, &lines(1)).await;
-    assert_eq!(
-        stale.status_and_code(),
-        (409, "VERSION_CONFLICT".to_owned())
-    );
+    assert_eq!(stale.status_and_code(), (409, "VERSION_CONFLICT".to_owned()));
     let document = json!({"events": [message("x")]});
     let conflict = service.post(&expected, &document).await;
-    assert_eq!(
-        conflict.status_and_code(),
-        (400, "FIELD_CONFLICT".to_owned())
-    );
+    assert_eq!(conflict.status_and_code(), (400, "FIELD_CONFLICT".to_owned()));
     let long = vec!["x".repeat(1024 * 1024 + 1)];
     let long = append(&service, &path, &long).await;
     assert_eq!(long.status_and_code(), (400, "LINE_TOO_LONG".to_owned()));
@@ -212,10 +165,7 @@ async fn a_request_that_takes_too_long_says_what_is_recorded() {
     let problem: Value = answer.json().await.unwrap();
     assert_eq!(problem["code"], "DEADLINE_EXCEEDED");
     let metadata = &problem["metadata"];
-    assert_eq!(
-        (&metadata["line"], &metadata["recorded_lines"]),
-        (&json!("600"), &json!("500"))
-    );
+    assert_eq!((&metadata["line"], &metadata["recorded_lines"]), (&json!("600"), &json!("500")));
     let (events, _) = read(&service, &path).await;
     assert_eq!(texts(&events).len(), 500);
 }

@@ -27,8 +27,6 @@ fn message(content: &str) -> Value {
 
 /// Messages of a user.
 fn messages(count: usize) -> Value {
-    let events: Vec<Value> = (0..count)
-        .map(|number| message(&number.to_string()))
-        .collect();
+    let events: Vec<Value> = (0..count).map(|number| message(&number.to_string())).collect();
     json!({"events": events})
 }

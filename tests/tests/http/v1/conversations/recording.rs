@@ -35,16 +35,10 @@ async fn typed_events_come_back_verbatim() {
     let request = service.request(Method::POST, &format!("{path}/events"));
     let request = request.header("content-type", "application/json");
     let answer = request.body(body).send().await.unwrap();
-    let token = answer.headers()["x-position-token"]
-        .to_str()
-        .unwrap()
-        .to_owned();
+    let token = answer.headers()["x-position-token"].to_str().unwrap().to_owned();
     assert_eq!(answer.status().as_u16(), 200);
     let commit: Value = answer.json().await.unwrap();
-    assert_eq!(
-        (&commit["firstVersion"], &commit["version"]),
-        (&json!(2), &json!(9))
-    );
+    assert_eq!((&commit["firstVersion"], &commit["version"]), (&json!(2), &json!(9)));
     assert_eq!(commit["positionToken"], token);
     let page = service.get(&format!("{path}/events?from=2")).await;
     let body = String::from_utf8_lossy(&page.body);
@@ -96,26 +90,13 @@ async fn chat_messages_become_events() {
     ]});
     let commit = service.post(&format!("{path}/events"), &body).await.ok(200);
     assert_eq!(commit["firstVersion"], 2);
-    let page = service
-        .get(&format!("{path}/events?kinds=ToolCalled,ToolReturned"))
-        .await
-        .ok(200);
-    let types: Vec<&str> = list(&page, "events")
-        .iter()
-        .map(|event| text(event, "type"))
-        .collect();
+    let page = service.get(&format!("{path}/events?kinds=ToolCalled,ToolReturned")).await.ok(200);
+    let types: Vec<&str> = list(&page, "events").iter().map(|event| text(event, "type")).collect();
     assert_eq!(types, ["ToolCalled", "ToolReturned"]);
-    assert!(
-        list(&page, "events")
-            .iter()
-            .all(|event| event["metadata"] == json!({"source": "chat"}))
-    );
+    assert!(list(&page, "events").iter().all(|event| event["metadata"] == json!({"source": "chat"})));
     let wrong = json!({"messages": [{"role": "robot", "content": "x"}]});
     let refused = service.post(&format!("{path}/events"), &wrong).await;
-    assert_eq!(
-        (refused.status, refused.json()["field"].clone()),
-        (400, json!("messages"))
-    );
+    assert_eq!((refused.status, refused.json()["field"].clone()), (400, json!("messages")));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -130,10 +111,7 @@ async fn a_retry_gets_the_first_answer() {
     again["replayed"] = json!(false);
     assert_eq!(first, again);
     let other = keyed.post(&path, &messages(3)).await;
-    assert_eq!(
-        other.status_and_code(),
-        (409, "IDEMPOTENCY_KEY_REUSED".to_owned())
-    );
+    assert_eq!(other.status_and_code(), (409, "IDEMPOTENCY_KEY_REUSED".to_owned()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -150,19 +128,11 @@ async fn an_expected_version_is_checked() {
     };
     assert_eq!(append(1).await.status, 200);
     let stale = append(1).await;
-    assert_eq!(
-        stale.status_and_code(),
-        (409, "VERSION_CONFLICT".to_owned())
-    );
+    assert_eq!(stale.status_and_code(), (409, "VERSION_CONFLICT".to_owned()));
     assert_eq!(stale.json()["metadata"]["current_version"], "2");
     assert_eq!(append(2).await.status, 200);
-    let title = service
-        .patch(&path, &json!({"title": "t", "expectedVersion": 2}))
-        .await;
-    assert_eq!(
-        title.status_and_code(),
-        (409, "VERSION_CONFLICT".to_owned())
-    );
+    let title = service.patch(&path, &json!({"title": "t", "expectedVersion": 2})).await;
+    assert_eq!(title.status_and_code(), (409, "VERSION_CONFLICT".to_owned()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -170,25 +140,17 @@ async fn a_conversation_is_read_and_changed_without_its_events() {
     let fixture = Fixture::new().await;
     let service = service(&fixture, &BOTH).await;
     let path = created(&service).await;
-    let change = json!({"title": "Boxes", "metadata": {"a": 1}, "providerConversationId": "conv_1", "lastResponseId": "resp_1"});
+    let change =
+        json!({"title": "Boxes", "metadata": {"a": 1}, "providerConversationId": "conv_1", "lastResponseId": "resp_1"});
     let changed = service.patch(&path, &change).await.ok(200);
     assert_eq!(changed["version"], 2);
     let read = service.get(&path).await.ok(200);
-    assert_eq!(
-        (&read["title"], &read["metadata"]),
-        (&json!("Boxes"), &json!({"a": 1}))
-    );
-    assert_eq!(
-        (&read["owner"], read.get("events")),
-        (&json!({"userId": "ada"}), None)
-    );
+    assert_eq!((&read["title"], &read["metadata"]), (&json!("Boxes"), &json!({"a": 1})));
+    assert_eq!((&read["owner"], read.get("events")), (&json!({"userId": "ada"}), None));
     let cleared = service.patch(&path, &json!({"title": null})).await.ok(200);
     assert_eq!(cleared["version"], 3);
     let read = service.get(&path).await.ok(200);
-    assert_eq!(
-        (read.get("title"), &read["metadata"]),
-        (None, &json!({"a": 1}))
-    );
+    assert_eq!((read.get("title"), &read["metadata"]), (None, &json!({"a": 1})));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -199,9 +161,7 @@ async fn pages_cover_a_range_in_both_directions() {
     service.post(&path, &messages(6)).await.ok(200);
     let versions = |page: &Value| -> Vec<u64> {
         let events = list(page, "events").iter();
-        events
-            .map(|event| event["version"].as_u64().unwrap())
-            .collect()
+        events.map(|event| event["version"].as_u64().unwrap()).collect()
     };
     for (query, expected, next) in [
         ("?limit=3", vec![1, 2, 3], json!(4)),
@@ -213,10 +173,6 @@ async fn pages_cover_a_range_in_both_directions() {
         ("?from=8", vec![], Value::Null),
     ] {
         let page = service.get(&format!("{path}{query}")).await.ok(200);
-        assert_eq!(
-            (versions(&page), &page["next"]),
-            (expected, &next),
-            "{query}"
-        );
+        assert_eq!((versions(&page), &page["next"]), (expected, &next), "{query}");
     }
 }

@@ -34,35 +34,13 @@ async fn others_neither_load_nor_record() {
     let unauthenticated = (401, "UNAUTHENTICATED");
     for (case, caller, (status, code)) in [
         ("another tenant", foreign.with("x-agent-id", AGENT), unknown),
-        (
-            "no such agent",
-            foreign.with("x-agent-id", "nobody"),
-            unknown,
-        ),
-        (
-            "a key of another agent",
-            back_end(&fixture, OTHER_AGENT)
-                .await
-                .with("x-agent-id", AGENT),
-            unknown,
-        ),
-        (
-            "no agent",
-            service(&fixture, &BOTH).await,
-            (400, "FIELD_MISSING"),
-        ),
-        (
-            "a page",
-            bot.with("origin", "https://shop.example"),
-            (403, "ORIGIN_NOT_ALLOWED"),
-        ),
+        ("no such agent", foreign.with("x-agent-id", "nobody"), unknown),
+        ("a key of another agent", back_end(&fixture, OTHER_AGENT).await.with("x-agent-id", AGENT), unknown),
+        ("no agent", service(&fixture, &BOTH).await, (400, "FIELD_MISSING")),
+        ("a page", bot.with("origin", "https://shop.example"), (403, "ORIGIN_NOT_ALLOWED")),
         ("no token", fixture.stack.http_client(), unauthenticated),
         ("a public key", fixture.frontend(), unauthenticated),
-        (
-            "a public key as a token",
-            bearer(&fixture.stack, &fixture.key.secret),
-            unauthenticated,
-        ),
+        ("a public key as a token", bearer(&fixture.stack, &fixture.key.secret), unauthenticated),
         ("an administrator", fixture.admin(), unauthenticated),
     ] {
         for outcome in outcomes(&caller).await {
@@ -76,11 +54,8 @@ async fn others_neither_load_nor_record() {
 async fn a_token_acts_within_its_scopes() {
     let fixture = Fixture::new().await;
     let (ok, lacks) = ((200, ""), (403, "MISSING_SCOPE"));
-    for (scopes, expected) in [
-        (&[Scope::Read][..], [ok, ok, lacks]),
-        (&[Scope::Append], [lacks; 3]),
-        (&BOTH, [ok; 3]),
-    ] {
+    for (scopes, expected) in [(&[Scope::Read][..], [ok, ok, lacks]), (&[Scope::Append], [lacks; 3]), (&BOTH, [ok; 3])]
+    {
         let caller = service(&fixture, scopes).await.with("x-agent-id", AGENT);
         let expected = expected.map(|(status, code)| (status, code.to_owned()));
         assert_eq!(outcomes(&caller).await, expected, "{scopes:?}");
@@ -90,11 +65,7 @@ async fn a_token_acts_within_its_scopes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn agents_and_tenants_have_their_own_histories_of_a_key() {
     let fixture = Fixture::new().await;
-    let callers = [
-        bot(&fixture).await,
-        back_end(&fixture, OTHER_AGENT).await,
-        back_end(&fixture, FOREIGN_AGENT).await,
-    ];
+    let callers = [bot(&fixture).await, back_end(&fixture, OTHER_AGENT).await, back_end(&fixture, FOREIGN_AGENT).await];
     let texts = ["u support", "u sales", "u globex"];
     let mut recorded = Vec::new();
     for (caller, text) in callers.iter().zip(texts) {
@@ -103,14 +74,8 @@ async fn agents_and_tenants_have_their_own_histories_of_a_key() {
     for (caller, text) in callers.iter().zip(texts) {
         assert_eq!(short(&load(caller, KEY).await), [text]);
     }
-    let ids: Vec<&str> = recorded
-        .iter()
-        .map(|one| text(one, "conversationId"))
-        .collect();
-    assert!(
-        ids[0] != ids[1] && ids[0] != ids[2] && ids[1] != ids[2],
-        "{ids:?}"
-    );
+    let ids: Vec<&str> = recorded.iter().map(|one| text(one, "conversationId")).collect();
+    assert!(ids[0] != ids[1] && ids[0] != ids[2] && ids[1] != ids[2], "{ids:?}");
     // The agents of a tenant share the channel, and tenants do not.
     let channels: Vec<&str> = recorded.iter().map(|one| text(one, "channelId")).collect();
     assert!(channels[0] == channels[1] && channels[0] != channels[2]);
@@ -132,11 +97,7 @@ async fn planted_conversations_are_not_read() {
         owner: Some(event::Owner { kind: Some(owner) }),
         ..fixture.agent.create_request(id.as_str().unwrap())
     };
-    fixture
-        .agent
-        .try_create(planted)
-        .await
-        .expect("a planted one");
+    fixture.agent.try_create(planted).await.expect("a planted one");
     let loaded = bot.get(&path(KEY)).await.ok(200);
     let to = format!("{}/messages", path(KEY));
     let recorded = bot.post(&to, &messages(&["u mine"])).await.ok(200);
@@ -158,8 +119,5 @@ async fn ids_of_histories_are_no_keys() {
     assert_eq!(load(&bot, id).await["version"], 0);
     let body = json!({"id": format!("history:{}", "0".repeat(64)), "userId": "ada"});
     let refused = bot.post("/v1/conversations", &body).await;
-    assert_eq!(
-        refused.status_and_code(),
-        (400, "FIELD_RESERVED".to_owned())
-    );
+    assert_eq!(refused.status_and_code(), (400, "FIELD_RESERVED".to_owned()));
 }

@@ -28,10 +28,7 @@ async fn every_key_is_one_history_over_http_and_grpc() {
         &"/".repeat(256),
     ] {
         let recorded = record(&bot, key, &["u hello"]).await;
-        assert_eq!(
-            (&recorded["appendedCount"], &recorded["key"]),
-            (&json!(1), &json!(key))
-        );
+        assert_eq!((&recorded["appendedCount"], &recorded["key"]), (&json!(1), &json!(key)));
         let loaded = load(&bot, key).await;
         assert_eq!(short(&loaded), ["u hello"], "{key}");
         let request = history::LoadHistoryRequest {
@@ -47,10 +44,7 @@ async fn every_key_is_one_history_over_http_and_grpc() {
         assert_eq!(loaded["conversationId"], rpc.conversation_id, "{key}");
         assert_eq!(loaded["channelId"], rpc.channel_id, "{key}");
         assert_eq!((loaded["version"].as_u64(), rpc.version), (Some(2), 2));
-        assert!(
-            seen.insert(rpc.conversation_id),
-            "{key} has a history of its own"
-        );
+        assert!(seen.insert(rpc.conversation_id), "{key} has a history of its own");
     }
 }
 
@@ -71,19 +65,12 @@ async fn invalid_keys_are_rejected() {
         (path(&"用".repeat(257)), too_long),
         (path(&"x".repeat(2_000)), too_long),
     ] {
-        for (suffix, body) in [
-            ("", None),
-            ("/load", Some(messages(&[]))),
-            ("/messages", Some(messages(&["u hello"]))),
-        ] {
+        for (suffix, body) in [("", None), ("/load", Some(messages(&[]))), ("/messages", Some(messages(&["u hello"])))]
+        {
             let method = if body.is_some() { "POST" } else { "GET" };
             let at = format!("{key}{suffix}");
             let refused = bot.send(method, &at, body.as_ref()).await;
-            assert_eq!(
-                refused.status_and_code(),
-                (400, code.to_owned()),
-                "{key}{suffix}"
-            );
+            assert_eq!(refused.status_and_code(), (400, code.to_owned()), "{key}{suffix}");
             assert_eq!(text(&refused.json(), "field"), "key", "{key}{suffix}");
         }
     }
@@ -105,10 +92,7 @@ async fn namespaces_separate_histories_of_a_key() {
     }
     let longest = bot.get(&at(&"n".repeat(64))).await.ok(200);
     assert_eq!(longest["version"], 0);
-    for (namespace, code) in [
-        ("n".repeat(65), "FIELD_TOO_LONG"),
-        ("a:b".to_owned(), "FIELD_MALFORMED"),
-    ] {
+    for (namespace, code) in [("n".repeat(65), "FIELD_TOO_LONG"), ("a:b".to_owned(), "FIELD_MALFORMED")] {
         let refused = bot.get(&at(&namespace)).await;
         assert_eq!(refused.status_and_code(), (400, code.to_owned()));
         assert_eq!(text(&refused.json(), "field"), "namespace");

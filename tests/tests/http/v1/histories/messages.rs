@@ -48,10 +48,7 @@ async fn a_request_has_at_most_1000_messages() {
     assert_eq!(load(&bot, "room").await["version"], 0);
     let most = bot.post(&to, &messages(&texts[1..])).await.ok(200);
     assert_eq!(most["appendedCount"], 1_000);
-    let whole = bot
-        .get(&format!("{}?limit=1000", path("room")))
-        .await
-        .ok(200);
+    let whole = bot.get(&format!("{}?limit=1000", path("room"))).await.ok(200);
     assert_eq!(short(&whole), texts[1..]);
 }
 
@@ -88,36 +85,16 @@ async fn errors_name_the_member() {
     for (body, code, field) in [
         (json!({}), "FIELD_MISSING", "messages"),
         (json!({"messages": [], "more": 1}), "FIELD_UNKNOWN", "more"),
-        (
-            second(&json!({"content": "x"})),
-            "FIELD_MISSING",
-            "messages[1].role",
-        ),
-        (
-            second(&json!({"role": "user", "content": ""})),
-            "FIELD_MISSING",
-            "messages[1].parts[0].text",
-        ),
-        (
-            second(&json!({"role": "user", "content": "x", "parts": [text]})),
-            "FIELD_MALFORMED",
-            "messages[1].parts",
-        ),
-        (
-            second(&json!({"role": "user", "parts": [{"type": "image"}]})),
-            "FIELD_MISSING",
-            "messages[1].parts[0].url",
-        ),
+        (second(&json!({"content": "x"})), "FIELD_MISSING", "messages[1].role"),
+        (second(&json!({"role": "user", "content": ""})), "FIELD_MISSING", "messages[1].parts[0].text"),
+        (second(&json!({"role": "user", "content": "x", "parts": [text]})), "FIELD_MALFORMED", "messages[1].parts"),
+        (second(&json!({"role": "user", "parts": [{"type": "image"}]})), "FIELD_MISSING", "messages[1].parts[0].url"),
         (
             second(&json!({"role": "user", "content": "x", "providerResponseId": "r".repeat(257)})),
             "FIELD_TOO_LONG",
             "messages[1].providerResponseId",
         ),
-        (
-            second(&json!({"role": "user", "content": "x".repeat(512 * 1024)})),
-            "EVENT_TOO_LARGE",
-            "messages[1]",
-        ),
+        (second(&json!({"role": "user", "content": "x".repeat(512 * 1024)})), "EVENT_TOO_LARGE", "messages[1]"),
     ] {
         for suffix in ["load", "messages"] {
             let refused = bot.post(&format!("{}/{suffix}", path("room")), &body).await;

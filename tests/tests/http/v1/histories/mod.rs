@@ -26,9 +26,7 @@ async fn bot(fixture: &Fixture) -> HttpClient {
 
 /// The path of a history; every byte of the key is percent-encoded.
 fn path(key: &str) -> String {
-    key.bytes().fold("/v1/histories/".to_owned(), |path, byte| {
-        format!("{path}%{byte:02X}")
-    })
+    key.bytes().fold("/v1/histories/".to_owned(), |path, byte| format!("{path}%{byte:02X}"))
 }
 
 /// Messages: `u hi` is of the user, `a hello` of the assistant, `s be kind` are instructions.

@@ -38,20 +38,10 @@ async fn loads_are_merged_and_bounded() {
     let bot = bot(&fixture).await;
     record(&bot, "room", &["u 1", "a 2", "u 3", "a 4"]).await;
     for (limit, current, expected, truncated) in [
-        (
-            0,
-            &["u 5"][..],
-            &["u 1", "a 2", "u 3", "a 4", "u 5"][..],
-            false,
-        ),
+        (0, &["u 5"][..], &["u 1", "a 2", "u 3", "a 4", "u 5"][..], false),
         (4, &[], &["u 1", "a 2", "u 3", "a 4"], false),
         (3, &["u 5"], &["u 3", "a 4", "u 5"], true),
-        (
-            2,
-            &["s kind", "u 3", "a 4", "u 5"],
-            &["s kind", "u 5"],
-            true,
-        ),
+        (2, &["s kind", "u 3", "a 4", "u 5"], &["s kind", "u 5"], true),
         (1_000, &["u 3", "a 4"], &["u 1", "a 2", "u 3", "a 4"], false),
     ] {
         let query = format!("?limit={limit}");
@@ -68,11 +58,7 @@ async fn loads_are_merged_and_bounded() {
     let expected = (400, "FIELD_OUT_OF_RANGE".to_owned());
     assert_eq!(refused.status_and_code(), expected);
     assert_eq!(text(&refused.json(), "field"), "limit");
-    assert_eq!(
-        load(&bot, "room").await["version"],
-        5,
-        "a load records nothing"
-    );
+    assert_eq!(load(&bot, "room").await["version"], 5, "a load records nothing");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -141,15 +127,8 @@ async fn answers_carry_positions() {
     assert_eq!(answer.headers["x-position-token"], token);
     let loaded = bot.get(&path("room")).await;
     assert_eq!(loaded.headers["x-position-token"], token);
-    let events = format!(
-        "/v1/conversations/{}/events",
-        text(&recorded, "conversationId")
-    );
-    let events = bot
-        .with("x-position-token", token)
-        .get(&events)
-        .await
-        .ok(200);
+    let events = format!("/v1/conversations/{}/events", text(&recorded, "conversationId"));
+    let events = bot.with("x-position-token", token).get(&events).await.ok(200);
     assert_eq!(events["version"], 2);
     let nothing = record(&bot, "room", &["u 1"]).await;
     assert_eq!(nothing.get("positionToken"), None::<&Value>);

@@ -27,10 +27,7 @@ fn comparable(receipt: Option<Receipt>) -> Receipt {
 }
 
 async fn assemble(agent: &Agent, id: &str, request: &AssembleContextRequest) -> (Value, Receipt) {
-    let request = AssembleContextRequest {
-        target: Some(agent.read_target(id)),
-        ..request.clone()
-    };
+    let request = AssembleContextRequest { target: Some(agent.read_target(id)), ..request.clone() };
     let answer = agent.caller().read().assemble_context(request).await;
     let context = answer.unwrap_or_else(|status| panic!("{id}: {status:?}"));
     let context = context.into_inner();
@@ -76,13 +73,8 @@ async fn check(agent: &Agent, node: &Node, twin: &str, versions: &[u64]) {
         let direct = agent.context(twin, messages_max).await;
         assert_eq!(fork.messages, direct.messages, "{node:?} {messages_max}");
         let (fork, direct) = (fork.report.expect("it"), direct.report.expect("it"));
-        assert_eq!(
-            (fork.truncated, fork.first_version),
-            (direct.truncated, direct.first_version)
-        );
-        let events = |report: &wire::proto::read::v1::ContextReport| {
-            report.events_from_rows + report.events_from_tail
-        };
+        assert_eq!((fork.truncated, fork.first_version), (direct.truncated, direct.first_version));
+        let events = |report: &wire::proto::read::v1::ContextReport| report.events_from_rows + report.events_from_tail;
         assert_eq!(events(&fork), events(&direct));
     }
 }

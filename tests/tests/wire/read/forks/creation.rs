@@ -24,18 +24,8 @@ async fn foreign_parents_look_missing() {
     agent.create("mine").await;
     agent.append("mine", vec![user("2")]).await;
     agent.create("erased").await;
-    agent
-        .try_erase(agent.target("erased"))
-        .await
-        .expect("erased");
-    let cases = [
-        ("missing", 1),
-        ("sales", 1),
-        ("globex-support", 1),
-        ("erased", 1),
-        ("mine", 3),
-        ("fork", 1),
-    ];
+    agent.try_erase(agent.target("erased")).await.expect("erased");
+    let cases = [("missing", 1), ("sales", 1), ("globex-support", 1), ("erased", 1), ("mine", 3), ("fork", 1)];
     let mut messages = Vec::new();
     for (parent, version) in cases {
         let expected = (Code::NotFound, "FORK_POINT_NOT_FOUND", "forked_from");
@@ -44,11 +34,7 @@ async fn foreign_parents_look_missing() {
     }
     messages.dedup();
     assert_eq!(messages.len(), 1, "{messages:?}");
-    let bad = (
-        Code::InvalidArgument,
-        "FIELD_MISSING",
-        "forked_from.version",
-    );
+    let bad = (Code::InvalidArgument, "FIELD_MISSING", "forked_from.version");
     check_failure("version 0", try_fork(&agent, "fork", "mine", 0).await, bad);
     assert_eq!(fork(&agent, "fork", "mine", 2).await.version, 3);
     let expected = (Code::AlreadyExists, "CONVERSATION_EXISTS", "");
@@ -87,20 +73,14 @@ async fn depth_is_bounded_and_reads_reach_the_root() {
     for depth in 1..=FORK_DEPTH_MAX {
         let (id, parent) = (format!("f{depth}"), format!("f{}", depth - 1));
         fork(&agent, &id, &parent, depth.into()).await;
-        assert_eq!(
-            fork_point_of(&agent, &id).await,
-            (parent, depth.into(), depth)
-        );
+        assert_eq!(fork_point_of(&agent, &id).await, (parent, depth.into(), depth));
     }
     let last = format!("f{FORK_DEPTH_MAX}");
     let end = u64::from(FORK_DEPTH_MAX) + 1;
     let outcome = try_fork(&agent, "deeper", &last, end).await;
     let expected = (Code::FailedPrecondition, "FORK_TOO_DEEP", "forked_from");
     let failure = check_failure("one more", outcome, expected);
-    assert_eq!(
-        failure.metadata["fork_depth_max"],
-        FORK_DEPTH_MAX.to_string()
-    );
+    assert_eq!(failure.metadata["fork_depth_max"], FORK_DEPTH_MAX.to_string());
     // A fork of the last one's shared events is as deep as a fork of its ancestor.
     fork(&agent, "beside", &last, end - 1).await;
     agent.wait_for_rows(&last, end).await;
@@ -128,10 +108,7 @@ async fn retries_get_the_first_answer_without_the_parent() {
             request.idempotency_key = key.to_string();
         });
         let first = agent.try_create(request.clone()).await.expect("a fork");
-        agent
-            .try_erase(agent.target(&parent))
-            .await
-            .expect("erased");
+        agent.try_erase(agent.target(&parent)).await.expect("erased");
         // More commits than a head lists, so that the key must be searched.
         for commits in [0, 9] {
             for _ in 0..commits {
@@ -141,11 +118,7 @@ async fn retries_get_the_first_answer_without_the_parent() {
             assert_eq!(again, with(first.clone(), |first| first.replayed = true));
         }
         let other = with(request, |request| request.title = "other".to_owned());
-        let expected = (
-            Code::FailedPrecondition,
-            "IDEMPOTENCY_KEY_REUSED",
-            "idempotency_key",
-        );
+        let expected = (Code::FailedPrecondition, "IDEMPOTENCY_KEY_REUSED", "idempotency_key");
         check_failure("another request", agent.try_create(other).await, expected);
     }
 }

@@ -95,10 +95,7 @@ async fn forks_after_the_tombstone_of_the_parent_are_rejected() {
     let record = record.expect("a record");
     let tenant = TenantId::parse("acme").expect("an id");
     let last = async |conversation: ConversationId| {
-        let key = ConversationKey {
-            tenant: tenant.clone(),
-            conversation,
-        };
+        let key = ConversationKey { tenant: tenant.clone(), conversation };
         let last = record.last_from_leader(&key).await.expect("an answer")?;
         let head = last.open_head().expect("a head");
         Some((last.position.sequence, head.status))
@@ -120,15 +117,8 @@ async fn forks_after_the_tombstone_of_the_parent_are_rejected() {
             assert!(at < tombstone.0 && status == Status::Active, "{trial}");
         } else {
             refused += 1;
-            check_failure(
-                "a fork",
-                forked,
-                (Code::NotFound, "FORK_POINT_NOT_FOUND", "forked_from"),
-            );
-            assert!(
-                fork.is_none_or(|(_, status)| status == Status::Erased),
-                "{trial}"
-            );
+            check_failure("a fork", forked, (Code::NotFound, "FORK_POINT_NOT_FOUND", "forked_from"));
+            assert!(fork.is_none_or(|(_, status)| status == Status::Erased), "{trial}");
         }
     }
     assert_eq!(acknowledged + refused, TRIALS);

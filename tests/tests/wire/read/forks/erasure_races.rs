@@ -68,18 +68,12 @@ pub(super) async fn race(agents: [&Agent; 2], record: &Record) {
     let (mut kept, mut erased) = (0, 0);
     for number in 0..ROUNDS {
         let round = run_round(agents, record, number).await;
-        let acknowledged = round
-            .forks
-            .iter()
-            .filter(|(_, is_acknowledged)| *is_acknowledged);
+        let acknowledged = round.forks.iter().filter(|(_, is_acknowledged)| *is_acknowledged);
         kept += acknowledged.count();
         erased += u64::from(round.is_erased);
         for (request, is_acknowledged) in round.forks {
             let id = request.conversation_id.clone();
-            assert!(
-                !(is_acknowledged && round.is_erased),
-                "{id} was acknowledged and lost its parent"
-            );
+            assert!(!(is_acknowledged && round.is_erased), "{id} was acknowledged and lost its parent");
             // A retry gets the same answer.
             let again = send_until_decided(agents[0], request).await;
             assert_eq!(again, is_acknowledged, "{id}, again");
@@ -101,10 +95,9 @@ async fn run_round([one, other]: [&Agent; 2], record: &Record, number: u64) -> R
     let forking = (0..FORKS).map(|fork| {
         let (parent, key) = (&parent, &key);
         async move {
-            let request = with(
-                fork_request(one, &format!("{parent}-{fork}"), parent, 1),
-                |request| request.idempotency_key = Uuid::now_v7().to_string(),
-            );
+            let request = with(fork_request(one, &format!("{parent}-{fork}"), parent, 1), |request| {
+                request.idempotency_key = Uuid::now_v7().to_string()
+            });
             if number.is_multiple_of(2) {
                 eventually("an erasure", || is_entered(record, key)).await;
             }
@@ -114,10 +107,7 @@ async fn run_round([one, other]: [&Agent; 2], record: &Record, number: u64) -> R
         }
     });
     let erasing = [one, other].map(|agent| async {
-        match agent
-            .try_erase_by(agent.target(&parent), ForkRule::Refuse)
-            .await
-        {
+        match agent.try_erase_by(agent.target(&parent), ForkRule::Refuse).await {
             Ok(_) => {}
             Err(status) => {
                 let failure = Failure::from(status);

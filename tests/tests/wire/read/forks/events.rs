@@ -16,9 +16,7 @@ async fn root(agent: &Agent) {
     agent.create("root").await;
     let first = vec![user("2"), assistant("3"), call("a", "{}"), result("a", "5")];
     agent.append("root", first).await;
-    agent
-        .append("root", vec![summary(3, "6"), call("b", "{}")])
-        .await;
+    agent.append("root", vec![summary(3, "6"), call("b", "{}")]).await;
     agent.append("root", vec![user("8"), note("9")]).await;
 }
 
@@ -26,13 +24,9 @@ async fn root(agent: &Agent) {
 async fn three_levels(agent: &Agent) -> Vec<RecordedEvent> {
     root(agent).await;
     fork(agent, "one", "root", 7).await;
-    agent
-        .append("one", vec![user("9"), assistant("10"), user("11")])
-        .await;
+    agent.append("one", vec![user("9"), assistant("10"), user("11")]).await;
     fork(agent, "two", "one", 10).await;
-    agent
-        .append("two", vec![call("b", "{}"), result("b", "1"), user("14")])
-        .await;
+    agent.append("two", vec![call("b", "{}"), result("b", "1"), user("14")]).await;
     fork(agent, "three", "two", 13).await;
     agent.append("three", vec![summary(9, "15")]).await;
     let mut expected = Vec::new();
@@ -61,8 +55,7 @@ fn is_one_of(event: &RecordedEvent, kinds: &[EventKind]) -> bool {
 async fn check(agent: &Agent, all: &[RecordedEvent], asked: (u64, u64, u32, &[EventKind])) {
     let (from, to, page_size, kinds) = asked;
     let is_asked = |event: &&RecordedEvent| {
-        (from..=if to == 0 { u64::MAX } else { to }).contains(&event.version)
-            && is_one_of(event, kinds)
+        (from..=if to == 0 { u64::MAX } else { to }).contains(&event.version) && is_one_of(event, kinds)
     };
     let mut expected: Vec<RecordedEvent> = all.iter().filter(is_asked).cloned().collect();
     for direction in [Direction::Forward, Direction::Backward] {
@@ -74,11 +67,7 @@ async fn check(agent: &Agent, all: &[RecordedEvent], asked: (u64, u64, u32, &[Ev
             kinds: kinds.iter().map(|kind| (*kind).into()).collect(),
             ..agent.list_request("three")
         };
-        assert_eq!(
-            agent.events(request).await,
-            expected,
-            "{asked:?} {direction:?}"
-        );
+        assert_eq!(agent.events(request).await, expected, "{asked:?} {direction:?}");
         expected.reverse();
     }
 }
@@ -89,14 +78,8 @@ async fn ranges_and_pages_across_four_conversations() {
     let agent = stack.any_agent().await;
     stack.projector.stop().await;
     let all = three_levels(&agent).await;
-    assert_eq!(
-        fork_point_of(&agent, "one").await,
-        ("root".to_owned(), 7, 1)
-    );
-    assert_eq!(
-        fork_point_of(&agent, "three").await,
-        ("two".to_owned(), 13, 3)
-    );
+    assert_eq!(fork_point_of(&agent, "one").await, ("root".to_owned(), 7, 1));
+    assert_eq!(fork_point_of(&agent, "three").await, ("two".to_owned(), 13, 3));
     let summaries = [EventKind::HistorySummarised, EventKind::ConversationCreated];
     for projected in [false, true] {
         if projected {
@@ -116,12 +99,7 @@ async fn ranges_and_pages_across_four_conversations() {
             check(&agent, &all, (1, 0, page_size, &[])).await;
             check(&agent, &all, (5, 12, page_size, &[])).await;
             check(&agent, &all, (1, 0, page_size, &summaries)).await;
-            check(
-                &agent,
-                &all,
-                (1, 0, page_size, &[EventKind::MessageAppended]),
-            )
-            .await;
+            check(&agent, &all, (1, 0, page_size, &[EventKind::MessageAppended])).await;
         }
     }
 }
@@ -149,10 +127,7 @@ async fn a_fork_at_every_version() {
     for version in 1..=9 {
         let id = format!("at-{version}");
         let begun = fork(&agent, &id, "root", version).await;
-        assert_eq!(
-            (begun.first_version, begun.version),
-            (version + 1, version + 1)
-        );
+        assert_eq!((begun.first_version, begun.version), (version + 1, version + 1));
         let events = agent.events(agent.list_request(&id)).await;
         let (own, shared) = events.split_last().expect("events");
         assert_eq!(shared, &parents[..shared.len()], "{id}");
@@ -183,9 +158,7 @@ async fn appends_to_a_parent_never_appear_in_a_fork() {
     agent.create("parent").await;
     let append = async {
         for number in 0..60 {
-            agent
-                .append("parent", vec![user(format!("{number}"))])
-                .await;
+            agent.append("parent", vec![user(format!("{number}"))]).await;
         }
     };
     let forks = async {

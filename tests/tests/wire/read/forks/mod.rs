@@ -16,27 +16,16 @@ use wire::proto::write::v1::{CommitResult, CreateConversationRequest};
 /// A request to create a fork of a conversation after one of its versions.
 fn fork_request(agent: &Agent, id: &str, parent: &str, version: u64) -> CreateConversationRequest {
     CreateConversationRequest {
-        forked_from: Some(ForkPoint {
-            conversation_id: parent.to_owned(),
-            version,
-            depth: 0,
-        }),
+        forked_from: Some(ForkPoint { conversation_id: parent.to_owned(), version, depth: 0 }),
         ..agent.create_request(id)
     }
 }
 
 async fn try_fork(agent: &Agent, id: &str, parent: &str, version: u64) -> Outcome {
-    agent
-        .try_create(fork_request(agent, id, parent, version))
-        .await
+    agent.try_create(fork_request(agent, id, parent, version)).await
 }
 
-pub(in crate::read) async fn fork(
-    agent: &Agent,
-    id: &str,
-    parent: &str,
-    version: u64,
-) -> CommitResult {
+pub(in crate::read) async fn fork(agent: &Agent, id: &str, parent: &str, version: u64) -> CommitResult {
     let fork = try_fork(agent, id, parent, version).await;
     fork.unwrap_or_else(|status| panic!("{id} of {parent} at {version}: {status:?}"))
 }

@@ -19,18 +19,11 @@ async fn try_change(agent: &Agent, request: ChangeOwnerRequest) -> Outcome {
 }
 
 fn change(agent: &Agent, id: &str, owner: Owner, expected: Option<Owner>) -> ChangeOwnerRequest {
-    ChangeOwnerRequest {
-        target: Some(agent.target(id)),
-        owner: Some(owner),
-        expected_owner: expected,
-    }
+    ChangeOwnerRequest { target: Some(agent.target(id)), owner: Some(owner), expected_owner: expected }
 }
 
 async fn check_listed(agent: &Agent, of_session: &[&str], of_user: &[&str]) {
-    let cases = [
-        (Filter::SessionId("s".to_owned()), of_session),
-        (Filter::UserId("ada".to_owned()), of_user),
-    ];
+    let cases = [(Filter::SessionId("s".to_owned()), of_session), (Filter::UserId("ada".to_owned()), of_user)];
     for (filter, expected) in cases {
         // Small pages, so that cursors continue across changes.
         let request = with(agent.conversations_request(filter.clone()), |request| {
@@ -82,10 +75,7 @@ async fn retried_changes_get_the_first_answer() {
     let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("a").await;
-    let keyed = |key: Uuid| CommandTarget {
-        idempotency_key: key.to_string(),
-        ..agent.target("a")
-    };
+    let keyed = |key: Uuid| CommandTarget { idempotency_key: key.to_string(), ..agent.target("a") };
     let request = ChangeOwnerRequest {
         target: Some(keyed(Uuid::now_v7())),
         ..change(&agent, "a", user_owner("ada"), Some(session("s")))
@@ -106,10 +96,7 @@ async fn erasures_can_expect_an_owner() {
     agent.create("a").await;
     let erase = async |owner: Owner, key: Uuid| -> Outcome {
         let request = EraseConversationRequest {
-            target: Some(CommandTarget {
-                idempotency_key: key.to_string(),
-                ..agent.target("a")
-            }),
+            target: Some(CommandTarget { idempotency_key: key.to_string(), ..agent.target("a") }),
             expected_owner: Some(owner),
             ..EraseConversationRequest::default()
         };

@@ -43,10 +43,7 @@ pub(super) struct Generator {
 
 impl Generator {
     pub(super) fn new(seed: u64) -> Self {
-        Self {
-            rng: StdRng::seed_from_u64(seed),
-            names: 0,
-        }
+        Self { rng: StdRng::seed_from_u64(seed), names: 0 }
     }
 
     fn name(&mut self) -> String {
@@ -96,11 +93,7 @@ impl Generator {
     }
 
     pub(super) async fn root(&mut self, agent: &Agent) -> Node {
-        let node = Node {
-            id: self.name(),
-            script: vec![None],
-            ..Node::default()
-        };
+        let node = Node { id: self.name(), script: vec![None], ..Node::default() };
         agent.create(&node.id).await;
         node
     }
@@ -114,12 +107,7 @@ impl Generator {
         let message = assistant("I go on.");
         let mut script = parent.script[..shared].to_vec();
         script.extend([None, Some(message.clone())]);
-        let node = Node {
-            id: self.name(),
-            summarised: parent.summarised,
-            script,
-            open: Vec::new(),
-        };
+        let node = Node { id: self.name(), summarised: parent.summarised, script, open: Vec::new() };
         fork(agent, &node.id, &parent.id, version).await;
         agent.append(&node.id, vec![message]).await;
         node
@@ -128,9 +116,8 @@ impl Generator {
     /// A version of a conversation at which it and its twin have equal contexts.
     pub(super) fn version(&mut self, node: &Node) -> u64 {
         let beginnings = node.beginnings();
-        let versions: Vec<u64> = (1..=node.version())
-            .filter(|version| *version == 1 || !beginnings.contains(version))
-            .collect();
+        let versions: Vec<u64> =
+            (1..=node.version()).filter(|version| *version == 1 || !beginnings.contains(version)).collect();
         *versions.choose(&mut self.rng).expect("a version")
     }
 }

@@ -14,9 +14,7 @@ async fn history_across_the_fork_then_live() {
     let mut stack = Setup::tasks().start().await;
     let agent = stack.any_agent().await;
     agent.create("parent").await;
-    agent
-        .append("parent", vec![user("2"), user("3"), user("4")])
-        .await;
+    agent.append("parent", vec![user("2"), user("3"), user("4")]).await;
     agent.wait_for_rows("parent", 4).await;
     stack.projector.stop().await;
     agent.append("parent", vec![user("5"), user("6")]).await;
@@ -51,10 +49,7 @@ async fn watches_end_with_the_parent() {
     fork(&agent, "fork", "parent", 1).await;
     let mut watch = Watch::of(&agent, "fork", 1).await;
     assert_eq!(watch.history().await, (vec![1, 2], 2));
-    agent
-        .try_erase(agent.target("parent"))
-        .await
-        .expect("erased");
+    agent.try_erase(agent.target("parent")).await.expect("erased");
     let expected = (Code::NotFound, "CONVERSATION_NOT_FOUND", "");
     check_failure("the end", watch.next().await, expected);
 }

@@ -18,11 +18,7 @@ const POLICY_BYTES_MAX: usize = 256 * 1_024;
 const RANGE: &str = "FIELD_OUT_OF_RANGE";
 const MALFORMED: &str = "FIELD_MALFORMED";
 
-type Case = (
-    &'static str,
-    Option<(&'static str, &'static str)>,
-    fn(&mut AssembleContextRequest),
-);
+type Case = (&'static str, Option<(&'static str, &'static str)>, fn(&mut AssembleContextRequest));
 
 fn no_form(request: &mut AssembleContextRequest) {
     request.format = ContextFormat::Unspecified.into();
@@ -37,18 +33,11 @@ fn digest(request: &mut AssembleContextRequest, bytes: usize) {
 }
 
 fn render(request: &mut AssembleContextRequest, instructions_role: i32, thoughts: i32) {
-    request.render = Some(RenderSettings {
-        instructions_role,
-        thoughts,
-        call_outputs: CallOutputs::Adjacent.into(),
-    });
+    request.render = Some(RenderSettings { instructions_role, thoughts, call_outputs: CallOutputs::Adjacent.into() });
 }
 
 fn call_outputs(request: &mut AssembleContextRequest, call_outputs: i32) {
-    request.render = Some(RenderSettings {
-        call_outputs,
-        ..RenderSettings::default()
-    });
+    request.render = Some(RenderSettings { call_outputs, ..RenderSettings::default() });
 }
 
 /// White space only changes the size of a document.

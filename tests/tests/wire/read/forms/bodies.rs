@@ -7,12 +7,8 @@ use tests::agent::Agent;
 use tests::events::{assistant, call, event, message, result, text_part, user};
 use tests::stack::Stack;
 use wire::proto::event::v1::event::Fact;
-use wire::proto::event::v1::{
-    Event, Image, MediaSource, MessageAppended, Part, Role, Thinking, media_source, part,
-};
-use wire::proto::read::v1::{
-    CallOutputs, ContextFormat, Epoch, InstructionsRole, RenderSettings, Thoughts,
-};
+use wire::proto::event::v1::{Event, Image, MediaSource, MessageAppended, Part, Role, Thinking, media_source, part};
+use wire::proto::read::v1::{CallOutputs, ContextFormat, Epoch, InstructionsRole, RenderSettings, Thoughts};
 
 use super::{AssembledContext, FORMS, assemble, form_request, policy_request};
 use crate::write::with;
@@ -24,9 +20,7 @@ fn of_kind(kind: part::Kind) -> Part {
 fn picture() -> Part {
     of_kind(part::Kind::Image(Image {
         source: Some(MediaSource {
-            kind: Some(media_source::Kind::Url(
-                "data:image/png;base64,iVBORw0KGgo=".to_owned(),
-            )),
+            kind: Some(media_source::Kind::Url("data:image/png;base64,iVBORw0KGgo=".to_owned())),
         }),
         media_type: "image/png".to_owned(),
         ..Image::default()
@@ -57,21 +51,11 @@ pub(super) async fn everything(agent: &Agent) {
         parts: vec![text_part("What is this?"), picture()],
         ..MessageAppended::default()
     }));
-    agent
-        .append("c", vec![message(Role::System, "Be brief."), seen])
-        .await;
-    let calls = vec![
-        message_with_thought(),
-        call("a", r#"{"q": 1.50}"#),
-        call("b", r#"{"q":"é"}"#),
-    ];
+    agent.append("c", vec![message(Role::System, "Be brief."), seen]).await;
+    let calls = vec![message_with_thought(), call("a", r#"{"q": 1.50}"#), call("b", r#"{"q":"é"}"#)];
     agent.append("c", calls).await;
-    agent
-        .append("c", vec![result("b", r#"{"hits":2}"#), result("a", "[]")])
-        .await;
-    agent
-        .append("c", vec![assistant("A cat."), user("Sure?")])
-        .await;
+    agent.append("c", vec![result("b", r#"{"hits":2}"#), result("a", "[]")]).await;
+    agent.append("c", vec![assistant("A cat."), user("Sure?")]).await;
 }
 
 /// The list of a body with the conversation.
@@ -84,13 +68,7 @@ fn list(context: &AssembledContext) -> &[Value] {
 /// A short form of an entry: role and kinds of content.
 fn sketch(entry: &Value) -> String {
     let mut words = vec![
-        ["role", "type"]
-            .map(|key| entry[key].as_str())
-            .into_iter()
-            .flatten()
-            .next()
-            .unwrap_or_default()
-            .to_owned(),
+        ["role", "type"].map(|key| entry[key].as_str()).into_iter().flatten().next().unwrap_or_default().to_owned(),
     ];
     for key in ["content", "parts"] {
         match &entry[key] {
@@ -107,34 +85,17 @@ fn sketch(entry: &Value) -> String {
 }
 
 fn kind(part: &Value) -> String {
-    let keys = || {
-        part.as_object()
-            .expect("a part")
-            .keys()
-            .next()
-            .expect("a key")
-            .clone()
-    };
+    let keys = || part.as_object().expect("a part").keys().next().expect("a key").clone();
     part["type"].as_str().map_or_else(keys, str::to_owned)
 }
 
 /// A form, its entries, and its losses: version, content, and replacement.
-type Expected = (
-    ContextFormat,
-    &'static [&'static str],
-    &'static [&'static str],
-);
+type Expected = (ContextFormat, &'static [&'static str], &'static [&'static str]);
 
 const EXPECTED: [Expected; 6] = [
     (
         ContextFormat::Canonical,
-        &[
-            "system text",
-            "user text image",
-            "assistant thinking text call call",
-            "assistant text",
-            "user text",
-        ],
+        &["system text", "user text image", "assistant thinking text call call", "assistant text", "user text"],
         &[],
     ),
     (
@@ -213,15 +174,10 @@ async fn each_form_contains_everything() {
         let sketches: Vec<String> = list(&context).iter().map(sketch).collect();
         assert_eq!(sketches, expected, "{form:?}: {:#}", context.body);
         let losses = context.receipt.losses.iter();
-        let losses: Vec<String> = losses
-            .map(|loss| format!("{} {} {}", loss.version, loss.lost, loss.became))
-            .collect();
+        let losses: Vec<String> =
+            losses.map(|loss| format!("{} {} {}", loss.version, loss.lost, loss.became)).collect();
         assert_eq!(losses, lost, "{form:?}");
-        assert_eq!(
-            (context.receipt.turns, context.receipt.left_out),
-            (5, None),
-            "{form:?}"
-        );
+        assert_eq!((context.receipt.turns, context.receipt.left_out), (5, None), "{form:?}");
         let again = assemble(&agent, form_request(&agent, form)).await;
         assert_eq!(again, context, "{form:?}: the same again");
         bodies.insert(context.bytes);
@@ -240,11 +196,7 @@ async fn each_form_can_be_empty() {
         eprintln!("EMPTY {}", context.body);
         assert!(list(&context).len() < 2, "{form:?}");
         let receipt = context.receipt;
-        assert_eq!(
-            (receipt.version, receipt.turns, receipt.left_out),
-            (1, 0, None),
-            "{form:?}"
-        );
+        assert_eq!((receipt.version, receipt.turns, receipt.left_out), (1, 0, None), "{form:?}");
         assert_eq!(receipt.epoch, Some(Epoch::default()), "{form:?}");
     }
 }
@@ -265,23 +217,11 @@ async fn settings_of_a_form() {
         context
     };
     let usual = RenderSettings::default();
-    let developer = RenderSettings {
-        instructions_role: InstructionsRole::Developer.into(),
-        ..usual
-    };
+    let developer = RenderSettings { instructions_role: InstructionsRole::Developer.into(), ..usual };
     let form = ContextFormat::OpenaiChat;
-    assert_eq!(
-        rendered(form, usual).await.body["messages"][0]["role"],
-        "system"
-    );
-    assert_eq!(
-        rendered(form, developer).await.body["messages"][0]["role"],
-        "developer"
-    );
-    let adjacent = RenderSettings {
-        call_outputs: CallOutputs::Adjacent.into(),
-        ..usual
-    };
+    assert_eq!(rendered(form, usual).await.body["messages"][0]["role"], "system");
+    assert_eq!(rendered(form, developer).await.body["messages"][0]["role"], "developer");
+    let adjacent = RenderSettings { call_outputs: CallOutputs::Adjacent.into(), ..usual };
     let form = ContextFormat::OpenaiResponses;
     let answers = |context: &AssembledContext| -> Vec<String> {
         let items = list(context).iter();
@@ -296,19 +236,11 @@ async fn settings_of_a_form() {
     let expected = [(called, "a"), (output, "a"), (called, "b"), (output, "b")];
     let expected = expected.map(|(kind, id)| format!("{kind} {id}"));
     assert_eq!(answers(&rendered(form, adjacent).await), expected);
-    let omit = RenderSettings {
-        thoughts: Thoughts::Omit.into(),
-        ..usual
-    };
-    let thoughts =
-        |context: &AssembledContext| String::from_utf8_lossy(&context.bytes).contains("two calls");
+    let omit = RenderSettings { thoughts: Thoughts::Omit.into(), ..usual };
+    let thoughts = |context: &AssembledContext| String::from_utf8_lossy(&context.bytes).contains("two calls");
     let form = ContextFormat::Anthropic;
     assert!(thoughts(&rendered(form, usual).await));
     let without = rendered(form, omit).await;
     assert!(!thoughts(&without));
-    assert!(
-        without.receipt.losses.iter().any(|loss| loss.version == 4),
-        "{:?}",
-        without.receipt
-    );
+    assert!(without.receipt.losses.iter().any(|loss| loss.version == 4), "{:?}", without.receipt);
 }

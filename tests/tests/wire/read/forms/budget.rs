@@ -12,8 +12,7 @@ use wire::proto::event::v1::Event;
 use wire::proto::read::v1::{LeftOut, LeftOutReason};
 
 use super::{
-    AssembledContext, FORMS, assemble, form_request, long_result, origins, policy_request, room,
-    try_assemble, versions,
+    AssembledContext, FORMS, assemble, form_request, long_result, origins, policy_request, room, try_assemble, versions,
 };
 use crate::write::with;
 
@@ -30,23 +29,13 @@ async fn the_newest_turn_fits_to_the_token() {
     let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    agent
-        .append("c", vec![user("old"), user(" word".repeat(300))])
-        .await;
+    agent.append("c", vec![user("old"), user(" word".repeat(300))]).await;
     let ample = assemble(&agent, policy_request(&agent, &room(10_000, json!({})))).await;
     let fixed = fixed_tokens(&ample, 10_000);
-    let one = with(
-        policy_request(&agent, &room(10_000, json!({}))),
-        |request| {
-            request.messages_max = 1;
-        },
-    );
-    let needed = assemble(&agent, one)
-        .await
-        .receipt
-        .tokens
-        .expect("tokens")
-        .turns;
+    let one = with(policy_request(&agent, &room(10_000, json!({}))), |request| {
+        request.messages_max = 1;
+    });
+    let needed = assemble(&agent, one).await.receipt.tokens.expect("tokens").turns;
     let enough = fixed + u32::try_from(needed).expect("a few");
     let context = assemble(&agent, policy_request(&agent, &room(enough, json!({})))).await;
     assert_eq!(versions(&context), [3]);
@@ -96,28 +85,17 @@ async fn limits_of_models() {
     let given = json!({"context_tokens_max": 10_000, "reserved_tokens": 1_000});
     let reserved = json!({"context_tokens_max": 10_000});
     // The remaining tokens of `o200k_base`, and the tokens of the note about omitted turns.
-    let note = 119_808
-        - assemble(&agent, policy_request(&agent, &json!({})))
-            .await
-            .receipt
-            .tokens
-            .expect("tokens")
-            .room;
+    let note =
+        119_808 - assemble(&agent, policy_request(&agent, &json!({}))).await.receipt.tokens.expect("tokens").room;
     assert!((1..64).contains(&note), "{note}");
     for (policy, available) in [
         (json!({"model": "llama3"}), 128_000 - 8_192),
         (json!({"model": "gpt-4"}), (8_192 - 2_048) * 100 / 120),
         (json!({"model": "openai/GPT-4o-mini"}), 128_000 - 8_192),
-        (
-            json!({"model": "claude-sonnet-4-5"}),
-            (200_000 - 8_192) * 100 / 130,
-        ),
+        (json!({"model": "claude-sonnet-4-5"}), (200_000 - 8_192) * 100 / 130),
         (json!({"budget": given.clone()}), 9_000),
         (json!({"budget": reserved}), 7_500),
-        (
-            json!({"model": "claude-sonnet-4-5", "budget": given}),
-            9_000 * 100 / 130,
-        ),
+        (json!({"model": "claude-sonnet-4-5", "budget": given}), 9_000 * 100 / 130),
     ] {
         let context = assemble(&agent, policy_request(&agent, &policy)).await;
         let room = context.receipt.tokens.expect("tokens").room;
@@ -133,12 +111,9 @@ async fn instructions_must_leave_room() {
     agent.append("c", vec![user("hi")]).await;
     let long = json!({"instructions": " word".repeat(300)});
     for form in FORMS {
-        let request = with(
-            policy_request(&agent, &room(300, long.clone())),
-            |request| {
-                request.format = form.into();
-            },
-        );
+        let request = with(policy_request(&agent, &room(300, long.clone())), |request| {
+            request.format = form.into();
+        });
         check_failure("no room", try_assemble(&agent, request).await, TOO_SMALL);
     }
     assemble(&agent, policy_request(&agent, &room(400, long))).await;
@@ -172,11 +147,7 @@ async fn turns_are_whole_at_every_budget() {
     assert_eq!((all.len(), whole.receipt.left_out), (13, None));
     let mut lengths = BTreeSet::new();
     for context_tokens in (256..2_400).step_by(67) {
-        let context = assemble(
-            &agent,
-            policy_request(&agent, &room(context_tokens, json!({}))),
-        )
-        .await;
+        let context = assemble(&agent, policy_request(&agent, &room(context_tokens, json!({})))).await;
         let kept = context.body["turns"].as_array().expect("turns");
         assert!(all.ends_with(kept), "{context_tokens}");
         let left_out = context.receipt.left_out;
@@ -190,11 +161,7 @@ async fn turns_are_whole_at_every_budget() {
             let opening = context.body["opening"].as_str().expect("an opening");
             assert!(opening.contains("left out"), "{opening}");
             let rest = whole.receipt.tokens.expect("tokens").turns - left_out.tokens;
-            assert_eq!(
-                context.receipt.tokens.expect("tokens").turns,
-                rest,
-                "{context_tokens}"
-            );
+            assert_eq!(context.receipt.tokens.expect("tokens").turns, rest, "{context_tokens}");
         }
         lengths.insert(kept.len());
     }
@@ -206,28 +173,14 @@ async fn message_limits_omit_turns() {
     let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    agent
-        .append("c", vec![user("2"), user("3"), user("4")])
-        .await;
-    let context = assemble(
-        &agent,
-        with(form_request(&agent, FORMS[0]), |r| r.messages_max = 2),
-    )
-    .await;
+    agent.append("c", vec![user("2"), user("3"), user("4")]).await;
+    let context = assemble(&agent, with(form_request(&agent, FORMS[0]), |r| r.messages_max = 2)).await;
     assert_eq!(versions(&context), [3, 4]);
     let left_out = context.receipt.left_out.expect("something left out");
-    let expected = LeftOut {
-        before_version: 3,
-        tokens: left_out.tokens,
-        reason: LeftOutReason::Bound.into(),
-    };
+    let expected = LeftOut { before_version: 3, tokens: left_out.tokens, reason: LeftOutReason::Bound.into() };
     assert_eq!(left_out, expected);
     assert!(left_out.tokens > 0);
-    let context = assemble(
-        &agent,
-        with(form_request(&agent, FORMS[0]), |r| r.messages_max = 3),
-    )
-    .await;
+    let context = assemble(&agent, with(form_request(&agent, FORMS[0]), |r| r.messages_max = 3)).await;
     assert_eq!(context.receipt.left_out, None);
 }
 
@@ -237,23 +190,12 @@ async fn cleared_versions(agent: &Agent, clear: serde_json::Value) -> Vec<u64> {
     policy["budget"]["low_water_percent"] = json!(70);
     let context = assemble(agent, policy_request(agent, &policy)).await;
     let listed = &context.receipt.cleared;
-    let stubs = origins(&context)
-        .into_iter()
-        .filter(|call| call.ends_with("=cleared"));
-    let named: BTreeSet<String> = listed
-        .iter()
-        .map(|c| format!("{}=cleared", c.call_id))
-        .collect();
+    let stubs = origins(&context).into_iter().filter(|call| call.ends_with("=cleared"));
+    let named: BTreeSet<String> = listed.iter().map(|c| format!("{}=cleared", c.call_id)).collect();
     assert_eq!(stubs.collect::<BTreeSet<_>>(), named);
     let text = String::from_utf8_lossy(&context.bytes);
-    assert_eq!(
-        text.matches("This result was cleared").count(),
-        listed.len()
-    );
-    assert!(
-        listed.iter().all(|result| result.tokens >= 100),
-        "{listed:?}"
-    );
+    assert_eq!(text.matches("This result was cleared").count(), listed.len());
+    assert!(listed.iter().all(|result| result.tokens >= 100), "{listed:?}");
     listed.iter().map(|result| result.version).collect()
 }
 
@@ -266,16 +208,7 @@ async fn old_results_are_cleared_and_listed() {
     // Ordered by the version of the call: the results are in another order.
     let fresh = json!({"fresh_percent": 60});
     assert_eq!(cleared_versions(&agent, fresh).await, [6, 5, 11, 10, 15]);
-    assert_eq!(
-        cleared_versions(&agent, json!({"fresh_percent": 99})).await,
-        [0; 0]
-    );
-    assert_eq!(
-        cleared_versions(&agent, json!({"result_tokens_min": 1_000})).await,
-        [0; 0]
-    );
-    assert_eq!(
-        cleared_versions(&agent, json!({"keep_tools": ["search"]})).await,
-        [0; 0]
-    );
+    assert_eq!(cleared_versions(&agent, json!({"fresh_percent": 99})).await, [0; 0]);
+    assert_eq!(cleared_versions(&agent, json!({"result_tokens_min": 1_000})).await, [0; 0]);
+    assert_eq!(cleared_versions(&agent, json!({"keep_tools": ["search"]})).await, [0; 0]);
 }

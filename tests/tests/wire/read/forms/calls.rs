@@ -21,41 +21,18 @@ struct ExpectedCalls {
 
 /// Each step: the appended events, and the expected calls.
 fn steps() -> Vec<(Vec<Event>, ExpectedCalls)> {
-    let expected = |pending, interrupted, origins, revised| ExpectedCalls {
-        pending,
-        interrupted,
-        origins,
-        revised,
-    };
+    let expected = |pending, interrupted, origins, revised| ExpectedCalls { pending, interrupted, origins, revised };
     vec![
         (
             vec![user("find"), call("a", "{}"), call("b", "{}")],
             expected(&["a", "b"], &[], &["a=pending", "b=pending"], 0),
         ),
-        (
-            vec![result("b", "1")],
-            expected(&["a"], &[], &["a=pending", "b=recorded"], 0),
-        ),
-        (
-            vec![user("and?")],
-            expected(&["a"], &[], &["a=pending", "b=recorded"], 0),
-        ),
-        (
-            vec![assistant("never mind")],
-            expected(&[], &["a"], &["a=interrupted", "b=recorded"], 7),
-        ),
-        (
-            vec![user("well")],
-            expected(&[], &["a"], &["a=interrupted", "b=recorded"], 7),
-        ),
-        (
-            vec![result("a", "2")],
-            expected(&[], &[], &["a=recorded", "b=recorded"], 9),
-        ),
-        (
-            vec![call("c", "{}"), result("c", "3")],
-            expected(&[], &[], &["a=recorded", "b=recorded", "c=recorded"], 9),
-        ),
+        (vec![result("b", "1")], expected(&["a"], &[], &["a=pending", "b=recorded"], 0)),
+        (vec![user("and?")], expected(&["a"], &[], &["a=pending", "b=recorded"], 0)),
+        (vec![assistant("never mind")], expected(&[], &["a"], &["a=interrupted", "b=recorded"], 7)),
+        (vec![user("well")], expected(&[], &["a"], &["a=interrupted", "b=recorded"], 7)),
+        (vec![result("a", "2")], expected(&[], &[], &["a=recorded", "b=recorded"], 9)),
+        (vec![call("c", "{}"), result("c", "3")], expected(&[], &[], &["a=recorded", "b=recorded", "c=recorded"], 9)),
     ]
 }
 
@@ -67,19 +44,11 @@ async fn check(agent: &Agent, expected: &ExpectedCalls) {
         assert_eq!(receipt.pending_call_ids, expected.pending, "{case}");
         assert_eq!(receipt.interrupted_call_ids, expected.interrupted, "{case}");
         let epoch = receipt.epoch.expect("an epoch");
-        assert_eq!(
-            (epoch.first_version, epoch.revised_version),
-            (2, expected.revised),
-            "{case}"
-        );
+        assert_eq!((epoch.first_version, epoch.revised_version), (2, expected.revised), "{case}");
         let text = String::from_utf8(context.bytes.clone()).expect("text");
         let notes = |note: &str| text.matches(note).count();
         assert_eq!(notes(PENDING), expected.pending.len(), "{case}: {text}");
-        assert_eq!(
-            notes(INTERRUPTED),
-            expected.interrupted.len(),
-            "{case}: {text}"
-        );
+        assert_eq!(notes(INTERRUPTED), expected.interrupted.len(), "{case}: {text}");
         if form == FORMS[0] {
             assert_eq!(origins(&context), expected.origins, "{case}");
         }
@@ -104,9 +73,7 @@ async fn duplicates_are_included_once() {
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let pair = || vec![call("a", "{}"), result("a", "1")];
-    agent
-        .append("c", [vec![user("find")], pair(), pair()].concat())
-        .await;
+    agent.append("c", [vec![user("find")], pair(), pair()].concat()).await;
     let context = assemble(&agent, form_request(&agent, FORMS[0])).await;
     assert_eq!(origins(&context), ["a=recorded"]);
     assert_eq!(context.receipt.repeated_versions, [5]);
@@ -118,18 +85,9 @@ async fn the_digest_of_results_is_last() {
     let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    let events = vec![
-        user("find"),
-        call("a", "{}"),
-        result("a", r#""a needle""#),
-        user("so?"),
-    ];
+    let events = vec![user("find"), call("a", "{}"), result("a", r#""a needle""#), user("so?")];
     agent.append("c", events).await;
-    let context = assemble(
-        &agent,
-        super::policy_request(&agent, &json!({"tool_digest": {}})),
-    )
-    .await;
+    let context = assemble(&agent, super::policy_request(&agent, &json!({"tool_digest": {}}))).await;
     assert_eq!(origins(&context), [""; 0]);
     let closing = context.body["closing"].as_str().expect("a closing");
     assert!(closing.contains("a needle"), "{closing}");

@@ -83,10 +83,6 @@ async fn template_errors_contain_no_value() {
     let outcome = try_assemble(&agent, policy_request(&agent, &policy)).await;
     let expected = (FailedPrecondition, "TEMPLATE_FAILED", "");
     let failure = check_failure("over a number", outcome, expected);
-    assert!(
-        failure.message.contains("instructions"),
-        "{}",
-        failure.message
-    );
+    assert!(failure.message.contains("instructions"), "{}", failure.message);
     assert!(!format!("{failure:?}").contains("4242"), "{failure:?}");
 }

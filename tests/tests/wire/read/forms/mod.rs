@@ -23,9 +23,7 @@ use tonic::Status;
 use wire::proto::event::v1::Event;
 use wire::proto::operate::v1::SetContextPolicyRequest;
 use wire::proto::read::v1::assemble_context_request::Policy;
-use wire::proto::read::v1::{
-    AssembleContextRequest, AssembleContextResponse, ContextFormat, Receipt,
-};
+use wire::proto::read::v1::{AssembleContextRequest, AssembleContextResponse, ContextFormat, Receipt};
 
 /// Every form.
 const FORMS: [ContextFormat; 6] = [
@@ -73,10 +71,7 @@ fn receipt_request(agent: &Agent, receipt: &Receipt) -> AssembleContextRequest {
     }
 }
 
-async fn try_assemble(
-    agent: &Agent,
-    request: AssembleContextRequest,
-) -> Result<AssembleContextResponse, Status> {
+async fn try_assemble(agent: &Agent, request: AssembleContextRequest) -> Result<AssembleContextResponse, Status> {
     let answer = agent.caller().read().assemble_context(request).await?;
     Ok(answer.into_inner())
 }
@@ -87,10 +82,7 @@ async fn assemble(agent: &Agent, request: AssembleContextRequest) -> AssembledCo
     let context = context.unwrap_or_else(|status| panic!("{request:?}: {status:?}"));
     let receipt = context.receipt.expect("a receipt");
     let bytes = context.body.to_vec();
-    assert_eq!(
-        receipt.body_sha256.to_vec(),
-        Sha256::digest(&bytes).to_vec()
-    );
+    assert_eq!(receipt.body_sha256.to_vec(), Sha256::digest(&bytes).to_vec());
     assert_eq!(u64::try_from(bytes.len()), Ok(receipt.body_bytes));
     assert_eq!(receipt.conversation_id, "c");
     assert_eq!(receipt.agent_id, agent.id());
@@ -103,23 +95,12 @@ async fn assemble(agent: &Agent, request: AssembleContextRequest) -> AssembledCo
     assert!(context.messages.is_empty() && context.report.is_none());
     assert!(!context.position_token.is_empty());
     let body = serde_json::from_slice(&bytes).expect("JSON");
-    AssembledContext {
-        bytes,
-        body,
-        receipt,
-    }
+    AssembledContext { bytes, body, receipt }
 }
 
 /// Sets the policy of an agent with the conversation `c`; returns its digest.
-async fn set_policy(
-    operator: &tests::operator::Operator,
-    agent: &Agent,
-    policy: &Value,
-) -> Vec<u8> {
-    let request = SetContextPolicyRequest {
-        agent_id: agent.id().to_owned(),
-        policy_json: policy.to_string(),
-    };
+async fn set_policy(operator: &tests::operator::Operator, agent: &Agent, policy: &Value) -> Vec<u8> {
+    let request = SetContextPolicyRequest { agent_id: agent.id().to_owned(), policy_json: policy.to_string() };
     let set = operator.registry().set_context_policy(request).await;
     let policy = set.expect("a policy").into_inner().policy;
     let digest = policy.expect("a policy").digest;
@@ -137,9 +118,7 @@ async fn set_policy(
 fn versions(context: &AssembledContext) -> Vec<u64> {
     let turns = context.body["turns"].as_array().expect("turns");
     let versions = turns.iter().map(|turn| turn["version"].as_u64());
-    versions
-        .map(|version| version.expect("a version"))
-        .collect()
+    versions.map(|version| version.expect("a version")).collect()
 }
 
 /// The calls of a canonical body in order, each with the source of its result.
@@ -148,11 +127,7 @@ fn origins(context: &AssembledContext) -> Vec<String> {
     let calls = turns.filter_map(|turn| turn["calls"].as_array()).flatten();
     let calls_with_origins = calls.map(|call| {
         let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        format!(
-            "{}={}",
-            word(&call["call_id"]),
-            word(&call["result"]["origin"])
-        )
+        format!("{}={}", word(&call["call_id"]), word(&call["result"]["origin"]))
     });
     calls_with_origins.collect()
 }

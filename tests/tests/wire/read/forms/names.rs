@@ -41,9 +41,7 @@ async fn foreign_names_are_mapped_and_listed() {
         input_json: json!({}).to_string(),
         ..ToolCalled::default()
     }));
-    agent
-        .append("c", vec![user("read"), call, result(CALL, "1")])
-        .await;
+    agent.append("c", vec![user("read"), call, result(CALL, "1")]).await;
     for form in FORMS {
         let context = assemble(&agent, form_request(&agent, form)).await;
         let receipt = &context.receipt;

@@ -22,10 +22,7 @@ async fn own_instructions_are_included_once() {
     let mut left_out = 0;
     for number in 0..TURNS {
         let words = "and a few words more, ".repeat(6);
-        let events = vec![
-            user(format!("Question {number}, {words}")),
-            assistant("An answer."),
-        ];
+        let events = vec![user(format!("Question {number}, {words}")), assistant("An answer.")];
         agent.append("c", events).await;
         let is_last = number + 1 == TURNS;
         let forms = if is_last { &FORMS[..] } else { &FORMS[1..2] };

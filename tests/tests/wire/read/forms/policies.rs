@@ -49,18 +49,8 @@ async fn policy_precedence() {
     check(&agent, form_request(&agent, form), (&["first"], &first)).await;
     let second = set_policy(&operator, &agent, &policy_with("second")).await;
     check(&agent, form_request(&agent, form), (&["second"], &second)).await;
-    check(
-        &agent,
-        request_with_digest(&agent, &first),
-        (&["first"], &first),
-    )
-    .await;
-    check(
-        &agent,
-        request_with_digest(&agent, &default),
-        (&[], &default),
-    )
-    .await;
+    check(&agent, request_with_digest(&agent, &first), (&["first"], &first)).await;
+    check(&agent, request_with_digest(&agent, &default), (&[], &default)).await;
     let own = policy_with("own");
     let digest = Sha256::digest(own.to_string());
     check(&agent, policy_request(&agent, &own), (&["own"], &digest)).await;
@@ -120,10 +110,7 @@ async fn all_errors_are_reported_at_once() {
     assert_eq!(status.code(), Code::InvalidArgument);
     let details = status.get_error_details();
     let violations = &details.bad_request().expect("violations").field_violations;
-    let fields: Vec<&str> = violations
-        .iter()
-        .map(|violation| violation.field.as_str())
-        .collect();
+    let fields: Vec<&str> = violations.iter().map(|violation| violation.field.as_str()).collect();
     let expected = [
         "policy_json.instructions",
         "policy_json.budget.context_tokens_max",

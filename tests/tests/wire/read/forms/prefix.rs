@@ -14,29 +14,17 @@ const TURNS: usize = 40;
 const END_BYTES_MAX: usize = 3;
 
 /// The forms whose body ends with the list of messages.
-const IN_A_ROW: [ContextFormat; 4] = [
-    ContextFormat::Canonical,
-    ContextFormat::OpenaiChat,
-    ContextFormat::OpenaiResponses,
-    ContextFormat::Ollama,
-];
+const IN_A_ROW: [ContextFormat; 4] =
+    [ContextFormat::Canonical, ContextFormat::OpenaiChat, ContextFormat::OpenaiResponses, ContextFormat::Ollama];
 
 fn turn(number: usize) -> Vec<Event> {
     let id = format!("call-{number}");
     let asked = user(format!("Question {number}, and a few words more"));
-    vec![
-        asked,
-        call(&id, "{}"),
-        long_result(&id, 90),
-        assistant("An answer."),
-    ]
+    vec![asked, call(&id, "{}"), long_result(&id, 90), assistant("An answer.")]
 }
 
 fn shared(one: &[u8], other: &[u8]) -> usize {
-    one.iter()
-        .zip(other)
-        .take_while(|(one, other)| one == other)
-        .count()
+    one.iter().zip(other).take_while(|(one, other)| one == other).count()
 }
 
 /// Checks that contexts of one epoch have the same prefix; returns the number of epochs.
@@ -49,10 +37,7 @@ fn epochs(contexts: &[AssembledContext]) -> usize {
         }
         let shared = shared(&earlier.bytes, &later.bytes);
         let form = earlier.receipt.format();
-        assert!(
-            shared + END_BYTES_MAX >= earlier.bytes.len(),
-            "{form:?}: {shared} bytes shared"
-        );
+        assert!(shared + END_BYTES_MAX >= earlier.bytes.len(), "{form:?}: {shared} bytes shared");
     }
     epochs
 }
@@ -64,18 +49,12 @@ async fn one_epoch_change_serves_many_turns() {
     agent.create("c").await;
     let policies = [
         ("trimmed", room(3_000, json!({"instructions": "Serve."})), 6),
-        (
-            "cleared",
-            room(3_000, json!({"clear": {"result_tokens_min": 97}})),
-            12,
-        ),
+        ("cleared", room(3_000, json!({"clear": {"result_tokens_min": 97}})), 12),
     ];
     let mut contexts = vec![Vec::new(); policies.len() * IN_A_ROW.len()];
     for number in 0..TURNS {
         agent.append("c", turn(number)).await;
-        let cases = policies
-            .iter()
-            .flat_map(|policy| IN_A_ROW.map(|form| (policy, form)));
+        let cases = policies.iter().flat_map(|policy| IN_A_ROW.map(|form| (policy, form)));
         for (contexts, ((_, policy, _), form)) in contexts.iter_mut().zip(cases) {
             let request = with(policy_request(&agent, policy), |request| {
                 request.format = form.into();
@@ -87,10 +66,7 @@ async fn one_epoch_change_serves_many_turns() {
         let (name, _, epochs_max) = policy;
         for contexts in contexts {
             let (epochs, last) = (epochs(contexts), contexts.last().expect("one"));
-            assert!(
-                (2..=*epochs_max).contains(&epochs),
-                "{name}: {epochs} epochs"
-            );
+            assert!((2..=*epochs_max).contains(&epochs), "{name}: {epochs} epochs");
             assert!(last.receipt.left_out.is_some(), "{name}");
         }
     }
@@ -113,11 +89,7 @@ async fn message_limits_move_in_blocks() {
     }
     assert!(epochs(&contexts) <= 5, "{} epochs", epochs(&contexts));
     for context in contexts {
-        assert!(
-            (900..=2_000).contains(&context.receipt.turns),
-            "{}",
-            context.receipt.turns
-        );
+        assert!((900..=2_000).contains(&context.receipt.turns), "{}", context.receipt.turns);
         assert!(context.receipt.left_out.is_some());
     }
 }

@@ -7,9 +7,7 @@ use tests::stack::{Setup, Stack};
 use wire::proto::event::v1::Event;
 use wire::proto::read::v1::AssembleContextRequest;
 
-use super::{
-    AssembledContext, FORMS, assemble, form_request, long_result, receipt_request, room, set_policy,
-};
+use super::{AssembledContext, FORMS, assemble, form_request, long_result, receipt_request, room, set_policy};
 use crate::read::forks::fork;
 
 /// One commit each; with everything that changes contexts over time.
@@ -23,11 +21,7 @@ fn history() -> Vec<Vec<Event>> {
         vec![user("what was first?"), assistant("one")],
         vec![summary(4, "They counted.")],
         vec![call("b", "{}"), long_result("b", 250), assistant("three")],
-        vec![
-            user("four"),
-            summary(12, "They counted and searched."),
-            assistant("five"),
-        ],
+        vec![user("four"), summary(12, "They counted and searched."), assistant("five")],
     ]
 }
 
@@ -95,16 +89,8 @@ async fn every_version_in_every_form() {
     check_any(|context| context.receipt.summarised_through == 12);
     check_any(|context| context.receipt.pending_call_ids == ["late"]);
     check_any(|context| context.receipt.interrupted_call_ids == ["late"]);
-    let epochs = before
-        .iter()
-        .map(|context| context.receipt.epoch.expect("an epoch"));
-    assert!(
-        epochs
-            .max_by_key(|epoch| epoch.revised_version)
-            .expect("one")
-            .revised_version
-            > 0
-    );
+    let epochs = before.iter().map(|context| context.receipt.epoch.expect("an epoch"));
+    assert!(epochs.max_by_key(|epoch| epoch.revised_version).expect("one").revised_version > 0);
     check(&agent, &before, "by rows and tail").await;
     set_policy(&operator, &agent, &json!({"instructions": "Another."})).await;
     check(&agent, &before, "after the agent's policy was changed").await;
@@ -121,10 +107,7 @@ async fn contexts_at_each_version(agent: &Agent) -> Vec<AssembledContext> {
     let mut contexts = Vec::new();
     for at_version in 2..=agent.version("c").await {
         for form in FORMS {
-            let request = AssembleContextRequest {
-                at_version,
-                ..form_request(agent, form)
-            };
+            let request = AssembleContextRequest { at_version, ..form_request(agent, form) };
             contexts.push(assemble(agent, request).await);
         }
     }
@@ -156,18 +139,11 @@ async fn before_and_after_the_fork() {
     };
     check_any(|context| !context.receipt.cleared.is_empty());
     check_any(|context| context.receipt.summarised_through == 4);
-    check_any(|context| {
-        context
-            .receipt
-            .pending_call_ids
-            .contains(&"late".to_owned())
-    });
+    check_any(|context| context.receipt.pending_call_ids.contains(&"late".to_owned()));
     check_any(|context| context.receipt.interrupted_call_ids == ["late"]);
     let late = vec![result("late", r#"{"found": 1}"#), assistant("found")];
     agent.append("root", late).await;
-    agent
-        .append("c", vec![assistant("five"), user("six")])
-        .await;
+    agent.append("c", vec![assistant("five"), user("six")]).await;
     check(&agent, &before, "by the tails").await;
     let version = agent.version("root").await;
     stack.projector.start().await;
@@ -199,15 +175,11 @@ async fn with_a_count_of_messages() {
     let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    agent
-        .append("c", (0..20).map(|n| user(n.to_string())).collect())
-        .await;
+    agent.append("c", (0..20).map(|n| user(n.to_string())).collect()).await;
     let mut request = form_request(&agent, FORMS[0]);
     request.messages_max = 5;
     let before = [assemble(&agent, request).await];
     assert_eq!(super::versions(&before[0]), [17, 18, 19, 20, 21]);
-    agent
-        .append("c", (20..40).map(|n| user(n.to_string())).collect())
-        .await;
+    agent.append("c", (20..40).map(|n| user(n.to_string())).collect()).await;
     check(&agent, &before, "five of twenty").await;
 }

@@ -32,10 +32,7 @@ async fn conversation(agent: &Agent) {
         summary(2, format!("They gave the password={SECRET}.")),
         user(format!("Authorization: Bearer {SECRET}abcdefgh0123456789")),
         call("a", &json!({"api_key": SECRET}).to_string()),
-        result(
-            "a",
-            &json!({"session": {"cookie": SECRET}, "n": 1}).to_string(),
-        ),
+        result("a", &json!({"session": {"cookie": SECRET}, "n": 1}).to_string()),
         assistant(format!("The order is ORD-{SECRET}.")),
     ];
     agent.append("c", events).await;
@@ -43,19 +40,14 @@ async fn conversation(agent: &Agent) {
 
 fn counts(receipt: &Receipt) -> BTreeMap<&str, u32> {
     let counts = receipt.redactions.iter();
-    counts
-        .map(|redaction| (redaction.rule.as_str(), redaction.count))
-        .collect()
+    counts.map(|redaction| (redaction.rule.as_str(), redaction.count)).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn secrets_reach_no_model_and_no_log() {
     let mut stack = Setup::processes(program!()).prepare().await;
     for node in [&mut stack.writer, &mut stack.projector, &mut stack.gateway] {
-        let filter = (
-            "HANSARD_TELEMETRY__LOG_FILTER".to_owned(),
-            "debug".to_owned(),
-        );
+        let filter = ("HANSARD_TELEMETRY__LOG_FILTER".to_owned(), "debug".to_owned());
         node.settings.variables.push(filter);
     }
     stack.start().await;
@@ -71,37 +63,22 @@ async fn secrets_reach_no_model_and_no_log() {
             request.format = form.into();
         });
         let context = assemble(&agent, request).await;
-        let outputs = format!(
-            "{} {:?}",
-            String::from_utf8_lossy(&context.bytes),
-            context.receipt
-        );
+        let outputs = format!("{} {:?}", String::from_utf8_lossy(&context.bytes), context.receipt);
         assert!(!outputs.contains(SECRET), "{form:?}: {outputs}");
         let counts = counts(&context.receipt);
         let once = ["authorization", "cookie", "api_key", "token", "pattern"];
-        assert!(
-            once.iter().all(|rule| counts.get(rule) == Some(&1)),
-            "{form:?}: {counts:?}"
-        );
+        assert!(once.iter().all(|rule| counts.get(rule) == Some(&1)), "{form:?}: {counts:?}");
         // In the summary, and in the metadata.
         assert_eq!(counts.get("password"), Some(&2), "{form:?}: {counts:?}");
     }
-    let without = with(
-        policy_request(&agent, &json!({"summary": "none"})),
-        |request| {
-            request.messages_max = 1;
-        },
-    );
+    let without = with(policy_request(&agent, &json!({"summary": "none"})), |request| {
+        request.messages_max = 1;
+    });
     let text = String::from_utf8(assemble(&agent, without).await.bytes).expect("text");
-    assert!(
-        text.contains(SECRET),
-        "the pattern is of the other policy: {text}"
-    );
+    assert!(text.contains(SECRET), "the pattern is of the other policy: {text}");
     let long = format!("{{{{ metadata.password }}}} {}", " word".repeat(300));
     let no_room = room(256, json!({"instructions": long}));
-    let refused = try_assemble(&agent, policy_request(&agent, &no_room))
-        .await
-        .expect_err("no room");
+    let refused = try_assemble(&agent, policy_request(&agent, &no_room)).await.expect_err("no room");
     assert!(!format!("{refused:?}").contains(SECRET), "{refused:?}");
     // The record has all of it, verbatim.
     let events = agent.events(agent.list_request("c")).await;

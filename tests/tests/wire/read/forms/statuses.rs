@@ -32,10 +32,7 @@ async fn eventual_contexts_read_only_rows() {
     let rows = assemble(&agent, eventual(&agent, request.clone())).await;
     assert_eq!((rows.receipt.version, versions(&rows)), (3, vec![2, 3]));
     let fresh = assemble(&agent, request.clone()).await;
-    assert_eq!(
-        (fresh.receipt.version, versions(&fresh)),
-        (4, vec![2, 3, 4])
-    );
+    assert_eq!((fresh.receipt.version, versions(&fresh)), (4, vec![2, 3, 4]));
     let later = with(request.clone(), |request| request.at_version = 4);
     let outcome = try_assemble(&agent, eventual(&agent, later)).await;
     let past = (InvalidArgument, "FIELD_OUT_OF_RANGE", "at_version");
@@ -56,30 +53,16 @@ async fn archived_conversations_have_contexts_and_erased_ones_none() {
     agent.create("c").await;
     agent.append("c", vec![user("2")]).await;
     let before = assemble(&agent, form_request(&agent, FORMS[0])).await;
-    agent
-        .try_archive(agent.target("c"))
-        .await
-        .expect("archived");
+    agent.try_archive(agent.target("c")).await.expect("archived");
     let archived = assemble(&agent, form_request(&agent, FORMS[0])).await;
-    assert_eq!(
-        (archived.receipt.version, archived.bytes),
-        (3, before.bytes)
-    );
+    assert_eq!((archived.receipt.version, archived.bytes), (3, before.bytes));
     let foreign = form_request(&colleague, FORMS[0]);
-    check_failure(
-        "a colleague's",
-        try_assemble(&colleague, foreign).await,
-        NOT_FOUND,
-    );
+    check_failure("a colleague's", try_assemble(&colleague, foreign).await, NOT_FOUND);
     agent.try_erase(agent.target("c")).await.expect("erased");
     for form in FORMS {
         let outcome = try_assemble(&agent, form_request(&agent, form)).await;
         check_failure("an erased one", outcome, NOT_FOUND);
         let again = super::receipt_request(&agent, &before.receipt);
-        check_failure(
-            "an earlier version",
-            try_assemble(&agent, again).await,
-            NOT_FOUND,
-        );
+        check_failure("an earlier version", try_assemble(&agent, again).await, NOT_FOUND);
     }
 }

@@ -47,18 +47,10 @@ async fn check(agent: &Agent, request: AssembleContextRequest, expected: Expecte
     assert_eq!(context.body["opening"], json!(opening), "{case}");
     let receipt = &context.receipt;
     assert_eq!(receipt.summarised_through, through, "{case}");
-    assert_eq!(
-        receipt.epoch.expect("an epoch").summary_version,
-        version,
-        "{case}"
-    );
+    assert_eq!(receipt.epoch.expect("an epoch").summary_version, version, "{case}");
     assert_eq!(receipt.left_out, None, "{case}");
     assert_eq!(versions(&context), turns, "{case}");
-    assert_eq!(
-        receipt.tokens.expect("tokens").opening > 0,
-        text.is_some(),
-        "{case}"
-    );
+    assert_eq!(receipt.tokens.expect("tokens").opening > 0, text.is_some(), "{case}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -82,12 +74,7 @@ async fn the_newest_summary_at_or_before_the_version() {
             check(&agent, request, expected).await;
         }
         let none = json!({"summary": "none"});
-        check(
-            &agent,
-            policy_request(&agent, &none),
-            (None, 0, 0, &[2, 3, 5, 6, 8, 9]),
-        )
-        .await;
+        check(&agent, policy_request(&agent, &none), (None, 0, 0, &[2, 3, 5, 6, 8, 9])).await;
     }
 }
 
@@ -97,28 +84,14 @@ async fn gaps_after_summaries_are_reported() {
     let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
-    agent
-        .append(
-            "c",
-            vec![
-                user("2"),
-                summary(2, "First."),
-                user("4"),
-                user("5"),
-                user("6"),
-            ],
-        )
-        .await;
+    agent.append("c", vec![user("2"), summary(2, "First."), user("4"), user("5"), user("6")]).await;
     let request = with(policy_request(&agent, &json!({})), |request| {
         request.messages_max = 2;
     });
     let context = assemble(&agent, request).await;
     assert_eq!(versions(&context), [5, 6]);
     let opening = context.body["opening"].as_str().expect("an opening");
-    assert!(
-        opening.contains("First.") && opening.contains("are left out"),
-        "{opening}"
-    );
+    assert!(opening.contains("First.") && opening.contains("are left out"), "{opening}");
     let left_out = context.receipt.left_out.expect("something left out");
     assert_eq!(left_out.before_version, 5);
 }

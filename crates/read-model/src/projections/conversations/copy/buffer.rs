@@ -30,17 +30,11 @@ impl<'c, S> CopyRows<'c, S> {
         let statement = format!("COPY {table} ({names}) FROM STDIN (FORMAT binary)");
         let copying = connection.copy_in_raw(&statement).await?;
         let count: usize = columns.iter().map(|list| list.len()).sum();
-        Ok(Self {
-            copying,
-            bytes: HEADER.to_vec(),
-            columns,
-            columns_count: i16::try_from(count).unwrap_or(i16::MAX),
-        })
+        Ok(Self { copying, bytes: HEADER.to_vec(), columns, columns_count: i16::try_from(count).unwrap_or(i16::MAX) })
     }
 
     pub(super) async fn put(&mut self, row: &S) -> Result<(), WriteFailure> {
-        self.bytes
-            .extend_from_slice(&self.columns_count.to_be_bytes());
+        self.bytes.extend_from_slice(&self.columns_count.to_be_bytes());
         for column in self.columns.iter().copied().flatten() {
             (column.cell)(row).put(&mut self.bytes);
         }

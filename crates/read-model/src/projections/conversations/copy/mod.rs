@@ -16,10 +16,7 @@ use crate::arguments::execute;
 use buffer::CopyRows;
 
 /// Writes the commits of the groups.
-pub(super) async fn copy_groups(
-    connection: &mut PgConnection,
-    groups: &[Group<'_>],
-) -> Result<(), WriteFailure> {
+pub(super) async fn copy_groups(connection: &mut PgConnection, groups: &[Group<'_>]) -> Result<(), WriteFailure> {
     let columns = [ProjectedEvent::COLUMNS.as_slice()];
     let mut events = CopyRows::begin(&mut *connection, "event", &columns).await?;
     for group in groups.iter().filter(|group| !group.is_erased()) {
@@ -31,12 +28,7 @@ pub(super) async fn copy_groups(
     let columns = ProjectedConversation::CHANGES;
     let mut changes = CopyRows::begin(&mut *connection, "conversation_change", columns).await?;
     let rows = ConversationRows::from_groups(groups);
-    for change in rows
-        .inserted
-        .iter()
-        .chain(&rows.updated)
-        .chain(&rows.erased)
-    {
+    for change in rows.inserted.iter().chain(&rows.updated).chain(&rows.erased) {
         changes.put(change).await?;
     }
     changes.finish().await?;

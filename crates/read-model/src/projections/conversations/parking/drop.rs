@@ -15,11 +15,7 @@ use crate::model::{Durability, ReadModel};
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
-pub async fn drop_commit(
-    model: &ReadModel,
-    key: &ConversationKey,
-    sequence: Sequence,
-) -> Result<bool, ReadModelError> {
+pub async fn drop_commit(model: &ReadModel, key: &ConversationKey, sequence: Sequence) -> Result<bool, ReadModelError> {
     let work = async |connection: &mut PgConnection| {
         lock_partition(connection, key).await?;
         let arguments = bind(bind_key(key), vec![signed(sequence.0)]);

@@ -65,10 +65,7 @@ pub async fn list_by_reader(
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
-pub async fn find(
-    model: &ReadModel,
-    key: &ConversationKey,
-) -> Result<Option<ParkedConversation>, ReadModelError> {
+pub async fn find(model: &ReadModel, key: &ConversationKey) -> Result<Option<ParkedConversation>, ReadModelError> {
     let sql = include_str!("parked_conversation.sql");
     let rows = model.fetch(sql, || bind_key(key)).await?;
     rows.first().map(parked_conversation).transpose()
@@ -78,11 +75,7 @@ pub async fn find(
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
-pub async fn waiting(
-    model: &ReadModel,
-    key: &ConversationKey,
-    limit: u32,
-) -> Result<Vec<Sequence>, ReadModelError> {
+pub async fn waiting(model: &ReadModel, key: &ConversationKey, limit: u32) -> Result<Vec<Sequence>, ReadModelError> {
     let arguments = || bind(bind_key(key), i64::from(limit));
     let sql = include_str!("parked_commits.sql");
     sequences(&model.fetch(sql, arguments).await?)
@@ -108,10 +101,7 @@ pub(super) fn sequences(rows: &[PgRow]) -> Result<Vec<Sequence>, ReadModelError>
 fn parked_conversation(row: &PgRow) -> Result<ParkedConversation, ReadModelError> {
     Ok(ParkedConversation {
         key: parse_key(row.try_get(0)?, row.try_get(1)?)?,
-        position: Position {
-            partition: partition_of(row.try_get(2)?),
-            sequence: Sequence(unsigned(row.try_get(3)?)),
-        },
+        position: Position { partition: partition_of(row.try_get(2)?), sequence: Sequence(unsigned(row.try_get(3)?)) },
         reason: row.try_get(4)?,
         attempts: u32::try_from(row.try_get::<i32, _>(5)?).unwrap_or(0),
         commits: unsigned(row.try_get(6)?),

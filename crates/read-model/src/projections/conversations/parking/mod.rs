@@ -23,15 +23,7 @@ use crate::arguments::{bind_key, execute};
 use crate::error::ReadModelError;
 
 /// Blocks the projector of a parked conversation's partition until the transaction ends.
-async fn lock_partition(
-    connection: &mut PgConnection,
-    key: &ConversationKey,
-) -> Result<(), ReadModelError> {
-    execute(
-        connection,
-        include_str!("lock_partition.sql"),
-        bind_key(key),
-    )
-    .await?;
+async fn lock_partition(connection: &mut PgConnection, key: &ConversationKey) -> Result<(), ReadModelError> {
+    execute(connection, include_str!("lock_partition.sql"), bind_key(key)).await?;
     Ok(())
 }

@@ -20,20 +20,12 @@ pub(in super::super) async fn parked_among(
     let keys = batches.iter().flat_map(|batch| &batch.items).map(Item::key);
     let query = sqlx::query_with(include_str!("parked_among.sql"), bind_keys(keys));
     let rows = query.fetch_all(connection).await?;
-    rows.iter()
-        .map(|row| parse_key(row.try_get(0)?, row.try_get(1)?))
-        .collect()
+    rows.iter().map(|row| parse_key(row.try_get(0)?, row.try_get(1)?)).collect()
 }
 
 /// Stores the conversations that the groups park, and the waiting commits.
-pub(in super::super) async fn park(
-    connection: &mut PgConnection,
-    groups: &[Group<'_>],
-) -> Result<(), ReadModelError> {
-    let waiting: Vec<&Group<'_>> = groups
-        .iter()
-        .filter(|group| !group.queue.is_empty())
-        .collect();
+pub(in super::super) async fn park(connection: &mut PgConnection, groups: &[Group<'_>]) -> Result<(), ReadModelError> {
+    let waiting: Vec<&Group<'_>> = groups.iter().filter(|group| !group.queue.is_empty()).collect();
     if waiting.is_empty() {
         return Ok(());
     }
@@ -51,10 +43,7 @@ pub(in super::super) async fn park(
     Ok(())
 }
 
-async fn park_conversations(
-    connection: &mut PgConnection,
-    waiting: &[&Group<'_>],
-) -> Result<(), ReadModelError> {
+async fn park_conversations(connection: &mut PgConnection, waiting: &[&Group<'_>]) -> Result<(), ReadModelError> {
     let parked: Vec<_> = waiting.iter().filter_map(|group| group.parked()).collect();
     let (mut sequences, mut partitions, mut reasons) = (Vec::new(), Vec::new(), Vec::new());
     let (mut tenants, mut conversations) = (Vec::new(), Vec::new());
@@ -66,11 +55,6 @@ async fn park_conversations(
         reasons.push(one.reason.to_string());
     }
     let arguments = arguments![sequences, partitions, tenants, conversations, reasons];
-    execute(
-        connection,
-        include_str!("park_conversations.sql"),
-        arguments,
-    )
-    .await?;
+    execute(connection, include_str!("park_conversations.sql"), arguments).await?;
     Ok(())
 }

@@ -34,11 +34,7 @@ pub enum RetryOutcome {
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`]: nothing was changed.
-pub async fn retry(
-    model: &ReadModel,
-    key: &ConversationKey,
-    items: &[Item],
-) -> Result<RetryOutcome, ReadModelError> {
+pub async fn retry(model: &ReadModel, key: &ConversationKey, items: &[Item]) -> Result<RetryOutcome, ReadModelError> {
     let work = async |connection: &mut PgConnection| {
         lock_partition(connection, key).await?;
         match gaps_of(connection, key).await? {
@@ -70,12 +66,7 @@ async fn write_waiting(
     if let Some(reason) = group.newly_parked {
         let failed = group.queue.first().map_or(0, |sequence| signed(sequence.0));
         let arguments = bind(bind(bind_key(key), failed), reason.to_string());
-        execute(
-            connection,
-            include_str!("repark_conversation.sql"),
-            arguments,
-        )
-        .await?;
+        execute(connection, include_str!("repark_conversation.sql"), arguments).await?;
         return Ok(RetryOutcome::StillParked(reason));
     }
     let sql = include_str!("unpark_conversation.sql");
@@ -86,20 +77,13 @@ async fn write_waiting(
 }
 
 /// Whether versions may be missing; `None`: the conversation is not parked.
-async fn gaps_of(
-    connection: &mut PgConnection,
-    key: &ConversationKey,
-) -> Result<Option<Gaps>, ReadModelError> {
+async fn gaps_of(connection: &mut PgConnection, key: &ConversationKey) -> Result<Option<Gaps>, ReadModelError> {
     let query = sqlx::query_with(include_str!("gaps.sql"), bind_key(key));
     let Some(row) = query.fetch_optional(connection).await? else {
         return Ok(None);
     };
     let accepted: bool = row.try_get(0)?;
-    Ok(Some(if accepted {
-        Gaps::Accepted
-    } else {
-        Gaps::Refused
-    }))
+    Ok(Some(if accepted { Gaps::Accepted } else { Gaps::Refused }))
 }
 
 /// Whether these are the first waiting commits.

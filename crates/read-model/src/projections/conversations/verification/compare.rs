@@ -19,12 +19,8 @@ use crate::model::ReadModel;
 /// Maximum number of unfounded rows that one read returns.
 const UNFOUNDED_MAX: i64 = 100;
 
-static EVENTS_OF: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        include_str!("events_of.sql"),
-        columns = ProjectedEvent::names()
-    )
-});
+static EVENTS_OF: LazyLock<String> =
+    LazyLock::new(|| format!(include_str!("events_of.sql"), columns = ProjectedEvent::names()));
 
 /// The differences between the commits of one conversation and the rows of their events, by version.
 ///

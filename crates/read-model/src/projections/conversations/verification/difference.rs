@@ -42,9 +42,9 @@ impl Difference {
     #[must_use]
     pub fn version(&self) -> Option<Version> {
         match self {
-            Self::EventMissing(version)
-            | Self::EventDiffers(version, _)
-            | Self::EventUnfounded(version) => Some(*version),
+            Self::EventMissing(version) | Self::EventDiffers(version, _) | Self::EventUnfounded(version) => {
+                Some(*version)
+            }
             Self::ConversationMissing
             | Self::ConversationDiffers(_)
             | Self::ConversationUnfounded
@@ -74,9 +74,7 @@ impl fmt::Display for Difference {
                 let columns = columns.join(", ");
                 write!(f, "the row of the conversation differs in {columns}")
             }
-            Self::ConversationUnfounded => {
-                f.write_str("the record does not contain the conversation")
-            }
+            Self::ConversationUnfounded => f.write_str("the record does not contain the conversation"),
             Self::EventMissing(version) => write!(f, "event {version} has no row"),
             Self::EventDiffers(version, columns) => {
                 write!(f, "event {version} differs in {}", columns.join(", "))

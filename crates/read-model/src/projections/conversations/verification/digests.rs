@@ -43,13 +43,9 @@ pub struct ParkedPosition {
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`], also if reading all rows exceeds the timeout.
-pub async fn digests(
-    model: &ReadModel,
-) -> Result<(Vec<PartitionDigest>, Vec<ParkedPosition>), ReadModelError> {
+pub async fn digests(model: &ReadModel) -> Result<(Vec<PartitionDigest>, Vec<ParkedPosition>), ReadModelError> {
     let work = async |connection: &mut PgConnection| {
-        connection
-            .execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            .await?;
+        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY").await?;
         let query = sqlx::query_with(include_str!("digests.sql"), PgArguments::default());
         let digests = query.fetch_all(&mut *connection).await?;
         let query = sqlx::query_with(include_str!("parked_positions.sql"), arguments![PARKED_MAX]);

@@ -20,19 +20,11 @@ use crate::model::ReadModel;
 const VALUE_DIGEST: &str = "encode(sha256(convert_to(document.value_json, 'UTF8')), 'hex')";
 
 /// The rows of documents after a key and up to another one.
-pub(super) static SCAN_DOCUMENTS: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        include_str!("scan_documents.sql"),
-        columns = digested_columns()
-    )
-});
+pub(super) static SCAN_DOCUMENTS: LazyLock<String> =
+    LazyLock::new(|| format!(include_str!("scan_documents.sql"), columns = digested_columns()));
 
-static DOCUMENTS_OF: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        include_str!("documents_of.sql"),
-        columns = digested_columns()
-    )
-});
+static DOCUMENTS_OF: LazyLock<String> =
+    LazyLock::new(|| format!(include_str!("documents_of.sql"), columns = digested_columns()));
 
 /// The documents that the record gives a conversation, without their values.
 #[derive(Debug, Clone)]
@@ -84,19 +76,11 @@ pub async fn compare_documents(
     }
     let found: ValueDigest = digest.finalize().into();
     let is_equal = found == expected.digest();
-    Ok(Some(if is_equal {
-        Vec::new()
-    } else {
-        vec![Difference::DocumentsDiffer]
-    }))
+    Ok(Some(if is_equal { Vec::new() } else { vec![Difference::DocumentsDiffer] }))
 }
 
 /// Adds a row whose columns start at index `first`.
-pub(super) fn digest_document(
-    digest: &mut Sha256,
-    row: &PgRow,
-    first: usize,
-) -> Result<(), ReadModelError> {
+pub(super) fn digest_document(digest: &mut Sha256, row: &PgRow, first: usize) -> Result<(), ReadModelError> {
     for index in 0..ProjectedDocument::COLUMNS.len() {
         digest_cell(digest, column_bytes(row, first + index)?);
     }
@@ -104,12 +88,10 @@ pub(super) fn digest_document(
 }
 
 fn digested_columns() -> String {
-    let columns = ProjectedDocument::COLUMNS
-        .iter()
-        .map(|column| match column.name {
-            ProjectedDocument::VALUE => VALUE_DIGEST.to_owned(),
-            name => format!("document.{name}"),
-        });
+    let columns = ProjectedDocument::COLUMNS.iter().map(|column| match column.name {
+        ProjectedDocument::VALUE => VALUE_DIGEST.to_owned(),
+        name => format!("document.{name}"),
+    });
     columns.collect::<Vec<_>>().join(", ")
 }
 

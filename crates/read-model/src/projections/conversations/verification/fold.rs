@@ -76,25 +76,16 @@ impl RowsFold {
         let large = if erased { [None; 3] } else { self.large };
         let row = ProjectedConversation::from_history(self.change);
         let row = row.map(|row| digest_row(&row, large));
-        let (events, documents) = if erased {
-            (Sha256::new(), DocumentsDigest::default())
-        } else {
-            (self.events, self.documents)
-        };
-        RowsDigest {
-            row,
-            events: events.finalize().into(),
-            documents: documents.digest(),
-        }
+        let (events, documents) =
+            if erased { (Sha256::new(), DocumentsDigest::default()) } else { (self.events, self.documents) };
+        RowsDigest { row, events: events.finalize().into(), documents: documents.digest() }
     }
 
     /// Replaces large values with their digests, and adds the rows of events.
     fn add(&mut self, stored: &StoredCommit) {
         let [title, metadata, context] = &mut self.large;
         if let Some(change) = self.change.title.take() {
-            *title = change
-                .into_value()
-                .map(|text| value_digest(text.as_bytes()));
+            *title = change.into_value().map(|text| value_digest(text.as_bytes()));
         }
         if let Some(change) = self.change.metadata.take() {
             let json = FieldChange::into_value(change);

@@ -33,19 +33,13 @@ impl KeyRange {
     /// The part of the range after a conversation.
     #[must_use]
     pub fn after(self, key: &ConversationKey) -> Self {
-        Self {
-            after: pair(key),
-            ..self
-        }
+        Self { after: pair(key), ..self }
     }
 
     /// The part of the range up to and including a conversation.
     #[must_use]
     pub fn until(self, key: &ConversationKey) -> Self {
-        Self {
-            until: pair(key),
-            ..self
-        }
+        Self { until: pair(key), ..self }
     }
 
     /// Whether a conversation is in the range.
@@ -82,9 +76,7 @@ impl RowPosition {
     ///
     /// # Errors
     /// [`ReadModelError::Corrupt`]: the key is invalid.
-    pub(in crate::projections::conversations) fn from_row(
-        row: &PgRow,
-    ) -> Result<Self, ReadModelError> {
+    pub(in crate::projections::conversations) fn from_row(row: &PgRow) -> Result<Self, ReadModelError> {
         Ok(Self {
             key: parse_key(row.try_get(0)?, row.try_get(1)?)?,
             position: Position {
@@ -105,9 +97,7 @@ pub async fn row_positions(
     limit: u32,
 ) -> Result<Vec<RowPosition>, ReadModelError> {
     let arguments = || bind(range.bind(), i64::from(limit));
-    let rows = model
-        .fetch(include_str!("row_positions.sql"), arguments)
-        .await?;
+    let rows = model.fetch(include_str!("row_positions.sql"), arguments).await?;
     rows.iter().map(RowPosition::from_row).collect()
 }
 
@@ -128,20 +118,13 @@ mod tests {
     fn ranges_are_of_tenants_and_between_conversations() {
         let check = |range: &KeyRange, expected: [bool; 5]| {
             let keys = [("a", "x"), ("b", "a"), ("b", "m"), ("b", "z"), ("ba", "a")];
-            let held =
-                keys.map(|(tenant, conversation)| range.contains(&key(tenant, conversation)));
+            let held = keys.map(|(tenant, conversation)| range.contains(&key(tenant, conversation)));
             assert_eq!(held, expected, "{range:?}");
         };
         let of_b = KeyRange::new(Some(&TenantId::parse("b").unwrap()));
         check(&KeyRange::new(None), [true; 5]);
         check(&of_b, [false, true, true, true, false]);
-        check(
-            &of_b.clone().after(&key("b", "m")),
-            [false, false, false, true, false],
-        );
-        check(
-            &of_b.until(&key("b", "m")),
-            [false, true, true, false, false],
-        );
+        check(&of_b.clone().after(&key("b", "m")), [false, false, false, true, false]);
+        check(&of_b.until(&key("b", "m")), [false, true, true, false, false]);
     }
 }

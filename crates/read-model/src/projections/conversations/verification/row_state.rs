@@ -62,9 +62,7 @@ impl RowState {
     /// # Errors
     /// [`ReadModelError::Corrupt`].
     pub fn compare(&self, change: Option<&Change>) -> Result<Option<Difference>, ReadModelError> {
-        let expected = change
-            .cloned()
-            .and_then(ProjectedConversation::from_history);
+        let expected = change.cloned().and_then(ProjectedConversation::from_history);
         Ok(match (expected, self.has_row) {
             (None, false) => None,
             (None, true) => Some(Difference::ConversationUnfounded),

@@ -31,12 +31,8 @@ static SCAN_CONVERSATIONS: LazyLock<String> = LazyLock::new(|| {
     let columns = names(ProjectedConversation::ROW, "");
     format!(include_str!("scan_conversations.sql"), columns = columns)
 });
-static SCAN_EVENTS: LazyLock<String> = LazyLock::new(|| {
-    format!(
-        include_str!("scan_events.sql"),
-        columns = ProjectedEvent::names()
-    )
-});
+static SCAN_EVENTS: LazyLock<String> =
+    LazyLock::new(|| format!(include_str!("scan_events.sql"), columns = ProjectedEvent::names()));
 
 /// A conversation and the digest of its rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,11 +73,7 @@ impl<'m> RowsScan<'m> {
     /// Starts a scan.
     #[must_use]
     pub fn new(model: &'m ReadModel, range: KeyRange) -> Self {
-        Self {
-            model,
-            range: Some(range),
-            events_per_read: EVENTS_PER_READ_MAX,
-        }
+        Self { model, range: Some(range), events_per_read: EVENTS_PER_READ_MAX }
     }
 
     /// The next page; `None`: the end.
@@ -96,10 +88,7 @@ impl<'m> RowsScan<'m> {
         let rows = self.model.fetch(&SCAN_CONVERSATIONS, arguments).await?;
         let mut hashers: BTreeMap<ConversationKey, RowsHasher> = BTreeMap::new();
         for row in &rows {
-            let hasher = RowsHasher {
-                row: Some(row_digest(row)?),
-                ..RowsHasher::default()
-            };
+            let hasher = RowsHasher { row: Some(row_digest(row)?), ..RowsHasher::default() };
             hashers.insert(key_at(row)?, hasher);
         }
         let is_full = i64::try_from(rows.len()).is_ok_and(|rows| rows >= CONVERSATIONS_PER_PAGE);
@@ -111,16 +100,9 @@ impl<'m> RowsScan<'m> {
         let events = self.read_events(page_range.clone(), &mut hashers).await?;
         self.read_documents(page_range, &mut hashers).await?;
         self.range = last.map(|last| range.after(&last));
-        let conversations = hashers
-            .into_iter()
-            .map(|(key, hasher)| ScannedConversation {
-                key,
-                digest: hasher.digest(),
-            });
-        Ok(Some(RowsPage {
-            conversations: conversations.collect(),
-            events,
-        }))
+        let conversations =
+            hashers.into_iter().map(|(key, hasher)| ScannedConversation { key, digest: hasher.digest() });
+        Ok(Some(RowsPage { conversations: conversations.collect(), events }))
     }
 
     /// Adds the events of a range to their conversations, in order. Returns their number.
@@ -198,18 +180,12 @@ impl RowsScan<'_> {
 fn fitting(rows: usize, bytes: usize) -> i64 {
     let each = bytes / rows.max(1);
     let fitting = BYTES_PER_READ / each.max(1);
-    i64::try_from(fitting)
-        .unwrap_or(i64::MAX)
-        .clamp(1, EVENTS_PER_READ_MAX)
+    i64::try_from(fitting).unwrap_or(i64::MAX).clamp(1, EVENTS_PER_READ_MAX)
 }
 
 impl RowsHasher {
     fn digest(self) -> RowsDigest {
-        RowsDigest {
-            row: self.row,
-            events: self.events.finalize().into(),
-            documents: self.documents.finalize().into(),
-        }
+        RowsDigest { row: self.row, events: self.events.finalize().into(), documents: self.documents.finalize().into() }
     }
 }
 

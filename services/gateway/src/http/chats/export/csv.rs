@@ -102,10 +102,7 @@ fn columns(fact: &Fact) -> Columns<'_> {
 }
 
 fn text(text: &str) -> Columns<'static> {
-    Columns {
-        text: text.to_owned(),
-        ..Columns::default()
-    }
+    Columns { text: text.to_owned(), ..Columns::default() }
 }
 
 #[cfg(test)]

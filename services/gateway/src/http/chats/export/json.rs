@@ -28,24 +28,14 @@ pub(super) fn start(conversation: &Conversation, chunk: &mut Vec<u8>) {
 }
 
 pub(super) fn event(event: &RecordedEvent, raw: Option<&[u8]>, chunk: &mut Vec<u8>) {
-    let separator: &[u8] = if event.version == Version(1) {
-        b"\n"
-    } else {
-        b",\n"
-    };
+    let separator: &[u8] = if event.version == Version(1) { b"\n" } else { b",\n" };
     chunk.extend_from_slice(separator);
-    let event = Exported {
-        event: EventBody::from(event),
-        raw: raw.map(|raw| STANDARD.encode(raw)),
-    };
+    let event = Exported { event: EventBody::from(event), raw: raw.map(|raw| STANDARD.encode(raw)) };
     write(&event, chunk);
 }
 
 pub(super) fn end(head: &Head, chunk: &mut Vec<u8>) {
-    let end = format!(
-        "\n],\n\"version\":{},\n\"chain\":\"{}\"}}\n",
-        head.version, head.chain
-    );
+    let end = format!("\n],\n\"version\":{},\n\"chain\":\"{}\"}}\n", head.version, head.chain);
     chunk.extend_from_slice(end.as_bytes());
 }
 

@@ -13,9 +13,7 @@ use bytes::Bytes;
 use domain::{Conversation, EventKind, Segments, Version};
 use futures::Stream;
 use futures::stream::try_unfold;
-use history::{
-    CommitPosition, Deadline, Direction, Page, PageBounds, Query, Snapshot, Target, decode,
-};
+use history::{CommitPosition, Deadline, Direction, Page, PageBounds, Query, Snapshot, Target, decode};
 use read_model::EventRow;
 use runs::Disclosure;
 use runtime::http::StreamSlot;
@@ -30,10 +28,7 @@ use crate::http::csv_row::CSV;
 /// The content type of documents in lines.
 pub(in crate::http) const NDJSON: &str = "application/x-ndjson";
 /// Size of a page.
-const PAGE: PageBounds = PageBounds {
-    events_max: 500,
-    bytes_max: 1024 * 1024,
-};
+const PAGE: PageBounds = PageBounds { events_max: 500, bytes_max: 1024 * 1024 };
 
 /// The format of the export.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -133,12 +128,7 @@ impl Export {
     }
 
     /// Only the events of a range, of these kinds; no kinds: of all.
-    pub(in crate::http) fn within(
-        mut self,
-        from: Version,
-        to: Version,
-        kinds: Vec<EventKind>,
-    ) -> Self {
+    pub(in crate::http) fn within(mut self, from: Version, to: Version, kinds: Vec<EventKind>) -> Self {
         self.next = Some((from, CommitPosition::default()));
         self.to = self.to.min(to);
         self.kinds = kinds;
@@ -194,13 +184,7 @@ impl Export {
     }
 
     async fn page(&mut self, from: Version, after: CommitPosition) -> Result<Page, Problem> {
-        let query = Query {
-            from,
-            to: self.to,
-            kinds: &self.kinds,
-            after,
-            ..Query::all(Direction::Forward)
-        };
+        let query = Query { from, to: self.to, kinds: &self.kinds, after, ..Query::all(Direction::Forward) };
         self.target.deadline = Deadline::until(None);
         Page::recorded(&self.gateway.reader, &self.target, query, PAGE).await
     }

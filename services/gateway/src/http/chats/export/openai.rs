@@ -77,26 +77,18 @@ impl Messages {
         let mut calls = calls.flat_map(|turn| turn.calls.iter_mut().rev());
         let call = calls.find(|call| call.called.call_id == result.call_id && !has_result(call));
         if let Some(call) = call {
-            call.answer = Answer {
-                output: result.output,
-                outcome: result.outcome,
-                origin: AnswerOrigin::Recorded(version),
-            };
+            call.answer =
+                Answer { output: result.output, outcome: result.outcome, origin: AnswerOrigin::Recorded(version) };
         }
     }
 
     fn write_oldest(&mut self, chunk: &mut Vec<u8>) {
-        let transcript = Transcript {
-            turns: self.waiting.pop_front().into_iter().collect(),
-            ..Transcript::default()
-        };
+        let transcript = Transcript { turns: self.waiting.pop_front().into_iter().collect(), ..Transcript::default() };
         let options = RenderOptions::default();
         let rendered = formats::render(Format::OpenAiChat, &transcript, &options);
         for piece in pieces(&rendered.body, &rendered.outline) {
             // A turn without content has no message; the format adds one to an empty list.
-            if let (Section::Turn(_), Some(message)) =
-                (piece.section, rendered.body.get(piece.range))
-            {
+            if let (Section::Turn(_), Some(message)) = (piece.section, rendered.body.get(piece.range)) {
                 let separator: &[u8] = if self.count == 0 { b"\n" } else { b",\n" };
                 chunk.extend_from_slice(separator);
                 chunk.extend_from_slice(message);
@@ -135,10 +127,7 @@ mod tests {
     use super::*;
 
     fn said(role: Role, text: &str) -> Fact {
-        Fact::MessageAppended(MessageAppended::new(
-            role,
-            vec![Part::Text(text.to_owned())],
-        ))
+        Fact::MessageAppended(MessageAppended::new(role, vec![Part::Text(text.to_owned())]))
     }
 
     fn called(id: &str) -> Fact {
@@ -171,12 +160,7 @@ mod tests {
                 tokens: EventTokens::default(),
                 fact,
             };
-            let recorded = RecordedEvent {
-                version,
-                commit: CommitId(Uuid::nil()),
-                recorded_at: Timestamp(0),
-                event,
-            };
+            let recorded = RecordedEvent { version, commit: CommitId(Uuid::nil()), recorded_at: Timestamp(0), event };
             messages.push(recorded, &mut chunk);
         }
         messages.end(version, &mut chunk);
@@ -185,9 +169,7 @@ mod tests {
 
     fn roles(exported: &Value) -> Vec<&str> {
         let messages = exported["messages"].as_array().unwrap().iter();
-        messages
-            .map(|message| message["role"].as_str().unwrap())
-            .collect()
+        messages.map(|message| message["role"].as_str().unwrap()).collect()
     }
 
     #[test]
@@ -204,10 +186,7 @@ mod tests {
         assert_eq!(roles(&exported), expected);
         assert_eq!(exported["messages"][1]["tool_calls"][0]["id"], "a");
         assert_eq!(exported["messages"][2]["content"], "found");
-        assert_eq!(
-            (&exported["count"], &exported["version"]),
-            (&json!(5), &json!(6))
-        );
+        assert_eq!((&exported["count"], &exported["version"]), (&json!(5), &json!(6)));
     }
 
     #[test]
@@ -215,14 +194,7 @@ mod tests {
         let empty = exported([]);
         assert_eq!((roles(&empty), &empty["count"]), (vec![], &json!(0)));
         let many = (0..WAITING_MAX).map(|_| said(Role::User, "Hi"));
-        let late = exported(
-            std::iter::once(called("a"))
-                .chain(many)
-                .chain([returned("a", "late")]),
-        );
-        assert_eq!(
-            late["messages"][1]["content"],
-            format!("Error: {INTERRUPTED}")
-        );
+        let late = exported(std::iter::once(called("a")).chain(many).chain([returned("a", "late")]));
+        assert_eq!(late["messages"][1]["content"], format!("Error: {INTERRUPTED}"));
     }
 }

@@ -69,26 +69,14 @@ pub(in crate::http) async fn send_message(
     Path(id): Path<String>,
     Json(mut body): Json<SendMessageBody>,
 ) -> Result<Response, HttpProblem> {
-    let ids = CallerIds {
-        session_id: body.session_id.take(),
-        user_id: body.user_id.take(),
-    };
+    let ids = CallerIds { session_id: body.session_id.take(), user_id: body.user_id.take() };
     let caller = frontend.caller(&state, ids).await?;
     let client_message_id = body.client_message_id.take();
     let mut turn = parse_turn(body)?;
     turn.via = frontend.via.clone();
     let chat = find_latest_chat(&state, &caller, &id).await?;
-    turn.key = key.0.or_else(|| {
-        Some(turn::key_from_message_id(
-            &chat,
-            client_message_id.as_deref()?,
-        ))
-    });
-    let chat = if turn.answers_calls() {
-        finish_closed_run(&state, chat).await?
-    } else {
-        chat
-    };
+    turn.key = key.0.or_else(|| Some(turn::key_from_message_id(&chat, client_message_id.as_deref()?)));
+    let chat = if turn.answers_calls() { finish_closed_run(&state, chat).await? } else { chat };
     stream_answer(&state, open, &chat, turn).await
 }
 

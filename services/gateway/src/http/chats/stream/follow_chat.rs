@@ -59,10 +59,7 @@ impl<S: Sync> FromRequestParts<S> for FollowRequest {
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
         let Query(query) = Query::from_request_parts(parts, state).await?;
         let last = parts.headers.get(LAST_EVENT_ID).map(HeaderValue::as_bytes);
-        let last = last
-            .filter(|last| !last.is_empty())
-            .map(parse_last_event)
-            .transpose()?;
+        let last = last.filter(|last| !last.is_empty()).map(parse_last_event).transpose()?;
         Ok(Self { query, last })
     }
 }
@@ -72,8 +69,7 @@ fn parse_last_event(text: &[u8]) -> Result<LastEvent, HttpProblem> {
     let part = text.and_then(PartId::parse).map(LastEvent::Part);
     let number = || text?.parse().ok().map(LastEvent::Number);
     part.or_else(number).ok_or_else(|| {
-        let detail =
-            "the header last-event-id is not the id of an event: leave it out to get all events";
+        let detail = "the header last-event-id is not the id of an event: leave it out to get all events";
         HttpProblem::of_field("FIELD_MALFORMED", LAST_EVENT_ID, detail)
     })
 }
@@ -145,9 +141,7 @@ pub(in crate::http) async fn follow_chat(
 fn start_of_named_run(run: RunId, request: &FollowRequest) -> Start {
     let after = match request.last {
         Some(LastEvent::Part(part)) if part.run != run => None,
-        Some(LastEvent::Part(PartId { part, .. }) | LastEvent::Number(part)) => {
-            Some(part.saturating_add(1))
-        }
+        Some(LastEvent::Part(PartId { part, .. }) | LastEvent::Number(part)) => Some(part.saturating_add(1)),
         None => None,
     };
     let from = request.query.from.or(after).unwrap_or(1).max(1);
@@ -165,10 +159,7 @@ async fn start_without_run(
     if let Some(LastEvent::Part(part)) = last {
         let is_active = Some(part.run) == active;
         if is_active || has_more(state, chat, part).await? {
-            return Ok(Some(Start {
-                run: part.run,
-                from: part.part.saturating_add(1),
-            }));
+            return Ok(Some(Start { run: part.run, from: part.part.saturating_add(1) }));
         }
     }
     Ok(active.map(|run| Start { run, from: 1 }))
@@ -187,10 +178,7 @@ async fn has_more(state: &HttpState, chat: &OwnedChat, last: PartId) -> Result<b
     Ok(false)
 }
 
-fn with_first(
-    first: domain::RunPart,
-    rest: BoxStream<'static, FollowItem>,
-) -> BoxStream<'static, FollowItem> {
+fn with_first(first: domain::RunPart, rest: BoxStream<'static, FollowItem>) -> BoxStream<'static, FollowItem> {
     let first = futures::stream::once(async move { FollowItem::Part(first) });
     first.chain(rest).boxed()
 }

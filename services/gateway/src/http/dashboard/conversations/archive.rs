@@ -18,9 +18,7 @@ pub(in crate::http::dashboard) async fn archive(
     let conversation = &target.key.conversation;
     let action = DashboardAction::Changed;
     record(&state, &person, action, conversation, "archive").await?;
-    let request = ArchiveConversationRequest {
-        target: Some(command(&target)),
-    };
+    let request = ArchiveConversationRequest { target: Some(command(&target)) };
     let answer = state.commands.write().archive_conversation(request).await;
     commands::result(answer, |answer| answer.result)?;
     Ok(transcript_of(&target))

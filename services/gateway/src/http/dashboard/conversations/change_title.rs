@@ -29,9 +29,7 @@ pub(in crate::http::dashboard) async fn change_title(
     record(&state, &person, action, conversation, "title").await?;
     let request = UpdateConversationRequest {
         target: Some(command(&target)),
-        update_mask: Some(prost_types::FieldMask {
-            paths: vec!["title".to_owned()],
-        }),
+        update_mask: Some(prost_types::FieldMask { paths: vec!["title".to_owned()] }),
         title: new.title,
         ..UpdateConversationRequest::default()
     };

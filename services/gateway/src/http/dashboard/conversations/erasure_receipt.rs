@@ -45,16 +45,11 @@ pub(super) async fn read_tombstone(
     id: &str,
 ) -> Result<(ConversationKey, Head), HttpProblem> {
     let conversation = ConversationId::parse(id).map_err(|_| not_found())?;
-    let key = ConversationKey {
-        tenant: person.admin.tenant.tenant().clone(),
-        conversation,
-    };
+    let key = ConversationKey { tenant: person.admin.tenant.tenant().clone(), conversation };
     let last = state.gateway.reader.archive.last_commit(&key);
     let last = Deadline::until(None).record(last).await;
     let last = last.map_err(problem::from_problem)?.ok_or_else(not_found)?;
-    let head = last
-        .open_head()
-        .map_err(|corrupt| problem::from_problem(crate::problem::of_corrupt(&corrupt)))?;
+    let head = last.open_head().map_err(|corrupt| problem::from_problem(crate::problem::of_corrupt(&corrupt)))?;
     if head.status != Status::Erased {
         return Err(not_found());
     }

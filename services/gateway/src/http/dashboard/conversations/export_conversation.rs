@@ -21,10 +21,7 @@ pub(in crate::http::dashboard) async fn export_conversation(
     let (target, conversation) = read_fenced(&state, target).await?;
     let (action, format) = (DashboardAction::Exported, query.format.extension());
     record(&state, &person, action, &target.key.conversation, format).await?;
-    let name = format!(
-        "conversation-{}",
-        conversation.id.as_str().replace(':', "-")
-    );
+    let name = format!("conversation-{}", conversation.id.as_str().replace(':', "-"));
     let export = Export::new(state.gateway.clone(), target, conversation, query.format);
     Ok(export.respond(open, &name))
 }

@@ -36,21 +36,13 @@ pub(super) async fn record(
     conversation: &ConversationId,
     detail: &str,
 ) -> Result<(), HttpProblem> {
-    let action = Action {
-        action,
-        conversation: Some(conversation),
-        detail,
-    };
+    let action = Action { action, conversation: Some(conversation), detail };
     audit::record(state, person, action).await
 }
 
 /// The target of a command of a form: a form that is sent twice is two commands.
 fn command(target: &Target) -> CommandTarget {
-    command_target(
-        &target.access.agent,
-        &target.key.conversation,
-        String::new(),
-    )
+    command_target(&target.access.agent, &target.key.conversation, String::new())
 }
 
 /// Back to the transcript.

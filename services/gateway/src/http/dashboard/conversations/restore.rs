@@ -18,9 +18,7 @@ pub(in crate::http::dashboard) async fn restore(
     let conversation = &target.key.conversation;
     let action = DashboardAction::Changed;
     record(&state, &person, action, conversation, "restore").await?;
-    let request = RestoreConversationRequest {
-        target: Some(command(&target)),
-    };
+    let request = RestoreConversationRequest { target: Some(command(&target)) };
     let answer = state.commands.write().restore_conversation(request).await;
     commands::result(answer, |answer| answer.result)?;
     Ok(transcript_of(&target))

@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 
 use axum::extract::State;
-use domain::{
-    ConversationId, EventKind, Fact, Lifecycle, RecordedEvent, RunId, Segments, Timestamp, Version,
-};
+use domain::{ConversationId, EventKind, Fact, Lifecycle, RecordedEvent, RunId, Segments, Timestamp, Version};
 use history::{Direction, Page as Events, PageBounds, Snapshot, Target, View, decode};
 use pages::dashboard::transcript::{
     Depth, EventOfTranscript, ForkOfTranscript, TranscriptPage, is_of_model, transcript,
@@ -21,15 +19,9 @@ use crate::http::owned_chat::{from_read_error, read_fenced};
 use crate::http::{HttpState, problem};
 
 /// The bounds of a page: its HTML stays small, whatever a conversation contains.
-pub const TRANSCRIPT_PAGE: PageBounds = PageBounds {
-    events_max: 100,
-    bytes_max: 2 * 1024 * 1024,
-};
+pub const TRANSCRIPT_PAGE: PageBounds = PageBounds { events_max: 100, bytes_max: 2 * 1024 * 1024 };
 /// How far before a page the start of a step is searched: a step has at most 128 calls.
-const STEP_BOUNDS: PageBounds = PageBounds {
-    events_max: 150,
-    bytes_max: 2 * 1024 * 1024,
-};
+const STEP_BOUNDS: PageBounds = PageBounds { events_max: 150, bytes_max: 2 * 1024 * 1024 };
 /// Most forks of the tree.
 pub const FORKS_SHOWN_MAX: u32 = 100;
 /// What the depth "conversation" shows.
@@ -83,14 +75,7 @@ pub(in crate::http::dashboard) async fn show_conversation(
 ) -> Result<Page, HttpProblem> {
     let target = person.admin.target(&state, &id).await?;
     let (target, conversation) = read_fenced(&state, target).await?;
-    record(
-        &state,
-        &person,
-        DashboardAction::Viewed,
-        &conversation.id,
-        "",
-    )
-    .await?;
+    record(&state, &person, DashboardAction::Viewed, &conversation.id, "").await?;
     let events = events(&state, &target, &query).await?;
     let mut forks = forks(&state, &target, &conversation.id).await?;
     let shown = usize::try_from(FORKS_SHOWN_MAX).unwrap_or(usize::MAX);
@@ -119,25 +104,15 @@ struct EventsOfPage {
     has_later: bool,
 }
 
-async fn events(
-    state: &HttpState,
-    target: &Target,
-    query: &TranscriptQuery,
-) -> Result<EventsOfPage, HttpProblem> {
-    let from = query
-        .at
-        .or(query.after.map(|after| after.saturating_add(1)));
+async fn events(state: &HttpState, target: &Target, query: &TranscriptQuery) -> Result<EventsOfPage, HttpProblem> {
+    let from = query.at.or(query.after.map(|after| after.saturating_add(1)));
     let kinds: &[EventKind] = match query.depth {
         DepthName::Conversation => &CONVERSATION_KINDS,
         DepthName::Everything | DepthName::Raw => &[],
     };
     let mut range = history::Query {
         kinds,
-        ..history::Query::all(if from.is_some() {
-            Direction::Forward
-        } else {
-            Direction::Backward
-        })
+        ..history::Query::all(if from.is_some() { Direction::Forward } else { Direction::Backward })
     };
     match (from, query.before) {
         (Some(from), _) => range.from = Version(from.max(1)),
@@ -159,9 +134,7 @@ async fn events(
         has_later: if from.is_some() {
             has_next
         } else {
-            query
-                .before
-                .is_some_and(|before| before <= page.position.version.0)
+            query.before.is_some_and(|before| before <= page.position.version.0)
         },
     })
 }
@@ -180,10 +153,7 @@ async fn step_start(
     if !is_of_model(&first.event.fact) || to == Version::ZERO {
         return Ok(Some(start));
     }
-    let query = history::Query {
-        to,
-        ..history::Query::all(Direction::Backward)
-    };
+    let query = history::Query { to, ..history::Query::all(Direction::Backward) };
     let read = Events::recorded(&state.gateway.reader, target, query, STEP_BOUNDS);
     let before = read.await.map_err(from_read_error)?;
     for row in &before.events {
@@ -253,15 +223,10 @@ fn mark_starts_of_runs(events: &mut [EventOfTranscript]) {
 }
 
 /// The forks, one more than are shown.
-async fn forks(
-    state: &HttpState,
-    target: &Target,
-    id: &ConversationId,
-) -> Result<Vec<ForkOfTranscript>, HttpProblem> {
+async fn forks(state: &HttpState, target: &Target, id: &ConversationId) -> Result<Vec<ForkOfTranscript>, HttpProblem> {
     let forks = list_forks(state, &target.access, id, FORKS_SHOWN_MAX + 1).await?;
-    let forks = forks.into_iter().map(|fork| ForkOfTranscript {
-        id: fork.id.as_str().to_owned(),
-        parent: fork.parent.as_str().to_owned(),
-    });
+    let forks = forks
+        .into_iter()
+        .map(|fork| ForkOfTranscript { id: fork.id.as_str().to_owned(), parent: fork.parent.as_str().to_owned() });
     Ok(forks.collect())
 }

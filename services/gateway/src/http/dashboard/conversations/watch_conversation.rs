@@ -18,13 +18,6 @@ pub(in crate::http::dashboard) async fn watch_conversation(
 ) -> Result<Response, HttpProblem> {
     let target = person.admin.target(&state, &id).await?;
     let conversation = &target.key.conversation;
-    record(
-        &state,
-        &person,
-        DashboardAction::Viewed,
-        conversation,
-        "live",
-    )
-    .await?;
+    record(&state, &person, DashboardAction::Viewed, conversation, "live").await?;
     live::respond(&state, open, request, target.into()).await
 }

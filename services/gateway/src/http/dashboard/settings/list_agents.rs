@@ -15,10 +15,7 @@ pub(in crate::http::dashboard) async fn list_agents(
     let tenant = person.admin.tenant.tenant();
     let known = state.gateway.registry.list_agents(tenant);
     let rows: Vec<AgentRow> = known.into_iter().map(row).collect();
-    Ok(Page(agents(AgentsPage {
-        person: person.layout(),
-        agents: &rows,
-    })))
+    Ok(Page(agents(AgentsPage { person: person.layout(), agents: &rows })))
 }
 
 fn row(agent: Agent) -> AgentRow {

@@ -25,11 +25,7 @@ pub(super) struct Rejection {
 pub(super) fn rejection(status: &Status) -> Result<Rejection, HttpProblem> {
     let problem = failure(status);
     match problem.field {
-        Some(field) => Ok(Rejection {
-            status: problem.status,
-            field,
-            detail: problem.detail,
-        }),
+        Some(field) => Ok(Rejection { status: problem.status, field, detail: problem.detail }),
         None => Err(problem),
     }
 }

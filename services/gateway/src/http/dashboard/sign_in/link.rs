@@ -43,10 +43,7 @@ pub(in crate::http::dashboard) async fn use_link(
     let registry = &state.gateway.registry;
     let access = registry.verify_dashboard_token(DashboardUse::Link, &link.token, state.now());
     let person = access.ok_or_else(sign_in_failed)?.person;
-    let request = EndDashboardTokenRequest {
-        token: link.token,
-        is_session: false,
-    };
+    let request = EndDashboardTokenRequest { token: link.token, is_session: false };
     let mut writer = state.commands.writer().registry(COMMAND_MAX);
     let ended = writer.end_dashboard_token(request).await;
     let ended = ended.map_err(|status| problem_from_status(&status))?;

@@ -29,11 +29,8 @@ pub(super) fn url_with_next(next: &str) -> String {
 pub(super) fn page_or_first(next: Option<&str>) -> &str {
     let is_page = |next: &&str| {
         let rest = next.strip_prefix(BASE_PATH);
-        let is_below = rest
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || rest.starts_with('?'));
-        let is_plain = next
-            .bytes()
-            .all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+        let is_below = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || rest.starts_with('?'));
+        let is_plain = next.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
         is_below && is_plain && next.len() <= NEXT_BYTES_MAX
     };
     next.filter(is_page).unwrap_or(BASE_PATH)
@@ -63,11 +60,7 @@ pub(super) async fn start_session(
     let registry = &state.gateway.registry;
     let issued = registry.issue_dashboard_token(DashboardUse::Session, person, state.now());
     let (_, token) = issued.ok_or_else(sign_in_failed)?;
-    let action = Action {
-        action: DashboardAction::SignedIn,
-        conversation: None,
-        detail: means,
-    };
+    let action = Action { action: DashboardAction::SignedIn, conversation: None, detail: means };
     record_for(state, &token, action).await?;
     let cookie = session_cookie::set(&token).ok_or_else(sign_in_failed)?;
     Ok(with_cookie(next, cookie))

@@ -27,9 +27,7 @@ pub(in crate::http::dashboard) async fn show_system(
 ) -> Result<Page, HttpProblem> {
     let status = read(&state).await;
     let partitions = status.partitions.iter();
-    let partitions: Vec<Vec<String>> = partitions
-        .map(|partition| partition_cells(partition).to_vec())
-        .collect();
+    let partitions: Vec<Vec<String>> = partitions.map(|partition| partition_cells(partition).to_vec()).collect();
     let heads = PARTITION_COLUMNS.map(capitalised);
     let model = &state.gateway.reader.read_model;
     let schemas = schemas(model).await;
@@ -43,25 +41,16 @@ pub(in crate::http::dashboard) async fn show_system(
         shown.unwrap_or(tenants)
     });
     let samples = state.lag.list();
-    let samples = samples.into_iter().map(|sample| LagSample {
-        at: sample.at,
-        rows: sample.rows,
-        search: sample.search,
-    });
+    let samples =
+        samples.into_iter().map(|sample| LagSample { at: sample.at, rows: sample.rows, search: sample.search });
     Ok(Page(system(SystemPage {
         person: person.layout(),
         needs: &status.needs,
         warnings: &status.warnings,
         facts: &facts(&status),
         lag: &samples.collect::<Vec<_>>(),
-        partitions: TextTable {
-            columns: &heads.each_ref().map(String::as_str),
-            rows: &partitions,
-        },
-        schemas: TextTable {
-            columns: &["Schema", "State", "Phase", "Size", "Made", "Left"],
-            rows: &schemas,
-        },
+        partitions: TextTable { columns: &heads.each_ref().map(String::as_str), rows: &partitions },
+        schemas: TextTable { columns: &["Schema", "State", "Phase", "Size", "Made", "Left"], rows: &schemas },
         parked: &parked,
         has_more_parked,
         tenants: shown,
@@ -76,8 +65,7 @@ async fn read(state: &HttpState) -> Status {
     let shards = model.shards().iter();
     let shards = shards.filter_map(|shard| Some((shard.shard_name()?.to_owned(), shard.clone())));
     let databases = model.databases();
-    let mut reader =
-        Reader::of_gateway(record, registry, model.clone()).with_shards(shards.collect());
+    let mut reader = Reader::of_gateway(record, registry, model.clone()).with_shards(shards.collect());
     for database in &databases {
         reader = reader.with_replicas(database, database.named_replicas());
     }
@@ -109,17 +97,12 @@ fn schema(shard: Option<&str>, schema: &SchemaInfo) -> Vec<String> {
         SchemaState::Kept => "kept",
     };
     vec![
-        shard.map_or_else(
-            || schema.name.to_string(),
-            |shard| format!("{} in {shard}", schema.name),
-        ),
+        shard.map_or_else(|| schema.name.to_string(), |shard| format!("{} in {shard}", schema.name)),
         state.to_owned(),
         schema.phase.as_str().to_owned(),
         bytes(schema.bytes),
         utc(schema.made_at),
-        schema
-            .left_at
-            .map_or_else(String::new, |at: Timestamp| utc(at)),
+        schema.left_at.map_or_else(String::new, |at: Timestamp| utc(at)),
     ]
 }
 
@@ -130,9 +113,7 @@ async fn parked(model: &ReadModel, tenant: Option<&TenantId>) -> Vec<ParkedRow> 
         Some(tenant) => vec![model.of(tenant)],
         None => model.databases(),
     };
-    let lists = databases
-        .iter()
-        .map(|database| parking::list_by_reader(database, tenant, limit));
+    let lists = databases.iter().map(|database| parking::list_by_reader(database, tenant, limit));
     let lists = join_all(lists).await.into_iter();
     let parked = lists.flat_map(Result::unwrap_or_default);
     let is_shown = |one: &ParkedConversation| tenant.is_none_or(|tenant| one.key.tenant == *tenant);

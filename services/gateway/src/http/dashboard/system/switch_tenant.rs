@@ -30,20 +30,13 @@ pub(in crate::http::dashboard) async fn switch_tenant(
     let registry = &state.gateway.registry;
     let token = registry.switch_dashboard_tenant(&person.session, &to);
     let token = token.ok_or_else(tenant_not_found)?;
-    let entry = |action, detail| Action {
-        action,
-        conversation: None,
-        detail,
-    };
+    let entry = |action, detail| Action { action, conversation: None, detail };
     // Administrators read the log of their tenant: it names no other one.
     let arrived = entry(DashboardAction::SignedIn, "from another tenant");
     record_for(&state, &token, arrived).await?;
     let left = entry(DashboardAction::SignedOut, "to another tenant");
     record(&state, &person, left).await?;
-    let request = EndDashboardTokenRequest {
-        token: person.token,
-        is_session: true,
-    };
+    let request = EndDashboardTokenRequest { token: person.token, is_session: true };
     let mut writer = state.commands.writer().registry(COMMAND_MAX);
     let ended = writer.end_dashboard_token(request).await;
     ended.map_err(|status| problem_from_status(&status))?;
@@ -53,7 +46,8 @@ pub(in crate::http::dashboard) async fn switch_tenant(
 
 /// The same answer for a tenant that does not exist and for a session of one tenant.
 fn tenant_not_found() -> HttpProblem {
-    let detail = "tenant is none that this session may switch to: choose one of the list, or sign in with a link for it";
+    let detail =
+        "tenant is none that this session may switch to: choose one of the list, or sign in with a link for it";
     let status = StatusCode::NOT_FOUND;
     HttpProblem::new(status, "TENANT_NOT_FOUND", detail)
 }

@@ -20,18 +20,9 @@ pub(in crate::http::dashboard) async fn download_runs(
     let range = query.range(&state)?;
     let rows = range.runs(&state, &person.admin.tenant).await?;
     let answer = file("runs", &range, COLUMNS, &rows, |row| {
-        [
-            row.day.to_string(),
-            row.agent.as_str().to_owned(),
-            row.outcome.as_str().to_owned(),
-            row.runs.to_string(),
-        ]
+        [row.day.to_string(), row.agent.as_str().to_owned(), row.outcome.as_str().to_owned(), row.runs.to_string()]
     })?;
-    let action = Action {
-        action: DashboardAction::Exported,
-        conversation: None,
-        detail: "runs",
-    };
+    let action = Action { action: DashboardAction::Exported, conversation: None, detail: "runs" };
     record(&state, &person, action).await?;
     Ok(answer)
 }

@@ -48,11 +48,7 @@ pub(in crate::http::dashboard) async fn download_tokens(
             cost.map_or_else(String::new, |_| prices.currency.clone()),
         ]
     })?;
-    let action = Action {
-        action: DashboardAction::Exported,
-        conversation: None,
-        detail: "usage",
-    };
+    let action = Action { action: DashboardAction::Exported, conversation: None, detail: "usage" };
     record(&state, &person, action).await?;
     Ok(answer)
 }

@@ -20,8 +20,7 @@ pub(super) fn file<T, const COUNT: usize>(
     cells: impl Fn(&T) -> [String; COUNT],
 ) -> Result<Response, HttpProblem> {
     if is_cut(rows) {
-        let detail =
-            format!("the range has {USAGE_ROWS_MAX} rows or more: choose fewer days, or one agent");
+        let detail = format!("the range has {USAGE_ROWS_MAX} rows or more: choose fewer days, or one agent");
         return Err(HttpProblem::of_field("FIELD_OUT_OF_RANGE", "to", &detail));
     }
     let mut content = Vec::new();
@@ -31,9 +30,6 @@ pub(super) fn file<T, const COUNT: usize>(
     }
     let (first, last) = (range.days.first(), range.days.last());
     let name = format!("attachment; filename=\"{name}-{first}-{last}.csv\"");
-    let headers = [
-        (header::CONTENT_TYPE, CSV.to_owned()),
-        (header::CONTENT_DISPOSITION, name),
-    ];
+    let headers = [(header::CONTENT_TYPE, CSV.to_owned()), (header::CONTENT_DISPOSITION, name)];
     Ok((headers, content).into_response())
 }

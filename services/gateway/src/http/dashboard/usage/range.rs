@@ -39,11 +39,7 @@ impl UsageQuery {
     /// A field is malformed, or the range is too long.
     pub(super) fn range(&self, state: &HttpState) -> Result<Range, HttpProblem> {
         let today = Day::from_time(state.now());
-        let to = if self.to.is_empty() {
-            today.to_string()
-        } else {
-            self.to.clone()
-        };
+        let to = if self.to.is_empty() { today.to_string() } else { self.to.clone() };
         let from = if self.from.is_empty() {
             let last = Day::parse(&to).unwrap_or(today);
             last.minus(DAYS_DEFAULT - 1).to_string()
@@ -53,8 +49,7 @@ impl UsageQuery {
         let days = day_range(&from, &to).map_err(problem::from_violation)?;
         let agent = Some(&self.agent).filter(|agent| !agent.is_empty());
         let agent = agent.map(AgentId::parse).transpose();
-        let agent =
-            agent.map_err(|violation| problem::from_violation(violation.within("agent")))?;
+        let agent = agent.map_err(|violation| problem::from_violation(violation.within("agent")))?;
         Ok(Range { days, agent })
     }
 }
@@ -75,11 +70,7 @@ impl Range {
     ///
     /// # Errors
     /// The rows do not answer.
-    pub(super) async fn tokens(
-        &self,
-        state: &HttpState,
-        tenant: &TenantAccess,
-    ) -> Result<Vec<UsageDay>, HttpProblem> {
+    pub(super) async fn tokens(&self, state: &HttpState, tenant: &TenantAccess) -> Result<Vec<UsageDay>, HttpProblem> {
         let model = &state.gateway.reader.read_model;
         let rows = usage_by_day(model, tenant, self.agent.as_ref(), self.days);
         let rows = Deadline::until(None).rows(rows).await;
@@ -90,11 +81,7 @@ impl Range {
     ///
     /// # Errors
     /// The rows do not answer.
-    pub(super) async fn runs(
-        &self,
-        state: &HttpState,
-        tenant: &TenantAccess,
-    ) -> Result<Vec<RunsDay>, HttpProblem> {
+    pub(super) async fn runs(&self, state: &HttpState, tenant: &TenantAccess) -> Result<Vec<RunsDay>, HttpProblem> {
         let model = &state.gateway.reader.read_model;
         let rows = runs_by_day(model, tenant, self.agent.as_ref(), self.days);
         let rows = Deadline::until(None).rows(rows).await;

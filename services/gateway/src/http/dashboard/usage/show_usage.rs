@@ -40,9 +40,7 @@ pub(in crate::http::dashboard) async fn show_usage(
         agents: &agents,
         days: &by_day(range.days, &tokens, &prices),
         by_agent: &by_name(&tokens, &prices, |row| row.agent.as_str()),
-        by_model: &by_name(&tokens, &prices, |row| {
-            row.model.as_deref().unwrap_or("(not named)")
-        }),
+        by_model: &by_name(&tokens, &prices, |row| row.model.as_deref().unwrap_or("(not named)")),
         runs: &runs_by_day(range.days, &runs),
         is_cut: is_cut(&tokens) || is_cut(&runs),
         prices: &prices,

@@ -12,22 +12,16 @@ use read_model::{Day, DayRange};
 
 /// A row for each day of the range, in order.
 pub(super) fn by_day(days: DayRange, rows: &[UsageDay], prices: &Prices) -> Vec<UsageRow> {
-    let mut of_day: BTreeMap<Day, Vec<&UsageDay>> =
-        days.days().map(|day| (day, Vec::new())).collect();
+    let mut of_day: BTreeMap<Day, Vec<&UsageDay>> = days.days().map(|day| (day, Vec::new())).collect();
     for row in rows {
         of_day.entry(row.day).or_default().push(row);
     }
     let rows = of_day.iter();
-    rows.map(|(day, rows)| summed(&day.to_string(), rows, prices))
-        .collect()
+    rows.map(|(day, rows)| summed(&day.to_string(), rows, prices)).collect()
 }
 
 /// A row for each name, the greatest number of tokens first.
-pub(super) fn by_name(
-    rows: &[UsageDay],
-    prices: &Prices,
-    name: fn(&UsageDay) -> &str,
-) -> Vec<UsageRow> {
+pub(super) fn by_name(rows: &[UsageDay], prices: &Prices, name: fn(&UsageDay) -> &str) -> Vec<UsageRow> {
     let mut named: BTreeMap<&str, Vec<&UsageDay>> = BTreeMap::new();
     for row in rows {
         named.entry(name(row)).or_default().push(row);
@@ -53,22 +47,13 @@ pub(super) fn runs_by_day(days: DayRange, rows: &[RunsDay]) -> Vec<RunsRow> {
             }
         }
     }
-    let rows = of_day.into_iter().map(|(day, runs)| RunsRow {
-        day: day.to_string(),
-        runs,
-    });
+    let rows = of_day.into_iter().map(|(day, runs)| RunsRow { day: day.to_string(), runs });
     rows.collect()
 }
 
 fn summed(name: &str, rows: &[&UsageDay], prices: &Prices) -> UsageRow {
-    let add = |part: fn(&UsageDay) -> u64| {
-        rows.iter()
-            .map(|row| part(row))
-            .fold(0, u64::saturating_add)
-    };
-    let costs = rows
-        .iter()
-        .map(|row| prices.cost(row.model.as_deref().unwrap_or_default(), &row.tokens));
+    let add = |part: fn(&UsageDay) -> u64| rows.iter().map(|row| part(row)).fold(0, u64::saturating_add);
+    let costs = rows.iter().map(|row| prices.cost(row.model.as_deref().unwrap_or_default(), &row.tokens));
     UsageRow {
         name: name.to_owned(),
         messages: add(|row| row.messages),
@@ -94,35 +79,22 @@ mod tests {
             agent: AgentId::parse(agent).unwrap(),
             model: Some(model.to_owned()),
             messages: 1,
-            tokens: Usage {
-                input_tokens,
-                ..Usage::default()
-            },
+            tokens: Usage { input_tokens, ..Usage::default() },
         }
     }
 
     fn shown(rows: &[UsageRow]) -> Vec<(&str, u64, u64)> {
         let shown = rows.iter();
-        shown
-            .map(|row| (row.name.as_str(), row.messages, row.tokens.input_tokens))
-            .collect()
+        shown.map(|row| (row.name.as_str(), row.messages, row.tokens.input_tokens)).collect()
     }
 
     #[test]
     fn usage_is_summed() {
         let day = |text| Day::parse(text).unwrap();
         let days = DayRange::new(day("2026-11-01"), day("2026-11-03")).unwrap();
-        let rows = [
-            row("2026-11-01", "a", "m", 1),
-            row("2026-11-01", "b", "m", 20),
-            row("2026-11-03", "a", "n", 3),
-        ];
+        let rows = [row("2026-11-01", "a", "m", 1), row("2026-11-01", "b", "m", 20), row("2026-11-03", "a", "n", 3)];
         let prices = Prices::default();
-        let expected = [
-            ("2026-11-01", 2, 21),
-            ("2026-11-02", 0, 0),
-            ("2026-11-03", 1, 3),
-        ];
+        let expected = [("2026-11-01", 2, 21), ("2026-11-02", 0, 0), ("2026-11-03", 1, 3)];
         assert_eq!(shown(&by_day(days, &rows, &prices)), expected);
         let agents = by_name(&rows, &prices, |row| row.agent.as_str());
         assert_eq!(shown(&agents), [("b", 1, 20), ("a", 2, 4)]);

@@ -33,10 +33,7 @@ pub(super) fn definition() -> Tool {
     )
 }
 
-pub(super) async fn call(
-    context: ToolContext<'_>,
-    arguments: Arguments,
-) -> Result<ConversationObject, Failure> {
+pub(super) async fn call(context: ToolContext<'_>, arguments: Arguments) -> Result<ConversationObject, Failure> {
     let user_id = arguments.user_id.clone();
     let title = arguments.title.filter(|title| !title.is_empty());
     let new = NewConversation {

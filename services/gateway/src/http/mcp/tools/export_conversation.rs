@@ -64,10 +64,7 @@ pub(super) fn definition() -> Tool {
     )
 }
 
-pub(super) async fn call(
-    context: ToolContext<'_>,
-    arguments: Arguments,
-) -> Result<Export, Failure> {
+pub(super) async fn call(context: ToolContext<'_>, arguments: Arguments) -> Result<Export, Failure> {
     let limit = bounded("limit", arguments.limit, EVENTS_DEFAULT, EVENTS_MAX)?;
     let from = Version(arguments.from_version.unwrap_or(1).max(1));
     let id = arguments.conversation_id;
@@ -75,21 +72,10 @@ pub(super) async fn call(
     page.map_err(|problem| Failure::of(problem, &id))
 }
 
-async fn page(
-    context: ToolContext<'_>,
-    id: &str,
-    from: Version,
-    limit: u32,
-) -> Result<Export, HttpProblem> {
+async fn page(context: ToolContext<'_>, id: &str, from: Version, limit: u32) -> Result<Export, HttpProblem> {
     let target = context.caller.target(context.state, id).await?;
-    let query = Query {
-        from,
-        ..Query::all(Direction::Forward)
-    };
-    let bounds = PageBounds {
-        events_max: limit,
-        bytes_max: EXPORT_BYTES_MAX,
-    };
+    let query = Query { from, ..Query::all(Direction::Forward) };
+    let bounds = PageBounds { events_max: limit, bytes_max: EXPORT_BYTES_MAX };
     let page = Page::recorded(&context.state.gateway.reader, &target, query, bounds).await;
     let page = page.map_err(from_read_error)?;
     let disclosure = context.caller.disclosure(context.state);

@@ -72,11 +72,7 @@ fn version(given: Option<u64>, last: Version) -> Result<u64, HttpProblem> {
         return Ok(version);
     }
     let detail = format!("must be between 1 and {last}, and is {version}");
-    Err(HttpProblem::of_field(
-        "FIELD_OUT_OF_RANGE",
-        "version",
-        detail,
-    ))
+    Err(HttpProblem::of_field("FIELD_OUT_OF_RANGE", "version", detail))
 }
 
 async fn fork(context: ToolContext<'_>, arguments: Arguments) -> Result<Fork, HttpProblem> {
@@ -90,11 +86,7 @@ async fn fork(context: ToolContext<'_>, arguments: Arguments) -> Result<Fork, Ht
         agent: Some(parent.head.agent.as_str().to_owned()),
         owner: parent.head.owner.ok_or_else(not_found)?,
         title: title.clone().unwrap_or_default(),
-        forked_from: Some(ForkPoint {
-            conversation_id: id.clone(),
-            version,
-            depth: 0,
-        }),
+        forked_from: Some(ForkPoint { conversation_id: id.clone(), version, depth: 0 }),
     };
     let commit = create(context, new).await?;
     let created_at = iso8601(recorded_at(&commit)?);
@@ -106,9 +98,6 @@ async fn fork(context: ToolContext<'_>, arguments: Arguments) -> Result<Fork, Ht
             updated_at: created_at.clone(),
             created_at,
         },
-        forked_from: ForkOrigin {
-            conversation_id: id,
-            version,
-        },
+        forked_from: ForkOrigin { conversation_id: id, version },
     })
 }

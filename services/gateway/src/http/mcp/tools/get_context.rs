@@ -54,20 +54,13 @@ pub(super) fn definition() -> Tool {
     )
 }
 
-pub(super) async fn call(
-    context: ToolContext<'_>,
-    arguments: Arguments,
-) -> Result<Context, Failure> {
+pub(super) async fn call(context: ToolContext<'_>, arguments: Arguments) -> Result<Context, Failure> {
     let id = arguments.conversation_id;
-    let messages = arguments.messages.map(Some).map_or(Ok(None), |given| {
-        bounded("messages", given, MESSAGES_MAX, MESSAGES_MAX).map(Some)
-    })?;
-    let query = ContextQuery {
-        format: arguments.format,
-        budget: arguments.budget,
-        messages,
-        version: None,
-    };
+    let messages = arguments
+        .messages
+        .map(Some)
+        .map_or(Ok(None), |given| bounded("messages", given, MESSAGES_MAX, MESSAGES_MAX).map(Some))?;
+    let query = ContextQuery { format: arguments.format, budget: arguments.budget, messages, version: None };
     let target = context.caller.target(context.state, &id).await;
     let target = target.map_err(|problem| Failure::of(problem, &id))?;
     let rendered = render(context.state, &target, query).await;
@@ -85,8 +78,6 @@ pub(super) async fn call(
 fn object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(object) => object,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            Map::new()
-        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => Map::new(),
     }
 }

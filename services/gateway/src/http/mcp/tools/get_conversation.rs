@@ -28,10 +28,7 @@ pub(super) fn definition() -> Tool {
     )
 }
 
-pub(super) async fn call(
-    context: ToolContext<'_>,
-    arguments: Arguments,
-) -> Result<ConversationObject, Failure> {
+pub(super) async fn call(context: ToolContext<'_>, arguments: Arguments) -> Result<ConversationObject, Failure> {
     let id = &arguments.conversation_id;
     let target = context.caller.target(context.state, id).await;
     let target = target.map_err(|problem| Failure::of(problem, id))?;

@@ -43,44 +43,22 @@ pub(super) fn definition() -> Tool {
     )
 }
 
-pub(super) async fn call(
-    context: ToolContext<'_>,
-    arguments: Arguments,
-) -> Result<Vec<ConversationObject>, Failure> {
-    let limit = bounded(
-        "limit",
-        arguments.limit,
-        CONVERSATIONS_DEFAULT,
-        CONVERSATIONS_MAX,
-    )?;
+pub(super) async fn call(context: ToolContext<'_>, arguments: Arguments) -> Result<Vec<ConversationObject>, Failure> {
+    let limit = bounded("limit", arguments.limit, CONVERSATIONS_DEFAULT, CONVERSATIONS_MAX)?;
     let user = UserId::parse(arguments.user_id);
     let user = user.map_err(|wrong| problem::from_violation(wrong.within("user_id")))?;
     let agent = arguments.agent_id.as_deref();
     let (tenant, agent) = context.caller.agent(context.state, agent).await?;
     // Of other users, a user sees what nobody has.
-    if context
-        .caller
-        .own_user()
-        .is_some_and(|own| own != user.as_str())
-    {
+    if context.caller.own_user().is_some_and(|own| own != user.as_str()) {
         return Ok(Vec::new());
     }
     let gateway = &context.state.gateway;
     // Hosts send no positions, so the rows must include everything that is recorded. Rows that are late are listed as they are.
-    let _ = catch_up::reached(gateway, tenant.tenant())
-        .await
-        .map_err(problem::from_problem)?;
-    let paging = Paging {
-        token: "",
-        size: limit,
-        deadline: Deadline::until(None),
-    };
+    let _ = catch_up::reached(gateway, tenant.tenant()).await.map_err(problem::from_problem)?;
+    let paging = Paging { token: "", size: limit, deadline: Deadline::until(None) };
     let listing = Listing::of(ListFilter::User { agent, user });
-    let page = listing.page(
-        &gateway.reader.read_model,
-        &tenant,
-        paging,
-        |conversation| (ConversationObject::from(&conversation), 0),
-    );
+    let page = listing
+        .page(&gateway.reader.read_model, &tenant, paging, |conversation| (ConversationObject::from(&conversation), 0));
     Ok(page.await.map_err(problem::from_problem)?.conversations)
 }

@@ -1,9 +1,7 @@
 //! The newest messages of a conversation, from one snapshot.
 
 use domain::EventKind;
-use history::{
-    Batch, Cursor, CursorEvent, Direction, Query, Reader, Snapshot, Target, View, decode,
-};
+use history::{Batch, Cursor, CursorEvent, Direction, Query, Reader, Snapshot, Target, View, decode};
 use rmcp::schemars::JsonSchema;
 use serde::Serialize;
 use wire::status::Problem;
@@ -55,20 +53,9 @@ pub(in crate::http::mcp) async fn newest(
     read.map_err(|error| Failure::of(from_read_error(error), id))
 }
 
-async fn read(
-    reader: &Reader,
-    target: &Target,
-    id: &str,
-    limit: usize,
-) -> Result<HistoryObject, Problem> {
-    let query = Query {
-        kinds: &[EventKind::MessageAppended],
-        ..Query::all(Direction::Backward)
-    };
-    let batch = Batch {
-        events_max: limit,
-        bytes_max: HISTORY_BYTES_MAX,
-    };
+async fn read(reader: &Reader, target: &Target, id: &str, limit: usize) -> Result<HistoryObject, Problem> {
+    let query = Query { kinds: &[EventKind::MessageAppended], ..Query::all(Direction::Backward) };
+    let batch = Batch { events_max: limit, bytes_max: HISTORY_BYTES_MAX };
     // Not with the first events: the title must come from the same snapshot.
     let snapshot = Snapshot::open(reader, target).await?;
     let effective = snapshot.effective(snapshot.position().version).await?;
@@ -88,11 +75,7 @@ async fn read(
     })
 }
 
-async fn newest_first(
-    mut cursor: Cursor<'_>,
-    id: &str,
-    batch: Batch,
-) -> Result<Vec<MessageObject>, Problem> {
+async fn newest_first(mut cursor: Cursor<'_>, id: &str, batch: Batch) -> Result<Vec<MessageObject>, Problem> {
     let (mut messages, mut events_read, mut bytes_read) = (Vec::new(), 0, 0_u64);
     while let Some(events) = cursor.next(batch).await? {
         for CursorEvent { row, .. } in events {

@@ -100,9 +100,7 @@ impl ToolName {
 
     fn refused(self) -> HttpProblem {
         let detail = match self {
-            Self::GetContext => {
-                "the token may not read contexts: use a service token with the scope read"
-            }
+            Self::GetContext => "the token may not read contexts: use a service token with the scope read",
             Self::FetchChatHistory
             | Self::GetConversation
             | Self::ListConversations
@@ -132,11 +130,7 @@ impl ToolName {
     }
 
     /// Calls the tool. A caller whose token may not use it learns nothing about conversations.
-    pub(super) async fn call(
-        self,
-        context: ToolContext<'_>,
-        arguments: JsonObject,
-    ) -> CallToolResult {
+    pub(super) async fn call(self, context: ToolContext<'_>, arguments: JsonObject) -> CallToolResult {
         if !self.is_for(context.caller) {
             return Failure::from(self.refused()).into_result();
         }
@@ -188,9 +182,7 @@ fn define<A: JsonSchema + 'static, R: JsonSchema + 'static>(
         .with_annotations(annotations);
     let output = defined.output_schema.as_mut();
     for schema in std::iter::once(&mut defined.input_schema).chain(output) {
-        Arc::make_mut(schema)
-            .values_mut()
-            .for_each(remove_number_formats);
+        Arc::make_mut(schema).values_mut().for_each(remove_number_formats);
     }
     defined
 }
@@ -212,32 +204,19 @@ fn remove_number_formats(schema: &mut Value) {
 
 /// The tool reads the record and nothing else.
 fn reads() -> ToolAnnotations {
-    ToolAnnotations::new()
-        .read_only(true)
-        .destructive(false)
-        .idempotent(true)
-        .open_world(false)
+    ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false)
 }
 
 /// The tool adds to the record; every call adds again.
 fn adds() -> ToolAnnotations {
-    ToolAnnotations::new()
-        .read_only(false)
-        .destructive(false)
-        .idempotent(false)
-        .open_world(false)
+    ToolAnnotations::new().read_only(false).destructive(false).idempotent(false).open_world(false)
 }
 
 /// A number within its bounds, or the default.
 ///
 /// # Errors
 /// `FIELD_OUT_OF_RANGE`.
-fn bounded(
-    field: &'static str,
-    given: Option<i64>,
-    default: u32,
-    max: u32,
-) -> Result<u32, HttpProblem> {
+fn bounded(field: &'static str, given: Option<i64>, default: u32, max: u32) -> Result<u32, HttpProblem> {
     let Some(given) = given else {
         return Ok(default);
     };

@@ -31,10 +31,7 @@ pub(super) struct NewConversation {
 ///
 /// # Errors
 /// The agent is not determined, a field is invalid, 403 without the scope `append`, or the writer does not answer.
-pub(super) async fn create(
-    context: ToolContext<'_>,
-    new: NewConversation,
-) -> Result<CommitResult, HttpProblem> {
+pub(super) async fn create(context: ToolContext<'_>, new: NewConversation) -> Result<CommitResult, HttpProblem> {
     let request = |agent: &str| CreateConversationRequest {
         agent_id: agent.to_owned(),
         owner: Some(owner_to_proto(&new.owner)),

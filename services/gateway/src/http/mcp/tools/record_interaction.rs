@@ -67,10 +67,7 @@ pub(super) fn definition() -> Tool {
     )
 }
 
-pub(super) async fn call(
-    context: ToolContext<'_>,
-    arguments: Arguments,
-) -> Result<Interaction, Failure> {
+pub(super) async fn call(context: ToolContext<'_>, arguments: Arguments) -> Result<Interaction, Failure> {
     check_text("user_message", &arguments.user_message)?;
     check_text("assistant_response", &arguments.assistant_response)?;
     let metadata = arguments.metadata.filter(|text| !text.is_empty());
@@ -108,11 +105,7 @@ async fn append(
             let target = service.command_target(state, id, key.text()).await?;
             let target = Some(target);
             let mut writer = state.commands.write_for(&service.call);
-            let answer = writer.append_events(AppendEventsRequest {
-                target,
-                events,
-                ..AppendEventsRequest::default()
-            });
+            let answer = writer.append_events(AppendEventsRequest { target, events, ..AppendEventsRequest::default() });
             result_for_caller(answer.await, |answer| answer.result)
         }
         McpCaller::User(caller) => {
@@ -122,11 +115,7 @@ async fn append(
                 return Err(assistant_not_allowed());
             }
             let target = Some(chat.command_target(key.text()));
-            let request = AppendEventsRequest {
-                target,
-                events,
-                ..AppendEventsRequest::default()
-            };
+            let request = AppendEventsRequest { target, events, ..AppendEventsRequest::default() };
             let answer = state.commands.write().append_events(request).await;
             result(answer, |answer| answer.result)
         }
@@ -150,12 +139,7 @@ fn event_id(key: IdempotencyKey, role: Role) -> Uuid {
 }
 
 /// An event, and its message in the answer.
-fn message(
-    id: Uuid,
-    role: Role,
-    text: String,
-    metadata: Option<&str>,
-) -> (event::Event, MessageObject) {
+fn message(id: Uuid, role: Role, text: String, metadata: Option<&str>) -> (event::Event, MessageObject) {
     let id = id.to_string();
     let shown = MessageObject {
         id: id.clone(),

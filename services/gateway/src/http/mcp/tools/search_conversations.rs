@@ -11,9 +11,7 @@ use crate::http::mcp::failure::Failure;
 use crate::http::mcp::time::iso8601;
 use crate::http::positions;
 use crate::http::problem;
-use crate::search::{
-    SearchAgents, SearchAudience, SearchOrder, SearchRequest, SearchResult, search,
-};
+use crate::search::{SearchAgents, SearchAudience, SearchOrder, SearchRequest, SearchResult, search};
 
 /// The number of results if none is asked for.
 const RESULTS_DEFAULT: u32 = 10;
@@ -81,10 +79,7 @@ pub(super) fn definition() -> Tool {
     )
 }
 
-pub(super) async fn call(
-    context: ToolContext<'_>,
-    arguments: Arguments,
-) -> Result<ResultsPage, Failure> {
+pub(super) async fn call(context: ToolContext<'_>, arguments: Arguments) -> Result<ResultsPage, Failure> {
     let limit = bounded("limit", arguments.limit, RESULTS_DEFAULT, RESULTS_MAX)?;
     let named = arguments.agent_id.as_deref();
     let (access, agent) = context.caller.agent(context.state, named).await?;

@@ -76,9 +76,5 @@ pub(in crate::http) async fn create_openai_conversation(
     let recorded_at = recorded_at.and_then(Result::ok);
     let metadata = Verbatim(JsonText::recorded(metadata_json));
     let created_at = recorded_at.unwrap_or_else(|| state.now());
-    Ok(Json(ConversationObject::new(
-        &new.id,
-        created_at,
-        Some(metadata),
-    )))
+    Ok(Json(ConversationObject::new(&new.id, created_at, Some(metadata))))
 }

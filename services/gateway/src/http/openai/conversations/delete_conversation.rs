@@ -47,15 +47,10 @@ pub(in crate::http) async fn delete_openai_conversation(
     Path(id): Path<String>,
 ) -> Result<Json<DeletedConversationObject>, HttpProblem> {
     let id = record_id(&id)?;
-    let found = caller
-        .service
-        .conversation(&state, Scope::Erase, id.as_str());
+    let found = caller.service.conversation(&state, Scope::Erase, id.as_str());
     let (access, conversation) = found.await?;
-    let deleted = DeletedConversationObject {
-        id: api_id(&id).to_owned(),
-        object: "conversation.deleted",
-        deleted: true,
-    };
+    let deleted =
+        DeletedConversationObject { id: api_id(&id).to_owned(), object: "conversation.deleted", deleted: true };
     if is_retry(&headers) && was_erased(&state, &caller, &access, &conversation).await? {
         return Ok(Json(deleted));
     }
@@ -81,11 +76,8 @@ async fn was_erased(
     let last = caller.service.call.deadline.record(last).await;
     let last = last.map_err(problem::from_problem)?;
     let head = last.map(|last| last.open_head()).transpose();
-    let head =
-        head.map_err(|corrupt| problem::from_problem(crate::problem::of_corrupt(&corrupt)))?;
+    let head = head.map_err(|corrupt| problem::from_problem(crate::problem::of_corrupt(&corrupt)))?;
     Ok(head.is_some_and(|head| {
-        head.status == Status::Erased
-            && head.agent == access.agent
-            && is_within_window(head.recorded_at, state.now())
+        head.status == Status::Erased && head.agent == access.agent && is_within_window(head.recorded_at, state.now())
     }))
 }

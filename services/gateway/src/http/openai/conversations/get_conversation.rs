@@ -22,7 +22,5 @@ pub(in crate::http) async fn get_openai_conversation(
     Path(id): Path<String>,
 ) -> Result<Json<ConversationObject>, HttpProblem> {
     let target = target(&state, &caller, &id).await?;
-    object(open(&state, &caller, &target).await?)
-        .await
-        .map(Json)
+    object(open(&state, &caller, &target).await?).await.map(Json)
 }

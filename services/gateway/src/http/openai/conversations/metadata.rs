@@ -32,20 +32,14 @@ pub(in crate::http::openai) fn checked(given: Option<&RawValue>) -> Result<Strin
     let pairs: Result<BTreeMap<String, String>, _> = serde_json::from_str(given.get());
     let outcome = match pairs {
         Ok(pairs) => check(&pairs).map(|()| given.get().to_owned()),
-        Err(_) => Err(Violation::new(
-            ViolationReason::Malformed,
-            "is not an object whose values are strings",
-        )),
+        Err(_) => Err(Violation::new(ViolationReason::Malformed, "is not an object whose values are strings")),
     };
     outcome.map_err(|violation| problem::from_violation(violation.within("metadata")))
 }
 
 fn check(pairs: &BTreeMap<String, String>) -> Result<(), Violation> {
     if pairs.len() > METADATA_PAIRS_MAX {
-        let rule = format!(
-            "has {} pairs, at most {METADATA_PAIRS_MAX} are allowed",
-            pairs.len()
-        );
+        let rule = format!("has {} pairs, at most {METADATA_PAIRS_MAX} are allowed", pairs.len());
         return Err(Violation::new(ViolationReason::TooLong, rule));
     }
     for (key, value) in pairs {

@@ -58,10 +58,7 @@ pub(in crate::http::openai) async fn target(
     caller: &OpenAiCaller,
     id: &str,
 ) -> Result<Target, HttpProblem> {
-    Ok(Target {
-        freshness: Freshness::Leader,
-        ..caller.target(state, id).await?
-    })
+    Ok(Target { freshness: Freshness::Leader, ..caller.target(state, id).await? })
 }
 
 /// Opens a snapshot of the caller's conversation.
@@ -102,9 +99,5 @@ async fn open_with<'a>(
 async fn object(snapshot: Snapshot<'_>) -> Result<ConversationObject, HttpProblem> {
     let conversation = snapshot.into_conversation().await;
     let conversation = conversation.map_err(from_read_error)?;
-    Ok(ConversationObject::new(
-        &conversation.id,
-        conversation.created_at,
-        conversation.metadata.map(Verbatim),
-    ))
+    Ok(ConversationObject::new(&conversation.id, conversation.created_at, conversation.metadata.map(Verbatim)))
 }

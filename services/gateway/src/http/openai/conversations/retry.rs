@@ -27,10 +27,7 @@ pub(in crate::http::openai) struct RequestHash([u8; 32]);
 
 impl RequestHash {
     /// The hash of a request about a conversation; `parts` are its name and its contents.
-    pub(in crate::http::openai) fn of<'a>(
-        key: &'a ConversationKey,
-        parts: impl IntoIterator<Item = &'a str>,
-    ) -> Self {
+    pub(in crate::http::openai) fn of<'a>(key: &'a ConversationKey, parts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut hash = Sha256::new();
         let place = [key.tenant.as_str(), key.conversation.as_str()];
         for text in place.into_iter().chain(parts) {
@@ -42,10 +39,7 @@ impl RequestHash {
 
     /// An attempt of the request, for the writer to find another one.
     pub(in crate::http::openai) fn attempt(self, headers: &HeaderMap) -> write::Attempt {
-        write::Attempt {
-            request_hash: self.0.to_vec().into(),
-            is_retry: is_retry(headers),
-        }
+        write::Attempt { request_hash: self.0.to_vec().into(), is_retry: is_retry(headers) }
     }
 
     /// The key of the request after a version, which was recorded at this time. As the key has the time of the commit before
@@ -87,8 +81,7 @@ impl RequestHash {
         }
         let pairs = head.recent.iter().zip(head.recent.iter().skip(1));
         let mut found = pairs.filter(|(before, commit)| {
-            is_within_window(commit.recorded_at, now)
-                && self.key(before.last_version, before.recorded_at) == commit.id
+            is_within_window(commit.recorded_at, now) && self.key(before.last_version, before.recorded_at) == commit.id
         });
         let found = found.next_back().map(|(_, commit)| *commit);
         let creation = || {

@@ -41,9 +41,7 @@ pub(in crate::http) async fn update_openai_conversation(
     let writable = Writable::find(&state, &caller, &id).await?;
     let request = write::UpdateConversationRequest {
         target: Some(writable.destination.target()),
-        update_mask: Some(prost_types::FieldMask {
-            paths: vec!["metadata_json".to_owned()],
-        }),
+        update_mask: Some(prost_types::FieldMask { paths: vec!["metadata_json".to_owned()] }),
         metadata_json,
         ..write::UpdateConversationRequest::default()
     };
@@ -51,7 +49,5 @@ pub(in crate::http) async fn update_openai_conversation(
     let answer = writer.update_conversation(request).await;
     result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
     let target = target(&state, &caller, &id).await?;
-    object(open(&state, &caller, &target).await?)
-        .await
-        .map(Json)
+    object(open(&state, &caller, &target).await?).await.map(Json)
 }

@@ -35,9 +35,7 @@ impl Destination {
         id: &str,
     ) -> Result<Self, HttpProblem> {
         let id = record_id(id)?;
-        let found = caller
-            .service
-            .conversation(state, Scope::Append, id.as_str());
+        let found = caller.service.conversation(state, Scope::Append, id.as_str());
         let (access, key) = found.await?;
         Ok(Self { access, key })
     }
@@ -105,11 +103,7 @@ impl Writable {
 
 /// The writer's rejection in OpenAI's terms. Its libraries repeat a 409, which would not help here.
 pub(in crate::http::openai) fn rejected(problem: HttpProblem) -> HttpProblem {
-    let reasons = [
-        Reason::VersionConflict,
-        Reason::Contention,
-        Reason::RunActive,
-    ];
+    let reasons = [Reason::VersionConflict, Reason::Contention, Reason::RunActive];
     if reasons.iter().any(|reason| reason.as_str() == problem.code) {
         return locked();
     }
@@ -118,10 +112,7 @@ pub(in crate::http::openai) fn rejected(problem: HttpProblem) -> HttpProblem {
     }
     if problem.status == StatusCode::CONFLICT {
         let field = problem.field.clone().unwrap_or("conversation".to_owned());
-        return HttpProblem {
-            status: StatusCode::BAD_REQUEST,
-            ..problem.in_field(field)
-        };
+        return HttpProblem { status: StatusCode::BAD_REQUEST, ..problem.in_field(field) };
     }
     problem
 }

@@ -45,9 +45,7 @@ pub(super) fn content_part(part: &Part, author: Author) -> serde_json::Result<Op
                 MediaSource::FileId(id) => put(&mut members, "file_id", id)?,
             }
         }
-        Part::File {
-            source, filename, ..
-        } => {
+        Part::File { source, filename, .. } => {
             put(&mut members, "type", "input_file")?;
             if let Some(filename) = filename {
                 put(&mut members, "filename", filename.as_str())?;

@@ -67,9 +67,7 @@ impl ItemId {
         let prefix = prefix(item_type);
         let event = self.event.0.simple();
         let (version, ordinal, conversation) = (self.version.0, self.ordinal, &self.conversation);
-        format!(
-            "{prefix}_{event}{version:0VERSION_DIGITS$x}{ordinal:0ORDINAL_DIGITS$x}_{conversation}"
-        )
+        format!("{prefix}_{event}{version:0VERSION_DIGITS$x}{ordinal:0ORDINAL_DIGITS$x}_{conversation}")
     }
 
     /// Reads an id that Hansard made; `None`: it is the client's own.
@@ -78,9 +76,7 @@ impl ItemId {
         let (_, rest) = text.split_once('_')?;
         let (digits, conversation) = rest.split_once('_')?;
         let is_digit = |c: char| matches!(c, '0'..='9' | 'a'..='f');
-        if digits.len() != EVENT_DIGITS + VERSION_DIGITS + ORDINAL_DIGITS
-            || !digits.chars().all(is_digit)
-        {
+        if digits.len() != EVENT_DIGITS + VERSION_DIGITS + ORDINAL_DIGITS || !digits.chars().all(is_digit) {
             return None;
         }
         let (event, rest) = digits.split_at(EVENT_DIGITS);
@@ -99,8 +95,7 @@ impl ItemId {
         let prefix = |id: &str| id.split_once('_').map(|(prefix, _)| prefix.to_owned());
         match (Self::parse(one), Self::parse(other)) {
             (Some(first), Some(second)) => {
-                prefix(one) == prefix(other)
-                    && (first.event, first.ordinal) == (second.event, second.ordinal)
+                prefix(one) == prefix(other) && (first.event, first.ordinal) == (second.event, second.ordinal)
             }
             _ => one == other,
         }
@@ -132,15 +127,7 @@ mod tests {
             assert_eq!(ItemId::parse(&text), Some(id.clone()));
         }
         let text = id.text("message");
-        for foreign in [
-            "msg_1",
-            "",
-            "msg_",
-            &text[1..45],
-            &text[..51],
-            "msg_é",
-            "msg_é_1",
-        ] {
+        for foreign in ["msg_1", "", "msg_", &text[1..45], &text[..51], "msg_é", "msg_é_1"] {
             assert_eq!(ItemId::parse(foreign), None, "{foreign}");
         }
     }

@@ -10,11 +10,7 @@ use serde_json::value::{RawValue, to_raw_value};
 pub(super) type Members = BTreeMap<String, Box<RawValue>>;
 
 /// Adds a member.
-pub(super) fn put(
-    members: &mut Members,
-    name: &str,
-    value: &(impl Serialize + ?Sized),
-) -> serde_json::Result<()> {
+pub(super) fn put(members: &mut Members, name: &str, value: &(impl Serialize + ?Sized)) -> serde_json::Result<()> {
     members.insert(name.to_owned(), to_raw_value(value)?);
     Ok(())
 }

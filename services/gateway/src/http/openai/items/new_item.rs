@@ -41,8 +41,7 @@ pub fn read(raw: &RawValue, at: &str) -> Result<NewItem, Violation> {
     check_id(&item).map_err(|violation| violation.within("id").within(at))?;
     let kind = match item.get("type") {
         None => "message".to_owned(),
-        Some(_) => text(&item, "type")
-            .ok_or_else(|| malformed("is not a string").within("type").within(at))?,
+        Some(_) => text(&item, "type").ok_or_else(|| malformed("is not a string").within("type").within(at))?,
     };
     if kind == "item_reference" {
         let id = text(&item, "id").ok_or_else(|| missing().within("id").within(at))?;
@@ -66,14 +65,7 @@ fn event(item: Members, kind: &str, raw: &RawValue, at: &str) -> Result<ItemEven
         "function_call_output" => canonical(&item, &["call_id", "output"], raw, at)?,
         _ => return ItemEvent::verbatim(item).map_err(|violation| violation.within(at)),
     };
-    Ok(ItemEvent {
-        fact: event.0,
-        note: Note {
-            id: own_id(&item),
-            ..event.1
-        },
-        item,
-    })
+    Ok(ItemEvent { fact: event.0, note: Note { id: own_id(&item), ..event.1 }, item })
 }
 
 impl ItemEvent {
@@ -92,16 +84,9 @@ impl ItemEvent {
             item.remove("id");
         }
         let json = serde_json::to_string(&item).unwrap_or_default();
-        let part = Part::ProviderItem {
-            provider: Label::parse(PROVIDER)?,
-            item: JsonText::parse(json)?,
-        };
+        let part = Part::ProviderItem { provider: Label::parse(PROVIDER)?, item: JsonText::parse(json)? };
         let message = MessageAppended::new(Role::Assistant, vec![part]);
-        Ok(Self {
-            fact: Fact::MessageAppended(message),
-            note: Note::default(),
-            item,
-        })
+        Ok(Self { fact: Fact::MessageAppended(message), note: Note::default(), item })
     }
 
     /// The same item as a provider item.
@@ -146,12 +131,7 @@ fn role(item: &Members) -> Option<Role> {
     Role::ALL.into_iter().find(|role| role.as_str() == name)
 }
 
-fn message(
-    item: &Members,
-    role: Role,
-    raw: &RawValue,
-    at: &str,
-) -> Result<(Fact, Note), Violation> {
+fn message(item: &Members, role: Role, raw: &RawValue, at: &str) -> Result<(Fact, Note), Violation> {
     let content = item.get("content");
     let content = content.ok_or_else(|| missing().within("content").within(at))?;
     let fact = match facts(raw, at)? {
@@ -165,10 +145,7 @@ fn message(
         Role::Assistant => Author::Model,
         Role::User | Role::System | Role::Developer => Author::Client,
     };
-    let mut note = Note {
-        whole: author == Author::Model && parts.iter().any(is_provider_item),
-        ..Note::default()
-    };
+    let mut note = Note { whole: author == Author::Model && parts.iter().any(is_provider_item), ..Note::default() };
     let rendered = super::stored_item::message_members(role, &own.unwrap_or_default());
     let rendered = rendered.map_err(|_| malformed("cannot be written").within(at))?;
     note.members = extras(item, &rendered, &["id", "content"]);
@@ -200,12 +177,7 @@ fn note_parts(note: &mut Note, name: &str, given: &RawValue, parts: &[Part], aut
 }
 
 /// A call or an output of one, which has these members.
-fn canonical(
-    item: &Members,
-    required: &[&str],
-    raw: &RawValue,
-    at: &str,
-) -> Result<(Fact, Note), Violation> {
+fn canonical(item: &Members, required: &[&str], raw: &RawValue, at: &str) -> Result<(Fact, Note), Violation> {
     let is_absent = |name: &str| item.get(name).is_none_or(|value| value.get() == "null");
     if let Some(name) = required.iter().find(|name| is_absent(name)) {
         return Err(missing().within(name).within(at));
@@ -224,11 +196,7 @@ fn canonical(
         Fact::MessageAppended(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => Ok(Members::new()),
     };
     let rendered = rendered.map_err(|_| malformed("cannot be written").within(at))?;
-    let without = if note.list {
-        &["id", "output"][..]
-    } else {
-        &["id"]
-    };
+    let without = if note.list { &["id", "output"][..] } else { &["id"] };
     note.members.extend(extras(item, &rendered, without));
     Ok((fact, note))
 }
@@ -243,16 +211,12 @@ fn facts(raw: &RawValue, at: &str) -> Result<Option<Fact>, Violation> {
 
 fn from_parse_error(error: ParseError, at: &str) -> Violation {
     match error {
-        ParseError::Unusable { field, reason } => {
-            malformed(reason).within(&field.replace("input[0]", at))
-        }
+        ParseError::Unusable { field, reason } => malformed(reason).within(&field.replace("input[0]", at)),
         ParseError::Malformed { reason, .. } => {
             let reason = reason.replace("input[0]", at);
             malformed(format!("is not an item: {reason}")).within(at)
         }
-        ParseError::Failed { .. } | ParseError::Incomplete => {
-            malformed("is not an item").within(at)
-        }
+        ParseError::Failed { .. } | ParseError::Incomplete => malformed("is not an item").within(at),
     }
 }
 

@@ -45,11 +45,7 @@ impl Note {
     }
 
     fn is_empty(&self) -> bool {
-        self.id.is_none()
-            && !self.whole
-            && !self.list
-            && self.members.is_empty()
-            && self.parts.is_empty()
+        self.id.is_none() && !self.whole && !self.list && self.members.is_empty() && self.parts.is_empty()
     }
 
     /// The metadata of the event; empty if the fact contains the whole item.
@@ -66,10 +62,7 @@ impl Note {
     }
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_false(value: &bool) -> bool {
     !value
 }

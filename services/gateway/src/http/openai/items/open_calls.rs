@@ -22,10 +22,7 @@ pub enum OpenBefore<'a> {
 ///
 /// # Errors
 /// As [`ItemEvent::verbatim`].
-pub fn with_open_calls(
-    events: Vec<ItemEvent>,
-    before: OpenBefore<'_>,
-) -> Result<Vec<ItemEvent>, Violation> {
+pub fn with_open_calls(events: Vec<ItemEvent>, before: OpenBefore<'_>) -> Result<Vec<ItemEvent>, Violation> {
     let mut open: BTreeSet<CallId> = match before {
         OpenBefore::Known(calls) => calls.iter().map(|call| call.call_id.clone()).collect(),
         OpenBefore::Unknown => BTreeSet::new(),
@@ -33,9 +30,7 @@ pub fn with_open_calls(
     let mut answered = BTreeSet::new();
     let events = events.into_iter().map(|event| {
         let is_valid = match &event.fact {
-            Fact::ToolCalled(call) if open.len() < OPEN_CALLS_MAX => {
-                open.insert(call.call_id.clone())
-            }
+            Fact::ToolCalled(call) if open.len() < OPEN_CALLS_MAX => open.insert(call.call_id.clone()),
             Fact::ToolCalled(_) => false,
             Fact::ToolReturned(result) => {
                 let is_first = answered.insert(result.call_id.clone());
@@ -44,11 +39,7 @@ pub fn with_open_calls(
             }
             Fact::MessageAppended(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => true,
         };
-        if is_valid {
-            Ok(event)
-        } else {
-            event.into_verbatim()
-        }
+        if is_valid { Ok(event) } else { event.into_verbatim() }
     });
     events.collect()
 }
@@ -66,9 +57,7 @@ mod tests {
         let event = |item: &str| {
             let (kind, id) = item.split_at(1);
             let json = match kind {
-                "c" => format!(
-                    r#"{{"type":"function_call","call_id":"{id}","name":"f","arguments":"{{}}"}}"#
-                ),
+                "c" => format!(r#"{{"type":"function_call","call_id":"{id}","name":"f","arguments":"{{}}"}}"#),
                 _ => format!(r#"{{"type":"function_call_output","call_id":"{id}","output":"x"}}"#),
             };
             let raw = RawValue::from_string(json).unwrap();

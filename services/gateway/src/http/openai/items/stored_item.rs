@@ -63,10 +63,7 @@ pub fn items(event: &RecordedEvent, conversation: &str) -> serde_json::Result<Ve
         let id = own.unwrap_or_else(|| made.text(&item_type));
         put(&mut item, "id", &id)?;
         let json = to_raw_value(&item)?;
-        let place = ItemPlace {
-            version: event.version,
-            index,
-        };
+        let place = ItemPlace { version: event.version, index };
         Ok(StoredItem { place, id, json })
     });
     items.collect()
@@ -157,11 +154,7 @@ fn completed(mut item: Members) -> serde_json::Result<Members> {
     if item_type.starts_with("tool_search_") && text(&item, "execution").is_none() {
         // Only a search that the client executes has the id of a call.
         let has_call = text(&item, "call_id").is_some();
-        put(
-            &mut item,
-            "execution",
-            if has_call { "client" } else { "server" },
-        )?;
+        put(&mut item, "execution", if has_call { "client" } else { "server" })?;
     }
     if let ("message", Some(text)) = (item_type.as_str(), text(&item, "content")) {
         let part = content_part(&Part::Text(text), Author::Client)?;
@@ -239,11 +232,7 @@ impl OpenMessage {
     }
 }
 
-fn whole_message(
-    message: &MessageAppended,
-    author: Author,
-    note: &Note,
-) -> serde_json::Result<Members> {
+fn whole_message(message: &MessageAppended, author: Author, note: &Note) -> serde_json::Result<Members> {
     let own = own_members(&message.parts).filter(|_| author == Author::Model);
     let parts = message.parts.get(usize::from(own.is_some())..);
     let mut members = message_members(message.role, &own.unwrap_or_default())?;
@@ -272,11 +261,7 @@ fn thought(text: &str) -> serde_json::Result<Members> {
     let mut summary = Members::new();
     put(&mut summary, "type", "summary_text")?;
     put(&mut summary, "text", text)?;
-    let list = if text.is_empty() {
-        vec![]
-    } else {
-        vec![summary]
-    };
+    let list = if text.is_empty() { vec![] } else { vec![summary] };
     put(&mut members, "summary", &list)?;
     Ok(members)
 }

@@ -34,8 +34,5 @@ pub(in crate::http) async fn list_models(
     caller: OpenAiCaller,
 ) -> Result<Json<ModelsBody>, HttpProblem> {
     let agents = caller.service.agents(&state).await?;
-    Ok(Json(ModelsBody {
-        object: "list",
-        data: agents.into_iter().flat_map(ModelBody::of_agent).collect(),
-    }))
+    Ok(Json(ModelsBody { object: "list", data: agents.into_iter().flat_map(ModelBody::of_agent).collect() }))
 }

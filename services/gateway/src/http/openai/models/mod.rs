@@ -31,14 +31,11 @@ impl ModelBody {
             let agent = agent.agent_id.clone();
             move |other| join(&agent, &other)
         });
-        [agent.agent_id]
-            .into_iter()
-            .chain(others)
-            .map(move |id| Self {
-                id,
-                object: "model",
-                created: agent.created_at.map_or(0, |at| at.seconds),
-                owned_by: agent.tenant_id.clone(),
-            })
+        [agent.agent_id].into_iter().chain(others).map(move |id| Self {
+            id,
+            object: "model",
+            created: agent.created_at.map_or(0, |at| at.seconds),
+            owned_by: agent.tenant_id.clone(),
+        })
     }
 }

@@ -64,11 +64,7 @@ pub(in crate::http) async fn create_response(
         return deliver(&state, open, answer, body.delivery()).await;
     }
     // Boxed, to keep the future of the handler small.
-    let exchange = Exchange {
-        body: &body,
-        request,
-        previous,
-    };
+    let exchange = Exchange { body: &body, request, previous };
     let starting = exchange.start(&state, &caller, &headers);
     let started = Box::pin(starting).await?;
     if body.delivery() == Delivery::Background {
@@ -90,8 +86,7 @@ async fn checked(
     body: &ResponseRequest,
 ) -> Result<CheckedRequest, HttpProblem> {
     let model = body.model.as_deref();
-    let RequestedModel { access, other } =
-        RequestedModel::find(state, caller, Scope::Append, model).await?;
+    let RequestedModel { access, other } = RequestedModel::find(state, caller, Scope::Append, model).await?;
     let (field, named) = match (&body.user, &body.safety_identifier) {
         (Some(user), _) => ("user", Some(user)),
         (None, user) => ("safety_identifier", user.as_ref()),
@@ -181,17 +176,12 @@ async fn user_texts(
 ) -> Result<Vec<String>, HttpProblem> {
     let target = target(state, caller, conversation).await?;
     let snapshot = open(state, caller, &target).await?;
-    let query = Query {
-        kinds: &[EventKind::MessageAppended],
-        ..Query::all(Direction::Forward)
-    };
+    let query = Query { kinds: &[EventKind::MessageAppended], ..Query::all(Direction::Forward) };
     let bounds = PageBounds {
         events_max: u32::try_from(super::RESPONSE_ITEMS_MAX).unwrap_or(u32::MAX),
         bytes_max: 16 * 1024 * 1024,
     };
-    let page = Page::effective(&snapshot, query, bounds)
-        .await
-        .map_err(from_read_error)?;
+    let page = Page::effective(&snapshot, query, bounds).await.map_err(from_read_error)?;
     let mut texts = Vec::new();
     for row in &page.events {
         let event = decode(&target.key, row).map_err(from_read_error)?;

@@ -52,20 +52,12 @@ pub(in crate::http) async fn delete_response(
     let found = RecordedResponse::find(&state, &caller, &id).await?;
     let Some((_, end)) = &found.end else {
         let detail = "the response is in progress: cancel it first";
-        return Err(HttpProblem::of_field(
-            "RESPONSE_IN_PROGRESS",
-            "response_id",
-            detail,
-        ));
+        return Err(HttpProblem::of_field("RESPONSE_IN_PROGRESS", "response_id", detail));
     };
     let version = version_without_items_after(&state, &found.target, *end).await?;
     let Some(version) = version else {
         let detail = "later items of the conversation continue the response: delete them first, or the conversation";
-        return Err(HttpProblem::of_field(
-            "RESPONSE_CONTINUED",
-            "response_id",
-            detail,
-        ));
+        return Err(HttpProblem::of_field("RESPONSE_CONTINUED", "response_id", detail));
     };
     let is_first = found.noted.input_from == CREATED + 1;
     if is_first && !found.noted.names_conversation {
@@ -73,30 +65,15 @@ pub(in crate::http) async fn delete_response(
     } else {
         hide(&state, &caller, &found, version).await?;
     }
-    Ok(Json(DeletedResponseObject {
-        id,
-        object: "response",
-        deleted: true,
-    }))
+    Ok(Json(DeletedResponseObject { id, object: "response", deleted: true }))
 }
 
-async fn erase(
-    state: &HttpState,
-    caller: &OpenAiCaller,
-    found: &RecordedResponse,
-) -> Result<(), HttpProblem> {
+async fn erase(state: &HttpState, caller: &OpenAiCaller, found: &RecordedResponse) -> Result<(), HttpProblem> {
     let agent = found.target.access.agent.as_str();
-    caller
-        .service
-        .access(state, Scope::Erase, Some(agent))
-        .await?;
+    caller.service.access(state, Scope::Erase, Some(agent)).await?;
     let conversation = &found.target.key.conversation;
     let erase = write::EraseConversationRequest {
-        target: Some(command_target(
-            &found.target.access.agent,
-            conversation,
-            String::new(),
-        )),
+        target: Some(command_target(&found.target.access.agent, conversation, String::new())),
         ..write::EraseConversationRequest::default()
     };
     let mut writer = state.commands.write_for(&caller.service.call);
@@ -112,9 +89,7 @@ async fn hide(
     found: &RecordedResponse,
     version: Version,
 ) -> Result<(), HttpProblem> {
-    let rewound = Fact::from(HistoryRewound {
-        to: Version(found.noted.input_from.saturating_sub(1)),
-    });
+    let rewound = Fact::from(HistoryRewound { to: Version(found.noted.input_from.saturating_sub(1)) });
     let conversation = &found.target.key.conversation;
     let append = write::AppendEventsRequest {
         target: Some(write::CommandTarget {

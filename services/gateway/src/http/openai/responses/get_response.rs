@@ -77,10 +77,7 @@ async fn or_recorded(
 }
 
 fn recorded(found: &RecordedResponse, end: RunEnd) -> BoxStream<'static, FollowItem> {
-    let kinds = [
-        RunPartKind::StepFinished(found.facts()),
-        RunPartKind::RunEnded(end),
-    ];
+    let kinds = [RunPartKind::StepFinished(found.facts()), RunPartKind::RunEnded(end)];
     let parts = (1..).zip(kinds);
     let parts = parts.map(|(number, kind)| FollowItem::Part(RunPart { number, kind }));
     stream::iter(parts.collect::<Vec<_>>()).boxed()

@@ -75,9 +75,8 @@ pub(super) async fn resolved(
         let snapshot = snapshot.map_err(|_| unresolved(INPUT, index))?;
         let found = find(&snapshot, &id).await?;
         let found = found.ok_or_else(|| unresolved(INPUT, index))?;
-        let is_read = |history: ContinuedHistory<'_>| {
-            *history.key == target.key && found.place.version <= history.through
-        };
+        let is_read =
+            |history: ContinuedHistory<'_>| *history.key == target.key && found.place.version <= history.through;
         if continued.is_some_and(is_read) {
             known.push(index);
             continue;
@@ -91,15 +90,9 @@ pub(super) async fn resolved(
 
 /// The items without the user's messages at the beginning that the conversation contains already, if the client is known to send
 /// them again: the AI SDK does so next to `conversation`. The last item is always new.
-pub(super) fn without_repeated(
-    items: Vec<Box<RawValue>>,
-    recorded: &[String],
-) -> Vec<Box<RawValue>> {
+pub(super) fn without_repeated(items: Vec<Box<RawValue>>, recorded: &[String]) -> Vec<Box<RawValue>> {
     let repeated = items.len() > recorded.len()
-        && items
-            .iter()
-            .zip(recorded)
-            .all(|(item, recorded)| user_text(item).as_deref() == Some(recorded));
+        && items.iter().zip(recorded).all(|(item, recorded)| user_text(item).as_deref() == Some(recorded));
     let first = if repeated { recorded.len() } else { 0 };
     items.into_iter().skip(first).collect()
 }

@@ -148,10 +148,7 @@ fn failure(end: &RunEnd) -> ResponseErrorObject {
         Some(error) => format!("{}: {}", error.error_type.as_str(), error.message),
         None => "the answer ended early: try again".to_owned(),
     };
-    ResponseErrorObject {
-        code: "server_error",
-        message,
-    }
+    ResponseErrorObject { code: "server_error", message }
 }
 
 fn incomplete(facts: &[Fact]) -> Option<IncompleteDetails> {
@@ -168,14 +165,9 @@ fn usage(facts: &[Fact]) -> Option<ResponseUsage> {
     let sum = reported_usage(facts)?;
     Some(ResponseUsage {
         input_tokens: sum.input_tokens,
-        input_tokens_details: InputTokens {
-            cached_tokens: sum.cached_tokens,
-            cache_write_tokens: 0,
-        },
+        input_tokens_details: InputTokens { cached_tokens: sum.cached_tokens, cache_write_tokens: 0 },
         output_tokens: sum.output_tokens,
-        output_tokens_details: OutputTokens {
-            reasoning_tokens: sum.reasoning_tokens,
-        },
+        output_tokens_details: OutputTokens { reasoning_tokens: sum.reasoning_tokens },
         total_tokens: sum.input_tokens.saturating_add(sum.output_tokens),
     })
 }
@@ -183,8 +175,6 @@ fn usage(facts: &[Fact]) -> Option<ResponseUsage> {
 fn messages(facts: &[Fact]) -> impl Iterator<Item = &MessageAppended> {
     facts.iter().filter_map(|fact| match fact {
         Fact::MessageAppended(message) => Some(message),
-        Fact::ToolCalled(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => {
-            None
-        }
+        Fact::ToolCalled(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => None,
     })
 }

@@ -27,11 +27,7 @@ pub(super) struct OutputPlace {
 impl OutputPlace {
     /// The place of a run that started with the event of this version.
     pub(super) fn of(run: RunId, started: Version, conversation: &ConversationId) -> Self {
-        Self {
-            commit: finish_commit(run),
-            first: started.next(),
-            conversation: api_id(conversation).to_owned(),
-        }
+        Self { commit: finish_commit(run), first: started.next(), conversation: api_id(conversation).to_owned() }
     }
 
     /// The place of an answer that is not recorded.

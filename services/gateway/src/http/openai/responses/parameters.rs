@@ -78,10 +78,7 @@ impl Noted {
     /// 400: tools and instructions have too many bytes together.
     pub(super) fn to_event(&self) -> Result<NewEvent, HttpProblem> {
         let text = serde_json::to_string(self).unwrap_or_default();
-        let noted = SystemNoted {
-            topic: Label::parse(TOPIC).ok(),
-            text,
-        };
+        let noted = SystemNoted { topic: Label::parse(TOPIC).ok(), text };
         let fact = Fact::from(noted);
         if !fits_an_event(&fact) {
             let rule = "and instructions have too many bytes together: shorten them";

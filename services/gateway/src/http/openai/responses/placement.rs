@@ -2,10 +2,7 @@
 //! conversation, which the commit that starts the run creates.
 
 use axum::http::StatusCode;
-use domain::{
-    ConversationKey, Fact, Head, NewEvent, OpenCall, Owner, RecentCommit, Timestamp, UserId,
-    Version,
-};
+use domain::{ConversationKey, Fact, Head, NewEvent, OpenCall, Owner, RecentCommit, Timestamp, UserId, Version};
 use event_log::registry::AgentAccess;
 use runtime::grpc::Authenticated;
 use runtime::http::HttpProblem;
@@ -67,12 +64,7 @@ impl Placement {
     /// # Errors
     /// 404: the agent of the request has no such conversation.
     pub(super) async fn named(creator: Creator<'_>, id: &str) -> Result<Self, HttpProblem> {
-        let Creator {
-            state,
-            caller,
-            access,
-            ..
-        } = creator;
+        let Creator { state, caller, access, .. } = creator;
         let writable = Writable::find(state, caller, id).await;
         let writable = writable.map_err(in_conversation)?;
         if writable.head.agent != access.agent {
@@ -99,12 +91,7 @@ impl Placement {
         previous: &RecordedResponse,
         earlier: impl Fn(&Head, &ConversationKey) -> Option<RecentCommit>,
     ) -> Result<Self, HttpProblem> {
-        let Creator {
-            state,
-            caller,
-            access,
-            ..
-        } = creator;
+        let Creator { state, caller, access, .. } = creator;
         let end = previous.continued_from(&access.agent)?;
         let key = &previous.target.key;
         let deadline = caller.service.call.deadline;
@@ -127,33 +114,20 @@ impl Placement {
             Some(Owner::User(user)) => creator.user.or(Some(user)),
             _ => creator.user,
         };
-        let creator = Creator {
-            user: owner,
-            ..creator
-        };
+        let creator = Creator { user: owner, ..creator };
         Self::fork(creator, previous, end)
     }
 
     /// A fork after a response, without its calls: a fork cannot answer calls of its parent, so that it repeats them.
-    fn fork(
-        creator: Creator<'_>,
-        previous: &RecordedResponse,
-        end: Version,
-    ) -> Result<Self, HttpProblem> {
+    fn fork(creator: Creator<'_>, previous: &RecordedResponse, end: Version) -> Result<Self, HttpProblem> {
         let is_call = |fact: &Fact| matches!(fact, Fact::ToolCalled(_));
         let mut output = previous.output.iter();
         let first_call = output.find(|event| is_call(&event.event.fact));
         let before = first_call.map(|first| Version(first.version.0.saturating_sub(1)));
-        let repeated = previous
-            .output
-            .iter()
-            .filter_map(|event| match &event.event.fact {
-                Fact::ToolCalled(call) => Some(call),
-                Fact::MessageAppended(_)
-                | Fact::ToolReturned(_)
-                | Fact::Annotation(_)
-                | Fact::Lifecycle(_) => None,
-            });
+        let repeated = previous.output.iter().filter_map(|event| match &event.event.fact {
+            Fact::ToolCalled(call) => Some(call),
+            Fact::MessageAppended(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => None,
+        });
         let from = event::ForkPoint {
             conversation_id: previous.target.key.conversation.to_string(),
             version: before.unwrap_or(end).0,
@@ -176,25 +150,15 @@ impl Placement {
     ///
     /// # Errors
     /// Never: the id is valid.
-    pub(super) fn in_new(
-        creator: Creator<'_>,
-        forked_from: Option<event::ForkPoint>,
-    ) -> Result<Self, HttpProblem> {
+    pub(super) fn in_new(creator: Creator<'_>, forked_from: Option<event::ForkPoint>) -> Result<Self, HttpProblem> {
         let Creator { access, user, .. } = creator;
         let new = OwnedId::of(&access.agent, user.cloned(), Uuid::now_v7())?;
         let parent = forked_from.as_ref();
         let parent = parent.map_or(Version::ZERO, |from| Version(from.version));
         Ok(Self {
-            key: ConversationKey {
-                tenant: access.tenant.tenant().clone(),
-                conversation: new.id,
-            },
+            key: ConversationKey { tenant: access.tenant.tenant().clone(), conversation: new.id },
             version: parent.next(),
-            new: Some(NewConversation {
-                owner: new.owner,
-                metadata_json: String::new(),
-                forked_from,
-            }),
+            new: Some(NewConversation { owner: new.owner, metadata_json: String::new(), forked_from }),
             open_calls: Vec::new(),
             repeated: Vec::new(),
             head: None,

@@ -1,10 +1,7 @@
 //! Reads a response from the record: the events of its run, and the note with its parameters.
 
 use axum::http::StatusCode;
-use domain::{
-    AgentId, Annotation, EventKind, Fact, Lifecycle, RecordedEvent, RunEnd, RunOutcome, Timestamp,
-    Version,
-};
+use domain::{AgentId, Annotation, EventKind, Fact, Lifecycle, RecordedEvent, RunEnd, RunOutcome, Timestamp, Version};
 use history::{Batch, Direction, Query, Snapshot, Target, View, decode};
 use runtime::http::HttpProblem;
 
@@ -22,10 +19,7 @@ use crate::http::state::HttpState;
 /// Most events between the start of a run and its end: its own, and those that others append meanwhile.
 const EVENTS_UNTIL_END_MAX: usize = 2_000;
 /// One read of events.
-const BATCH: Batch = Batch {
-    events_max: 500,
-    bytes_max: 16 * 1024 * 1024,
-};
+const BATCH: Batch = Batch { events_max: 500, bytes_max: 16 * 1024 * 1024 };
 
 /// A recorded response.
 #[derive(Debug)]
@@ -48,11 +42,7 @@ impl RecordedResponse {
     ///
     /// # Errors
     /// 404: there is no such response that the caller may read, or it was deleted.
-    pub(super) async fn find(
-        state: &HttpState,
-        caller: &OpenAiCaller,
-        id: &str,
-    ) -> Result<Self, HttpProblem> {
+    pub(super) async fn find(state: &HttpState, caller: &OpenAiCaller, id: &str) -> Result<Self, HttpProblem> {
         let id = ResponseId::parse(id).ok_or_else(not_found)?;
         let target = target(state, caller, &id.conversation).await;
         let target = target.map_err(as_not_found)?;
@@ -104,7 +94,8 @@ impl RecordedResponse {
         }
         let ended = self.end.as_ref().filter(|(end, _)| is_complete(end));
         let Some((_, end)) = ended else {
-            let detail = "the previous response is in progress or failed: wait for its end, or continue the one before it";
+            let detail =
+                "the previous response is in progress or failed: wait for its end, or continue the one before it";
             let code = "PREVIOUS_RESPONSE_NOT_COMPLETE";
             return Err(HttpProblem::of_field(code, "previous_response_id", detail));
         };
@@ -113,11 +104,7 @@ impl RecordedResponse {
 
     /// The run.
     pub(super) fn run_key(&self) -> RunKey {
-        RunKey {
-            agent: self.target.access.agent.clone(),
-            key: self.target.key.clone(),
-            run: self.id.run,
-        }
+        RunKey { agent: self.target.access.agent.clone(), key: self.target.key.clone(), run: self.id.run }
     }
 }
 
@@ -173,25 +160,13 @@ async fn read(
         created_at: started.recorded_at,
         output,
         end,
-        run: RunKey {
-            agent: target.access.agent.clone(),
-            key: target.key.clone(),
-            run: id.run,
-        },
+        run: RunKey { agent: target.access.agent.clone(), key: target.key.clone(), run: id.run },
     })
 }
 
 /// The recorded events of a range of at most one batch.
-async fn events(
-    snapshot: &Snapshot<'_>,
-    from: Version,
-    to: Version,
-) -> Result<Vec<RecordedEvent>, HttpProblem> {
-    let query = Query {
-        from,
-        to,
-        ..Query::all(Direction::Forward)
-    };
+async fn events(snapshot: &Snapshot<'_>, from: Version, to: Version) -> Result<Vec<RecordedEvent>, HttpProblem> {
+    let query = Query { from, to, ..Query::all(Direction::Forward) };
     let mut cursor = snapshot.cursor(query, View::Recorded);
     let rows = cursor.next(BATCH).await.map_err(from_read_error)?;
     let events = rows.into_iter().flatten();
@@ -203,11 +178,8 @@ type Output = (Vec<RecordedEvent>, Option<(RunEnd, Version)>);
 
 /// The events of the run's last commit, and its end.
 async fn output(snapshot: &Snapshot<'_>, id: &ResponseId) -> Result<Output, HttpProblem> {
-    let query = Query {
-        from: id.started.next(),
-        to: id.started.plus(EVENTS_UNTIL_END_MAX),
-        ..Query::all(Direction::Forward)
-    };
+    let query =
+        Query { from: id.started.next(), to: id.started.plus(EVENTS_UNTIL_END_MAX), ..Query::all(Direction::Forward) };
     let commit = finish_commit(id.run);
     let mut cursor = snapshot.cursor(query, View::Recorded);
     let (mut output, mut error) = (Vec::new(), None);
@@ -249,11 +221,7 @@ pub(super) async fn version_without_items_after(
     let snapshot = snapshot.map_err(from_read_error)?;
     let effective = snapshot.effective(snapshot.position().version).await;
     let effective = effective.map_err(from_read_error)?;
-    let query = Query {
-        from: version.next(),
-        kinds: &kinds,
-        ..Query::all(Direction::Forward)
-    };
+    let query = Query { from: version.next(), kinds: &kinds, ..Query::all(Direction::Forward) };
     let mut cursor = snapshot.cursor(query, View::Effective(&effective));
     let next = cursor.next(Batch::ONE).await.map_err(from_read_error)?;
     let is_last = next.is_none_or(|events| events.is_empty());
@@ -273,13 +241,8 @@ pub(super) fn not_found() -> HttpProblem {
 
 /// There is no such previous response for this caller.
 pub(super) fn previous_not_found() -> HttpProblem {
-    let detail =
-        "previous_response_id names no response of this caller: it was deleted, or not stored";
-    HttpProblem::of_field(
-        "previous_response_not_found",
-        "previous_response_id",
-        detail,
-    )
+    let detail = "previous_response_id names no response of this caller: it was deleted, or not stored";
+    HttpProblem::of_field("previous_response_not_found", "previous_response_id", detail)
 }
 
 fn as_not_found(problem: HttpProblem) -> HttpProblem {

@@ -133,10 +133,7 @@ impl ResponseRequest {
         let given = [
             ("top_logprobs", self.top_logprobs.is_some_and(|top| top > 0)),
             ("prompt", self.prompt.is_some()),
-            (
-                "include",
-                self.include.as_ref().is_some_and(includes_logprobs),
-            ),
+            ("include", self.include.as_ref().is_some_and(includes_logprobs)),
         ];
         if let Some((name, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
             return Err(not_supported(name));
@@ -155,21 +152,12 @@ impl ResponseRequest {
     /// Rejects what events of a stream cannot repeat: too many levels, numbers out of range, unpaired surrogates.
     fn check_values(&self) -> Result<(), HttpProblem> {
         let tools = self.tools.iter().flatten().map(|tool| ("tools", tool));
-        let others = [
-            ("tool_choice", &self.tool_choice),
-            ("text", &self.text),
-            ("reasoning", &self.reasoning),
-        ];
+        let others = [("tool_choice", &self.tool_choice), ("text", &self.text), ("reasoning", &self.reasoning)];
         let others = others.into_iter();
         let others = others.filter_map(|(name, value)| Some((name, value.as_ref()?)));
         for (name, value) in others.chain(tools) {
-            serde_json::from_str::<Value>(value.get()).map_err(|error| {
-                wrong(
-                    MALFORMED,
-                    name,
-                    &format!("has a value that is not readable: {error}"),
-                )
-            })?;
+            serde_json::from_str::<Value>(value.get())
+                .map_err(|error| wrong(MALFORMED, name, &format!("has a value that is not readable: {error}")))?;
         }
         Ok(())
     }

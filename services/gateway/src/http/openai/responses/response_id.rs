@@ -62,15 +62,9 @@ mod tests {
         };
         let text = id.text();
         assert_eq!(ResponseId::parse(&text), Some(id));
-        for foreign in [
-            "",
-            "resp_",
-            "resp_1_conv",
-            &text[1..],
-            &text[..49],
-            &text.replace('f', "F"),
-            &ResponseId::unrecorded(),
-        ] {
+        for foreign in
+            ["", "resp_", "resp_1_conv", &text[1..], &text[..49], &text.replace('f', "F"), &ResponseId::unrecorded()]
+        {
             assert_eq!(ResponseId::parse(foreign), None, "{foreign}");
         }
     }

@@ -37,10 +37,7 @@ impl Answer {
     ///
     /// # Errors
     /// 502 `RUN_FAILED` if the model failed; 503 if the run or this gateway ended early.
-    pub(super) async fn whole(
-        mut self,
-        draining: DrainSignal,
-    ) -> Result<ResponseObject, HttpProblem> {
+    pub(super) async fn whole(mut self, draining: DrainSignal) -> Result<ResponseObject, HttpProblem> {
         loop {
             if let Some(end) = self.events.end() {
                 if let Some(problem) = problem_of(end) {
@@ -64,13 +61,8 @@ impl Answer {
     /// The response: a stream of events with higher numbers than `after`. It holds its slot until it ends.
     pub(super) fn respond(mut self, open: StreamSlot, after: Option<u64>) -> Response {
         let opening = self.events.opening();
-        let mut frames = Frames {
-            answer: self,
-            draining: open.drain(),
-            after,
-            waiting: VecDeque::new(),
-            is_over: false,
-        };
+        let mut frames =
+            Frames { answer: self, draining: open.drain(), after, waiting: VecDeque::new(), is_over: false };
         frames.queue(&opening);
         let texts = unfold(frames, async |mut frames| {
             let text = frames.next().await?;
@@ -126,18 +118,13 @@ impl Frames {
 
     fn queue(&mut self, events: &[ResponseEvent]) {
         let after = self.after;
-        let new = events
-            .iter()
-            .filter(|event| after.is_none_or(|after| event.number > after));
+        let new = events.iter().filter(|event| after.is_none_or(|after| event.number > after));
         self.waiting.extend(new.map(ResponseEvent::frame));
     }
 
     fn interrupt(&mut self) {
         let problem = ended_early();
-        let last = self
-            .answer
-            .events
-            .interruption(&problem.code, &problem.detail);
+        let last = self.answer.events.interruption(&problem.code, &problem.detail);
         self.close(&last);
     }
 

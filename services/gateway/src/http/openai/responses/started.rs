@@ -1,9 +1,7 @@
 //! Records the input of a response and starts its run.
 
 use axum::http::HeaderMap;
-use domain::bounds::{
-    CREATE_EVENTS_MAX, CREATE_RUN_EVENTS_MAX, EVENTS_PER_COMMIT_MAX, RUN_EVENTS_MAX,
-};
+use domain::bounds::{CREATE_EVENTS_MAX, CREATE_RUN_EVENTS_MAX, EVENTS_PER_COMMIT_MAX, RUN_EVENTS_MAX};
 use domain::{CommitId, ConversationKey, NewEvent, Owner, RunId, Timestamp, UserId, Version};
 use event_log::registry::AgentAccess;
 use history::Deadline;
@@ -70,17 +68,8 @@ struct StartCommit {
 
 impl CheckedRequest {
     /// Who creates conversations for this request.
-    pub(super) fn creator<'a>(
-        &'a self,
-        state: &'a HttpState,
-        caller: &'a OpenAiCaller,
-    ) -> Creator<'a> {
-        Creator {
-            state,
-            caller,
-            access: &self.access,
-            user: self.user.as_ref(),
-        }
+    pub(super) fn creator<'a>(&'a self, state: &'a HttpState, caller: &'a OpenAiCaller) -> Creator<'a> {
+        Creator { state, caller, access: &self.access, user: self.user.as_ref() }
     }
 
     /// What identifies the request in a conversation.
@@ -109,20 +98,12 @@ pub(super) async fn start(
     let key = placement.key.clone();
     let (is_named, parameters) = (placement.is_named, request.parameters.clone());
     let commit = match earlier {
-        Some(commit) => StartCommit {
-            id: commit.id,
-            started: commit.last_version,
-            recorded_at: commit.recorded_at,
-        },
+        Some(commit) => StartCommit { id: commit.id, started: commit.last_version, recorded_at: commit.recorded_at },
         None => Box::pin(record(state, caller, hash, request, placement)).await?,
     };
     let run = run_started_by(commit.id);
     let conversation = api_id(&key.conversation).to_owned();
-    let id = ResponseId {
-        run,
-        started: commit.started,
-        conversation: conversation.clone(),
-    };
+    let id = ResponseId { run, started: commit.started, conversation: conversation.clone() };
     Ok(StartedResponse {
         place: OutputPlace::of(run, commit.started, &key.conversation),
         head: ResponseHead {
@@ -143,10 +124,7 @@ async fn record(
     request: CheckedRequest,
     mut placement: Placement,
 ) -> Result<StartCommit, HttpProblem> {
-    let continued = ContinuedHistory {
-        key: &placement.key,
-        through: placement.version,
-    };
+    let continued = ContinuedHistory { key: &placement.key, through: placement.version };
     let items = resolved(state, caller, &request.items, Some(continued)).await?;
     let noted = Noted {
         parameters: request.parameters,
@@ -157,12 +135,7 @@ async fn record(
     let events = items.into_events(OpenBefore::Known(&placement.open_calls))?;
     let mut events = new_events(events)?;
     events.splice(0..0, std::mem::take(&mut placement.repeated));
-    let creator = Creator {
-        state,
-        caller,
-        access: &request.access,
-        user: request.user.as_ref(),
-    };
+    let creator = Creator { state, caller, access: &request.access, user: request.user.as_ref() };
     let mut events = append_first(creator, &mut placement, events).await?;
     events.push(note);
     let command = match &placement.head {
@@ -175,9 +148,7 @@ async fn record(
         access: request.access,
         key: placement.key,
         events,
-        at: placement
-            .new
-            .map_or(StartAt::Version(placement.version), StartAt::New),
+        at: placement.new.map_or(StartAt::Version(placement.version), StartAt::New),
         history: None,
         settings: Some(request.settings),
         approved_calls: Vec::new(),
@@ -197,9 +168,7 @@ async fn record(
 
 fn new_events(events: Vec<event::Event>) -> Result<Vec<NewEvent>, HttpProblem> {
     let events = events.into_iter().map(wire::event::new_event_from_proto);
-    events
-        .collect::<Result<_, _>>()
-        .map_err(problem::from_violation)
+    events.collect::<Result<_, _>>().map_err(problem::from_violation)
 }
 
 /// Creates the conversation with the first events of a long input, if it is new: only such an input takes several commits. Returns
@@ -213,11 +182,7 @@ async fn append_first(
     mut events: Vec<NewEvent>,
 ) -> Result<Vec<NewEvent>, HttpProblem> {
     // The note needs one place.
-    let room = if placement.new.is_some() {
-        CREATE_RUN_EVENTS_MAX - 1
-    } else {
-        RUN_EVENTS_MAX - 1
-    };
+    let room = if placement.new.is_some() { CREATE_RUN_EVENTS_MAX - 1 } else { RUN_EVENTS_MAX - 1 };
     if events.len() <= room {
         return Ok(events);
     }
@@ -226,11 +191,7 @@ async fn append_first(
             "input has {} items, at most {room} fit into one commit: append the first ones before",
             events.len()
         );
-        return Err(HttpProblem::of_field(
-            "FIELD_OUT_OF_RANGE",
-            super::input::INPUT,
-            detail,
-        ));
+        return Err(HttpProblem::of_field("FIELD_OUT_OF_RANGE", super::input::INPUT, detail));
     };
     let last = events.split_off(events.len() - room);
     let (first, further) = events.split_at(events.len().min(CREATE_EVENTS_MAX));
@@ -239,16 +200,12 @@ async fn append_first(
         let agent = &creator.access.agent;
         let target = command_target(agent, &placement.key.conversation, String::new());
         let request = write::AppendEventsRequest {
-            target: Some(write::CommandTarget {
-                expected_version: Some(placement.version.0),
-                ..target
-            }),
+            target: Some(write::CommandTarget { expected_version: Some(placement.version.0), ..target }),
             events: chunk.iter().map(to_proto).collect(),
             ..write::AppendEventsRequest::default()
         };
         let answer = creator.writer().append_events(request).await;
-        let appended: CommitResult =
-            result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
+        let appended: CommitResult = result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
         placement.version = Version(appended.version);
     }
     Ok(last)

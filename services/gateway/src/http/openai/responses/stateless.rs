@@ -34,18 +34,11 @@ pub(super) async fn answer(
         }),
         None => None,
     };
-    let continued = after.as_ref().map(|after| ContinuedHistory {
-        key: &after.target.key,
-        through: after.through,
-    });
+    let continued = after.as_ref().map(|after| ContinuedHistory { key: &after.target.key, through: after.through });
     let items = resolved(state, caller, &request.items, continued).await?;
     let owner = request.user.map(Owner::User);
     let account = Account::of(&request.access, owner.as_ref(), &caller.source());
-    let turn = StatelessTurn {
-        after,
-        facts: items.into_facts()?,
-        settings: request.settings,
-    };
+    let turn = StatelessTurn { after, facts: items.into_facts()?, settings: request.settings };
     let parts = state.generations.answer_stateless(account, turn).await;
     let object = ResponseObject::in_progress(ResponseHead {
         id: ResponseId::unrecorded(),

@@ -38,10 +38,7 @@ pub(super) fn response_format(given: &RawValue) -> Result<Option<JsonText>, Http
     let Some(text) = text else {
         return Ok(None);
     };
-    if text
-        .verbosity
-        .is_some_and(|verbosity| verbosity != "medium")
-    {
+    if text.verbosity.is_some_and(|verbosity| verbosity != "medium") {
         return Err(not_supported("text.verbosity"));
     }
     let Some(format) = text.format else {
@@ -59,10 +56,7 @@ pub(super) fn response_format(given: &RawValue) -> Result<Option<JsonText>, Http
             return Err(malformed("text.format.type", rule));
         }
     };
-    let in_chat_form = ChatFormat {
-        r#type: kind,
-        json_schema,
-    };
+    let in_chat_form = ChatFormat { r#type: kind, json_schema };
     // Documents in a struct always serialize.
     let format = JsonText::parse(serde_json::to_string(&in_chat_form).unwrap_or_default());
     let format = format.map_err(|violation| violation.within("text.format"));
@@ -115,10 +109,7 @@ mod tests {
             (json!("text"), "text"),
             (json!({"verbosity": "low"}), "text.verbosity"),
             (format(json!({"type": "xml"})), "text.format.type"),
-            (
-                format(json!({"type": "json_schema", "name": "n"})),
-                "text.format",
-            ),
+            (format(json!({"type": "json_schema", "name": "n"})), "text.format"),
         ] {
             check(&given, Err(field));
         }

@@ -55,23 +55,17 @@ fn not_a_tool(index: usize) -> HttpProblem {
 ///
 /// # Errors
 /// 400: the mode is unknown, or names a tool that the request does not have.
-pub(super) fn tool_choice(
-    given: &RawValue,
-    tools: &mut Vec<Tool>,
-) -> Result<Option<ToolChoice>, HttpProblem> {
+pub(super) fn tool_choice(given: &RawValue, tools: &mut Vec<Tool>) -> Result<Option<ToolChoice>, HttpProblem> {
     if let Ok(mode) = serde_json::from_str::<String>(given.get()) {
         return by_mode(&mode, tools);
     }
     let choice = serde_json::from_str::<ChoiceBody>(given.get());
-    let choice =
-        choice.map_err(|_| invalid_choice("must be `auto`, `none`, `required` or an object"))?;
+    let choice = choice.map_err(|_| invalid_choice("must be `auto`, `none`, `required` or an object"))?;
     match (choice.r#type.as_str(), &choice.name, &choice.tools) {
         ("function", Some(name), _) => named(tools, name).map(ToolChoice::Tool).map(Some),
         ("allowed_tools", _, Some(allowed)) => {
-            let names: Result<Vec<_>, _> = allowed
-                .iter()
-                .map(|tool| named(tools, tool.name.as_deref().unwrap_or_default()))
-                .collect();
+            let names: Result<Vec<_>, _> =
+                allowed.iter().map(|tool| named(tools, tool.name.as_deref().unwrap_or_default())).collect();
             let names = names?;
             tools.retain(|tool| names.contains(&tool.name));
             by_mode(choice.mode.as_deref().unwrap_or("auto"), tools)
@@ -130,17 +124,9 @@ mod tests {
             (json!([a]), json!("any"), "tool_choice"),
             (json!([a]), json!(b), "tool_choice"),
             (json!([a]), json!({"type": "file_search"}), "tool_choice"),
-            (
-                json!([{"type": "web_search"}]),
-                json!("auto"),
-                "tools[0].type",
-            ),
+            (json!([{"type": "web_search"}]), json!("auto"), "tools[0].type"),
             (json!([a, {"type": "function"}]), json!("auto"), "tools[1]"),
-            (
-                json!([{"type": "function", "name": ""}]),
-                json!("auto"),
-                "tools[0].name",
-            ),
+            (json!([{"type": "function", "name": ""}]), json!("auto"), "tools[0].name"),
         ] {
             check(&tools, &choice, Err(field));
         }

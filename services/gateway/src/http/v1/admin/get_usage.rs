@@ -3,9 +3,7 @@
 use ::quotas::{Quota, Scope};
 use axum::extract::State;
 use domain::{AgentId, TenantAccess};
-use read_model::queries::{
-    ModelUsageDay, USAGE_ROWS_MAX, UsageDay, UsageScope, model_usage_by_day, usage_by_day,
-};
+use read_model::queries::{ModelUsageDay, USAGE_ROWS_MAX, UsageDay, UsageScope, model_usage_by_day, usage_by_day};
 use runtime::http::{HttpProblem, Json, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -144,9 +142,7 @@ async fn tenant_quotas(state: &HttpState, tenant: &TenantAccess) -> Vec<TenantQu
     let runs = quotas.runs_of(tenant.tenant());
     let stored = quotas.storage_of(tenant).await;
     let in_force = quotas.of_tenant(tenant.tenant());
-    let quotas_of_tenant = in_force
-        .iter()
-        .filter(|(scope, ..)| *scope == Scope::Tenant);
+    let quotas_of_tenant = in_force.iter().filter(|(scope, ..)| *scope == Scope::Tenant);
     let body = |(_, quota, bound): (Scope, Quota, u64)| TenantQuotaBody {
         quota: quota.as_str(),
         bound,
@@ -164,11 +160,7 @@ async fn tenant_quotas(state: &HttpState, tenant: &TenantAccess) -> Vec<TenantQu
 impl From<ModelUsageDay> for CallsDayBody {
     fn from(usage: ModelUsageDay) -> Self {
         let is_agent = usage.scope == UsageScope::Agent;
-        let (agent_id, api_key_id) = if is_agent {
-            (Some(usage.name), None)
-        } else {
-            (None, Some(usage.name))
-        };
+        let (agent_id, api_key_id) = if is_agent { (Some(usage.name), None) } else { (None, Some(usage.name)) };
         Self {
             day: usage.day.to_string(),
             agent_id,

@@ -25,9 +25,7 @@ use crate::http::turns::last_turn::failed_message_version;
 use crate::http::turns::permissions::AllowedRoles;
 use crate::http::turns::reply::{Reply, collect_reply};
 use crate::http::turns::turn::{self, StartedRun, Turn, finish_closed_run};
-use crate::http::{
-    CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, positions, problem,
-};
+use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, positions, problem};
 use crate::identity::Caller;
 use crate::quotas::account::{Account, RequestSource};
 
@@ -125,11 +123,7 @@ pub(in crate::http) async fn chat(
         }
         (Some(session), TurnMessages::History(messages)) => {
             let session_key = session.target.key.clone();
-            let given = GivenHistory {
-                messages,
-                allowed,
-                via: frontend.via.clone(),
-            };
+            let given = GivenHistory { messages, allowed, via: frontend.via.clone() };
             let started = Box::pin(turn_with_history::start(&state, session, given, key)).await?;
             follow(&state, &session_key, started).await?
         }
@@ -144,11 +138,7 @@ pub(in crate::http) async fn chat(
 }
 
 /// The caller's session; `None`: the caller does not own it.
-async fn find_session(
-    state: &HttpState,
-    caller: &Caller,
-    id: &str,
-) -> Result<Option<OwnedChat>, HttpProblem> {
+async fn find_session(state: &HttpState, caller: &Caller, id: &str) -> Result<Option<OwnedChat>, HttpProblem> {
     match find_latest_chat(state, caller, id).await {
         Ok(session) => Ok(Some(session)),
         Err(problem) if problem.code == Reason::ConversationNotFound.as_str() => Ok(None),
@@ -180,11 +170,7 @@ async fn start_in_session(
     follow(state, &session.target.key, started).await
 }
 
-async fn follow(
-    state: &HttpState,
-    session: &ConversationKey,
-    started: StartedRun,
-) -> Result<ActiveTurn, HttpProblem> {
+async fn follow(state: &HttpState, session: &ConversationKey, started: StartedRun) -> Result<ActiveTurn, HttpProblem> {
     let parts = state.generations.follow(session, started.run, 1).await;
     Ok(ActiveTurn {
         stored: Some((session.clone(), started.run)),
@@ -200,10 +186,7 @@ async fn answer_without_session(
     messages: Vec<MessageAppended>,
 ) -> Result<ActiveTurn, HttpProblem> {
     let account = Account::of(&caller.access, Some(&caller.owner), via);
-    let parts = state
-        .generations
-        .answer_stateless(account, StatelessTurn::of_messages(messages))
-        .await;
+    let parts = state.generations.answer_stateless(account, StatelessTurn::of_messages(messages)).await;
     Ok(ActiveTurn {
         stored: None,
         ui: UiStream::new(RunId(Uuid::now_v7()), None, Approvals::default()),
@@ -250,21 +233,14 @@ async fn answer(
         }
         Ok(answer_body(reply, stored))
     };
-    let late =
-        |problem: &HttpProblem| json!({"error": {"code": problem.code, "detail": problem.detail}});
+    let late = |problem: &HttpProblem| json!({"error": {"code": problem.code, "detail": problem.detail}});
     delayed_answer::respond(state, open, answering, late).await
 }
 
 fn answer_body(reply: Reply, stored: Option<(ConversationKey, RunId)>) -> AnswerBody {
-    let (session_id, run_id) = stored
-        .map(|(session, run)| (session.conversation.as_str().to_owned(), run.to_string()))
-        .unzip();
-    AnswerBody {
-        response: reply.text,
-        session_id,
-        run_id,
-        usage: TurnUsageBody::from(&reply.usage),
-    }
+    let (session_id, run_id) =
+        stored.map(|(session, run)| (session.conversation.as_str().to_owned(), run.to_string())).unzip();
+    AnswerBody { response: reply.text, session_id, run_id, usage: TurnUsageBody::from(&reply.usage) }
 }
 
 impl From<&Usage> for TurnUsageBody {

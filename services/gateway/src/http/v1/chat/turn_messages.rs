@@ -80,13 +80,8 @@ pub(super) fn messages(
     };
     if history.len() > GIVEN_MESSAGES_MAX {
         let count = history.len();
-        let detail =
-            format!("messages has {count} entries, at most {GIVEN_MESSAGES_MAX} are accepted");
-        return Err(HttpProblem::of_field(
-            "FIELD_OUT_OF_RANGE",
-            "messages",
-            detail,
-        ));
+        let detail = format!("messages has {count} entries, at most {GIVEN_MESSAGES_MAX} are accepted");
+        return Err(HttpProblem::of_field("FIELD_OUT_OF_RANGE", "messages", detail));
     }
     let mut messages = Vec::with_capacity(history.len() + 1);
     for (index, given) in history.into_iter().enumerate() {
@@ -96,10 +91,7 @@ pub(super) fn messages(
     }
     messages.extend(message.map(|text| MessageAppended::new(Role::User, vec![Part::Text(text)])));
     if messages.is_empty() {
-        return Err(missing(
-            "messages",
-            "messages are empty: give one, or message",
-        ));
+        return Err(missing("messages", "messages are empty: give one, or message"));
     }
     Ok(TurnMessages::History(messages))
 }
@@ -154,17 +146,10 @@ mod tests {
     use super::*;
 
     fn given(content: &str) -> GivenMessage {
-        GivenMessage {
-            role: GivenRole::User,
-            content: content.to_owned(),
-        }
+        GivenMessage { role: GivenRole::User, content: content.to_owned() }
     }
 
-    fn check(
-        message: Option<&str>,
-        history: Option<Vec<GivenMessage>>,
-        expected: Result<usize, &str>,
-    ) {
+    fn check(message: Option<&str>, history: Option<Vec<GivenMessage>>, expected: Result<usize, &str>) {
         let allowed = AllowedRoles::default();
         let actual = messages(message.map(str::to_owned), history, &allowed);
         let actual = actual.map(|messages| messages.into_messages().len());
@@ -180,26 +165,10 @@ mod tests {
         check(None, Some(vec![]), Err("messages"));
         check(Some("a"), Some(vec![]), Ok(1));
         check(Some("b"), Some(vec![given("a")]), Ok(2));
-        check(
-            None,
-            Some(vec![given("a"), given("")]),
-            Err("messages[1].content"),
-        );
-        check(
-            None,
-            Some(vec![given("a"); GIVEN_MESSAGES_MAX]),
-            Ok(GIVEN_MESSAGES_MAX),
-        );
-        check(
-            None,
-            Some(vec![given("a"); GIVEN_MESSAGES_MAX + 1]),
-            Err("messages"),
-        );
+        check(None, Some(vec![given("a"), given("")]), Err("messages[1].content"));
+        check(None, Some(vec![given("a"); GIVEN_MESSAGES_MAX]), Ok(GIVEN_MESSAGES_MAX));
+        check(None, Some(vec![given("a"); GIVEN_MESSAGES_MAX + 1]), Err("messages"));
         check(Some(&"x".repeat(GIVEN_MESSAGE_BYTES_MAX)), None, Ok(1));
-        check(
-            Some(&"x".repeat(GIVEN_MESSAGE_BYTES_MAX + 1)),
-            None,
-            Err("message"),
-        );
+        check(Some(&"x".repeat(GIVEN_MESSAGE_BYTES_MAX + 1)), None, Err("message"));
     }
 }

@@ -83,10 +83,7 @@ async fn retry(
         return Err(problem);
     };
     let history = read(state, session, given, Some(before)).await?;
-    let stored = StoredHistory {
-        since: &[],
-        ..history.seen_at(Some(before))
-    };
+    let stored = StoredHistory { since: &[], ..history.seen_at(Some(before)) };
     let turn = turn_of(stored, given, before, key)?;
     turn::start(state, session, turn).await
 }
@@ -97,10 +94,7 @@ async fn read(
     given: &GivenHistory,
     seen: Option<Version>,
 ) -> Result<History, HttpProblem> {
-    let end = HistoryQuery {
-        messages: given.messages.len(),
-        seen,
-    };
+    let end = HistoryQuery { messages: given.messages.len(), seen };
     let history = stored_history::read(&state.gateway, &session.target, end).await;
     history.map_err(from_read_error)?.ok_or_else(not_found)
 }
@@ -117,13 +111,7 @@ fn turn_of(
     let mut turn = Turn::default();
     turn.key = key.0;
     turn.expected_version = Some(version);
-    turn.history = Some(
-        messages
-            .iter()
-            .cloned()
-            .map(Fact::MessageAppended)
-            .collect(),
-    );
+    turn.history = Some(messages.iter().cloned().map(Fact::MessageAppended).collect());
     turn.via = given.via.clone();
     for index in new {
         if let Some(message) = messages.get(index) {

@@ -75,22 +75,13 @@ impl UpdateConversationBody {
         let changed = [
             self.title.is_some().then_some("title"),
             self.metadata.is_some().then_some("metadata_json"),
-            self.provider_conversation_id
-                .is_some()
-                .then_some("provider_conversation_id"),
-            self.last_response_id
-                .is_some()
-                .then_some("last_response_id"),
+            self.provider_conversation_id.is_some().then_some("provider_conversation_id"),
+            self.last_response_id.is_some().then_some("last_response_id"),
         ];
         let paths = changed.into_iter().flatten().map(str::to_owned).collect();
-        let value = |change: Option<FieldChange<String>>| {
-            change.and_then(FieldChange::into_value).unwrap_or_default()
-        };
+        let value = |change: Option<FieldChange<String>>| change.and_then(FieldChange::into_value).unwrap_or_default();
         write::UpdateConversationRequest {
-            target: Some(write::CommandTarget {
-                expected_version: self.expected_version,
-                ..target
-            }),
+            target: Some(write::CommandTarget { expected_version: self.expected_version, ..target }),
             update_mask: Some(prost_types::FieldMask { paths }),
             title: value(self.title),
             metadata_json: json_text(self.metadata.and_then(FieldChange::into_value)),

@@ -1,8 +1,7 @@
 //! Whose documents a request names, and the name of a document.
 
 use domain::{
-    ChannelId, ConversationId, DocumentName, DocumentNamespace, Owner, SessionId, Timestamp,
-    UserId, Violation,
+    ChannelId, ConversationId, DocumentName, DocumentNamespace, Owner, SessionId, Timestamp, UserId, Violation,
 };
 use event_log::registry::{AgentAccess, Scope};
 use history::Deadline;
@@ -33,15 +32,9 @@ pub struct ScopeBody {
 
 impl ScopeBody {
     fn parse(self) -> Result<DocumentScope, HttpProblem> {
-        let user = self
-            .user_id
-            .map(|id| owner(UserId::parse(id), Owner::User, "userId"));
-        let session = self
-            .session_id
-            .map(|id| owner(SessionId::parse(id), Owner::Session, "sessionId"));
-        let channel = self
-            .channel_id
-            .map(|id| owner(ChannelId::parse(id), Owner::Channel, "channelId"));
+        let user = self.user_id.map(|id| owner(UserId::parse(id), Owner::User, "userId"));
+        let session = self.session_id.map(|id| owner(SessionId::parse(id), Owner::Session, "sessionId"));
+        let channel = self.channel_id.map(|id| owner(ChannelId::parse(id), Owner::Channel, "channelId"));
         let conversation = self.conversation_id.map(|id| {
             let id = ConversationId::parse(id).map(DocumentScope::Conversation);
             id.map_err(|violation| violation.within("conversationId"))
@@ -56,11 +49,7 @@ impl ScopeBody {
     }
 }
 
-fn owner<T>(
-    id: Result<T, Violation>,
-    owner: fn(T) -> Owner,
-    field: &str,
-) -> Result<DocumentScope, Violation> {
+fn owner<T>(id: Result<T, Violation>, owner: fn(T) -> Owner, field: &str) -> Result<DocumentScope, Violation> {
     let owner = id.map(|id| DocumentScope::Owner(owner(id)));
     owner.map_err(|violation| violation.within(field))
 }
@@ -124,10 +113,7 @@ pub(super) fn change<'call>(
 ///
 /// # Errors
 /// 400: a label breaks a rule.
-pub(super) fn labels(
-    labels: Option<Vec<String>>,
-    field: &str,
-) -> Result<DocumentNamespace, HttpProblem> {
+pub(super) fn labels(labels: Option<Vec<String>>, field: &str) -> Result<DocumentNamespace, HttpProblem> {
     let labels = DocumentNamespace::parse_prefix(labels.unwrap_or_default());
     labels.map_err(|violation| problem::from_violation(violation.within(field)))
 }

@@ -14,10 +14,7 @@ use crate::keyed_histories::{MESSAGES, Warning, load};
 use crate::request::BoundedNumber;
 
 /// The number of messages of an answer.
-const LIMIT: BoundedNumber = BoundedNumber {
-    field: "limit",
-    ..MESSAGES
-};
+const LIMIT: BoundedNumber = BoundedNumber { field: "limit", ..MESSAGES };
 
 /// How much of a history to load.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -108,19 +105,13 @@ impl LoadQuery {
 
 /// Warnings for answers.
 pub(super) fn warning_bodies(warning: Option<Warning>) -> Vec<WarningBody> {
-    let warnings = warning.into_iter().map(|warning| WarningBody {
-        code: warning.code(),
-        message: warning.message(),
-    });
+    let warnings = warning.into_iter().map(|warning| WarningBody { code: warning.code(), message: warning.message() });
     warnings.collect()
 }
 
 impl From<&MessageAppended> for HistoryMessageBody {
     fn from(message: &MessageAppended) -> Self {
         let provider = message.provider.as_ref();
-        Self {
-            message: message.into(),
-            provider: provider.map(|provider| provider.as_str().to_owned()),
-        }
+        Self { message: message.into(), provider: provider.map(|provider| provider.as_str().to_owned()) }
     }
 }

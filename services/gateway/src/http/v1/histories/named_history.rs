@@ -45,8 +45,7 @@ impl NamedHistory {
     ) -> Result<Self, HttpProblem> {
         let key = HistoryKey::parse(key).map_err(refused)?;
         let namespace = Namespace::parse(query.namespace.as_deref().unwrap_or_default());
-        let namespace = namespace
-            .map_err(|violation| problem::from_violation(violation.within("namespace")))?;
+        let namespace = namespace.map_err(|violation| problem::from_violation(violation.within("namespace")))?;
         let access = service.access(state, Scope::Read, None).await?;
         for scope in scopes {
             service.access(state, *scope, None).await?;
@@ -74,9 +73,7 @@ impl NamedHistory {
 ///
 /// # Errors
 /// 400: there are too many, or one cannot be recorded.
-pub(super) fn current_messages(
-    messages: Vec<NewMessageBody>,
-) -> Result<Vec<MessageAppended>, HttpProblem> {
+pub(super) fn current_messages(messages: Vec<NewMessageBody>) -> Result<Vec<MessageAppended>, HttpProblem> {
     let messages = messages.into_iter().enumerate().map(|(index, message)| {
         let message = message.into_proto();
         message.map_err(|violation| violation.at(index).within("messages"))

@@ -50,9 +50,7 @@ pub(super) enum ReplicaPlanError {
         "the stream {stream} is not complete: a replica is missing, offline or lags; wait, or drain the server that is lost (see hansard partitions list)"
     )]
     Incomplete { stream: String },
-    #[error(
-        "the stream {stream} has {replicas} replicas: only streams with at least {REPLICAS_MIN} can lose one"
-    )]
+    #[error("the stream {stream} has {replicas} replicas: only streams with at least {REPLICAS_MIN} can lose one")]
     TooFewReplicas { stream: String, replicas: usize },
     #[error(
         "no server can take the replica of the stream {stream}: add the URL of a server that has joined the cluster to --nats-url"
@@ -63,9 +61,7 @@ pub(super) enum ReplicaPlanError {
 /// The fewest moves after which no server leads two partitions more than another one that has a replica of one of them.
 pub(super) fn leaders(streams: &[StreamReplicas]) -> Vec<Move> {
     let commits = streams.iter();
-    let commits: Vec<_> = commits
-        .filter(|stream| stream.kind == StreamKind::Commits)
-        .collect();
+    let commits: Vec<_> = commits.filter(|stream| stream.kind == StreamKind::Commits).collect();
     let mut led = BTreeMap::<&str, u32>::new();
     let mut leaders = BTreeMap::new();
     for stream in &commits {
@@ -100,9 +96,7 @@ fn next_leader<'a>(
         others.filter_map(move |to| Some((index, stream.stream.as_str(), from?, to)))
     });
     let reduces = possible.filter(|(_, _, from, to)| count(from) > count(to) + 1);
-    let best = reduces.max_by_key(|(index, _, from, to)| {
-        (count(from) - count(to), std::cmp::Reverse((*index, *to)))
-    });
+    let best = reduces.max_by_key(|(index, _, from, to)| (count(from) - count(to), std::cmp::Reverse((*index, *to))));
     best.map(|(_, stream, from, to)| (stream, from, to))
 }
 
@@ -113,11 +107,7 @@ pub(super) fn replicas(
     goal: Goal<'_>,
 ) -> Result<Vec<Move>, ReplicaPlanError> {
     let mut known: BTreeSet<&str> = servers.iter().map(String::as_str).collect();
-    known.extend(
-        streams
-            .iter()
-            .flat_map(|one| one.servers.iter().map(String::as_str)),
-    );
+    known.extend(streams.iter().flat_map(|one| one.servers.iter().map(String::as_str)));
     check_complete(streams, goal)?;
     let planned = match goal {
         Goal::Even => [StreamKind::Commits, StreamKind::Parts, StreamKind::Other]
@@ -137,9 +127,7 @@ fn check_complete(streams: &[StreamReplicas], goal: Goal<'_>) -> Result<(), Repl
     let mut replicated = streams.iter().filter(|stream| stream.configured > 1);
     match replicated.find(|stream| !stream.is_complete_except(drained)) {
         None => Ok(()),
-        Some(stream) => Err(ReplicaPlanError::Incomplete {
-            stream: stream.stream.clone(),
-        }),
+        Some(stream) => Err(ReplicaPlanError::Incomplete { stream: stream.stream.clone() }),
     }
 }
 
@@ -159,10 +147,7 @@ struct Placed<'a> {
 impl<'a> Placed<'a> {
     fn of(stream: &'a StreamReplicas) -> Self {
         let servers = stream.servers.iter().map(String::as_str);
-        Self {
-            stream,
-            servers: servers.collect(),
-        }
+        Self { stream, servers: servers.collect() }
     }
 }
 
@@ -179,10 +164,7 @@ fn even<'a>(mut placed: Vec<Placed<'a>>, known: &BTreeSet<&'a str>) -> Vec<Move>
 }
 
 /// The move that reduces the largest difference, of a follower if possible.
-fn next_replica<'a>(
-    placed: &[Placed<'a>],
-    known: &BTreeSet<&'a str>,
-) -> Option<(usize, &'a str, &'a str)> {
+fn next_replica<'a>(placed: &[Placed<'a>], known: &BTreeSet<&'a str>) -> Option<(usize, &'a str, &'a str)> {
     let counts = counts_of(placed);
     let count = |server: &str| counts.get(server).copied().unwrap_or_default();
     let possible = placed.iter().enumerate().flat_map(|(index, one)| {
@@ -191,9 +173,7 @@ fn next_replica<'a>(
     });
     let reduces = possible.filter(|(_, from, to)| count(from) > count(to) + 1);
     reduces.max_by_key(|(index, from, to)| {
-        let leader = placed
-            .get(*index)
-            .and_then(|one| one.stream.leader.as_deref());
+        let leader = placed.get(*index).and_then(|one| one.stream.leader.as_deref());
         let is_follower = leader != Some(*from);
         let first = std::cmp::Reverse((*index, *from, *to));
         (count(from) - count(to), is_follower, first)
@@ -209,19 +189,12 @@ fn counts_of<'a>(placed: &[Placed<'a>]) -> BTreeMap<&'a str, usize> {
     counts
 }
 
-fn drain(
-    streams: &[StreamReplicas],
-    known: &BTreeSet<&str>,
-    drained: &str,
-) -> Result<Vec<Move>, ReplicaPlanError> {
+fn drain(streams: &[StreamReplicas], known: &BTreeSet<&str>, drained: &str) -> Result<Vec<Move>, ReplicaPlanError> {
     let mut placed: Vec<_> = streams.iter().map(Placed::of).collect();
     let mut moves = Vec::new();
     for index in 0..placed.len() {
         let counts = counts_of(&placed);
-        let Some(one) = placed
-            .get_mut(index)
-            .filter(|one| one.servers.contains(drained))
-        else {
+        let Some(one) = placed.get_mut(index).filter(|one| one.servers.contains(drained)) else {
             continue;
         };
         let (stream, replicas) = (one.stream.stream.clone(), one.stream.configured);
@@ -229,8 +202,7 @@ fn drain(
             return Err(ReplicaPlanError::TooFewReplicas { stream, replicas });
         }
         let free = known.iter().filter(|server| !one.servers.contains(*server));
-        let Some(to) = free.min_by_key(|server| counts.get(*server).copied().unwrap_or_default())
-        else {
+        let Some(to) = free.min_by_key(|server| counts.get(*server).copied().unwrap_or_default()) else {
             return Err(ReplicaPlanError::NoServer { stream });
         };
         one.servers.remove(drained);
@@ -241,12 +213,7 @@ fn drain(
 }
 
 fn move_of(stream: &str, moved: Moved, from: &str, to: &str) -> Move {
-    Move {
-        stream: stream.to_owned(),
-        moved,
-        from: from.to_owned(),
-        to: to.to_owned(),
-    }
+    Move { stream: stream.to_owned(), moved, from: from.to_owned(), to: to.to_owned() }
 }
 
 #[cfg(test)]

@@ -13,28 +13,21 @@ use crate::progress::{Length, Progress};
 
 /// Moves per planned one, because a server that the cluster chose may not be the planned one.
 const MOVES_PER_PLANNED: usize = 2;
-const OTHER_SERVERS: &str =
-    "the cluster chose other servers than planned: compare their disks, and run this again";
+const OTHER_SERVERS: &str = "the cluster chose other servers than planned: compare their disks, and run this again";
 /// Maximum wait until all streams are complete.
 const COMPLETE_MAX: Duration = Duration::from_secs(15);
 /// Interval of reads meanwhile.
 const READ_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Moves replicas until the goal is reached. Returns `false` if it was not; the reason is on standard error.
-pub(super) async fn run(
-    record: &Record,
-    goal: Goal<'_>,
-    args: &Args,
-    moves: &mut Vec<Move>,
-) -> anyhow::Result<bool> {
+pub(super) async fn run(record: &Record, goal: Goal<'_>, args: &Args, moves: &mut Vec<Move>) -> anyhow::Result<bool> {
     let servers = record.server_names().await?;
     let planned = read_plan(record, &servers, goal).await?;
     let planned = planned.map_err(|error| UsageError(error.to_string()))?;
     if let Goal::Drain(server) = goal
         && planned.is_empty()
     {
-        let text =
-            format!("no stream has a replica on the server {server}: see hansard partitions list");
+        let text = format!("no stream has a replica on the server {server}: see hansard partitions list");
         return Err(UsageError(text).into());
     }
     if args.dry_run {
@@ -54,9 +47,7 @@ pub(super) async fn run(
         let copy_max = Duration::from_secs(args.copy_seconds);
         let Some(to) = move_one(record, &stream, &one.from, copy_max).await? else {
             let stream = &one.stream;
-            progress.finish(&format!(
-                "{stream} is not complete in time: see hansard partitions list"
-            ));
+            progress.finish(&format!("{stream} is not complete in time: see hansard partitions list"));
             return Ok(false);
         };
         moves.push(Move { to, ..one });
@@ -110,9 +101,7 @@ async fn move_one(
         let mut others = stream.servers.iter();
         let is_other = |server: &&String| *server != from && !stream.behind.contains(server);
         if let Some(other) = others.find(is_other) {
-            record
-                .move_leader(&stream.stream, other, ELECTION_MAX)
-                .await?;
+            record.move_leader(&stream.stream, other, ELECTION_MAX).await?;
         }
     }
     let deadline = Instant::now() + copy_max;

@@ -20,19 +20,9 @@ pub(in crate::http::dashboard) async fn download_body(
     let format = format_of(&query)?;
     let target = person.admin.target(&state, &id).await?;
     let conversation = &target.key.conversation;
-    record(
-        &state,
-        &person,
-        DashboardAction::Viewed,
-        conversation,
-        "context",
-    )
-    .await?;
+    record(&state, &person, DashboardAction::Viewed, conversation, "context").await?;
     let assembled = assemble_at(&state, &target, query.version, format, None).await?;
     let file = format!("attachment; filename=\"context-{format}.json\"");
-    let headers = [
-        (header::CONTENT_TYPE, "application/json".to_owned()),
-        (header::CONTENT_DISPOSITION, file),
-    ];
+    let headers = [(header::CONTENT_TYPE, "application/json".to_owned()), (header::CONTENT_DISPOSITION, file)];
     Ok((headers, assembled.body).into_response())
 }

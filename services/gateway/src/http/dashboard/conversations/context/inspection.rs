@@ -21,15 +21,9 @@ use crate::http::owned_chat::{from_read_error, read_fenced};
 use crate::http::{HttpState, problem};
 
 /// Events that are listed with their outcome.
-const EVENTS: PageBounds = PageBounds {
-    events_max: 200,
-    bytes_max: 2 * 1024 * 1024,
-};
+const EVENTS: PageBounds = PageBounds { events_max: 200, bytes_max: 2 * 1024 * 1024 };
 /// Messages that are searched for the previous answer.
-const ANSWERS: PageBounds = PageBounds {
-    events_max: 50,
-    bytes_max: 1024 * 1024,
-};
+const ANSWERS: PageBounds = PageBounds { events_max: 50, bytes_max: 1024 * 1024 };
 /// The full name of a receipt's message.
 pub(super) const RECEIPT: &str = "hansard.read.v1.Receipt";
 
@@ -67,18 +61,13 @@ pub(super) async fn inspect_with(
     let previous = previous(state, &target, before, format).await;
     let (other, other_error) = other(state, &target, version, &query).await;
     let (events, has_older_events) = events(state, &target, version).await?;
-    let url = format!(
-        "{}/context/body?version={version}&format={format}",
-        path(id)
-    );
+    let url = format!("{}/context/body?version={version}&format={format}", path(id));
     let column = values::column(NewColumn {
         id: "sent",
         heading: format!("As sent, in the format {format}"),
         body_url: Some(url),
         assembled: &sent,
-        previous: previous
-            .as_ref()
-            .map(|(version, context)| (*version, context)),
+        previous: previous.as_ref().map(|(version, context)| (*version, context)),
     });
     let difference = previous.as_ref().map(|(version, context)| {
         let [before, after] = [&context.body, &sent.body].map(|body| String::from_utf8_lossy(body));
@@ -103,9 +92,7 @@ pub(super) async fn inspect_with(
         other_error: other_error.as_deref(),
         events: &values::events(&events, &sent.outcomes),
         has_older_events,
-        difference: difference
-            .as_ref()
-            .map(|(version, difference)| (*version, difference)),
+        difference: difference.as_ref().map(|(version, difference)| (*version, difference)),
         receipt: &receipt.unwrap_or_default(),
         verification: verification.as_ref(),
     })))
@@ -162,13 +149,8 @@ pub(super) async fn assemble(
     let gateway = &state.gateway;
     let request = ContextRequest::from_proto(gateway, target, request).await;
     let request = request.map_err(problem::from_problem)?;
-    let request = request.ok_or_else(|| {
-        HttpProblem::of_field(
-            "FIELD_MISSING",
-            "format",
-            "a context needs a format".to_owned(),
-        )
-    })?;
+    let request = request
+        .ok_or_else(|| HttpProblem::of_field("FIELD_MISSING", "format", "a context needs a format".to_owned()))?;
     let assembled = assembly::assemble(gateway, target, &request, &[]).await;
     assembled.map_err(from_read_error)
 }
@@ -179,10 +161,7 @@ async fn other(
     target: &Target,
     version: Version,
     query: &ContextQuery,
-) -> (
-    Option<pages::dashboard::context::ContextColumn>,
-    Option<String>,
-) {
+) -> (Option<pages::dashboard::context::ContextColumn>, Option<String>) {
     if query.policy.trim().is_empty() && query.budget.is_none() {
         return (None, None);
     }
@@ -207,18 +186,12 @@ async fn other(
 }
 
 /// The other policy as JSON: the given one or the agent's, with the given budget.
-async fn other_policy(
-    state: &HttpState,
-    target: &Target,
-    query: &ContextQuery,
-) -> Result<String, HttpProblem> {
+async fn other_policy(state: &HttpState, target: &Target, query: &ContextQuery) -> Result<String, HttpProblem> {
     let gateway = &state.gateway;
     let json = query.policy.trim();
     let given = (!json.is_empty()).then(|| RequestedPolicy::PolicyJson(json.to_owned()));
     let (tenant, agent) = (&target.key.tenant, &target.access.agent);
-    let policy = gateway
-        .policies
-        .find(&gateway.registry, tenant, agent, given);
+    let policy = gateway.policies.find(&gateway.registry, tenant, agent, given);
     let mut policy: Policy = policy.await.map_err(problem::from_problem)?.policy.clone();
     if query.budget.is_some() {
         policy.budget.context_tokens_max = query.budget;
@@ -227,11 +200,7 @@ async fn other_policy(
 }
 
 /// The version that the model read before its previous answer; `None`: there is no earlier answer nearby.
-async fn previous_answer(
-    state: &HttpState,
-    target: &Target,
-    version: Version,
-) -> Result<Option<Version>, HttpProblem> {
+async fn previous_answer(state: &HttpState, target: &Target, version: Version) -> Result<Option<Version>, HttpProblem> {
     let query = history::Query {
         to: version,
         kinds: &[EventKind::MessageAppended],
@@ -252,11 +221,7 @@ async fn events(
     target: &Target,
     version: Version,
 ) -> Result<(Vec<RecordedEvent>, bool), HttpProblem> {
-    let query = history::Query {
-        to: version,
-        kinds: &CONTEXT_KINDS,
-        ..history::Query::all(Direction::Backward)
-    };
+    let query = history::Query { to: version, kinds: &CONTEXT_KINDS, ..history::Query::all(Direction::Backward) };
     let (mut events, has_older) = read(state, target, query, EVENTS).await?;
     events.reverse();
     Ok((events, has_older))

@@ -42,7 +42,5 @@ where
         return Ok(None);
     }
     let number = text.parse();
-    number
-        .map(Some)
-        .map_err(|_| serde::de::Error::custom("is not a number"))
+    number.map(Some).map_err(|_| serde::de::Error::custom("is not a number"))
 }

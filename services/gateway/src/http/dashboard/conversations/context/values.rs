@@ -6,9 +6,7 @@ use domain::event::ToolOutput;
 use domain::{Fact, RecordedEvent, Version};
 use formats::{Piece, Section, pieces};
 use pages::components::JSON_HEAD_BYTES;
-use pages::dashboard::context::{
-    ContextColumn, EventOfContext, PieceOfContext, ReusedPrefix, TokensOfSection,
-};
+use pages::dashboard::context::{ContextColumn, EventOfContext, PieceOfContext, ReusedPrefix, TokensOfSection};
 
 use crate::assembly::AssembledContext;
 use crate::assembly::outcome::{effect, is_omitted, stage_name, text};
@@ -38,11 +36,7 @@ pub(in crate::http::dashboard) fn column(new: NewColumn<'_>) -> ContextColumn {
     let pieces = pieces(body, &new.assembled.outline);
     let prefix = new.previous.map(|(before, previous)| {
         let bytes = common_prefix(&previous.body, body);
-        ReusedPrefix {
-            before,
-            bytes,
-            ends_in: ends_in(&pieces, bytes),
-        }
+        ReusedPrefix { before, bytes, ends_in: ends_in(&pieces, bytes) }
     });
     let not_shown = pieces.len().saturating_sub(PIECES_SHOWN_MAX);
     ContextColumn {
@@ -63,11 +57,7 @@ pub(in crate::http::dashboard) fn column(new: NewColumn<'_>) -> ContextColumn {
         room: tokens.room,
         outcomes: outcomes(&new.assembled.outcomes),
         prefix,
-        pieces: pieces
-            .iter()
-            .skip(not_shown)
-            .map(|one| piece(body, one))
-            .collect(),
+        pieces: pieces.iter().skip(not_shown).map(|one| piece(body, one)).collect(),
         pieces_not_shown: not_shown,
     }
 }
@@ -78,9 +68,7 @@ fn common_prefix(one: &[u8], other: &[u8]) -> usize {
 
 /// The index of the piece in which a prefix ends; the number of pieces if it ends after all of them.
 fn ends_in(pieces: &[Piece], prefix_bytes: usize) -> usize {
-    let first = pieces
-        .iter()
-        .position(|piece| piece.range.end > prefix_bytes);
+    let first = pieces.iter().position(|piece| piece.range.end > prefix_bytes);
     first.unwrap_or(pieces.len())
 }
 
@@ -96,22 +84,14 @@ fn piece(body: &[u8], piece: &Piece) -> PieceOfContext {
         Section::Closing => ("Closing", None),
         Section::Added => ("Added", None),
     };
-    PieceOfContext {
-        section,
-        version,
-        json: head.unwrap_or_default().to_owned(),
-        size_bytes: json.len(),
-    }
+    PieceOfContext { section, version, json: head.unwrap_or_default().to_owned(), size_bytes: json.len() }
 }
 
 /// What the stages did, by event or range of events.
 fn outcomes(outcomes: &[Outcome]) -> Vec<String> {
     let line = |one: &Outcome| {
-        let versions = if one.first == one.last {
-            one.first.to_string()
-        } else {
-            format!("{} to {}", one.first, one.last)
-        };
+        let versions =
+            if one.first == one.last { one.first.to_string() } else { format!("{} to {}", one.first, one.last) };
         let stage = stage_name(one.effect.stage());
         format!("{versions}: {} (stage: {stage})", text(effect(&one.effect)))
     };
@@ -120,17 +100,12 @@ fn outcomes(outcomes: &[Outcome]) -> Vec<String> {
 
 /// Each event with what became of it.
 pub(super) fn events(events: &[RecordedEvent], outcomes: &[Outcome]) -> Vec<EventOfContext> {
-    events
-        .iter()
-        .map(|event| of_event(event, outcomes))
-        .collect()
+    events.iter().map(|event| of_event(event, outcomes)).collect()
 }
 
 fn of_event(recorded: &RecordedEvent, outcomes: &[Outcome]) -> EventOfContext {
     let version = recorded.version;
-    let own = outcomes
-        .iter()
-        .filter(|one| (one.first..=one.last).contains(&version));
+    let own = outcomes.iter().filter(|one| (one.first..=one.last).contains(&version));
     let effects: Vec<&Effect> = own.map(|one| &one.effect).collect();
     let mut stages: Vec<&str> = effects.iter().map(|one| stage_name(one.stage())).collect();
     stages.dedup();
@@ -141,11 +116,7 @@ fn of_event(recorded: &RecordedEvent, outcomes: &[Outcome]) -> EventOfContext {
         what,
         excerpt,
         tokens: recorded.event.tokens.own.into(),
-        outcome: if texts.is_empty() {
-            "included".to_owned()
-        } else {
-            texts.join("; ")
-        },
+        outcome: if texts.is_empty() { "included".to_owned() } else { texts.join("; ") },
         stages: stages.join(", "),
         is_omitted: effects.iter().any(|one| is_omitted(one)),
     }
@@ -207,26 +178,17 @@ mod tests {
 
     #[test]
     fn each_event_has_its_outcome() {
-        let range =
-            |first, last, effect| Outcome::of_range(Version(first), Version(last), effect).unwrap();
-        let outcomes = [
-            range(1, 3, Effect::OverBudget),
-            range(5, 5, Effect::Redacted),
-            range(5, 5, Effect::Carried),
-        ];
+        let range = |first, last, effect| Outcome::of_range(Version(first), Version(last), effect).unwrap();
+        let outcomes = [range(1, 3, Effect::OverBudget), range(5, 5, Effect::Redacted), range(5, 5, Effect::Carried)];
         let check = |version: u64, outcome: &str, stages: &str, is_omitted: bool| {
             let event = of_event(&message(version), &outcomes);
             assert_eq!(event.outcome, outcome);
-            assert_eq!(
-                (event.stages.as_str(), event.is_omitted),
-                (stages, is_omitted)
-            );
+            assert_eq!((event.stages.as_str(), event.is_omitted), (stages, is_omitted));
             assert!(event.excerpt.len() <= EXCERPT_BYTES + '…'.len_utf8());
         };
         check(2, "omitted: the budget has no room", "select", true);
         check(4, "included", "", false);
-        let both =
-            "included; secrets were replaced; included: its turn continues after the summary";
+        let both = "included; secrets were replaced; included: its turn continues after the summary";
         check(5, both, "redact, summarise", false);
         assert_eq!(
             super::outcomes(&outcomes)[..2],
@@ -239,10 +201,7 @@ mod tests {
 
     #[test]
     fn a_prefix_ends_in_a_piece() {
-        let piece = |range| Piece {
-            section: Section::Added,
-            range,
-        };
+        let piece = |range| Piece { section: Section::Added, range };
         let pieces = [piece(1..10), piece(11..20)];
         for (bytes, expected) in [(0, 0), (9, 0), (10, 1), (19, 1), (20, 2), (21, 2)] {
             assert_eq!(ends_in(&pieces, bytes), expected, "{bytes}");

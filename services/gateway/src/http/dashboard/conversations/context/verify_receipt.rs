@@ -27,8 +27,7 @@ pub(in crate::http::dashboard) async fn verify_receipt(
 ) -> Result<Page, HttpProblem> {
     let target = person.admin.target(&state, &id).await?;
     let receipt: Receipt = wire::json::read(RECEIPT, &form.receipt).map_err(|error| {
-        let detail =
-            format!("the receipt is not valid: {error}. Copy it whole from this page or a file");
+        let detail = format!("the receipt is not valid: {error}. Copy it whole from this page or a file");
         HttpProblem::of_field("FIELD_MALFORMED", "receipt", detail)
     })?;
     let format = Format::from_number(receipt.format).ok_or_else(|| {
@@ -50,19 +49,13 @@ pub(in crate::http::dashboard) async fn verify_receipt(
             is_equal,
             text: if is_equal {
                 let sha256 = hex::encode(&assembled.body_sha256);
-                format!(
-                    "Equal: the context at event {} has sha256 {sha256}.",
-                    assembled.version
-                )
+                format!("Equal: the context at event {} has sha256 {sha256}.", assembled.version)
             } else {
                 format!("Not equal: {}.", difference(&receipt, &assembled))
             },
         }
     } else {
-        Verification {
-            is_equal: false,
-            text: "Not equal: the receipt is of another conversation.".to_owned(),
-        }
+        Verification { is_equal: false, text: "Not equal: the receipt is of another conversation.".to_owned() }
     };
     inspect_with(&state, &person, &id, query, Some(verification)).await
 }

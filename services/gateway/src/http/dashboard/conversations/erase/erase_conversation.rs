@@ -54,23 +54,9 @@ pub(in crate::http::dashboard) async fn erase_conversation(
     }
     let conversation = &target.key.conversation;
     let detail = format!("with {forks} forks");
-    record(
-        &state,
-        &person,
-        DashboardAction::Erased,
-        conversation,
-        &detail,
-    )
-    .await?;
-    let eraser = Eraser {
-        access: &target.access,
-        owner: None,
-    };
-    let rule = if forks > 0 {
-        ForkRule::Erase
-    } else {
-        ForkRule::Refuse
-    };
+    record(&state, &person, DashboardAction::Erased, conversation, &detail).await?;
+    let eraser = Eraser { access: &target.access, owner: None };
+    let rule = if forks > 0 { ForkRule::Erase } else { ForkRule::Refuse };
     match erase_with_forks(&state, eraser, conversation, None, rule).await? {
         Erasure::Done { .. } => Ok(receipt.into_response()),
         Erasure::NotOwned => Err(not_found()),

@@ -34,23 +34,13 @@ async fn plan(state: &HttpState, target: &Target) -> Result<ErasurePlan, HttpPro
     let ids = std::iter::once(conversation.clone()).chain(ids);
     let counts = ids.map(|id| to_erase(state, &target.access, id));
     let removed = stream::iter(counts).buffered(COUNTS_IN_FLIGHT);
-    Ok(ErasurePlan {
-        removed: removed.try_collect().await?,
-        has_too_many_forks,
-    })
+    Ok(ErasurePlan { removed: removed.try_collect().await?, has_too_many_forks })
 }
 
 /// The content of one conversation in every store. The record and the rows are counted; the archive has the other commits.
-async fn to_erase(
-    state: &HttpState,
-    access: &AgentAccess,
-    id: ConversationId,
-) -> Result<ToErase, HttpProblem> {
+async fn to_erase(state: &HttpState, access: &AgentAccess, id: ConversationId) -> Result<ToErase, HttpProblem> {
     let target = Target {
-        key: domain::ConversationKey {
-            tenant: access.tenant.tenant().clone(),
-            conversation: id,
-        },
+        key: domain::ConversationKey { tenant: access.tenant.tenant().clone(), conversation: id },
         access: access.clone(),
         freshness: Freshness::Leader,
         fence: None,
@@ -58,17 +48,10 @@ async fn to_erase(
     };
     let (conversation, _) = read_conversation(state, &target).await?;
     let reader = &state.gateway.reader;
-    let messages = target
-        .deadline
-        .record(reader.record.messages_of(&target.key));
+    let messages = target.deadline.record(reader.record.messages_of(&target.key));
     let messages = messages.await.map_err(problem::from_problem)?;
-    let rows =
-        read_model::queries::stored_events(&reader.read_model, &access.tenant, &conversation.id);
-    let rows = target
-        .deadline
-        .rows(rows)
-        .await
-        .map_err(problem::from_problem)?;
+    let rows = read_model::queries::stored_events(&reader.read_model, &access.tenant, &conversation.id);
+    let rows = target.deadline.rows(rows).await.map_err(problem::from_problem)?;
     let head = &conversation.head;
     let inherited = head.forked_from.as_ref().map_or(0, |point| point.version.0);
     Ok(ToErase {

@@ -17,9 +17,6 @@ pub(in crate::http::dashboard) async fn download_event(
     let target = person.admin.target(&state, &id).await?;
     let json = viewed_event(&state, &person, &target, version).await?;
     let file = format!("attachment; filename=\"event-{version}.json\"");
-    let headers = [
-        (header::CONTENT_TYPE, "application/json".to_owned()),
-        (header::CONTENT_DISPOSITION, file),
-    ];
+    let headers = [(header::CONTENT_TYPE, "application/json".to_owned()), (header::CONTENT_DISPOSITION, file)];
     Ok((headers, json).into_response())
 }

@@ -24,35 +24,20 @@ async fn viewed_event(
     let recorded = read_event(state, target, version).await?;
     let detail = format!("event {version}");
     let conversation = &target.key.conversation;
-    record(
-        state,
-        person,
-        DashboardAction::Viewed,
-        conversation,
-        &detail,
-    )
-    .await?;
+    record(state, person, DashboardAction::Viewed, conversation, &detail).await?;
     event_json(&recorded)
 }
 
 /// An event of a conversation, also one that a rewind hides or that a fork inherits.
-async fn read_event(
-    state: &HttpState,
-    target: &Target,
-    version: u64,
-) -> Result<RecordedEvent, HttpProblem> {
-    let query = history::Query {
-        from: Version(version),
-        to: Version(version),
-        ..history::Query::all(Direction::Backward)
-    };
+async fn read_event(state: &HttpState, target: &Target, version: u64) -> Result<RecordedEvent, HttpProblem> {
+    let query =
+        history::Query { from: Version(version), to: Version(version), ..history::Query::all(Direction::Backward) };
     let snapshot = Snapshot::open(&state.gateway.reader, target).await;
     let snapshot = snapshot.map_err(from_read_error)?;
     let event = snapshot.newest(query, View::Recorded).await;
     event.map_err(from_read_error)?.ok_or_else(|| {
         let newest = snapshot.position().version;
-        let detail =
-            format!("there is no event {version}: give one from 1 to {newest}, the last version");
+        let detail = format!("there is no event {version}: give one from 1 to {newest}, the last version");
         HttpProblem::new(StatusCode::NOT_FOUND, "EVENT_NOT_FOUND", detail)
     })
 }

@@ -1,9 +1,7 @@
 //! The fields of the form of an agent's settings.
 
 use pages::dashboard::settings::Control;
-use pages::dashboard::settings::choices::{
-    APPROVERS, IDENTITY_MODES, LOG_DETAILS, ROLES, SEARCHED,
-};
+use pages::dashboard::settings::choices::{APPROVERS, IDENTITY_MODES, LOG_DETAILS, ROLES, SEARCHED};
 
 /// How the text of a field becomes JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,13 +75,7 @@ const fn field(
     help: &'static str,
     kind: Kind,
 ) -> Definition {
-    Definition {
-        group,
-        name,
-        label,
-        help,
-        kind,
-    }
+    Definition { group, name, label, help, kind }
 }
 
 /// Every setting, in the order of the form.

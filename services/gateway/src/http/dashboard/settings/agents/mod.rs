@@ -25,20 +25,8 @@ const REVISION_BYTES: usize = 8;
 type StatusPage = (StatusCode, Page);
 
 /// The page of the settings.
-fn page(
-    person: &Person,
-    id: &str,
-    form: &SettingsForm,
-    revision: &str,
-    notice: Option<(Tone, &str)>,
-) -> Page {
-    Page(agent(AgentPage {
-        person: person.layout(),
-        agent: id,
-        groups: &form.groups(),
-        revision,
-        notice,
-    }))
+fn page(person: &Person, id: &str, form: &SettingsForm, revision: &str, notice: Option<(Tone, &str)>) -> Page {
+    Page(agent(AgentPage { person: person.layout(), agent: id, groups: &form.groups(), revision, notice }))
 }
 
 /// Names the content of settings, so that a form notices a change by others.

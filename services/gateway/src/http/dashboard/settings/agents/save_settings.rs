@@ -27,9 +27,7 @@ pub(in crate::http::dashboard) async fn save_settings(
     let current = agent_of(&state, &person, &id)?.settings.unwrap_or_default();
     let shown = revision(&current);
     let mut form = SettingsForm::typed(&fields);
-    let answer = |status, form: &SettingsForm, notice| {
-        Ok((status, page(&person, &id, form, &shown, notice)))
-    };
+    let answer = |status, form: &SettingsForm, notice| Ok((status, page(&person, &id, form, &shown, notice)));
     let Some(settings) = form.settings() else {
         return answer(StatusCode::BAD_REQUEST, &form, None);
     };

@@ -48,11 +48,7 @@ impl SettingsForm {
     }
 
     fn with(text: impl Fn(&Definition) -> String) -> Self {
-        let entries = DEFINITIONS.iter().map(|definition| Entry {
-            definition,
-            text: text(definition),
-            error: None,
-        });
+        let entries = DEFINITIONS.iter().map(|definition| Entry { definition, text: text(definition), error: None });
         Self(entries.collect())
     }
 
@@ -110,10 +106,7 @@ impl SettingsForm {
             };
             match groups.last_mut() {
                 Some(last) if last.title == definition.group => last.fields.push(field),
-                _ => groups.push(FieldGroup {
-                    title: definition.group,
-                    fields: vec![field],
-                }),
+                _ => groups.push(FieldGroup { title: definition.group, fields: vec![field] }),
             }
         }
         groups
@@ -122,8 +115,7 @@ impl SettingsForm {
 
 /// The settings that differ, as update masks name them.
 pub(super) fn changed(current: &AgentSettings, typed: &AgentSettings) -> Vec<String> {
-    let [current, typed] =
-        [current, typed].map(|settings| json::of(SETTINGS, settings).unwrap_or_default());
+    let [current, typed] = [current, typed].map(|settings| json::of(SETTINGS, settings).unwrap_or_default());
     let mut names: Vec<&str> = DEFINITIONS.iter().map(Definition::setting).collect();
     names.sort_unstable();
     names.dedup();
@@ -219,10 +211,7 @@ fn document(text: &str) -> Result<Value, String> {
 }
 
 fn located(text: &str, position: Option<(usize, usize)>) -> String {
-    position.map_or_else(
-        || text.to_owned(),
-        |(line, column)| format!("line {line}, column {column}: {text}"),
-    )
+    position.map_or_else(|| text.to_owned(), |(line, column)| format!("line {line}, column {column}: {text}"))
 }
 
 /// Sets a value in an object; `definition` has its path.

@@ -43,14 +43,8 @@ pub(in crate::http::dashboard) async fn add_signing_key(
         Ok(answer) => {
             let secret = answer.into_inner().secret;
             let name = format!("Signing key {}", form.id);
-            let new = NewSecret {
-                name: &name,
-                secret: &secret,
-            };
-            let shown = Shown {
-                new: (!secret.is_empty()).then_some(new),
-                ..Shown::default()
-            };
+            let new = NewSecret { name: &name, secret: &secret };
+            let shown = Shown { new: (!secret.is_empty()).then_some(new), ..Shown::default() };
             Ok((StatusCode::OK, page(&state, &person, shown).await?))
         }
         Err(status) => {
@@ -71,9 +65,7 @@ fn request(person: &Person, form: &NewSigningKey) -> Option<AddSigningKeyRequest
     let material = &form.material;
     let kind = match (form.kind.as_str(), material.trim()) {
         ("generate", "") => None,
-        ("secret", text) if !text.is_empty() => {
-            Some(Kind::Hs256Secret(material.clone().into_bytes().into()))
-        }
+        ("secret", text) if !text.is_empty() => Some(Kind::Hs256Secret(material.clone().into_bytes().into())),
         ("jwks", json) if !json.is_empty() => Some(Kind::JwksJson(json.to_owned())),
         ("url", url) if !url.is_empty() => Some(Kind::JwksUrl(url.to_owned())),
         _ => return None,
@@ -101,10 +93,6 @@ async fn rejected(
         kind: &form.kind,
         material: if is_public { &form.material } else { "" },
     };
-    let shown = Shown {
-        typed,
-        error: Some(error),
-        ..Shown::default()
-    };
+    let shown = Shown { typed, error: Some(error), ..Shown::default() };
     Ok((status, page(state, person, shown).await?))
 }

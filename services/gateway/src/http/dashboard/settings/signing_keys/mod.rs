@@ -6,9 +6,7 @@ pub mod retire_signing_key;
 
 use axum::http::StatusCode;
 use pages::dashboard::settings::NewSecret;
-use pages::dashboard::settings::signing_keys::{
-    SigningKeyRow, SigningKeysPage, TypedSigningKey, signing_keys,
-};
+use pages::dashboard::settings::signing_keys::{SigningKeyRow, SigningKeysPage, TypedSigningKey, signing_keys};
 use runtime::http::HttpProblem;
 use wire::proto::operate::v1::signing_key::Kind;
 use wire::proto::operate::v1::{ListSigningKeysRequest, SigningKey, SigningKeyUse};
@@ -31,9 +29,7 @@ struct Shown<'a> {
 
 /// The page of the keys, read again.
 async fn page(state: &HttpState, person: &Person, shown: Shown<'_>) -> Result<Page, HttpProblem> {
-    let request = ListSigningKeysRequest {
-        tenant_id: person.admin.tenant.tenant().to_string(),
-    };
+    let request = ListSigningKeysRequest { tenant_id: person.admin.tenant.tenant().to_string() };
     let listed = registry(state, person).list_signing_keys(request).await;
     let listed = listed.map_err(|status| failure(&status))?.into_inner();
     let rows: Vec<SigningKeyRow> = listed.signing_keys.into_iter().map(row).collect();

@@ -36,10 +36,7 @@ pub(in crate::http::dashboard) async fn retire_signing_key(
         return Ok(Redirect::to(SIGNING_KEYS_PATH).into_response());
     };
     let rejection = rejection(&status)?;
-    let shown = Shown {
-        error: Some(&rejection.detail),
-        ..Shown::default()
-    };
+    let shown = Shown { error: Some(&rejection.detail), ..Shown::default() };
     let page = page(&state, &person, shown).await?;
     Ok((rejection.status, page).into_response())
 }

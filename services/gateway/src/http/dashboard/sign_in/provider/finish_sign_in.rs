@@ -57,10 +57,7 @@ fn callback<'a>(query: &'a CallbackQuery, attempt: &Attempt) -> Result<Callback<
     let is_own = query.state.as_ref() == Some(&attempt.state);
     let code = query.code.as_deref();
     let code = code.filter(|_| is_own && query.error.is_none());
-    Ok(Callback {
-        code: code.ok_or_else(sign_in_rejected)?,
-        issuer: query.iss.as_deref(),
-    })
+    Ok(Callback { code: code.ok_or_else(sign_in_rejected)?, issuer: query.iss.as_deref() })
 }
 
 /// A page with a one-time link for each tenant.
@@ -68,13 +65,8 @@ fn choice(state: &HttpState, people: Vec<NewPerson>) -> Result<Response, HttpPro
     let registry = &state.gateway.registry;
     // Tenants that do not exist are left out.
     let choices = people.into_iter().filter_map(|person| {
-        let (person, token) =
-            registry.issue_dashboard_token(DashboardUse::Link, person, state.now())?;
-        Some(TenantChoice {
-            tenant: person.tenant().as_str().to_owned(),
-            role: person.role(),
-            token,
-        })
+        let (person, token) = registry.issue_dashboard_token(DashboardUse::Link, person, state.now())?;
+        Some(TenantChoice { tenant: person.tenant().as_str().to_owned(), role: person.role(), token })
     });
     let choices: Vec<TenantChoice> = choices.collect();
     if choices.is_empty() {

@@ -27,11 +27,7 @@ pub(in crate::http::dashboard) async fn drop_commit(
     let key = key(&form.tenant, &form.conversation)?;
     if form.confirmation.trim() != key.conversation.as_str() {
         let detail = "confirmation is not the id of the conversation: type it exactly";
-        return Err(HttpProblem::of_field(
-            "FIELD_MALFORMED",
-            "confirmation",
-            detail,
-        ));
+        return Err(HttpProblem::of_field("FIELD_MALFORMED", "confirmation", detail));
     }
     request(&state, &person, key, Some(Sequence(form.sequence))).await
 }

@@ -32,11 +32,7 @@ async fn request(
         Some(sequence) => format!("drop of the parked commit at sequence {sequence}"),
         None => "retry of parked commits".to_owned(),
     };
-    let action = Action {
-        action: DashboardAction::Changed,
-        conversation: Some(&key.conversation),
-        detail: &what,
-    };
+    let action = Action { action: DashboardAction::Changed, conversation: Some(&key.conversation), detail: &what };
     record_for(state, &token, action).await?;
     let model = state.gateway.reader.read_model.of(&key.tenant);
     let request = ParkedRequest { key, dropped };
@@ -60,10 +56,7 @@ fn token_in(state: &HttpState, person: &Person, tenant: &TenantId) -> Option<Str
 fn key(tenant: &str, conversation: &str) -> Result<ConversationKey, HttpProblem> {
     let tenant = TenantId::parse(tenant).map_err(|_| not_parked())?;
     let conversation = ConversationId::parse(conversation).map_err(|_| not_parked())?;
-    Ok(ConversationKey {
-        tenant,
-        conversation,
-    })
+    Ok(ConversationKey { tenant, conversation })
 }
 
 fn not_parked() -> HttpProblem {

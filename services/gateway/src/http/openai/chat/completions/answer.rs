@@ -101,12 +101,8 @@ impl From<Usage> for CompletionUsage {
             prompt_tokens: usage.input_tokens,
             completion_tokens: usage.output_tokens,
             total_tokens: usage.input_tokens.saturating_add(usage.output_tokens),
-            prompt_tokens_details: PromptTokens {
-                cached_tokens: usage.cached_tokens,
-            },
-            completion_tokens_details: CompletionTokens {
-                reasoning_tokens: usage.reasoning_tokens,
-            },
+            prompt_tokens_details: PromptTokens { cached_tokens: usage.cached_tokens },
+            completion_tokens_details: CompletionTokens { reasoning_tokens: usage.reasoning_tokens },
         }
     }
 }
@@ -188,9 +184,7 @@ impl From<&ToolCalled> for CompletionCall {
 fn messages(facts: &[Fact]) -> impl Iterator<Item = &MessageAppended> {
     facts.iter().filter_map(|fact| match fact {
         Fact::MessageAppended(message) => Some(message),
-        Fact::ToolCalled(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => {
-            None
-        }
+        Fact::ToolCalled(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => None,
     })
 }
 
@@ -198,10 +192,7 @@ fn messages(facts: &[Fact]) -> impl Iterator<Item = &MessageAppended> {
 pub(super) fn calls(facts: &[Fact]) -> impl Iterator<Item = &ToolCalled> {
     facts.iter().filter_map(|fact| match fact {
         Fact::ToolCalled(call) => Some(call),
-        Fact::MessageAppended(_)
-        | Fact::ToolReturned(_)
-        | Fact::Annotation(_)
-        | Fact::Lifecycle(_) => None,
+        Fact::MessageAppended(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => None,
     })
 }
 

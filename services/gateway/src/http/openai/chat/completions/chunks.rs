@@ -93,10 +93,7 @@ pub struct FunctionDelta {
 impl CompletionChunks {
     /// The chunks of a completion that has no parts yet.
     pub(super) fn new(head: ChunkHead) -> Self {
-        Self {
-            head,
-            sent: SentStep::default(),
-        }
+        Self { head, sent: SentStep::default() }
     }
 
     /// The first chunk: it has the role.
@@ -121,45 +118,25 @@ impl CompletionChunks {
 impl ChunkHead {
     /// The first chunk: it has the role.
     fn first(&self) -> CompletionChunk {
-        self.of_delta(ChunkDelta {
-            role: Some(ASSISTANT),
-            content: Some(String::new()),
-            ..ChunkDelta::default()
-        })
+        self.of_delta(ChunkDelta { role: Some(ASSISTANT), content: Some(String::new()), ..ChunkDelta::default() })
     }
 
     /// The chunk for a part of the answer; `None`: the part adds nothing that chunks have. Thoughts are not sent.
     fn of_part(&self, part: RunPartKind) -> Option<CompletionChunk> {
         let delta = match part {
-            RunPartKind::TextDelta(text) => ChunkDelta {
-                content: Some(text),
-                ..ChunkDelta::default()
-            },
-            RunPartKind::RefusalDelta(text) => ChunkDelta {
-                refusal: Some(text),
-                ..ChunkDelta::default()
-            },
-            RunPartKind::CallBegan {
-                index,
-                call_id,
-                tool_name,
-            } => of_call(CallDelta {
+            RunPartKind::TextDelta(text) => ChunkDelta { content: Some(text), ..ChunkDelta::default() },
+            RunPartKind::RefusalDelta(text) => ChunkDelta { refusal: Some(text), ..ChunkDelta::default() },
+            RunPartKind::CallBegan { index, call_id, tool_name } => of_call(CallDelta {
                 index,
                 id: Some(call_id.as_str().to_owned()),
                 r#type: Some(FUNCTION),
-                function: FunctionDelta {
-                    name: Some(tool_name.as_str().to_owned()),
-                    arguments: String::new(),
-                },
+                function: FunctionDelta { name: Some(tool_name.as_str().to_owned()), arguments: String::new() },
             }),
             RunPartKind::CallInput { index, fragment } => of_call(CallDelta {
                 index,
                 id: None,
                 r#type: None,
-                function: FunctionDelta {
-                    name: None,
-                    arguments: fragment,
-                },
+                function: FunctionDelta { name: None, arguments: fragment },
             }),
             RunPartKind::ThinkingDelta(_)
             | RunPartKind::StepFinished(_)
@@ -184,12 +161,7 @@ impl ChunkHead {
     }
 
     fn of_delta(&self, delta: ChunkDelta) -> CompletionChunk {
-        self.of_choices(vec![ChunkChoice {
-            index: 0,
-            delta,
-            finish_reason: None,
-            logprobs: None,
-        }])
+        self.of_choices(vec![ChunkChoice { index: 0, delta, finish_reason: None, logprobs: None }])
     }
 
     fn of_choices(&self, choices: Vec<ChunkChoice>) -> CompletionChunk {
@@ -205,8 +177,5 @@ impl ChunkHead {
 }
 
 fn of_call(call: CallDelta) -> ChunkDelta {
-    ChunkDelta {
-        tool_calls: Some([call]),
-        ..ChunkDelta::default()
-    }
+    ChunkDelta { tool_calls: Some([call]), ..ChunkDelta::default() }
 }

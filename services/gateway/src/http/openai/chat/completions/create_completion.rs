@@ -89,10 +89,7 @@ pub(in crate::http) async fn create_completion(
     if let Some(conversation) = conversation {
         // Ids contain only characters that headers allow.
         let id = HeaderValue::try_from(api_id(&conversation));
-        response.headers_mut().extend(
-            id.ok()
-                .map(|id| (HeaderName::from_static(CONVERSATION_HEADER), id)),
-        );
+        response.headers_mut().extend(id.ok().map(|id| (HeaderName::from_static(CONVERSATION_HEADER), id)));
     }
     Ok(response)
 }
@@ -107,11 +104,7 @@ async fn answer(
     let model = Some(body.model.as_str());
     let model = RequestedModel::find(state, caller, Scope::Append, model).await?;
     let client = ClientHeaders::read(headers)?;
-    let turn = StatelessTurn {
-        settings: body.settings(model.other)?,
-        facts: body.facts()?,
-        after: None,
-    };
+    let turn = StatelessTurn { settings: body.settings(model.other)?, facts: body.facts()?, after: None };
     let (field, named) = body.end_user();
     let user = caller.user(field, named.cloned())?;
     let owner = user.clone().map(Owner::User);
@@ -122,10 +115,7 @@ async fn answer(
         return Ok((parts.map_err(problem::from_problem)?, None));
     }
     let exchange = Exchange {
-        owner: ConversationOwner {
-            access: model.access,
-            user,
-        },
+        owner: ConversationOwner { access: model.access, user },
         account,
         turn,
         client,

@@ -45,10 +45,7 @@ impl CompletionRequest {
     /// # Errors
     /// 400: it is 0.
     pub(super) fn output_tokens_max(&self) -> Result<Option<u32>, HttpProblem> {
-        let given = [
-            ("max_completion_tokens", self.max_completion_tokens),
-            ("max_tokens", self.max_tokens),
-        ];
+        let given = [("max_completion_tokens", self.max_completion_tokens), ("max_tokens", self.max_tokens)];
         if let Some((field, _)) = given.iter().find(|(_, max)| *max == Some(0)) {
             return Err(out_of_range(field, "is 0, the minimum is 1"));
         }
@@ -82,11 +79,7 @@ impl CompletionRequest {
             Some("json_object" | "json_schema") => Ok(Some(json)),
             _ => {
                 let detail = "response_format.type must be `text`, `json_object` or `json_schema`";
-                Err(HttpProblem::of_field(
-                    "FIELD_MALFORMED",
-                    "response_format.type",
-                    detail,
-                ))
+                Err(HttpProblem::of_field("FIELD_MALFORMED", "response_format.type", detail))
             }
         }
     }
@@ -133,17 +126,8 @@ mod tests {
         }
         check(json!({"response_format": {"type": "text"}}), None);
         check(json!({"response_format": {"type": "json_object"}}), None);
-        check(
-            json!({"response_format": {"type": "xml"}}),
-            Some("response_format.type"),
-        );
-        check(
-            json!({"response_format": ["json_object"]}),
-            Some("response_format.type"),
-        );
-        check(
-            json!({"response_format": null, "stop": null, "seed": null}),
-            None,
-        );
+        check(json!({"response_format": {"type": "xml"}}), Some("response_format.type"));
+        check(json!({"response_format": ["json_object"]}), Some("response_format.type"));
+        check(json!({"response_format": null, "stop": null, "seed": null}), None);
     }
 }

@@ -116,9 +116,7 @@ impl CompletionRequest {
         let tools = tools(self.tools.as_deref().unwrap_or_default())?;
         let mut options = self.options()?;
         let choice = self.tool_choice.as_ref();
-        options.tool_choice = choice
-            .map(|choice| tool_choice(choice, &tools))
-            .transpose()?;
+        options.tool_choice = choice.map(|choice| tool_choice(choice, &tools)).transpose()?;
         if tools.is_empty() {
             // Model servers reject a choice without tools, also `auto` and `none`.
             options.tool_choice = None;
@@ -154,9 +152,7 @@ impl CompletionRequest {
     #[must_use]
     pub fn includes_usage(&self) -> bool {
         let options = self.stream_options.as_ref();
-        options
-            .and_then(|options| options.include_usage)
-            .unwrap_or_default()
+        options.and_then(|options| options.include_usage).unwrap_or_default()
     }
 }
 
@@ -165,16 +161,11 @@ fn facts(messages: &RawValue) -> Result<Vec<Fact>, HttpProblem> {
     let facts = formats::parse_history(Format::OpenAiChat, body.as_bytes()).map_err(malformed)?;
     let broken = |code, detail: String| Err(HttpProblem::of_field(code, "messages", detail));
     match facts.len() {
-        0 => broken(
-            "FIELD_MISSING",
-            "messages is empty: send at least one".to_owned(),
-        ),
+        0 => broken("FIELD_MISSING", "messages is empty: send at least one".to_owned()),
         1..=COMPLETION_EVENTS_MAX => Ok(facts),
         count => broken(
             "FIELD_OUT_OF_RANGE",
-            format!(
-                "messages has {count} messages, calls and results, the maximum is {COMPLETION_EVENTS_MAX}"
-            ),
+            format!("messages has {count} messages, calls and results, the maximum is {COMPLETION_EVENTS_MAX}"),
         ),
     }
 }
@@ -200,10 +191,7 @@ impl CompletionRequest {
             ("n", self.n.is_some_and(|n| n != 1)),
             ("logprobs", self.logprobs == Some(true)),
             ("top_logprobs", self.top_logprobs.is_some_and(|top| top > 0)),
-            (
-                "modalities",
-                self.modalities.as_ref().is_some_and(has_audio),
-            ),
+            ("modalities", self.modalities.as_ref().is_some_and(has_audio)),
             ("audio", self.audio.is_some()),
             ("functions", self.functions.is_some()),
             ("function_call", self.function_call.is_some()),

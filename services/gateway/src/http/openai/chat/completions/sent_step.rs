@@ -26,11 +26,9 @@ impl SentStep {
         match part {
             RunPartKind::TextDelta(text) => self.content.push_str(text),
             RunPartKind::RefusalDelta(text) => self.refusal.push_str(text),
-            RunPartKind::CallBegan { index, call_id, .. } => self.calls.push(SentCall {
-                index: *index,
-                id: call_id.clone(),
-                arguments: String::new(),
-            }),
+            RunPartKind::CallBegan { index, call_id, .. } => {
+                self.calls.push(SentCall { index: *index, id: call_id.clone(), arguments: String::new() })
+            }
             RunPartKind::CallInput { index, fragment } => {
                 let mut newest_first = self.calls.iter_mut().rev();
                 if let Some(call) = newest_first.find(|call| call.index == *index) {
@@ -52,10 +50,7 @@ impl SentStep {
         let content = rest(whole.content.as_deref(), &self.content);
         let refusal = rest(whole.refusal.as_deref(), &self.refusal);
         let content = content.map(RunPartKind::TextDelta);
-        let mut parts: Vec<_> = content
-            .into_iter()
-            .chain(refusal.map(RunPartKind::RefusalDelta))
-            .collect();
+        let mut parts: Vec<_> = content.into_iter().chain(refusal.map(RunPartKind::RefusalDelta)).collect();
         let indices = self.calls.iter().map(|call| call.index.saturating_add(1));
         let mut next_index = indices.max().unwrap_or_default();
         for call in calls(facts) {
@@ -115,19 +110,11 @@ mod tests {
 
     /// A complete step with a text, a refusal and calls; empty texts are absent.
     fn step(content: &str, refusal: &str, calls: &[(&str, &str)]) -> RunPartKind {
-        let mut parts = vec![
-            Part::Text(content.to_owned()),
-            Part::Refusal(refusal.to_owned()),
-        ];
-        parts.retain(
-            |part| !matches!(part, Part::Text(text) | Part::Refusal(text) if text.is_empty()),
-        );
+        let mut parts = vec![Part::Text(content.to_owned()), Part::Refusal(refusal.to_owned())];
+        parts.retain(|part| !matches!(part, Part::Text(text) | Part::Refusal(text) if text.is_empty()));
         let message = MessageAppended::new(Role::Assistant, parts);
         let calls = calls.iter().map(|(id, input)| {
-            let (id, name) = (
-                CallId::parse(*id).unwrap(),
-                ToolName::parse("look").unwrap(),
-            );
+            let (id, name) = (CallId::parse(*id).unwrap(), ToolName::parse("look").unwrap());
             Fact::ToolCalled(ToolCalled::new(id, name, JsonText::parse(*input).unwrap()))
         });
         let message = Fact::MessageAppended(message);
@@ -146,9 +133,7 @@ mod tests {
         let made: Vec<Value> = made.map(|chunk| json!(chunk)).collect();
         let added: Vec<String> = made.iter().filter_map(addition).collect();
         assert_eq!(added, expected);
-        let ends = made
-            .iter()
-            .filter_map(|chunk| chunk.pointer("/choices/0/finish_reason")?.as_str());
+        let ends = made.iter().filter_map(|chunk| chunk.pointer("/choices/0/finish_reason")?.as_str());
         assert_eq!(ends.count(), 1);
         assert!(addition(made.last().unwrap()).is_none(), "the end is last");
     }
@@ -161,11 +146,7 @@ mod tests {
         let call = chunk.pointer(CALL)?;
         Some(match call["id"].as_str() {
             Some(id) => format!("{} {id}", call["index"]),
-            None => format!(
-                "{}={}",
-                call["index"],
-                call["function"]["arguments"].as_str()?
-            ),
+            None => format!("{}={}", call["index"], call["function"]["arguments"].as_str()?),
         })
     }
 
@@ -178,17 +159,10 @@ mod tests {
         check(vec![step("Look", "", &both)], &whole);
         // The rest of a text, and a call whose input had no parts.
         check(vec![text("Hel"), step("Hello", "", &[])], &["Hel", "lo"]);
-        check(
-            vec![call_began(0, "a"), step("", "", &[("a", "{}")])],
-            &["0 a", "0={}"],
-        );
+        check(vec![call_began(0, "a"), step("", "", &[("a", "{}")])], &["0 a", "0={}"]);
         // Calls are found by their ids; others get the next index.
         check(
-            vec![
-                call_began(0, "b"),
-                call_input(0, r#"{"at":"#),
-                step("", "", &[("a", "{}"), ("b", r#"{"at":1}"#)]),
-            ],
+            vec![call_began(0, "b"), call_input(0, r#"{"at":"#), step("", "", &[("a", "{}"), ("b", r#"{"at":1}"#)])],
             &["0 b", r#"0={"at":"#, "1 a", "1={}", "0=1}"],
         );
     }

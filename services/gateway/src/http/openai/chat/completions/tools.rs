@@ -51,12 +51,8 @@ pub fn tools(given: &[CompletionTool]) -> Result<Vec<Tool>, HttpProblem> {
         let Some(function) = tool.function.as_ref().filter(|_| tool.r#type == "function") else {
             return Err(not_supported(&format!("tools[{index}].type")));
         };
-        let at_index =
-            |violation: Violation| violation.within("function").at(index).within("tools");
-        function
-            .tool()
-            .map_err(at_index)
-            .map_err(problem::from_violation)
+        let at_index = |violation: Violation| violation.within("function").at(index).within("tools");
+        function.tool().map_err(at_index).map_err(problem::from_violation)
     });
     tools.collect()
 }
@@ -72,9 +68,7 @@ pub fn tool_choice(given: &ToolChoiceBody, tools: &[Tool]) -> Result<ToolChoice,
             "none" => Ok(ToolChoice::None),
             "required" if tools.is_empty() => Err(invalid_choice("needs tools: send them")),
             "required" => Ok(ToolChoice::Required),
-            _ => Err(invalid_choice(
-                "must be `auto`, `none`, `required` or a function",
-            )),
+            _ => Err(invalid_choice("must be `auto`, `none`, `required` or a function")),
         },
         ToolChoiceBody::Named(NamedToolBody { r#type, function }) => {
             let Some(function) = function.as_ref().filter(|_| r#type == "function") else {

@@ -28,10 +28,7 @@ pub(super) async fn whole(
 }
 
 /// The facts of the reply.
-async fn facts(
-    mut parts: BoxStream<'static, FollowItem>,
-    draining: DrainSignal,
-) -> Result<Vec<Fact>, HttpProblem> {
+async fn facts(mut parts: BoxStream<'static, FollowItem>, draining: DrainSignal) -> Result<Vec<Fact>, HttpProblem> {
     let mut reply = Vec::new();
     loop {
         let followed = tokio::select! {

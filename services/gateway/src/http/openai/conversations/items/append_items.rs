@@ -69,10 +69,7 @@ impl ItemsRequest<'_> {
         let head = Writable::find(self.state, self.caller, self.id).await?.head;
         let items = self.resolved(NewItems::read(self.items)?).await?;
         let closed = closed_calls(&head, &items);
-        let Reopened {
-            mut events,
-            open_calls,
-        } = if closed.is_empty() || !self.caller.service.has_scope(Scope::Read) {
+        let Reopened { mut events, open_calls } = if closed.is_empty() || !self.caller.service.has_scope(Scope::Read) {
             Reopened::none(&head)
         } else {
             let target = target(self.state, self.caller, self.id).await?;
@@ -114,11 +111,7 @@ impl ItemsRequest<'_> {
         if result.replayed {
             return self.earlier(&result).await;
         }
-        let appended = Appended {
-            preceding: events.len().saturating_sub(self.items.len()),
-            events,
-            result,
-        };
+        let appended = Appended { preceding: events.len().saturating_sub(self.items.len()), events, result };
         appended.into_list()
     }
 
@@ -132,10 +125,7 @@ impl ItemsRequest<'_> {
             to: Version(commit.version),
             ..Query::all(Direction::Forward)
         };
-        let bounds = PageBounds {
-            events_max: u32::MAX,
-            bytes_max: ITEMS_BYTES_MAX,
-        };
+        let bounds = PageBounds { events_max: u32::MAX, bytes_max: ITEMS_BYTES_MAX };
         let mut cursor = snapshot.cursor(query, View::Recorded);
         let page = Page::read(&mut cursor, bounds).await;
         let mut items = Vec::new();
@@ -150,11 +140,7 @@ impl ItemsRequest<'_> {
 /// Whether the writer rejected a call or an output because of the calls that are open. An item is not rejected for this reason,
 /// but recorded verbatim.
 fn depends_on_open_calls(problem: &HttpProblem) -> bool {
-    let reasons = [
-        Reason::ToolCallNotOpen,
-        Reason::ToolCallAlreadyOpen,
-        Reason::TooManyOpenCalls,
-    ];
+    let reasons = [Reason::ToolCallNotOpen, Reason::ToolCallAlreadyOpen, Reason::TooManyOpenCalls];
     reasons.iter().any(|reason| reason.as_str() == problem.code)
 }
 

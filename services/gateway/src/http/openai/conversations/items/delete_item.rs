@@ -52,9 +52,7 @@ pub(in crate::http) async fn delete_openai_item(
         let events = without_last(&target.key.conversation, &newest, &item)?;
         writable.append(&state, &caller, request, events).await?;
     }
-    object(open(&state, &caller, &target).await?)
-        .await
-        .map(Json)
+    object(open(&state, &caller, &target).await?).await.map(Json)
 }
 
 /// The events that remove the last item of the newest event: a rewind to before the event, and its other items again.
@@ -68,9 +66,7 @@ fn without_last(
         let detail = "the item is not the newest of the conversation: delete the items after it first, or fork the conversation from before it";
         return Err(HttpProblem::of_field("ITEM_NOT_NEWEST", "item_id", detail));
     }
-    let rewound = Fact::from(HistoryRewound {
-        to: Version(newest.version.0.saturating_sub(1)),
-    });
+    let rewound = Fact::from(HistoryRewound { to: Version(newest.version.0.saturating_sub(1)) });
     let others: Vec<_> = items.into_iter().map(|item| item.json).collect();
     let mut events = vec![wire::event::fact_to_proto(&rewound)];
     events.extend(NewItems::read(&others)?.into_events(OpenBefore::Known(&[]))?);

@@ -14,15 +14,9 @@ pub(super) const EVENTS_SEARCHED_MAX: usize = 10_000;
 /// Most events between the version that an id contains and its event.
 const EVENTS_BEFORE_MAX: usize = 64;
 /// The events in which the newest item is searched: only a message of a model that called tools has none.
-const NEWEST: Batch = Batch {
-    events_max: 8,
-    bytes_max: 8 * 1024 * 1024,
-};
+const NEWEST: Batch = Batch { events_max: 8, bytes_max: 8 * 1024 * 1024 };
 /// The size of a read of the search.
-const SEARCH: Batch = Batch {
-    events_max: 1_000,
-    bytes_max: 3 * 1024 * 1024,
-};
+const SEARCH: Batch = Batch { events_max: 1_000, bytes_max: 3 * 1024 * 1024 };
 
 /// The item of the effective history with this id; `None`: there is none.
 ///
@@ -39,19 +33,11 @@ pub(in crate::http::openai) async fn find(
 }
 
 /// The item at a version, or shortly after it: other commits may precede an item whose id was made before it was recorded.
-async fn named_item(
-    snapshot: &Snapshot<'_>,
-    version: Version,
-    id: &str,
-) -> Result<Option<StoredItem>, HttpProblem> {
+async fn named_item(snapshot: &Snapshot<'_>, version: Version, id: &str) -> Result<Option<StoredItem>, HttpProblem> {
     let effective = snapshot.effective(snapshot.position().version).await;
     let effective = effective.map_err(from_read_error)?;
     for events_before in [0, EVENTS_BEFORE_MAX] {
-        let query = Query {
-            from: version,
-            to: version.plus(events_before),
-            ..item_query(Direction::Forward)
-        };
+        let query = Query { from: version, to: version.plus(events_before), ..item_query(Direction::Forward) };
         let mut cursor = snapshot.cursor(query, View::Effective(&effective));
         let batch = cursor.next(SEARCH).await.map_err(from_read_error)?;
         for event in batch.into_iter().flatten() {
@@ -93,9 +79,7 @@ async fn searched(snapshot: &Snapshot<'_>, id: &str) -> Result<Option<StoredItem
 ///
 /// # Errors
 /// The conversation cannot be read.
-pub(super) async fn newest_event(
-    snapshot: &Snapshot<'_>,
-) -> Result<Option<RecordedEvent>, HttpProblem> {
+pub(super) async fn newest_event(snapshot: &Snapshot<'_>) -> Result<Option<RecordedEvent>, HttpProblem> {
     let effective = snapshot.effective(snapshot.position().version).await;
     let effective = effective.map_err(from_read_error)?;
     let query = item_query(Direction::Backward);

@@ -100,22 +100,14 @@ impl Listing {
 
     /// The first page of a query.
     fn first(query: &ListItemsQuery, range: Range) -> Result<Self, HttpProblem> {
-        Ok(Self {
-            after: None,
-            limit: query.limit().map_err(problem::from_violation)?,
-            order: query.order,
-            range,
-        })
+        Ok(Self { after: None, limit: query.limit().map_err(problem::from_violation)?, order: query.order, range })
     }
 
     /// Reads the page.
     ///
     /// # Errors
     /// The conversation cannot be read.
-    pub(in crate::http::openai) async fn read(
-        &self,
-        snapshot: &Snapshot<'_>,
-    ) -> Result<ItemListObject, HttpProblem> {
+    pub(in crate::http::openai) async fn read(&self, snapshot: &Snapshot<'_>) -> Result<ItemListObject, HttpProblem> {
         let page = Page::effective(snapshot, self.query(), self.bounds()).await;
         self.items(snapshot, page).await
     }
@@ -133,10 +125,7 @@ impl Listing {
             let Some(next) = page.next.filter(|_| items.is_empty()) else {
                 break;
             };
-            let bounds = PageBounds {
-                events_max: EVENTS_SEARCHED,
-                bytes_max: ITEMS_BYTES_MAX,
-            };
+            let bounds = PageBounds { events_max: EVENTS_SEARCHED, bytes_max: ITEMS_BYTES_MAX };
             let next = Page::effective(snapshot, self.query_from(next.version), bounds).await;
             page = next.map_err(from_read_error)?;
             items = self.items_of_page(snapshot, &page)?;
@@ -148,11 +137,7 @@ impl Listing {
     }
 
     /// The items of the events of a page that follow the start of the list.
-    fn items_of_page(
-        &self,
-        snapshot: &Snapshot<'_>,
-        page: &Page,
-    ) -> Result<Vec<StoredItem>, HttpProblem> {
+    fn items_of_page(&self, snapshot: &Snapshot<'_>, page: &Page) -> Result<Vec<StoredItem>, HttpProblem> {
         let mut items = Vec::new();
         for row in &page.events {
             let event = decode(snapshot.key(), row).map_err(from_read_error)?;
@@ -186,24 +171,13 @@ impl Listing {
     fn query_from(&self, first: Version) -> history::Query<'static> {
         let (from, to) = self.range;
         match self.order {
-            ItemOrder::Asc => history::Query {
-                from: first,
-                to,
-                ..item_query(Direction::Forward)
-            },
-            ItemOrder::Desc => history::Query {
-                from,
-                to: first,
-                ..item_query(Direction::Backward)
-            },
+            ItemOrder::Asc => history::Query { from: first, to, ..item_query(Direction::Forward) },
+            ItemOrder::Desc => history::Query { from, to: first, ..item_query(Direction::Backward) },
         }
     }
 
     /// The bounds of the events. The first may be that before the page, and the last shows that there are more.
     fn bounds(&self) -> PageBounds {
-        PageBounds {
-            events_max: self.limit.saturating_add(1),
-            bytes_max: ITEMS_BYTES_MAX,
-        }
+        PageBounds { events_max: self.limit.saturating_add(1), bytes_max: ITEMS_BYTES_MAX }
     }
 }

@@ -45,9 +45,7 @@ impl ListItemsQuery {
         match self.limit {
             None => Ok(ITEMS_DEFAULT),
             Some(limit) if (1..=ITEMS_MAX).contains(&limit) => Ok(limit),
-            Some(limit) => {
-                Err(out_of_range(format!("is {limit}, give 1 to {ITEMS_MAX}")).within("limit"))
-            }
+            Some(limit) => Err(out_of_range(format!("is {limit}, give 1 to {ITEMS_MAX}")).within("limit")),
         }
     }
 }

@@ -24,21 +24,15 @@ use crate::http::openai::conversation_ids::api_id;
 use crate::http::openai::items::stored_item::{StoredItem, items};
 
 /// The events that are items.
-pub(in crate::http::openai) const ITEM_KINDS: [EventKind; 3] = [
-    EventKind::MessageAppended,
-    EventKind::ToolCalled,
-    EventKind::ToolReturned,
-];
+pub(in crate::http::openai) const ITEM_KINDS: [EventKind; 3] =
+    [EventKind::MessageAppended, EventKind::ToolCalled, EventKind::ToolReturned];
 
 /// A page ends before its events exceed this size.
 pub(in crate::http::openai) const ITEMS_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
 /// The items in one direction.
 fn item_query(direction: Direction) -> Query<'static> {
-    Query {
-        kinds: &ITEM_KINDS,
-        ..Query::all(direction)
-    }
+    Query { kinds: &ITEM_KINDS, ..Query::all(direction) }
 }
 
 /// A list of items.

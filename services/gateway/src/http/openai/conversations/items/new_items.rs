@@ -3,8 +3,7 @@
 use domain::bounds::{EVENT_BYTES_MAX, EVENTS_PER_COMMIT_MAX};
 use domain::event::{Event, EventTokens};
 use domain::{
-    CallId, CommitId, ConversationId, EventId, Fact, RecordedEvent, Timestamp, Version, Violation,
-    ViolationReason,
+    CallId, CommitId, ConversationId, EventId, Fact, RecordedEvent, Timestamp, Version, Violation, ViolationReason,
 };
 use prost::Message as _;
 use runtime::http::HttpProblem;
@@ -45,10 +44,8 @@ impl NewItems {
         items: &[Box<RawValue>],
     ) -> Result<Self, HttpProblem> {
         if items.len() > items_max {
-            let rule = format!(
-                "has {} entries, at most {items_max} are allowed: send them in several requests",
-                items.len()
-            );
+            let rule =
+                format!("has {} entries, at most {items_max} are allowed: send them in several requests", items.len());
             let violation = Violation::new(ViolationReason::TooManyEvents, rule);
             return Err(problem::from_violation(violation.within(field)));
         }
@@ -66,10 +63,7 @@ impl NewItems {
             }
             read_items.push(item);
         }
-        Ok(Self {
-            field,
-            items: read_items,
-        })
+        Ok(Self { field, items: read_items })
     }
 
     /// The references to items of the conversation, each with its index.
@@ -93,10 +87,7 @@ impl NewItems {
         let calls = items.filter_map(|item| match item {
             NewItem::Event(event) => match &event.fact {
                 Fact::ToolReturned(result) => Some(result.call_id.clone()),
-                Fact::MessageAppended(_)
-                | Fact::ToolCalled(_)
-                | Fact::Annotation(_)
-                | Fact::Lifecycle(_) => None,
+                Fact::MessageAppended(_) | Fact::ToolCalled(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => None,
             },
             NewItem::Reference(_) => None,
         });
@@ -139,10 +130,7 @@ impl NewItems {
     ///
     /// # Errors
     /// 400: an item is larger than an event can be, or is an unresolved reference.
-    pub(in crate::http::openai) fn into_events(
-        self,
-        before: OpenBefore<'_>,
-    ) -> Result<Vec<proto::Event>, HttpProblem> {
+    pub(in crate::http::openai) fn into_events(self, before: OpenBefore<'_>) -> Result<Vec<proto::Event>, HttpProblem> {
         let mut events: Vec<ItemEvent> = Vec::with_capacity(self.items.len());
         for (index, item) in self.items.into_iter().enumerate() {
             match item {
@@ -153,9 +141,7 @@ impl NewItems {
         let events = with_open_calls(events, before).map_err(problem::from_violation)?;
         let events = events.into_iter().enumerate().map(|(index, event)| {
             let event = to_proto(event);
-            event.map_err(|violation| {
-                problem::from_violation(violation.at(index).within(self.field))
-            })
+            event.map_err(|violation| problem::from_violation(violation.at(index).within(self.field)))
         });
         events.collect()
     }
@@ -170,10 +156,7 @@ pub(in crate::http::openai) fn unresolved(field: &str, index: usize) -> HttpProb
 /// The event as the writer gets it, within the writer's bounds.
 fn to_proto(event: ItemEvent) -> Result<proto::Event, Violation> {
     let (fact, metadata_json) = event.into_parts()?;
-    let event = proto::Event {
-        metadata_json,
-        ..wire::event::fact_to_proto(&fact)
-    };
+    let event = proto::Event { metadata_json, ..wire::event::fact_to_proto(&fact) };
     let bytes = event.encoded_len();
     if bytes > EVENT_BYTES_MAX {
         let rule = format!("has {bytes} bytes encoded, at most {EVENT_BYTES_MAX} are allowed");
@@ -181,10 +164,7 @@ fn to_proto(event: ItemEvent) -> Result<proto::Event, Violation> {
     }
     wire::event::new_event_from_proto(event.clone())
         .map(|_| event)
-        .map_err(|violation| Violation {
-            field: String::new(),
-            ..violation
-        })
+        .map_err(|violation| Violation { field: String::new(), ..violation })
 }
 
 /// The events of a commit.

@@ -27,10 +27,7 @@ pub(super) struct Reopened {
 impl Reopened {
     /// The open calls of a head.
     pub(super) fn none(head: &Head) -> Self {
-        Self {
-            events: Vec::new(),
-            open_calls: head.open_calls.clone(),
-        }
+        Self { events: Vec::new(), open_calls: head.open_calls.clone() }
     }
 }
 
@@ -55,10 +52,7 @@ pub(super) async fn reopened(
     items: usize,
 ) -> Result<Reopened, HttpProblem> {
     let events_max = EVENTS_PER_COMMIT_MAX - 1;
-    let searched = Batch {
-        events_max: events_max.saturating_sub(items),
-        bytes_max: SEARCHED_BYTES_MAX,
-    };
+    let searched = Batch { events_max: events_max.saturating_sub(items), bytes_max: SEARCHED_BYTES_MAX };
     if searched.events_max == 0 {
         return Ok(Reopened::none(head));
     }
@@ -70,10 +64,7 @@ pub(super) async fn reopened(
     let first = repeated.first().map_or(head.version, |event| event.version);
     let to = Version(first.0.saturating_sub(1));
     let rewound = Fact::from(HistoryRewound { to });
-    let mut reopened = Reopened {
-        events: vec![wire::event::fact_to_proto(&rewound)],
-        ..Reopened::none(head)
-    };
+    let mut reopened = Reopened { events: vec![wire::event::fact_to_proto(&rewound)], ..Reopened::none(head) };
     for event in repeated {
         if let Fact::ToolCalled(call) = &event.event.fact
             && closed.contains(&call.call_id)
@@ -90,11 +81,7 @@ pub(super) async fn reopened(
 }
 
 /// The newest effective events, newest first.
-async fn newest(
-    snapshot: &Snapshot<'_>,
-    version: Version,
-    searched: Batch,
-) -> Result<Vec<RecordedEvent>, HttpProblem> {
+async fn newest(snapshot: &Snapshot<'_>, version: Version, searched: Batch) -> Result<Vec<RecordedEvent>, HttpProblem> {
     let effective = snapshot.effective(version).await.map_err(from_read_error)?;
     let query = item_query(Direction::Backward);
     let mut cursor = snapshot.cursor(query, View::Effective(&effective));
@@ -133,12 +120,7 @@ fn cut(newest_first: &[RecordedEvent], closed: &BTreeSet<CallId>) -> Option<usiz
 
 /// The event as a new one.
 fn again(event: &RecordedEvent) -> proto::Event {
-    proto::Event {
-        event_id: String::new(),
-        tokens: 0,
-        tokens_through: 0,
-        ..wire::event::to_proto(&event.event)
-    }
+    proto::Event { event_id: String::new(), tokens: 0, tokens_through: 0, ..wire::event::to_proto(&event.event) }
 }
 
 #[cfg(test)]

@@ -28,18 +28,13 @@ pub(in crate::http) async fn cancel_response(
 ) -> Result<Json<ResponseObject>, HttpProblem> {
     let found = RecordedResponse::find(&state, &caller, &id).await?;
     let agent = found.target.access.agent.as_str();
-    caller
-        .service
-        .access(&state, Scope::Append, Some(agent))
-        .await?;
+    caller.service.access(&state, Scope::Append, Some(agent)).await?;
     if found.end.is_some() {
         return found.object().map(Json);
     }
     let stopped = state.generations.stop(&found.run_key()).await;
     stopped.map_err(|status| problem_from_status(&status))?;
-    state
-        .wait_until_finished(&found.target.key, found.id.run)
-        .await;
+    state.wait_until_finished(&found.target.key, found.id.run).await;
     let found = RecordedResponse::find(&state, &caller, &id).await?;
     found.object().map(Json)
 }

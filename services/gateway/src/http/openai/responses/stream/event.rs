@@ -34,11 +34,7 @@ impl Events {
             members.insert("type".to_owned(), name.into());
             members.insert("sequence_number".to_owned(), self.next.into());
         }
-        self.waiting.push(ResponseEvent {
-            number: self.next,
-            name,
-            body: members,
-        });
+        self.waiting.push(ResponseEvent { number: self.next, name, body: members });
         self.next += 1;
     }
 

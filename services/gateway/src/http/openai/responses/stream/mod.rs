@@ -63,16 +63,8 @@ impl ResponseEvents {
             RunPartKind::TextDelta(text) => items.content(events, ids, PartKind::Text, text),
             RunPartKind::RefusalDelta(text) => items.content(events, ids, PartKind::Refusal, text),
             RunPartKind::ThinkingDelta(text) => items.thought(events, ids, text),
-            RunPartKind::CallBegan {
-                index,
-                call_id,
-                tool_name,
-            } => {
-                let call = StreamedCall {
-                    call_id: call_id.clone(),
-                    tool: tool_name.clone(),
-                    arguments: String::new(),
-                };
+            RunPartKind::CallBegan { index, call_id, tool_name } => {
+                let call = StreamedCall { call_id: call_id.clone(), tool: tool_name.clone(), arguments: String::new() };
                 items.call(events, ids, *index, call);
             }
             RunPartKind::CallInput { index, fragment } => {

@@ -47,16 +47,9 @@ impl StepIds<'_> {
 
 impl OpenItems {
     /// A delta of a text or a refusal. A message continues until thoughts follow it.
-    pub(super) fn content(
-        &mut self,
-        events: &mut Events,
-        ids: StepIds<'_>,
-        kind: PartKind,
-        delta: &str,
-    ) {
+    pub(super) fn content(&mut self, events: &mut Events, ids: StepIds<'_>, kind: PartKind, delta: &str) {
         self.end_reasoning(events);
-        let is_open =
-            |item: &&mut OpenItem| matches!(item.streamed, Streamed::Message(_)) && !item.is_done;
+        let is_open = |item: &&mut OpenItem| matches!(item.streamed, Streamed::Message(_)) && !item.is_done;
         if self.items.iter_mut().rev().find(is_open).is_none() {
             self.begin(events, ids, Streamed::Message(Vec::new()));
         }
@@ -79,8 +72,7 @@ impl OpenItems {
 
     /// A delta of thoughts.
     pub(super) fn thought(&mut self, events: &mut Events, ids: StepIds<'_>, delta: &str) {
-        let is_open =
-            |item: &OpenItem| matches!(item.streamed, Streamed::Reasoning(_)) && !item.is_done;
+        let is_open = |item: &OpenItem| matches!(item.streamed, Streamed::Reasoning(_)) && !item.is_done;
         if !self.items.last().is_some_and(is_open) {
             self.end_message(events);
             let name = self.begin(events, ids, Streamed::Reasoning(String::new()));
@@ -98,13 +90,7 @@ impl OpenItems {
     }
 
     /// A call begins.
-    pub(super) fn call(
-        &mut self,
-        events: &mut Events,
-        ids: StepIds<'_>,
-        index: u32,
-        call: StreamedCall,
-    ) {
+    pub(super) fn call(&mut self, events: &mut Events, ids: StepIds<'_>, index: u32, call: StreamedCall) {
         self.end_reasoning(events);
         self.begin(events, ids, Streamed::Call(call));
         if let Some(item) = self.items.last_mut() {
@@ -150,18 +136,10 @@ impl OpenItems {
     }
 
     fn add(&mut self, events: &mut Events, id: String, streamed: Streamed) -> ItemName {
-        let name = ItemName {
-            id,
-            output_index: self.items.len(),
-        };
+        let name = ItemName { id, output_index: self.items.len() };
         let item = name.with_item(streamed.item("in_progress"));
         events.add("response.output_item.added", item);
-        self.items.push(OpenItem {
-            name: name.clone(),
-            streamed,
-            call: None,
-            is_done: false,
-        });
+        self.items.push(OpenItem { name: name.clone(), streamed, call: None, is_done: false });
         name
     }
 
@@ -222,18 +200,11 @@ impl OpenItems {
 
     fn add_whole_call(&mut self, events: &mut Events, id: String, item: &Value) {
         let member = |name: &str| item.get(name).and_then(Value::as_str).unwrap_or_default();
-        let (Ok(call_id), Ok(tool)) = (
-            CallId::parse(member("call_id")),
-            ToolName::parse(member("name")),
-        ) else {
+        let (Ok(call_id), Ok(tool)) = (CallId::parse(member("call_id")), ToolName::parse(member("name"))) else {
             return;
         };
         let arguments = String::new();
-        let call = StreamedCall {
-            call_id,
-            tool,
-            arguments,
-        };
+        let call = StreamedCall { call_id, tool, arguments };
         let name = self.add(events, id, Streamed::Call(call));
         let delta = name.with(json!({"delta": member("arguments")}));
         events.add("response.function_call_arguments.delta", delta);

@@ -57,10 +57,7 @@ impl Streamed {
     pub(super) fn item(&self, status: &str) -> Value {
         match self {
             Self::Reasoning(summary) => {
-                let summary: Vec<Value> = (!summary.is_empty())
-                    .then(|| summary_part(summary))
-                    .into_iter()
-                    .collect();
+                let summary: Vec<Value> = (!summary.is_empty()).then(|| summary_part(summary)).into_iter().collect();
                 json!({"type": "reasoning", "summary": summary})
             }
             Self::Message(parts) => {
@@ -101,10 +98,7 @@ impl Streamed {
 impl StreamedPart {
     /// A part without text.
     pub(super) fn new(kind: PartKind) -> Self {
-        Self {
-            kind,
-            text: String::new(),
-        }
+        Self { kind, text: String::new() }
     }
 
     /// The part.
@@ -127,28 +121,20 @@ impl StreamedPart {
     pub(super) fn push(&mut self, index: usize, delta: &str, name: &ItemName, events: &mut Events) {
         self.text.push_str(delta);
         let (event, members) = match self.kind {
-            PartKind::Text => (
-                "response.output_text.delta",
-                json!({"content_index": index, "delta": delta, "logprobs": []}),
-            ),
-            PartKind::Refusal => (
-                "response.refusal.delta",
-                json!({"content_index": index, "delta": delta}),
-            ),
+            PartKind::Text => {
+                ("response.output_text.delta", json!({"content_index": index, "delta": delta, "logprobs": []}))
+            }
+            PartKind::Refusal => ("response.refusal.delta", json!({"content_index": index, "delta": delta})),
         };
         events.add(event, name.with(members));
     }
 
     fn end(&self, index: usize, name: &ItemName, events: &mut Events) {
         let (event, members) = match self.kind {
-            PartKind::Text => (
-                "response.output_text.done",
-                json!({"content_index": index, "text": self.text, "logprobs": []}),
-            ),
-            PartKind::Refusal => (
-                "response.refusal.done",
-                json!({"content_index": index, "refusal": self.text}),
-            ),
+            PartKind::Text => {
+                ("response.output_text.done", json!({"content_index": index, "text": self.text, "logprobs": []}))
+            }
+            PartKind::Refusal => ("response.refusal.done", json!({"content_index": index, "refusal": self.text})),
         };
         events.add(event, name.with(members));
         let members = json!({"content_index": index, "part": self.json()});

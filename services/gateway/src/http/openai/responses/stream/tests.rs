@@ -2,8 +2,8 @@
 
 use domain::event::{MessageAppended, Role, ToolCalled};
 use domain::{
-    CallId, ConversationId, Fact, JsonText, Label, Part, RunEnd, RunId, RunOutcome, RunPart,
-    RunPartKind, ToolName, Version,
+    CallId, ConversationId, Fact, JsonText, Label, Part, RunEnd, RunId, RunOutcome, RunPart, RunPartKind, ToolName,
+    Version,
 };
 use serde_json::{Value, json, value::to_raw_value};
 use uuid::Uuid;
@@ -47,9 +47,7 @@ fn run(kinds: Vec<RunPartKind>) -> Vec<Value> {
 
 fn names(events: &[Value]) -> Vec<&str> {
     let names = events.iter().map(|event| event["type"].as_str().unwrap());
-    names
-        .map(|name| name.strip_prefix("response.").unwrap_or(name))
-        .collect()
+    names.map(|name| name.strip_prefix("response.").unwrap_or(name)).collect()
 }
 
 fn message(parts: Vec<Part>, finish_reason: &str) -> Fact {
@@ -75,10 +73,7 @@ fn call() -> ToolCalled {
 }
 
 fn ended(outcome: RunOutcome) -> RunPartKind {
-    RunPartKind::RunEnded(RunEnd {
-        outcome,
-        error: None,
-    })
+    RunPartKind::RunEnded(RunEnd { outcome, error: None })
 }
 
 fn text_delta(delta: &str) -> RunPartKind {
@@ -102,13 +97,8 @@ fn check_items(events: &[Value], count: usize) {
     done.sort();
     assert_eq!(added, done);
     assert_eq!(added.len(), count);
-    let output = events.last().unwrap()["response"]["output"]
-        .as_array()
-        .unwrap();
-    let mut output: Vec<&str> = output
-        .iter()
-        .map(|item| item["id"].as_str().unwrap())
-        .collect();
+    let output = events.last().unwrap()["response"]["output"].as_array().unwrap();
+    let mut output: Vec<&str> = output.iter().map(|item| item["id"].as_str().unwrap()).collect();
     let mut added: Vec<&str> = added.iter().map(|(_, id)| id.as_str()).collect();
     output.sort_unstable();
     added.sort_unstable();
@@ -147,26 +137,13 @@ fn a_text() {
 
 #[test]
 fn thoughts_text_and_a_call() {
-    let thought = Part::Thinking {
-        text: "hm".to_owned(),
-        signature: None,
-    };
-    let facts = vec![
-        message(vec![thought, text("Yes.")], "tool_calls"),
-        Fact::ToolCalled(call()),
-    ];
+    let thought = Part::Thinking { text: "hm".to_owned(), signature: None };
+    let facts = vec![message(vec![thought, text("Yes.")], "tool_calls"), Fact::ToolCalled(call())];
     let events = run(vec![
         RunPartKind::ThinkingDelta("hm".to_owned()),
         text_delta("Yes."),
-        RunPartKind::CallBegan {
-            index: 0,
-            call_id: call().call_id,
-            tool_name: call().tool_name,
-        },
-        RunPartKind::CallInput {
-            index: 0,
-            fragment: r#"{"at":1}"#.to_owned(),
-        },
+        RunPartKind::CallBegan { index: 0, call_id: call().call_id, tool_name: call().tool_name },
+        RunPartKind::CallInput { index: 0, fragment: r#"{"at":1}"#.to_owned() },
         RunPartKind::StepFinished(facts),
         ended(RunOutcome::Completed),
     ]);
@@ -201,57 +178,32 @@ fn thoughts_text_and_a_call() {
 
 #[test]
 fn an_answer_without_deltas_is_streamed_whole() {
-    let facts = vec![
-        message(vec![text("Yes.")], "stop"),
-        Fact::ToolCalled(call()),
-    ];
-    let events = run(vec![
-        RunPartKind::StepFinished(facts),
-        ended(RunOutcome::Completed),
-    ]);
+    let facts = vec![message(vec![text("Yes.")], "stop"), Fact::ToolCalled(call())];
+    let events = run(vec![RunPartKind::StepFinished(facts), ended(RunOutcome::Completed)]);
     check_items(&events, 2);
-    let delta = events
-        .iter()
-        .find(|event| event["type"] == "response.output_text.delta");
+    let delta = events.iter().find(|event| event["type"] == "response.output_text.delta");
     assert_eq!(delta.unwrap()["delta"], "Yes.");
 }
 
 #[test]
 fn a_message_that_only_calls_is_no_item() {
     let facts = vec![message(Vec::new(), "tool_calls"), Fact::ToolCalled(call())];
-    let events = run(vec![
-        RunPartKind::StepFinished(facts),
-        ended(RunOutcome::Completed),
-    ]);
+    let events = run(vec![RunPartKind::StepFinished(facts), ended(RunOutcome::Completed)]);
     check_items(&events, 1);
 }
 
 #[test]
 fn ends_of_runs() {
     let check = |outcome: RunOutcome, finish_reason: &str, expected: (&str, &str)| {
-        let events = run(vec![
-            RunPartKind::StepFinished(vec![message(vec![text("x")], finish_reason)]),
-            ended(outcome),
-        ]);
+        let events =
+            run(vec![RunPartKind::StepFinished(vec![message(vec![text("x")], finish_reason)]), ended(outcome)]);
         let last = events.last().unwrap();
         let status = last["response"]["status"].as_str().unwrap();
         assert_eq!((last["type"].as_str().unwrap(), status), expected);
     };
-    check(
-        RunOutcome::Completed,
-        "stop",
-        ("response.completed", "completed"),
-    );
-    check(
-        RunOutcome::Completed,
-        "max_tokens",
-        ("response.incomplete", "incomplete"),
-    );
-    check(
-        RunOutcome::Stopped,
-        "stop",
-        ("response.incomplete", "cancelled"),
-    );
+    check(RunOutcome::Completed, "stop", ("response.completed", "completed"));
+    check(RunOutcome::Completed, "max_tokens", ("response.incomplete", "incomplete"));
+    check(RunOutcome::Stopped, "stop", ("response.incomplete", "cancelled"));
     check(RunOutcome::Failed, "stop", ("response.failed", "failed"));
     check(RunOutcome::Abandoned, "stop", ("response.failed", "failed"));
 }

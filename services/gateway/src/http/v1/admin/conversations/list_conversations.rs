@@ -55,9 +55,7 @@ pub(in crate::http) async fn list_conversations(
     admin: Admin,
     Query(query): Query<ListConversationsQuery>,
 ) -> Result<Json<ConversationsPage>, HttpProblem> {
-    let size = CHATS_PAGE
-        .take(query.limit.unwrap_or_default())
-        .map_err(problem::from_violation)?;
+    let size = CHATS_PAGE.take(query.limit.unwrap_or_default()).map_err(problem::from_violation)?;
     let cursor = query.cursor.clone().unwrap_or_default();
     let listing = listing(query).map_err(problem::from_violation)?;
     page(&state, &admin.tenant, &listing, &cursor, size).await
@@ -85,22 +83,12 @@ fn filter(agent: Option<String>, owner: Option<Owner>) -> Result<ListFilter, Vio
 }
 
 /// The owner that one of the parameters names.
-fn owner(
-    user: Option<String>,
-    session: Option<String>,
-    channel: Option<String>,
-) -> Result<Option<Owner>, Violation> {
+fn owner(user: Option<String>, session: Option<String>, channel: Option<String>) -> Result<Option<Owner>, Violation> {
     let user = user.map(|id| UserId::parse(id).map(Owner::User));
     let session = session.map(|id| SessionId::parse(id).map(Owner::Session));
     let channel = channel.map(|id| ChannelId::parse(id).map(Owner::Channel));
-    let named = [
-        ("userId", user),
-        ("sessionId", session),
-        ("channelId", channel),
-    ];
-    let mut named = named
-        .into_iter()
-        .filter_map(|(field, owner)| Some((field, owner?)));
+    let named = [("userId", user), ("sessionId", session), ("channelId", channel)];
+    let mut named = named.into_iter().filter_map(|(field, owner)| Some((field, owner?)));
     let first = named.next();
     if let (Some((first, _)), Some((second, _))) = (&first, named.next()) {
         let rule = format!("is given together with {first}: send one of them");
@@ -114,10 +102,7 @@ fn owner(
 ///
 /// # Errors
 /// It is invalid.
-pub(in crate::http) fn time(
-    text: Option<String>,
-    field: &str,
-) -> Result<Option<Timestamp>, Violation> {
+pub(in crate::http) fn time(text: Option<String>, field: &str) -> Result<Option<Timestamp>, Violation> {
     let time = text.map(|text| {
         let rule = "is no time of RFC 3339 from 1677 to 2262: write 2026-11-22T05:00:00Z";
         let broken = || Violation::new(ViolationReason::Malformed, rule).within(field);

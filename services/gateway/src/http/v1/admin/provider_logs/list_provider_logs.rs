@@ -17,11 +17,7 @@ use crate::request::BoundedNumber;
 use history::Deadline;
 
 /// Page size.
-pub const PROVIDER_LOGS_PAGE: BoundedNumber = BoundedNumber {
-    field: "limit",
-    default: 50,
-    max: 200,
-};
+pub const PROVIDER_LOGS_PAGE: BoundedNumber = BoundedNumber { field: "limit", default: 50, max: 200 };
 
 /// Which calls to list.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -137,8 +133,5 @@ fn token(hash: QueryHash, started_at: Timestamp, id: LogId) -> String {
 
 fn read_cursor(bytes: &[u8]) -> Option<ProviderLogCursor> {
     let (started_at, id) = take_number(bytes)?;
-    Some(ProviderLogCursor {
-        started_at: Timestamp(started_at.cast_signed()),
-        id: LogId(Uuid::from_slice(id).ok()?),
-    })
+    Some(ProviderLogCursor { started_at: Timestamp(started_at.cast_signed()), id: LogId(Uuid::from_slice(id).ok()?) })
 }

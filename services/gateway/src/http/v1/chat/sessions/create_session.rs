@@ -61,8 +61,6 @@ pub(in crate::http) async fn create_session(
         ..NewChat::default()
     };
     let session = create(&state, &caller, session, key).await?;
-    let body = CreatedSessionBody {
-        session_id: session.conversation_id,
-    };
+    let body = CreatedSessionBody { session_id: session.conversation_id };
     Ok((StatusCode::CREATED, Json(body)).into_response())
 }

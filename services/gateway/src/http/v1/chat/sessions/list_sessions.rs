@@ -56,8 +56,5 @@ pub(in crate::http) async fn list_sessions(
     let listing = Listing::of(ListFilter::of(agent, caller.owner));
     let cursor = query.cursor.unwrap_or_default();
     let Json(page) = page(&state, &caller.access.tenant, &listing, &cursor, size).await?;
-    Ok(Json(SessionsPage {
-        sessions: page.conversations,
-        next_cursor: page.next_cursor,
-    }))
+    Ok(Json(SessionsPage { sessions: page.conversations, next_cursor: page.next_cursor }))
 }

@@ -107,15 +107,9 @@ pub(in crate::http) async fn render(
 }
 
 /// The agent's policy with another context window.
-async fn with_budget(
-    gateway: &Gateway,
-    target: &Target,
-    tokens: u32,
-) -> Result<Value, HttpProblem> {
+async fn with_budget(gateway: &Gateway, target: &Target, tokens: u32) -> Result<Value, HttpProblem> {
     let (tenant, agent) = (&target.key.tenant, &target.access.agent);
-    let found = gateway
-        .policies
-        .find(&gateway.registry, tenant, agent, None);
+    let found = gateway.policies.find(&gateway.registry, tenant, agent, None);
     let found = found.await.map_err(problem::from_problem)?;
     let mut policy: Policy = found.policy.clone();
     policy.budget.context_tokens_max = Some(tokens);

@@ -62,29 +62,19 @@ pub(in crate::http) async fn append_events(
             let commit = append_document(&state, &service, key, &id, body).await?;
             Ok(Json(AppendedBody::Commit(commit)))
         }
-        AppendRequest::Lines {
-            body,
-            expected_version,
-        } => {
+        AppendRequest::Lines { body, expected_version } => {
             let time = time_of(state.section.server.request_timeout_ms);
             let target = service.command_target(&state, &id, String::new()).await?;
             let import = Import {
                 state: &state,
                 call: &service.call,
-                target: write::CommandTarget {
-                    expected_version,
-                    ..target
-                },
+                target: write::CommandTarget { expected_version, ..target },
                 key,
                 ends_at: Instant::now() + time,
                 recorded: AppendedLinesBody::default(),
                 last_line: 0,
             };
-            import
-                .run(Lines::new(body))
-                .await
-                .map(AppendedBody::Lines)
-                .map(Json)
+            import.run(Lines::new(body)).await.map(AppendedBody::Lines).map(Json)
         }
     }
 }
@@ -100,16 +90,11 @@ async fn append_document(
     let events = body.into_proto()?;
     let target = service.command_target(state, id, key.text()).await?;
     let request = write::AppendEventsRequest {
-        target: Some(write::CommandTarget {
-            expected_version,
-            ..target
-        }),
+        target: Some(write::CommandTarget { expected_version, ..target }),
         events,
         ..write::AppendEventsRequest::default()
     };
     let mut writer = state.commands.write_for(&service.call);
     let answer = writer.append_events(request).await;
-    result_for_caller(answer, |answer| answer.result)
-        .map(CommitBody::from)
-        .map_err(with_member_names)
+    result_for_caller(answer, |answer| answer.result).map(CommitBody::from).map_err(with_member_names)
 }

@@ -107,10 +107,7 @@ impl Import<'_> {
         let number = self.recorded.commits + 1;
         let key = self.key.for_part(&format!("events/{number}"));
         let request = write::AppendEventsRequest {
-            target: Some(write::CommandTarget {
-                idempotency_key: key.text(),
-                ..self.target.clone()
-            }),
+            target: Some(write::CommandTarget { idempotency_key: key.text(), ..self.target.clone() }),
             events: commit.events,
             ..write::AppendEventsRequest::default()
         };
@@ -146,8 +143,7 @@ impl Import<'_> {
 
 impl Commit {
     fn has_room(&self, line: &Line) -> bool {
-        self.events.len() < EVENTS_PER_COMMIT_MAX
-            && self.bytes + line.text.len() <= COMMIT_LINES_BYTES_MAX
+        self.events.len() < EVENTS_PER_COMMIT_MAX && self.bytes + line.text.len() <= COMMIT_LINES_BYTES_MAX
     }
 
     fn push(&mut self, line: &Line) -> Result<(), HttpProblem> {
@@ -170,8 +166,7 @@ fn late(line: u64) -> HttpProblem {
     let detail = format!(
         "the time for the request was over in line {line}: send the lines after recorded_lines in another request"
     );
-    HttpProblem::new(StatusCode::GATEWAY_TIMEOUT, "DEADLINE_EXCEEDED", detail)
-        .with("line", line.to_string())
+    HttpProblem::new(StatusCode::GATEWAY_TIMEOUT, "DEADLINE_EXCEEDED", detail).with("line", line.to_string())
 }
 
 /// The time for the commits of a request: the rest is for the answer.
@@ -216,15 +211,7 @@ mod tests {
             assert_eq!(seen, (expected.0, expected.1));
             assert_eq!(problem.metadata["line"], expected.2);
         };
-        check(
-            "events[1].callId",
-            "events[1].callId is too long",
-            ("callId", "line 6: callId is too long", "6"),
-        );
-        check(
-            "events",
-            "is too large",
-            ("events", "lines 4 to 7: is too large", "4"),
-        );
+        check("events[1].callId", "events[1].callId is too long", ("callId", "line 6: callId is too long", "6"));
+        check("events", "is too large", ("events", "lines 4 to 7: is too large", "4"));
     }
 }

@@ -27,10 +27,7 @@ pub(in crate::http) enum AppendRequest {
     /// One commit.
     Document(AppendEventsBody),
     /// An event in each line.
-    Lines {
-        body: Body,
-        expected_version: Option<u64>,
-    },
+    Lines { body: Body, expected_version: Option<u64> },
 }
 
 impl FromRequest<HttpState> for AppendRequest {
@@ -40,18 +37,11 @@ impl FromRequest<HttpState> for AppendRequest {
         let (mut parts, body) = request.into_parts();
         let Query(query) = Query::<AppendQuery>::from_request_parts(&mut parts, state).await?;
         if is_ndjson(&parts.headers) {
-            return Ok(Self::Lines {
-                body,
-                expected_version: query.expected_version,
-            });
+            return Ok(Self::Lines { body, expected_version: query.expected_version });
         }
         if query.expected_version.is_some() {
             let detail = "is for NDJSON: set it in the body";
-            return Err(HttpProblem::of_field(
-                "FIELD_CONFLICT",
-                "expectedVersion",
-                detail,
-            ));
+            return Err(HttpProblem::of_field("FIELD_CONFLICT", "expectedVersion", detail));
         }
         let request = Request::from_parts(parts, body);
         let Json(document) = Json::from_request(request, state).await?;

@@ -64,13 +64,11 @@ fn typed(events: Vec<NewEventBody>) -> Result<Vec<event::Event>, Violation> {
 fn chat(messages: &RawValue, metadata: Option<&RawValue>) -> Result<Vec<event::Event>, Violation> {
     let body = format!("{{\"messages\":{}}}", messages.get());
     let facts = formats::parse_history(Format::OpenAiChat, body.as_bytes());
-    let facts = facts.map_err(|error| {
-        Violation::new(ViolationReason::Malformed, error.to_string()).within("messages")
-    })?;
+    let facts =
+        facts.map_err(|error| Violation::new(ViolationReason::Malformed, error.to_string()).within("messages"))?;
     let metadata_json = metadata.map(RawValue::get).unwrap_or_default();
-    let events = facts.iter().map(|fact| event::Event {
-        metadata_json: metadata_json.to_owned(),
-        ..wire::event::fact_to_proto(fact)
-    });
+    let events = facts
+        .iter()
+        .map(|fact| event::Event { metadata_json: metadata_json.to_owned(), ..wire::event::fact_to_proto(fact) });
     Ok(events.collect())
 }

@@ -78,17 +78,13 @@ impl Lines {
     /// The next line that has arrived whole.
     fn take_line(&mut self) -> Result<Option<Bytes>, HttpProblem> {
         let new = self.rest.iter().skip(self.searched);
-        let end = new
-            .copied()
-            .position(|byte| byte == b'\n')
-            .map(|end| self.searched + end);
+        let end = new.copied().position(|byte| byte == b'\n').map(|end| self.searched + end);
         let length = end.unwrap_or(self.rest.len());
         if length > LINE_BYTES_MAX {
             let (number, max) = (self.current(), LINE_BYTES_MAX);
             let detail = format!("line {number} is longer than {max} bytes: split the event");
             return Err(
-                HttpProblem::new(StatusCode::BAD_REQUEST, "LINE_TOO_LONG", detail)
-                    .with("line", number.to_string()),
+                HttpProblem::new(StatusCode::BAD_REQUEST, "LINE_TOO_LONG", detail).with("line", number.to_string())
             );
         }
         self.searched = 0;
@@ -106,10 +102,8 @@ impl Lines {
     fn receive(&mut self, chunk: Result<Bytes, BoxError>) -> Result<(), HttpProblem> {
         let number = self.current();
         let chunk = chunk.map_err(|_| {
-            let detail =
-                format!("the body ended early or cannot be read, in line {number}: send it again");
-            HttpProblem::new(StatusCode::BAD_REQUEST, "BODY_UNREADABLE", detail)
-                .with("line", number.to_string())
+            let detail = format!("the body ended early or cannot be read, in line {number}: send it again");
+            HttpProblem::new(StatusCode::BAD_REQUEST, "BODY_UNREADABLE", detail).with("line", number.to_string())
         })?;
         self.received += chunk.len();
         if self.received > LINES_BYTES_MAX {
@@ -117,8 +111,7 @@ impl Lines {
                 "the body is larger than {LINES_BYTES_MAX} bytes, in line {number}: send the other lines in another request"
             );
             let status = StatusCode::PAYLOAD_TOO_LARGE;
-            return Err(HttpProblem::new(status, CODE_BODY_TOO_LARGE, detail)
-                .with("line", number.to_string()));
+            return Err(HttpProblem::new(status, CODE_BODY_TOO_LARGE, detail).with("line", number.to_string()));
         }
         self.rest.extend_from_slice(&chunk);
         Ok(())
@@ -147,10 +140,8 @@ mod tests {
         };
         match expected {
             Ok(expected) => {
-                let read: Vec<(u64, &str)> = read
-                    .iter()
-                    .map(|(number, text)| (*number, std::str::from_utf8(text).unwrap()))
-                    .collect();
+                let read: Vec<(u64, &str)> =
+                    read.iter().map(|(number, text)| (*number, std::str::from_utf8(text).unwrap())).collect();
                 assert_eq!((outcome, read.as_slice()), (Ok(()), expected));
             }
             Err(code) => assert_eq!(outcome.unwrap_err(), code),
@@ -161,11 +152,7 @@ mod tests {
     async fn lines_are_found_across_chunks() {
         check(&[], Ok(&[])).await;
         check(&["a\nb\n"], Ok(&[(1, "a"), (2, "b")])).await;
-        check(
-            &["a", "b\n", "\n  \r\n", "c\nd"],
-            Ok(&[(1, "ab"), (4, "c"), (5, "d")]),
-        )
-        .await;
+        check(&["a", "b\n", "\n  \r\n", "c\nd"], Ok(&[(1, "ab"), (4, "c"), (5, "d")])).await;
     }
 
     #[tokio::test]

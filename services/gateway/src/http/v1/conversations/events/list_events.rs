@@ -19,9 +19,7 @@ use crate::http::chats::export::{Export, ExportFormat, NDJSON};
 use crate::http::owned_chat::{from_read_error, read_fenced};
 use crate::http::problem;
 use crate::http::state::HttpState;
-use crate::http::v1::admin::conversations::events::list_events::{
-    EVENTS_PAGE, EVENTS_PAGE_BYTES_MAX, event_bodies,
-};
+use crate::http::v1::admin::conversations::events::list_events::{EVENTS_PAGE, EVENTS_PAGE_BYTES_MAX, event_bodies};
 
 /// Which events to list.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -96,10 +94,7 @@ pub(in crate::http) async fn list_recorded_events(
     Query(query): Query<ListRecordedQuery>,
 ) -> Result<Response, HttpProblem> {
     let kinds = kinds(query.kinds.as_deref().unwrap_or_default());
-    let kinds: Vec<EventKind> = kinds
-        .map_err(problem::from_violation)?
-        .into_iter()
-        .collect();
+    let kinds: Vec<EventKind> = kinds.map_err(problem::from_violation)?.into_iter().collect();
     let from = Version(query.from.unwrap_or_default().max(1));
     let to = query.to.map_or(EventQuery::OPEN_END, Version);
     if let Some(open) = lines {
@@ -123,10 +118,7 @@ pub(in crate::http) async fn list_recorded_events(
             Order::Desc => Direction::Backward,
         })
     };
-    let bounds = PageBounds {
-        events_max,
-        bytes_max: EVENTS_PAGE_BYTES_MAX,
-    };
+    let bounds = PageBounds { events_max, bytes_max: EVENTS_PAGE_BYTES_MAX };
     let page = Page::recorded(&state.gateway.reader, &target, query, bounds).await;
     let page = page.map_err(from_read_error)?;
     let page = RecordedEventsPage {
@@ -140,10 +132,7 @@ pub(in crate::http) async fn list_recorded_events(
 impl ListRecordedQuery {
     /// Lines have the whole range, in ascending order.
     fn check_lines(&self) -> Result<(), HttpProblem> {
-        let paging = [
-            ("limit", self.limit.is_some()),
-            ("order", self.order.is_some()),
-        ];
+        let paging = [("limit", self.limit.is_some()), ("order", self.order.is_some())];
         match paging.into_iter().find(|(_, is_given)| *is_given) {
             Some((field, _)) => {
                 let detail = "is for pages: leave it out, or accept application/json";
@@ -166,9 +155,7 @@ impl<S: Sync> FromRequestParts<S> for LinesSlot {
         if !accepted.any(|value| value.to_ascii_lowercase().contains(NDJSON)) {
             return Ok(Self(None));
         }
-        StreamSlot::from_request_parts(parts, state)
-            .await
-            .map(|slot| Self(Some(slot)))
+        StreamSlot::from_request_parts(parts, state).await.map(|slot| Self(Some(slot)))
     }
 }
 
@@ -177,8 +164,7 @@ fn kinds(list: &str) -> Result<BTreeSet<EventKind>, Violation> {
     let names = list.split(',').filter(|name| !name.is_empty());
     let kinds = names.map(|name| {
         EventKind::from_name(name).ok_or_else(|| {
-            let rule =
-                "has a type that this version does not define: use names such as MessageAppended";
+            let rule = "has a type that this version does not define: use names such as MessageAppended";
             Violation::new(ViolationReason::Malformed, rule).within("kinds")
         })
     });

@@ -68,8 +68,5 @@ pub(in crate::http) async fn delete_document(
     let deleted = deleted.map_err(|status| problem_for_caller(&status))?;
     positions::record_write(&deleted.written.position_token);
     let version = deleted.written.version;
-    Ok(Json(DeleteDocumentResult {
-        deleted: deleted.deleted,
-        version: (version != 0).then_some(version),
-    }))
+    Ok(Json(DeleteDocumentResult { deleted: deleted.deleted, version: (version != 0).then_some(version) }))
 }

@@ -54,12 +54,7 @@ pub(in crate::http) async fn get_document(
     let found = find(&state.gateway, &location).await;
     let found = found.map_err(problem::from_problem)?;
     let value = found.live(now(&state)).cloned();
-    let document = value.map(|value| Document {
-        conversation: location.target.key.conversation,
-        name: location.name,
-        value,
-    });
-    Ok(Json(GetDocumentResult {
-        document: document.map(DocumentBody::from),
-    }))
+    let document =
+        value.map(|value| Document { conversation: location.target.key.conversation, name: location.name, value });
+    Ok(Json(GetDocumentResult { document: document.map(DocumentBody::from) }))
 }

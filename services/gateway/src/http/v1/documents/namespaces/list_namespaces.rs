@@ -5,9 +5,7 @@ use runtime::http::{HttpProblem, Json};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::documents::{
-    DOCUMENT_DEPTH, DOCUMENT_NAMESPACES_PAGE, DocumentsPage, NamespaceSearch, namespaces,
-};
+use crate::documents::{DOCUMENT_DEPTH, DOCUMENT_NAMESPACES_PAGE, DocumentsPage, NamespaceSearch, namespaces};
 use crate::http::callers::service::{Service, ServiceHeaders};
 use crate::http::state::HttpState;
 use crate::http::v1::documents::scope_body::{ScopeBody, authorize, labels, now};
@@ -68,10 +66,7 @@ pub(in crate::http) async fn list_namespaces(
     let offset = DocumentsPage::check_offset(body.offset.unwrap_or_default());
     let depth = DOCUMENT_DEPTH.take(body.max_depth.unwrap_or_default());
     let depth = depth.map_err(|violation| {
-        problem::from_violation(domain::Violation {
-            field: "maxDepth".to_owned(),
-            ..violation
-        })
+        problem::from_violation(domain::Violation { field: "maxDepth".to_owned(), ..violation })
     })?;
     let page = DocumentsPage {
         offset: offset.map_err(problem::from_violation)?,
@@ -80,20 +75,9 @@ pub(in crate::http) async fn list_namespaces(
         deadline: service.call.deadline,
     };
     let (access, scope) = authorize(&state, &service, &[], body.scope).await?;
-    let wanted = NamespaceSearch {
-        access,
-        scope,
-        prefix,
-        suffix,
-        depth_max: depth,
-        page,
-        now: now(&state),
-    };
+    let wanted = NamespaceSearch { access, scope, prefix, suffix, depth_max: depth, page, now: now(&state) };
     let found = namespaces(&state.gateway, wanted).await;
     let (found, has_more) = found.map_err(problem::from_problem)?;
     let found = found.iter().map(|namespace| namespace.labels().to_vec());
-    Ok(Json(ListNamespacesResult {
-        namespaces: found.collect(),
-        has_more,
-    }))
+    Ok(Json(ListNamespacesResult { namespaces: found.collect(), has_more }))
 }

@@ -65,8 +65,7 @@ pub(in crate::http) async fn search_documents(
 ) -> Result<Json<SearchDocumentsResult>, HttpProblem> {
     let prefix = labels(body.namespace_prefix, "namespacePrefix")?;
     let conditions = parse_filter(&json_text(body.filter));
-    let conditions =
-        conditions.map_err(|violation| problem::from_violation(violation.within("filter")))?;
+    let conditions = conditions.map_err(|violation| problem::from_violation(violation.within("filter")))?;
     let limit = DOCUMENTS_PAGE.take(body.limit.unwrap_or_default());
     let offset = DocumentsPage::check_offset(body.offset.unwrap_or_default());
     let page = DocumentsPage {
@@ -76,18 +75,8 @@ pub(in crate::http) async fn search_documents(
         deadline: service.call.deadline,
     };
     let (access, scope) = authorize(&state, &service, &[], body.scope).await?;
-    let wanted = DocumentSearch {
-        access,
-        scope,
-        prefix,
-        conditions,
-        page,
-        now: now(&state),
-    };
+    let wanted = DocumentSearch { access, scope, prefix, conditions, page, now: now(&state) };
     let found = search(&state.gateway, wanted).await;
     let (found, has_more) = found.map_err(problem::from_problem)?;
-    Ok(Json(SearchDocumentsResult {
-        documents: found.into_iter().map(DocumentBody::from).collect(),
-        has_more,
-    }))
+    Ok(Json(SearchDocumentsResult { documents: found.into_iter().map(DocumentBody::from).collect(), has_more }))
 }

@@ -38,11 +38,7 @@ fn leaders_are_spread_over_the_servers_of_their_partitions() {
     let all_on_one = [(Some("a"), ABC); 6];
     check_leaders(&all_on_one, &["0 a b", "1 a c", "2 a b", "3 a c"]);
     // A server without a replica cannot lead.
-    let pairs: [(Option<&str>, &[&str]); 3] = [
-        (Some("a"), &["a", "b"]),
-        (Some("a"), &["a", "b"]),
-        (Some("c"), &["c"]),
-    ];
+    let pairs: [(Option<&str>, &[&str]); 3] = [(Some("a"), &["a", "b"]), (Some("a"), &["a", "b"]), (Some("c"), &["c"])];
     check_leaders(&pairs, &["0 a b"]);
 }
 
@@ -74,14 +70,13 @@ fn replicas_are_spread_over_all_servers() {
 
 #[test]
 fn a_drained_server_keeps_no_replica() {
-    let check = |all: &[StreamReplicas], expected: Result<&[&str], &str>| match (
-        plan(all, &["d"], Goal::Drain("a")),
-        expected,
-    ) {
-        (Ok(moves), Ok(expected)) => assert_eq!(moves, expected),
-        (Err(error), Err(expected)) => assert!(error.contains(expected), "{error}"),
-        other => panic!("{other:?}"),
-    };
+    let check =
+        |all: &[StreamReplicas], expected: Result<&[&str], &str>| match (plan(all, &["d"], Goal::Drain("a")), expected)
+        {
+            (Ok(moves), Ok(expected)) => assert_eq!(moves, expected),
+            (Err(error), Err(expected)) => assert!(error.contains(expected), "{error}"),
+            other => panic!("{other:?}"),
+        };
     let mut all = streams(&[(Some("a"), ABC), (Some("b"), ABC)]);
     check(&all, Ok(&["0 a d", "1 a d"]));
     // The drained server may be lost.
@@ -94,12 +89,6 @@ fn a_drained_server_keeps_no_replica() {
         &streams(&[(Some("a"), &["a", "b", "c", "d"])]),
         Err("no server can take the replica of the stream HANSARD_0"),
     );
-    check(
-        &streams(&[(Some("a"), &["a", "b"])]),
-        Err("HANSARD_0 has 2 replicas"),
-    );
-    check(
-        &streams(&[(Some("a"), &["a"])]),
-        Err("HANSARD_0 has 1 replicas"),
-    );
+    check(&streams(&[(Some("a"), &["a", "b"])]), Err("HANSARD_0 has 2 replicas"));
+    check(&streams(&[(Some("a"), &["a"])]), Err("HANSARD_0 has 1 replicas"));
 }

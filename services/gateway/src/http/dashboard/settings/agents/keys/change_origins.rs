@@ -28,21 +28,14 @@ pub(in crate::http::dashboard) async fn change_origins(
     Form(form): Form<Origins>,
 ) -> Result<Response, HttpProblem> {
     check_key(&state, &person, &agent, &key).await?;
-    let request = SetApiKeyOriginsRequest {
-        api_key_id: key.clone(),
-        allowed_origins: origins(&form.origins),
-    };
+    let request = SetApiKeyOriginsRequest { api_key_id: key.clone(), allowed_origins: origins(&form.origins) };
     let set = registry(&state, &person).set_api_key_origins(request).await;
     let Err(status) = set else {
         return Ok(keys_page(&agent).into_response());
     };
     let rejection = rejection(&status)?;
-    let form = RejectedKeyForm {
-        key: &key,
-        origins: &form.origins,
-        error: &rejection.detail,
-        ..RejectedKeyForm::default()
-    };
+    let form =
+        RejectedKeyForm { key: &key, origins: &form.origins, error: &rejection.detail, ..RejectedKeyForm::default() };
     let page = rejected(&state, &person, &agent, rejection.status, form).await?;
     Ok(page.into_response())
 }

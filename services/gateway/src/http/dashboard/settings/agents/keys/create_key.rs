@@ -40,10 +40,7 @@ pub(in crate::http::dashboard) async fn create_key(
         Ok(answer) => {
             let answer = answer.into_inner();
             let key = answer.api_key.unwrap_or_default();
-            let new = NewSecret {
-                name: &format!("API key {}", key.api_key_id),
-                secret: &answer.secret,
-            };
+            let new = NewSecret { name: &format!("API key {}", key.api_key_id), secret: &answer.secret };
             created(&state, &person, &agent, new).await
         }
         Err(status) => {

@@ -30,27 +30,16 @@ struct Shown<'a> {
 }
 
 /// The keys of an agent of the tenant.
-async fn keys_of(
-    state: &HttpState,
-    person: &Person,
-    agent: &str,
-) -> Result<Vec<ApiKey>, HttpProblem> {
+async fn keys_of(state: &HttpState, person: &Person, agent: &str) -> Result<Vec<ApiKey>, HttpProblem> {
     agent_of(state, person, agent)?;
-    let request = ListApiKeysRequest {
-        agent_id: agent.to_owned(),
-    };
+    let request = ListApiKeysRequest { agent_id: agent.to_owned() };
     let listed = registry(state, person).list_api_keys(request).await;
     let listed = listed.map_err(|status| failure(&status))?;
     Ok(listed.into_inner().api_keys)
 }
 
 /// Checks that a key is of the agent in the URL.
-async fn check_key(
-    state: &HttpState,
-    person: &Person,
-    agent: &str,
-    key: &str,
-) -> Result<(), HttpProblem> {
+async fn check_key(state: &HttpState, person: &Person, agent: &str, key: &str) -> Result<(), HttpProblem> {
     let keys = keys_of(state, person, agent).await?;
     if keys.iter().any(|known| known.api_key_id == key) {
         return Ok(());
@@ -61,12 +50,7 @@ async fn check_key(
 }
 
 /// The page of the keys, read again.
-async fn page(
-    state: &HttpState,
-    person: &Person,
-    agent: &str,
-    shown: Shown<'_>,
-) -> Result<Page, HttpProblem> {
+async fn page(state: &HttpState, person: &Person, agent: &str, shown: Shown<'_>) -> Result<Page, HttpProblem> {
     let keys = keys_of(state, person, agent).await?;
     let now = state.now();
     let mut rows: Vec<ApiKeyRow> = keys.into_iter().map(|key| row(key, now)).collect();
@@ -87,10 +71,7 @@ async fn created(
     agent: &str,
     new: NewSecret<'_>,
 ) -> Result<StatusPage, HttpProblem> {
-    let shown = Shown {
-        new: Some(new),
-        ..Shown::default()
-    };
+    let shown = Shown { new: Some(new), ..Shown::default() };
     Ok((StatusCode::OK, page(state, person, agent, shown).await?))
 }
 
@@ -102,10 +83,7 @@ async fn rejected(
     status: StatusCode,
     form: RejectedKeyForm<'_>,
 ) -> Result<StatusPage, HttpProblem> {
-    let shown = Shown {
-        rejected: Some(form),
-        ..Shown::default()
-    };
+    let shown = Shown { rejected: Some(form), ..Shown::default() };
     Ok((status, page(state, person, agent, shown).await?))
 }
 

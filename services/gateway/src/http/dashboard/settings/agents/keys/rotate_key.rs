@@ -28,10 +28,7 @@ pub(in crate::http::dashboard) async fn rotate_key(
     Form(form): Form<Rotation>,
 ) -> Result<StatusPage, HttpProblem> {
     check_key(&state, &person, &agent, &key).await?;
-    let request = RotateApiKeyRequest {
-        api_key_id: key.clone(),
-        overlap_seconds: form.overlap,
-    };
+    let request = RotateApiKeyRequest { api_key_id: key.clone(), overlap_seconds: form.overlap };
     match registry(&state, &person).rotate_api_key(request).await {
         Ok(answer) => {
             let answer = answer.into_inner();
@@ -44,10 +41,7 @@ pub(in crate::http::dashboard) async fn rotate_key(
         }
         Err(status) => {
             let rejection = rejection(&status)?;
-            let form = RejectedKeyForm {
-                error: &rejection.detail,
-                ..RejectedKeyForm::default()
-            };
+            let form = RejectedKeyForm { error: &rejection.detail, ..RejectedKeyForm::default() };
             rejected(&state, &person, &agent, rejection.status, form).await
         }
     }

@@ -37,11 +37,7 @@ pub(super) async fn contexts(
         Err(problem) => return Ok(Preview::Failed(problem.detail)),
     };
     let current = column_of(state, &target, None).await;
-    Ok(Preview::Contexts {
-        current: current.ok().map(Box::new),
-        draft,
-        viewed,
-    })
+    Ok(Preview::Contexts { current: current.ok().map(Box::new), draft, viewed })
 }
 
 fn not_found() -> Preview {
@@ -49,17 +45,11 @@ fn not_found() -> Preview {
 }
 
 /// Records the view, unless the form proves that it is recorded. Returns the proof.
-async fn viewed(
-    state: &HttpState,
-    person: &Person,
-    target: &Target,
-    form: &PolicyForm,
-) -> Result<String, HttpProblem> {
+async fn viewed(state: &HttpState, person: &Person, target: &Target, form: &PolicyForm) -> Result<String, HttpProblem> {
     let conversation = &target.key.conversation;
     let fact = format!("viewed {conversation}");
     let key = state.gateway.registry.dashboard_key(&target.key.tenant);
-    let is_proven =
-        |key: &identity::DashboardKey| key.is_proof(&person.session, &fact, &form.viewed);
+    let is_proven = |key: &identity::DashboardKey| key.is_proof(&person.session, &fact, &form.viewed);
     if !key.as_ref().is_some_and(is_proven) {
         let action = DashboardAction::Viewed;
         record(state, person, action, conversation, "policy preview").await?;
@@ -69,21 +59,11 @@ async fn viewed(
 }
 
 /// The newest context by a policy; absent: by the agent's.
-async fn column_of(
-    state: &HttpState,
-    target: &Target,
-    policy: Option<String>,
-) -> Result<ContextColumn, HttpProblem> {
+async fn column_of(state: &HttpState, target: &Target, policy: Option<String>) -> Result<ContextColumn, HttpProblem> {
     let (id, heading) = match policy {
         Some(_) => ("draft", "By this policy"),
         None => ("current", "By the agent's policy"),
     };
     let assembled = assemble_at(state, target, None, FORMAT, policy).await?;
-    Ok(column(NewColumn {
-        id,
-        heading: heading.to_owned(),
-        body_url: None,
-        assembled: &assembled,
-        previous: None,
-    }))
+    Ok(column(NewColumn { id, heading: heading.to_owned(), body_url: None, assembled: &assembled, previous: None }))
 }

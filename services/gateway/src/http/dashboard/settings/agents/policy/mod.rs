@@ -60,27 +60,14 @@ fn errors_of(json: &str) -> Vec<LocatedError> {
     let errors = Policy::parse(json).err().unwrap_or_default();
     let located = |error: context::policy::PolicyError| {
         let (text, position) = split_position(&error.rule);
-        let text = if error.field.is_empty() {
-            text.to_owned()
-        } else {
-            format!("{} {text}", error.field)
-        };
-        LocatedError {
-            position: position.or_else(|| position_of(json, &error.field)),
-            text,
-        }
+        let text = if error.field.is_empty() { text.to_owned() } else { format!("{} {text}", error.field) };
+        LocatedError { position: position.or_else(|| position_of(json, &error.field)), text }
     };
     errors.into_iter().map(located).collect()
 }
 
 /// The page of the editor with a form as it was typed.
-fn page(
-    person: &Person,
-    agent: &Agent,
-    form: &PolicyForm,
-    preview: &Preview,
-    notice: Option<(Tone, &str)>,
-) -> Page {
+fn page(person: &Person, agent: &Agent, form: &PolicyForm, preview: &Preview, notice: Option<(Tone, &str)>) -> Page {
     Page(policy(PolicyPage {
         person: person.layout(),
         agent: &agent.agent_id,
@@ -94,11 +81,7 @@ fn page(
 
 /// The form of a stored policy.
 fn form_of(json: &str, digest: String) -> PolicyForm {
-    PolicyForm {
-        policy: indented_json(json),
-        digest,
-        ..PolicyForm::default()
-    }
+    PolicyForm { policy: indented_json(json), digest, ..PolicyForm::default() }
 }
 
 #[cfg(test)]
@@ -117,18 +100,9 @@ mod tests {
         };
         check("{}", &[]);
         check("{\n \"a\"", &[(Some((2, 4)), "EOF")]);
-        check(
-            "{\n \"none\": 1}",
-            &[(Some((2, 7)), "unknown field `none`")],
-        );
+        check("{\n \"none\": 1}", &[(Some((2, 7)), "unknown field `none`")]);
         check("[]", &[(None, "is no JSON object")]);
         let both = "{\"budget\":\n {\"context_tokens_max\": 1,\n \"low_water_percent\": 99}}";
-        check(
-            both,
-            &[
-                (Some((2, 25)), "budget.context_tokens_max"),
-                (Some((3, 23)), "budget.low_water_percent"),
-            ],
-        );
+        check(both, &[(Some((2, 25)), "budget.context_tokens_max"), (Some((3, 23)), "budget.low_water_percent")]);
     }
 }

@@ -38,10 +38,7 @@ pub(in crate::http::dashboard) async fn save_policy(
         let page = page(&person, &agent, &form, &Preview::None, notice);
         return Ok((StatusCode::CONFLICT, page));
     }
-    let request = SetContextPolicyRequest {
-        agent_id: id,
-        policy_json: form.policy.clone(),
-    };
+    let request = SetContextPolicyRequest { agent_id: id, policy_json: form.policy.clone() };
     match registry(&state, &person).set_context_policy(request).await {
         Ok(answer) => {
             let policy = answer.into_inner().policy.unwrap_or_default();

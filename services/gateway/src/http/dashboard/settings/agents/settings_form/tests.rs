@@ -5,10 +5,8 @@ use wire::proto::operate::v1 as proto;
 use super::*;
 
 fn typed(fields: &[(&str, &str)]) -> SettingsForm {
-    let fields: Vec<(String, String)> = fields
-        .iter()
-        .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()))
-        .collect();
+    let fields: Vec<(String, String)> =
+        fields.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
     SettingsForm::typed(&fields)
 }
 
@@ -48,32 +46,19 @@ fn every_setting() -> AgentSettings {
             conversations_per_owner_max: 20,
             idle_seconds_max: 7,
         }),
-        summaries: Some(proto::SummarySettings {
-            model: Some(model),
-            tokens_min: 20_000,
-            tokens_kept: 0,
-        }),
+        summaries: Some(proto::SummarySettings { model: Some(model), tokens_min: 20_000, tokens_kept: 0 }),
         provider_logs: Some(proto::ProviderLogSettings { detail: 2, days: 3 }),
         allowed_roles: vec![Role::System.into(), Role::Assistant.into()],
         approvers: proto::Approvers::Administrator.into(),
         quotas: Some(proto::Quotas {
-            owner: Some(proto::QuotaLimits {
-                runs: Some(0),
-                ..proto::QuotaLimits::default()
-            }),
+            owner: Some(proto::QuotaLimits { runs: Some(0), ..proto::QuotaLimits::default() }),
             ..proto::Quotas::default()
         }),
         titles: Some(proto::TitleSettings::default()),
         output_schema_json: "{\n  \"type\": \"object\"\n}".to_owned(),
         other_models: vec!["a/b".to_owned(), "c".to_owned()],
-        search: Some(proto::SearchSettings {
-            disabled: true,
-            language: "en".to_owned(),
-        }),
-        frontend: Some(proto::FrontendSettings {
-            tool_calls: 2,
-            ..proto::FrontendSettings::default()
-        }),
+        search: Some(proto::SearchSettings { disabled: true, language: "en".to_owned() }),
+        frontend: Some(proto::FrontendSettings { tool_calls: 2, ..proto::FrontendSettings::default() }),
     }
 }
 
@@ -100,11 +85,7 @@ fn settings_survive_the_form() {
 #[test]
 fn errors_are_at_their_fields_with_line_and_column() {
     for (name, text, expected) in [
-        (
-            "tools",
-            "[\n {\"toolName\": }]",
-            "line 2, column 15: expected value",
-        ),
+        ("tools", "[\n {\"toolName\": }]", "line 2, column 15: expected value"),
         ("tools", "[\n {\"none\": 1}]", "line 2"),
         ("tools", "[] []", "line 1, column 4: trailing characters"),
         ("titles", "[]", "line 1"),
@@ -116,10 +97,7 @@ fn errors_are_at_their_fields_with_line_and_column() {
         ("allowed_roles", "user", "is not one of the choices"),
     ] {
         let seen = error(&[(name, text)], name);
-        assert!(
-            !seen.is_empty() && seen.contains(expected),
-            "{name}: {seen}"
-        );
+        assert!(!seen.is_empty() && seen.contains(expected), "{name}: {seen}");
     }
 }
 

@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 
 use domain::event::{ToolOutcome, ToolOutput, ToolReturned};
-use domain::{
-    AgentId, Conversation, ConversationId, EventKind, Fact, TenantAccess, Timestamp, Version,
-};
+use domain::{AgentId, Conversation, ConversationId, EventKind, Fact, TenantAccess, Timestamp, Version};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use history::Deadline;
 use pages::dashboard::settings::webhooks::{DeliveryRow, WebhookRow};
@@ -56,11 +54,7 @@ pub(super) async fn deliveries(
     Ok(rows)
 }
 
-async fn newest(
-    model: &ReadModel,
-    tenant: &TenantAccess,
-    agent: AgentId,
-) -> Result<Vec<Conversation>, Problem> {
+async fn newest(model: &ReadModel, tenant: &TenantAccess, agent: AgentId) -> Result<Vec<Conversation>, Problem> {
     let query = ListQuery {
         filter: ListFilter::Agent(agent),
         status: None,
@@ -102,12 +96,7 @@ fn rows(conversation: &ConversationId, newest_first: Vec<EventRow>) -> Vec<Deliv
             }
             Fact::ToolReturned(result) => {
                 let called_at = called_at.remove(&result.call_id);
-                rows.extend(row(
-                    conversation,
-                    (event.version, event.recorded_at),
-                    called_at,
-                    &result,
-                ));
+                rows.extend(row(conversation, (event.version, event.recorded_at), called_at, &result));
             }
             Fact::MessageAppended(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => {}
         }

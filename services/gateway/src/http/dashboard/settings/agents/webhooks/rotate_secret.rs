@@ -29,18 +29,12 @@ pub(in crate::http::dashboard) async fn rotate_secret(
     Form(form): Form<Rotation>,
 ) -> Result<StatusPage, HttpProblem> {
     let agent = agent_of(&state, &person, &id)?;
-    let request = RotateWebhookSecretRequest {
-        agent_id: id,
-        overlap_seconds: form.overlap,
-    };
+    let request = RotateWebhookSecretRequest { agent_id: id, overlap_seconds: form.overlap };
     let mut registry = registry(&state, &person);
     match registry.rotate_webhook_secret(request).await {
         Ok(answer) => {
             let secret = answer.into_inner().secret;
-            let new = NewSecret {
-                name: "The webhook secret",
-                secret: &secret,
-            };
+            let new = NewSecret { name: "The webhook secret", secret: &secret };
             let page = page(&state, &person, agent, Some(new), None).await?;
             Ok((StatusCode::OK, page))
         }

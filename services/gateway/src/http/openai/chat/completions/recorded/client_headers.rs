@@ -114,10 +114,7 @@ fn value(headers: &HeaderMap, name: &'static str) -> Result<Option<String>, Http
         return Ok(None);
     };
     if text.len() > CLIENT_VALUE_BYTES_MAX {
-        let rule = format!(
-            "has {} bytes, at most {CLIENT_VALUE_BYTES_MAX} are allowed",
-            text.len()
-        );
+        let rule = format!("has {} bytes, at most {CLIENT_VALUE_BYTES_MAX} are allowed", text.len());
         let detail = format!("{name} {rule}");
         return Err(HttpProblem::of_field("FIELD_TOO_LONG", name, detail));
     }
@@ -145,13 +142,7 @@ fn is_task(facts: &[Fact]) -> bool {
 
 /// Whether a fact is an instruction: the caller's own at each request, and never recorded.
 pub(super) fn is_instruction(fact: &Fact) -> bool {
-    matches!(
-        fact,
-        Fact::MessageAppended(MessageAppended {
-            role: Role::System | Role::Developer,
-            ..
-        })
-    )
+    matches!(fact, Fact::MessageAppended(MessageAppended { role: Role::System | Role::Developer, .. }))
 }
 
 #[cfg(test)]
@@ -197,11 +188,7 @@ mod tests {
             let given = [(CONVERSATION_HEADER, "a"), (TASK_HEADER, task)];
             check(&given, Some(true), Recording::None);
         }
-        check(
-            &[(CONVERSATION_HEADER, "a"), (TASK_HEADER, "")],
-            None,
-            one(),
-        );
+        check(&[(CONVERSATION_HEADER, "a"), (TASK_HEADER, "")], None, one());
         for unsaved in ["temporary:1", "local:1", "channel:1"] {
             for header in [CONVERSATION_HEADER, OPEN_WEBUI_CHAT_HEADER] {
                 check(&[(header, unsaved)], Some(true), Recording::None);

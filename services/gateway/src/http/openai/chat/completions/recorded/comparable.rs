@@ -32,11 +32,7 @@ impl Comparable {
             Fact::MessageAppended(message) => of_message(message),
             Fact::ToolCalled(call) => {
                 let input = compact(call.input.as_str());
-                Some(Self::Call(
-                    call.call_id.clone(),
-                    call.tool_name.clone(),
-                    input,
-                ))
+                Some(Self::Call(call.call_id.clone(), call.tool_name.clone(), input))
             }
             Fact::ToolReturned(returned) => Some(of_result(returned)),
             Fact::Annotation(_) | Fact::Lifecycle(_) => None,
@@ -51,11 +47,7 @@ fn of_message(message: &MessageAppended) -> Option<Comparable> {
         Role::Assistant => (!text.is_empty()).then_some(Comparable::Answer(text)),
         Role::User => {
             let others = message.parts.iter().filter(|part| text_of(part).is_none());
-            Some(Comparable::User {
-                author: message.author.clone(),
-                text,
-                others: others.cloned().collect(),
-            })
+            Some(Comparable::User { author: message.author.clone(), text, others: others.cloned().collect() })
         }
     }
 }
@@ -106,10 +98,7 @@ mod tests {
     #[test]
     fn what_a_client_does_not_send_back_is_not_compared() {
         let text = |text: &str| Part::Text(text.to_owned());
-        let thought = Part::Thinking {
-            text: "hm".to_owned(),
-            signature: None,
-        };
+        let thought = Part::Thinking { text: "hm".to_owned(), signature: None };
         let sent = message(Role::Assistant, &[text("Hello there.")]);
         let recorded = [thought.clone(), text("Hello "), text("there.\n")];
         assert!(sent.is_some());
@@ -136,10 +125,7 @@ mod tests {
             let input = JsonText::parse(input).unwrap();
             Comparable::of(&Fact::ToolCalled(ToolCalled::new(id, name, input)))
         };
-        assert_eq!(
-            call("1", r#"{"a":1,"b":2}"#),
-            call("1", r#"{ "b": 2, "a": 1 }"#)
-        );
+        assert_eq!(call("1", r#"{"a":1,"b":2}"#), call("1", r#"{ "b": 2, "a": 1 }"#));
         assert_ne!(call("1", "{}"), call("2", "{}"));
         assert_ne!(call("1", "{}"), call("1", r#"{"a":1}"#));
     }

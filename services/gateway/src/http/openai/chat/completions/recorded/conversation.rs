@@ -70,10 +70,7 @@ pub(super) async fn find_or_new(
             let id = derived_id(&channel_key(state, owner)?, agent, user.as_ref(), id);
             let new = OwnedId::of(agent, user, id)?;
             let derived = Some(owner.key(new.id.clone()));
-            let found = tokio::try_join!(
-                find(state, caller, owner, named),
-                find(state, caller, owner, derived)
-            );
+            let found = tokio::try_join!(find(state, caller, owner, named), find(state, caller, owner, derived));
             let (named, derived) = found?;
             if let Some((key, head)) = named.or(derived) {
                 let state = FoundState::Exists(Box::new(head));
@@ -82,10 +79,7 @@ pub(super) async fn find_or_new(
             new
         }
     };
-    Ok(FoundConversation {
-        key: owner.key(new.id),
-        state: FoundState::New(new.owner),
-    })
+    Ok(FoundConversation { key: owner.key(new.id), state: FoundState::New(new.owner) })
 }
 
 /// The head of a conversation that a concurrent request of the same chat has created.
@@ -104,10 +98,7 @@ pub(super) async fn created_by_another(
 
 impl ConversationOwner {
     fn key(&self, conversation: ConversationId) -> ConversationKey {
-        ConversationKey {
-            tenant: self.access.tenant.tenant().clone(),
-            conversation,
-        }
+        ConversationKey { tenant: self.access.tenant.tenant().clone(), conversation }
     }
 
     /// Whether a conversation of this agent and owner is the caller's. Without an end user, all of the agent are.
@@ -138,10 +129,7 @@ async fn find(
 /// The tenant's key for ids. A tenant of an earlier version has none until a writer has created its secret.
 fn channel_key(state: &HttpState, owner: &ConversationOwner) -> Result<TenantKey, HttpProblem> {
     let tenant = owner.access.tenant.tenant();
-    let key = state
-        .gateway
-        .registry
-        .tenant_key(tenant, KeyPurpose::Channel);
+    let key = state.gateway.registry.tenant_key(tenant, KeyPurpose::Channel);
     key.ok_or_else(|| {
         let message = "the gateway does not know the tenant's key yet: try again";
         let unavailable = Problem::new(Reason::RecordUnavailable, message);

@@ -68,23 +68,14 @@ impl Exchange<'_> {
         let FoundConversation { key, state } = found;
         let place = match state {
             FoundState::Exists(head) => TurnPlace::In(head),
-            FoundState::New(owner) => TurnPlace::New(NewConversation {
-                owner,
-                metadata_json,
-                forked_from: None,
-            }),
+            FoundState::New(owner) => TurnPlace::New(NewConversation { owner, metadata_json, forked_from: None }),
         };
         let context = self.client.context.as_deref().unwrap_or_default();
         let message = self.client.message.as_deref().unwrap_or_default();
         let parts = ["chat completion", self.body.get(), context, message];
-        let StatelessTurn {
-            facts, settings, ..
-        } = self.turn;
-        let (history, instructions) = if self.client.is_managed() {
-            (None, instructions(&facts))
-        } else {
-            (Some(facts.clone()), None)
-        };
+        let StatelessTurn { facts, settings, .. } = self.turn;
+        let (history, instructions) =
+            if self.client.is_managed() { (None, instructions(&facts)) } else { (Some(facts.clone()), None) };
         RecordedTurn {
             request: RequestHash::of(&key, parts),
             owner: self.owner,
@@ -93,10 +84,7 @@ impl Exchange<'_> {
             place,
             sent: facts,
             history,
-            settings: RequestSettings {
-                instructions,
-                ..settings
-            },
+            settings: RequestSettings { instructions, ..settings },
             client_message_id: self.client.message,
         }
     }
@@ -112,9 +100,7 @@ fn instructions(facts: &[Fact]) -> Option<String> {
 fn texts(fact: &Fact) -> impl Iterator<Item = &str> {
     let parts = match fact {
         Fact::MessageAppended(message) => message.parts.as_slice(),
-        Fact::ToolCalled(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => {
-            &[]
-        }
+        Fact::ToolCalled(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => &[],
     };
     parts.iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.as_str()),

@@ -47,17 +47,11 @@ pub(super) fn plan(sent: &[Fact], stored: &[StoredEvent], open: &BTreeSet<CallId
     let equal = pairs.take_while(|((_, sent), stored)| *sent == stored.content);
     let common = equal.count();
     if common == stored.len() {
-        return Plan {
-            rewind: None,
-            new: after(sent, &compared, common),
-        };
+        return Plan { rewind: None, new: after(sent, &compared, common) };
     }
     let shared = before_answered_calls(&compared, common, open);
     let last = shared.checked_sub(1).and_then(|last| stored.get(last));
-    Plan {
-        rewind: Some(last.map_or(CREATION, |last| last.version)),
-        new: after(sent, &compared, shared),
-    }
+    Plan { rewind: Some(last.map_or(CREATION, |last| last.version)), new: after(sent, &compared, shared) }
 }
 
 /// The plan for a history that begins later than the conversation does: a client has dropped its oldest messages. `newest` are the
@@ -74,10 +68,7 @@ pub(super) fn plan_of_end(sent: &[Fact], newest: &[StoredEvent]) -> Option<Plan>
         end.is_some() && end == sent_numbers.get(..*length)
     };
     let shared = (1..=longest).rev().find(is_shared)?;
-    Some(Plan {
-        rewind: None,
-        new: after(sent, &compared, shared),
-    })
+    Some(Plan { rewind: None, new: after(sent, &compared, shared) })
 }
 
 fn numbered<'c>(
@@ -93,9 +84,7 @@ fn numbered<'c>(
 
 fn compared(sent: &[Fact]) -> Vec<Sent> {
     let facts = sent.iter().enumerate();
-    facts
-        .filter_map(|(index, fact)| Some((index, Comparable::of(fact)?)))
-        .collect()
+    facts.filter_map(|(index, fact)| Some((index, Comparable::of(fact)?))).collect()
 }
 
 /// The indices of the sent events after the first `shared` compared ones. Instructions are not recorded, and neither are answers

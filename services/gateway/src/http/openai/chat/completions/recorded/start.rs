@@ -126,11 +126,7 @@ async fn settled_head(
     let Some(active) = &head.active_run else {
         return Ok(head);
     };
-    let run = RunKey {
-        agent: turn.owner.access.agent.clone(),
-        key: turn.key.clone(),
-        run: active.id,
-    };
+    let run = RunKey { agent: turn.owner.access.agent.clone(), key: turn.key.clone(), run: active.id };
     if !state.generations.finish_if_closed(&run).await {
         return Ok(head);
     }
@@ -157,11 +153,7 @@ async fn planned(
     let Some(oldest) = oldest else {
         return Ok(None);
     };
-    let open: BTreeSet<_> = head
-        .open_calls
-        .iter()
-        .map(|call| call.call_id.clone())
-        .collect();
+    let open: BTreeSet<_> = head.open_calls.iter().map(|call| call.call_id.clone()).collect();
     let plan = plan::plan(&turn.sent, &oldest, &open);
     if !plan.hides_all() {
         return Ok(Some(plan));
@@ -171,23 +163,14 @@ async fn planned(
     Ok(of_end.map(|of_end| of_end.unwrap_or(plan)))
 }
 
-async fn start_in_new(
-    state: &HttpState,
-    turn: &RecordedTurn,
-    new: &NewConversation,
-) -> Result<RunId, HttpProblem> {
+async fn start_in_new(state: &HttpState, turn: &RecordedTurn, new: &NewConversation) -> Result<RunId, HttpProblem> {
     let plan = plan::plan(&turn.sent, &[], &BTreeSet::new());
     let command = turn.request.key(Version::ZERO, state.now());
     let at = StartAt::New(new.clone());
     start_by(state, turn, &plan, at, command).await
 }
 
-async fn start_at(
-    state: &HttpState,
-    turn: &RecordedTurn,
-    head: &Head,
-    plan: &Plan,
-) -> Result<RunId, HttpProblem> {
+async fn start_at(state: &HttpState, turn: &RecordedTurn, head: &Head, plan: &Plan) -> Result<RunId, HttpProblem> {
     let command = turn.request.next_key(head);
     let at = StartAt::Version(head.version);
     start_by(state, turn, plan, at, command).await
@@ -236,11 +219,7 @@ fn events(turn: &RecordedTurn, plan: &Plan, most: usize) -> Result<Vec<NewEvent>
             "messages has {} events that are not recorded yet, at most {most} are recorded with a request: record the older ones with POST /v1/conversations/{{id}}/events",
             events.len()
         );
-        return Err(HttpProblem::of_field(
-            "FIELD_OUT_OF_RANGE",
-            "messages",
-            detail,
-        ));
+        return Err(HttpProblem::of_field("FIELD_OUT_OF_RANGE", "messages", detail));
     }
     let mut of_user = events.iter_mut().rev();
     if let Some(message) = of_user.find(|event| is_of_user(&event.fact)) {

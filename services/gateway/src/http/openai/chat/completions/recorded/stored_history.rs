@@ -11,11 +11,7 @@ use crate::http::owned_chat::from_read_error;
 use crate::http::state::HttpState;
 
 /// The kinds of events that are compared.
-const KINDS: [EventKind; 3] = [
-    EventKind::MessageAppended,
-    EventKind::ToolCalled,
-    EventKind::ToolReturned,
-];
+const KINDS: [EventKind; 3] = [EventKind::MessageAppended, EventKind::ToolCalled, EventKind::ToolReturned];
 
 /// Which end of the history to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,10 +41,7 @@ pub(super) async fn read(
             HistoryEnd::Newest => Direction::Backward,
         })
     };
-    let batch = Batch {
-        events_max,
-        bytes_max: CONTEXT_BYTES_MAX,
-    };
+    let batch = Batch { events_max, bytes_max: CONTEXT_BYTES_MAX };
     let reader = &state.gateway.reader;
     let opened = Snapshot::open_with(reader, target, &query, batch).await;
     let (snapshot, first) = opened.map_err(from_read_error)?;

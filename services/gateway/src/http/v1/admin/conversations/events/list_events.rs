@@ -14,11 +14,7 @@ use crate::http::{Admin, HttpState, problem};
 use crate::request::BoundedNumber;
 
 /// Page size.
-pub const EVENTS_PAGE: BoundedNumber = BoundedNumber {
-    field: "limit",
-    default: 200,
-    max: 1_000,
-};
+pub const EVENTS_PAGE: BoundedNumber = BoundedNumber { field: "limit", default: 200, max: 1_000 };
 /// Maximum number of bytes of events in a page, as the record stores them; a page has at least one event.
 pub const EVENTS_PAGE_BYTES_MAX: u64 = 3 * 1024 * 1024;
 
@@ -69,10 +65,7 @@ pub(in crate::http) async fn list_events(
         from: Version(query.after.unwrap_or_default()).next(),
         ..history::Query::all(Direction::Forward)
     };
-    let bounds = PageBounds {
-        events_max,
-        bytes_max: EVENTS_PAGE_BYTES_MAX,
-    };
+    let bounds = PageBounds { events_max, bytes_max: EVENTS_PAGE_BYTES_MAX };
     let page = Page::recorded(&state.gateway.reader, &target, query, bounds).await;
     let page = page.map_err(from_read_error)?;
     Ok(Json(EventsPage {
@@ -83,10 +76,7 @@ pub(in crate::http) async fn list_events(
 }
 
 /// The events of a page, as JSON.
-pub(in crate::http) fn event_bodies(
-    key: &ConversationKey,
-    page: &Page,
-) -> Result<Vec<EventBody>, HttpProblem> {
+pub(in crate::http) fn event_bodies(key: &ConversationKey, page: &Page) -> Result<Vec<EventBody>, HttpProblem> {
     let events = page.events.iter().map(|row| {
         let event = decode(key, row)?;
         Ok(EventBody::from(&event))

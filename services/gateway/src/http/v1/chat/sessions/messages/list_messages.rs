@@ -85,9 +85,7 @@ pub(in crate::http) async fn list_messages(
     let details = page.details();
     let messages = page.messages.into_iter().zip(details);
     Ok(Json(MessagesBody {
-        messages: messages
-            .map(|(message, details)| MessageBody::new(message, details))
-            .collect(),
+        messages: messages.map(|(message, details)| MessageBody::new(message, details)).collect(),
         next_before: page.next_before.map(|version| version.0),
     }))
 }
@@ -96,11 +94,9 @@ impl MessageBody {
     fn new(message: UiMessage, details: MessageDetails) -> Self {
         let texts = message.parts.into_iter().filter_map(|part| match part {
             UiPart::Text { text, .. } => Some(text),
-            UiPart::StepStart
-            | UiPart::Reasoning { .. }
-            | UiPart::File { .. }
-            | UiPart::Tool(_)
-            | UiPart::Data(_) => None,
+            UiPart::StepStart | UiPart::Reasoning { .. } | UiPart::File { .. } | UiPart::Tool(_) | UiPart::Data(_) => {
+                None
+            }
         });
         Self {
             id: message.id,
@@ -124,10 +120,7 @@ mod tests {
 
     #[test]
     fn a_message_is_its_texts() {
-        let text = |text: &str| UiPart::Text {
-            text: text.to_owned(),
-            state: None,
-        };
+        let text = |text: &str| UiPart::Text { text: text.to_owned(), state: None };
         let message = UiMessage {
             id: "m".to_owned(),
             role: UiRole::Assistant,

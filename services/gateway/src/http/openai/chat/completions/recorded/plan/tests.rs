@@ -43,9 +43,7 @@ fn stored(history: &str) -> Vec<StoredEvent> {
     let contents = facts.iter().filter_map(Comparable::of);
     let versions = (10..).step_by(10).map(Version);
     let events = versions.zip(contents);
-    events
-        .map(|(version, content)| StoredEvent { version, content })
-        .collect()
+    events.map(|(version, content)| StoredEvent { version, content }).collect()
 }
 
 /// The rewind, and the new facts in words.
