@@ -51,8 +51,7 @@ impl CpuMeter {
 impl Metered<'_> {
     fn stop(self) -> CpuShares {
         let seconds = self.started.elapsed().as_secs_f64();
-        let roles = self.meter.0.iter().map(|(role, _)| *role);
-        let roles = roles.chain([LOAD_GENERATOR]);
+        let roles = self.meter.0.iter().map(|(role, _)| *role).chain([LOAD_GENERATOR]);
         let used = self.before.iter().zip(self.meter.read());
         roles.zip(used.map(|(before, after)| (after - before) / seconds)).collect()
     }
@@ -99,8 +98,7 @@ struct Process {
 
 /// The running processes; empty if the system has no `/proc`.
 fn processes() -> HashMap<u32, Process> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let entries = entries.filter_map(|entry| {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|entry| {
         let pid = entry.file_name().to_str()?.parse().ok()?;
         let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
         Some((pid, parse(&stat)?))
@@ -113,8 +111,7 @@ fn parse(stat: &str) -> Option<Process> {
     // The name in parentheses may contain any character.
     let (_, fields) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = fields.split_whitespace().collect();
-    let ticks = fields.get(11..13)?.iter().map(|ticks| ticks.parse::<u64>());
-    let ticks = ticks.sum::<Result<u64, _>>().ok()?;
+    let ticks = fields.get(11..13)?.iter().map(|ticks| ticks.parse::<u64>()).sum::<Result<u64, _>>().ok()?;
     Some(Process {
         parent: fields.get(1)?.parse().ok()?,
         seconds: real(ticks) / real(rustix::param::clock_ticks_per_second()),

@@ -138,8 +138,7 @@ pub(crate) async fn until(
 
 /// The item at `index`, modulo the length of the list.
 pub(crate) fn pick<T>(items: &[T], index: usize) -> anyhow::Result<&T> {
-    let item = items.get(index % items.len().max(1));
-    item.context("an empty list")
+    items.get(index % items.len().max(1)).context("an empty list")
 }
 
 #[cfg(test)]
@@ -154,12 +153,14 @@ mod tests {
             ClosedLoop { in_flight: 3, warm_up: Duration::from_millis(10), duration: Duration::from_millis(100) };
         let highest = Arc::new(AtomicUsize::new(0));
         let seen = Arc::clone(&highest);
-        let measure = closed.measure(seen, |seen, call| async move {
-            seen.fetch_max(call.worker, Ordering::Relaxed);
-            tokio::time::sleep(Duration::from_millis(1)).await;
-            Ok(())
-        });
-        let measure = measure.await.unwrap();
+        let measure = closed
+            .measure(seen, |seen, call| async move {
+                seen.fetch_max(call.worker, Ordering::Relaxed);
+                tokio::time::sleep(Duration::from_millis(1)).await;
+                Ok(())
+            })
+            .await
+            .unwrap();
         assert!(measure.per_second > 0.0, "{measure:?}");
         assert!(measure.latency.p50_ms >= 1.0, "{measure:?}");
         assert_eq!(highest.load(Ordering::Relaxed), 2);

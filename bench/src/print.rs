@@ -94,10 +94,8 @@ fn rows_of(round: &Round, comparison: &Comparison) -> Vec<[String; 5]> {
             ms(latency.p999_ms),
         ]
     };
-    let base = round.base.as_ref();
-    let base = base.map(|measure| row(comparison.base, measure));
-    let beside = comparison.beside.zip(round.beside.as_ref());
-    let beside = beside.map(|(name, measure)| row(name, measure));
+    let base = round.base.as_ref().map(|measure| row(comparison.base, measure));
+    let beside = comparison.beside.zip(round.beside.as_ref()).map(|(name, measure)| row(name, measure));
     base.into_iter().chain(beside).chain([row(comparison.system, &round.system)]).collect()
 }
 

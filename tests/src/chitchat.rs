@@ -75,8 +75,7 @@ pub fn transcript_of(events: &[RecordedEvent]) -> Transcript {
         let Fact::MessageAppended(message) = fact(recorded) else {
             continue;
         };
-        let at = recorded.event.as_ref().and_then(|event| event.occurred_at);
-        let at = at.expect("a message with its own time");
+        let at = recorded.event.as_ref().and_then(|event| event.occurred_at).expect("a message with its own time");
         add(&mut hash, &message.author, at, &text_of_parts(&message.parts));
         messages += 1;
     }

@@ -14,8 +14,7 @@ pub fn configs(folders: &[TempDir], members: usize) -> Vec<NatsConfig> {
     let routes = listens.iter().take(members);
     let routes: Vec<_> = routes.map(|addr| format!("\"nats://{addr}\"")).collect();
     let routes = routes.join(",");
-    let configs = folders.iter().zip(&listens).enumerate();
-    let configs = configs.map(|(index, (folder, listen))| NatsConfig {
+    let configs = folders.iter().zip(&listens).enumerate().map(|(index, (folder, listen))| NatsConfig {
         server_name: format!("n{index}"),
         extra: format!("cluster {{ name: test, listen: \"{listen}\", routes: [{routes}] }}"),
         ..NatsConfig::new(folder.path().join("nats"))

@@ -52,8 +52,7 @@ impl Collector {
         let service = TraceServiceServer::new(spans.clone());
         let serving = tokio::spawn(async move {
             let incoming = TcpListenerStream::new(listener);
-            let served = builder.add_service(service).serve_with_incoming(incoming);
-            served.await.expect("a collector that serves");
+            builder.add_service(service).serve_with_incoming(incoming).await.expect("a collector that serves");
         });
         Self { endpoint, spans, serving }
     }

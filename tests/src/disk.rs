@@ -69,8 +69,7 @@ impl Disk {
     pub fn journalled(bytes: u64) -> Result<Self, String> {
         let disk = Self::make(Kind::Journalled);
         let image = disk.image();
-        let made = File::create(&image).and_then(|file| file.set_len(bytes));
-        made.map_err(|error| error.to_string())?;
+        File::create(&image).and_then(|file| file.set_len(bytes)).map_err(|error| error.to_string())?;
         run("mkfs.ext4", &["-q".as_ref(), &image])?;
         disk.mount()?;
         Ok(disk)
@@ -140,8 +139,7 @@ impl Disk {
     /// # Panics
     /// When a write fails for another reason.
     pub fn fill(&self) {
-        let ballast = File::options().create(true).append(true).open(self.store.join(BALLAST));
-        let mut ballast = ballast.expect("ballast");
+        let mut ballast = File::options().create(true).append(true).open(self.store.join(BALLAST)).expect("ballast");
         let mut chunk = vec![b'x'; BALLAST_CHUNK_BYTES];
         while !chunk.is_empty() {
             match ballast.write_all(&chunk) {

@@ -148,8 +148,7 @@ pub fn user_owner(id: &str) -> proto::Owner {
 /// When it has none.
 #[must_use]
 pub fn fact(recorded: &RecordedEvent) -> &Fact {
-    let fact = recorded.event.as_ref().and_then(|event| event.fact.as_ref());
-    fact.expect("an event with a fact")
+    recorded.event.as_ref().and_then(|event| event.fact.as_ref()).expect("an event with a fact")
 }
 
 /// The concatenated texts of a recorded message; `None` for other events.

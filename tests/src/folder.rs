@@ -17,8 +17,7 @@ const PARENT: &str = "/tmp";
 /// When it cannot be created.
 #[must_use]
 pub fn enterable() -> TempDir {
-    let folder = tempfile::Builder::new().prefix("hansard-").tempdir_in(Path::new(PARENT));
-    let folder = folder.expect("a folder");
+    let folder = tempfile::Builder::new().prefix("hansard-").tempdir_in(Path::new(PARENT)).expect("a folder");
     fs::set_permissions(folder.path(), Permissions::from_mode(MODE)).expect("a mode");
     folder
 }

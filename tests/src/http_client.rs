@@ -55,8 +55,7 @@ impl HttpClient {
         let plain = Self::at(addr);
         let pem = std::fs::read(ca).expect("a CA");
         let trusted = [Certificate::from_pem(&pem).expect("a CA")];
-        let client = Client::builder().no_proxy().tls_certs_only(trusted);
-        let client = client.local_address(IpAddr::from(from));
+        let client = Client::builder().no_proxy().tls_certs_only(trusted).local_address(IpAddr::from(from));
         Self { base: format!("https://{addr}"), client: client.build().expect("a client"), ..plain }
     }
 
@@ -76,8 +75,8 @@ impl HttpClient {
         let issued = eventually("an issued session", || async {
             let answer = self.post("/api/sessions", &json!({})).await;
             (answer.status == 201).then(|| answer.json())
-        });
-        let issued = issued.await;
+        })
+        .await;
         let token = issued.get("sessionId").and_then(Value::as_str);
         self.with("x-session-id", token.expect("a session"))
     }
@@ -180,8 +179,7 @@ impl Answer {
     /// When there is no whole body in time.
     pub async fn read(path: &str, answer: Response) -> Self {
         let text = |value: &HeaderValue| value.to_str().map(str::to_owned);
-        let headers = answer.headers().iter();
-        let headers = headers.filter_map(|(name, value)| Some((name.to_string(), text(value).ok()?)));
+        let headers = answer.headers().iter().filter_map(|(name, value)| Some((name.to_string(), text(value).ok()?)));
         Self {
             status: answer.status().as_u16(),
             headers: headers.collect(),

@@ -27,8 +27,7 @@ pub async fn prepare(stack: &mut Stack, program: &Program) {
     for _ in 0..2 {
         let mut psql = Command::new(stack.servers.postgres_mut().tool("psql"));
         psql.args(["--no-psqlrc", "-v", "ON_ERROR_STOP=1", "-d"]);
-        let output = psql.arg(&administrator).arg("-f").arg(&file).output();
-        let output = output.expect("psql");
+        let output = psql.arg(&administrator).arg("-f").arg(&file).output().expect("psql");
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{errors}");
     }

@@ -149,8 +149,8 @@ async fn answer_response(State(script): State<Script>, body: Bytes) -> Response 
         .map(|(index, item)| json!({"type": "response.output_item.done", "output_index": index, "item": item}));
     let completed = json!({"id": "resp_1", "model": "m", "status": "completed", "output": items});
     let completed = json!({"type": "response.completed", "response": completed});
-    let events = thought.into_iter().chain(done).chain([completed]);
-    let events: Vec<String> = events.map(|event| format!("data: {event}\n\n")).collect();
+    let events: Vec<String> =
+        thought.into_iter().chain(done).chain([completed]).map(|event| format!("data: {event}\n\n")).collect();
     ([("content-type", "text/event-stream")], events.concat()).into_response()
 }
 

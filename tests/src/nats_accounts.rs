@@ -91,8 +91,7 @@ pub async fn record(stack: &Stack) -> Record {
 /// When the log cannot be read.
 #[must_use]
 pub fn violations(server: &NatsServer) -> Vec<String> {
-    let log = server.folder().join("server.log");
-    let log = fs::read_to_string(log).expect("the log of the server");
+    let log = fs::read_to_string(server.folder().join("server.log")).expect("the log of the server");
     let refused = log.lines().filter(|line| line.contains("Violation"));
     refused.map(str::to_owned).collect()
 }

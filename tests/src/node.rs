@@ -170,16 +170,13 @@ async fn start_tasks(role: Role, settings: Settings) -> Shutdown {
     // Boxed: each future is large, and a test holds it during the start.
     match role {
         Role::Writer => {
-            let starting = Box::pin(writer::start(settings.writer, &shutdown));
-            starting.await.expect("a writer");
+            Box::pin(writer::start(settings.writer, &shutdown)).await.expect("a writer");
         }
         Role::Projector => {
-            let starting = Box::pin(projector::start(settings.projector, &shutdown));
-            starting.await.expect("a projector");
+            Box::pin(projector::start(settings.projector, &shutdown)).await.expect("a projector");
         }
         Role::Gateway => {
-            let starting = Box::pin(gateway::start(settings.gateway, &shutdown));
-            starting.await.expect("a gateway");
+            Box::pin(gateway::start(settings.gateway, &shutdown)).await.expect("a gateway");
         }
     }
     shutdown

@@ -105,8 +105,7 @@ impl Operator {
             tenant_id: tenant.to_owned(),
             agent_ids: agents.iter().map(|agent| (*agent).to_owned()).collect(),
         };
-        let made = self.registry().create_service_token(request).await.expect("a token");
-        let made = made.into_inner();
+        let made = self.registry().create_service_token(request).await.expect("a token").into_inner();
         Token { id: made.service_token.expect("a token").service_token_id, secret: made.secret }
     }
 
@@ -131,8 +130,7 @@ impl Operator {
             allowed_origins: vec!["*".to_owned()],
             ..proto::CreateApiKeyRequest::default()
         };
-        let made = self.registry().create_api_key(request).await;
-        let made = made.expect("an API key").into_inner();
+        let made = self.registry().create_api_key(request).await.expect("an API key").into_inner();
         Token { id: made.api_key.expect("an API key").api_key_id, secret: made.secret }
     }
 
@@ -142,8 +140,7 @@ impl Operator {
     /// When the registry rejects it.
     pub async fn revoke_api_key(&self, key: &Token) {
         let request = proto::RevokeApiKeyRequest { api_key_id: key.id.clone() };
-        let revoked = self.registry().revoke_api_key(request).await;
-        revoked.expect("a revoked key");
+        self.registry().revoke_api_key(request).await.expect("a revoked key");
     }
 
     /// Sets the settings of an agent.
@@ -153,8 +150,7 @@ impl Operator {
     pub async fn settings(&self, agent: &str, settings: proto::AgentSettings) {
         let request =
             proto::SetAgentSettingsRequest { agent_id: agent.to_owned(), settings: Some(settings), update_mask: None };
-        let set = self.registry().set_agent_settings(request).await;
-        set.expect("an agent's settings");
+        self.registry().set_agent_settings(request).await.expect("an agent's settings");
     }
 
     /// Creates a signing key of a tenant; returns its secret.

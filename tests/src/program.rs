@@ -62,8 +62,10 @@ impl Program {
             command.env_remove(name);
         }
         command.envs(variables.iter().map(|(name, value)| (name, value))).stdin(Stdio::null()).kill_on_drop(true);
-        let output = timeout(COMMAND_TIMEOUT, command.output()).await;
-        let output = output.expect("the end of a command").expect("a command that can be run");
+        let output = timeout(COMMAND_TIMEOUT, command.output())
+            .await
+            .expect("the end of a command")
+            .expect("a command that can be run");
         CommandOutput {
             code: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),

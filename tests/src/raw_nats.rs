@@ -108,9 +108,10 @@ async fn start_tls(mut stream: TcpStream, files: &str) -> TlsStream<TcpStream> {
     let own = CertificateDer::from_pem_file(file("cert")).expect("a certificate");
     let key = PrivateKeyDer::from_pem_file(file("key")).expect("a key");
     let provider = Arc::new(ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider);
-    let builder = builder.with_safe_default_protocol_versions().expect("versions");
-    let builder = builder.with_root_certificates(roots);
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_root_certificates(roots);
     let config = builder.with_client_auth_cert(vec![own], key).expect("a certificate");
     let name = ServerName::try_from("localhost").expect("a name");
     let opening = TlsConnector::from(Arc::new(config)).connect(name, stream);

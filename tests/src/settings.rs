@@ -170,9 +170,7 @@ fn inline(value: &Value) -> String {
             format!("[{}]", values.join(","))
         }
         Value::Object(section) => {
-            let entries = section.iter();
-            let entries = entries.map(|(key, value)| format!("{key}={}", inline(value)));
-            let entries: Vec<String> = entries.collect();
+            let entries: Vec<String> = section.iter().map(|(key, value)| format!("{key}={}", inline(value))).collect();
             format!("{{{}}}", entries.join(","))
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.to_string(),

@@ -125,8 +125,7 @@ impl Stack {
 
     /// The operator's token.
     pub async fn token(&self) -> &str {
-        let made = self.bootstrap.get_or_init(|| operator::bootstrap(self.writer.settings.writer.record.clone()));
-        made.await
+        self.bootstrap.get_or_init(|| operator::bootstrap(self.writer.settings.writer.record.clone())).await
     }
 
     /// One more node of a role on the same servers, with its own ports; not started.

@@ -47,12 +47,14 @@ async fn pass(mut client: TcpStream, acceptor: TlsAcceptor, postgres: SocketAddr
 }
 
 fn acceptor(own: &Identity) -> TlsAcceptor {
-    let chain = CertificateDer::pem_file_iter(&own.cert).expect("a certificate");
-    let chain = chain.collect::<Result<Vec<_>, _>>().expect("a certificate");
+    let chain = CertificateDer::pem_file_iter(&own.cert)
+        .expect("a certificate")
+        .collect::<Result<Vec<_>, _>>()
+        .expect("a certificate");
     let key = PrivateKeyDer::from_pem_file(&own.key).expect("a key");
     let provider = Arc::new(ring::default_provider());
-    let builder = ServerConfig::builder_with_provider(provider);
-    let builder = builder.with_safe_default_protocol_versions().expect("versions");
+    let builder =
+        ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().expect("versions");
     let config = builder.with_no_client_auth().with_single_cert(chain, key);
     TlsAcceptor::from(Arc::new(config.expect("a configuration")))
 }

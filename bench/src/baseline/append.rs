@@ -44,8 +44,7 @@ impl Inserts {
     /// Connects and creates the tables, with `per_worker` conversations for each of `workers`.
     pub(crate) async fn prepare(url: &str, workers: usize, per_worker: usize) -> anyhow::Result<Self> {
         let open = || async {
-            let connection = PgConnection::connect(url).await;
-            let mut connection = connection.context("Postgres cannot be reached")?;
+            let mut connection = PgConnection::connect(url).await.context("Postgres cannot be reached")?;
             connection.execute("SET synchronous_commit = on").await?;
             anyhow::Ok(Mutex::new(connection))
         };
@@ -73,17 +72,14 @@ impl Inserts {
     }
 
     pub(crate) async fn remove_tables(&self) -> anyhow::Result<()> {
-        let connection = self.connections.first().context("no connection")?;
-        let mut connection = connection.lock().await;
-        let dropped = connection.execute("DROP SCHEMA hansard_bench CASCADE");
-        dropped.await?;
+        let mut connection = self.connections.first().context("no connection")?.lock().await;
+        connection.execute("DROP SCHEMA hansard_bench CASCADE").await?;
         Ok(())
     }
 
     async fn make_tables(&self) -> anyhow::Result<()> {
         let ids: Vec<&str> = self.conversations.iter().map(|c| c.id.as_str()).collect();
-        let connection = self.connections.first().context("no connection")?;
-        let mut connection = connection.lock().await;
+        let mut connection = self.connections.first().context("no connection")?.lock().await;
         connection.execute(include_str!("make_append_tables.sql")).await?;
         sqlx::query("INSERT INTO hansard_bench.conversation SELECT 0, unnest($1::text[])")
             .bind(ids)

@@ -40,8 +40,8 @@ impl Publisher {
             return Ok(());
         };
         for partition in 0..self.partitions {
-            let record = context.get_stream(format!("HANSARD_{partition}")).await?;
-            let record = &record.cached_info().config;
+            let stream = context.get_stream(format!("HANSARD_{partition}")).await?;
+            let record = &stream.cached_info().config;
             let subjects = format!("{SUBJECT}.{partition}.>");
             let republish = record.republish.as_ref().map(|republish| Republish {
                 source: subjects.clone(),
@@ -109,8 +109,7 @@ async fn publish_one(context: &Context, subject: &Subject, payload: Bytes) -> an
         .payload(payload)
         .message_id(Uuid::now_v7().to_string())
         .expected_last_subject_sequence(subject.last.load(Ordering::Relaxed));
-    let ack = context.send_publish(subject.name.clone(), message);
-    let ack = ack.await?.await?;
+    let ack = context.send_publish(subject.name.clone(), message).await?.await?;
     subject.last.store(ack.sequence, Ordering::Relaxed);
     Ok(())
 }

@@ -42,8 +42,7 @@ impl Rows {
     /// Connects with one connection per reader.
     pub(crate) async fn connect(url: &str, readers: usize) -> anyhow::Result<Self> {
         let connections = u32::try_from(readers + CONNECTIONS_BESIDES)?;
-        let pool = PgPoolOptions::new().max_connections(connections).min_connections(connections);
-        let pool = pool.connect(url).await;
+        let pool = PgPoolOptions::new().max_connections(connections).min_connections(connections).connect(url).await;
         Ok(Self { pool: pool.context("Postgres cannot be reached")? })
     }
 

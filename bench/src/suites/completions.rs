@@ -30,8 +30,7 @@ const TURNS: usize = 10;
 const PIECES: usize = 1;
 
 pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comparison> {
-    let gateways = target.gateways.as_ref();
-    let gateways = gateways.context("this suite needs --own-stack")?;
+    let gateways = target.gateways.as_ref().context("this suite needs --own-stack")?;
     let model = ModelServer::start(PIECES, Duration::ZERO).await?;
     configure_agent(target).await?;
     let mut gateway = gateways.start(settings(&model))?;

@@ -47,10 +47,9 @@ fn pure(plan: &Plan, facts: Vec<Fact>) -> anyhow::Result<Vec<Comparison>> {
     let policy = context::Policy::default();
     let mut comparisons = Vec::with_capacity(FORMATS.len());
     for (name, format) in FORMATS {
-        let rounds = (0..plan.rounds).map(|_| pure::measure(&events, &policy, format));
-        let rounds: Vec<Round> = rounds.collect::<Result<_, _>>()?;
-        let p50 = rounds.iter().map(|round| round.system.latency.p50_ms);
-        let p50 = median(p50.collect());
+        let rounds: Vec<Round> =
+            (0..plan.rounds).map(|_| pure::measure(&events, &policy, format)).collect::<Result<_, _>>()?;
+        let p50 = median(rounds.iter().map(|round| round.system.latency.p50_ms).collect());
         let verdict = p50.map(|p50| Verdict::of("p50, ms", p50, PURE_P50_MS));
         comparisons.push(Comparison {
             title: format!("{MESSAGES} messages budgeted and rendered: {name}"),

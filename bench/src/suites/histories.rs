@@ -77,11 +77,14 @@ async fn import(target: &Target, dialogues: Vec<Dialogue>) -> anyhow::Result<Vec
     let stream = AppendStream::to(writer, IN_FLIGHT);
     let mut histories = Vec::with_capacity(dialogues.len());
     for dialogue in dialogues {
-        let facts = dialogue.events.iter().map(|placed| {
-            let event = new_event_from_proto(placed.event.clone())?;
-            anyhow::Ok(event.fact)
-        });
-        let facts = facts.collect::<Result<_, _>>()?;
+        let facts = dialogue
+            .events
+            .iter()
+            .map(|placed| {
+                let event = new_event_from_proto(placed.event.clone())?;
+                anyhow::Ok(event.fact)
+            })
+            .collect::<Result<_, _>>()?;
         let plan = plan(dialogue, &destination);
         for command in plan.commands {
             retrying(|| stream.send(command.clone())).await?;

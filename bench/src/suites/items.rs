@@ -27,8 +27,7 @@ const PAGE: u32 = 20;
 const MESSAGE_BYTES: usize = 200;
 
 pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Vec<Comparison>> {
-    let gateways = target.gateways.as_ref();
-    let gateways = gateways.context("this suite needs --own-stack")?;
+    let gateways = target.gateways.as_ref().context("this suite needs --own-stack")?;
     let model = ModelServer::start(1, Duration::ZERO).await?;
     let mut gateway = gateways.start(settings(&model))?;
     let back_end = BackEnd::of_gateway(target, &gateway).await?;
@@ -37,8 +36,8 @@ pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Vec<
         let appends = appends(plan, target, &back_end).await?;
         let lists = lists(plan, target, &back_end).await?;
         anyhow::Ok(vec![appends, lists])
-    };
-    let measured = measured.await;
+    }
+    .await;
     gateway.process.stop().await;
     measured
 }

@@ -37,8 +37,7 @@ pub(super) async fn measure(plan: &Plan, target: &Target, report: &Report) -> an
     let conversations = setup::conversations(target, fill).await?;
     caught_up(baselines).await?;
     let paced = OpenLoop { per_second: at_most * HALF, in_flight_max: plan.in_flight_max(), duration: plan.duration };
-    let streams = target.writers.iter();
-    let streams = streams.map(|writer| AppendStream::to(writer, plan.in_flight_max()));
+    let streams = target.writers.iter().map(|writer| AppendStream::to(writer, plan.in_flight_max()));
     let messages = setup::messages(plan.events_per_commit, plan.event_bytes);
     let commits =
         Arc::new(Commits { streams: streams.collect(), conversations, template: setup::append(target, "", messages) });

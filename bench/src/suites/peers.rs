@@ -18,8 +18,7 @@ const SCRIPT: &str = "peers/run";
 /// Installs the tools, and measures each with one and with 32 callers, on the Postgres of the stack.
 pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Vec<PeerFigures>> {
     let addresses = &target.addresses;
-    let servers = addresses.servers.as_ref();
-    let servers = servers.context("peers use Postgres: give --nats-url and --database-url")?;
+    let servers = addresses.servers.as_ref().context("peers use Postgres: give --nats-url and --database-url")?;
     run(script().arg("install")).await?;
     let mut script = script();
     script.args(["measure", "--json", "--database-url"]);
@@ -41,8 +40,7 @@ fn script() -> Command {
 
 /// Runs a command; returns its output. Its progress and errors go to standard error.
 async fn run(command: &mut Command) -> anyhow::Result<Vec<u8>> {
-    let output = command.stderr(Stdio::inherit()).output().await;
-    let output = output.context("bench/peers/run cannot be run")?;
+    let output = command.stderr(Stdio::inherit()).output().await.context("bench/peers/run cannot be run")?;
     anyhow::ensure!(output.status.success(), "bench/peers/run failed");
     Ok(output.stdout)
 }

@@ -165,8 +165,8 @@ async fn pass(target: &Target, histories: &[History], query: ContextQuery) -> an
 fn calls(facts: &[Fact]) -> Vec<u64> {
     let next = facts.iter().skip(1).map(Some).chain([None]);
     // Version 1 is the creation.
-    let calls = (2..).zip(facts.iter().zip(next));
-    let calls = calls.filter(|(_, (fact, next))| !answers(fact) && next.is_none_or(answers));
+    let calls =
+        (2..).zip(facts.iter().zip(next)).filter(|(_, (fact, next))| !answers(fact) && next.is_none_or(answers));
     calls.map(|(version, _)| version).collect()
 }
 

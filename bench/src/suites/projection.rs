@@ -159,15 +159,14 @@ impl Backlog<'_> {
     /// Appends until the backlog has the planned size.
     async fn grow(&self) -> anyhow::Result<()> {
         let baselines = self.baselines;
-        let enough = self.plan.backlog_events / self.shape.events_per_commit;
-        let enough = u64::try_from(enough)?.max(1);
+        let enough = u64::try_from(self.plan.backlog_events / self.shape.events_per_commit)?.max(1);
         let is_grown = AtomicBool::new(false);
         let watch = async {
             let what = "the backlog did not grow because the projector is as fast as the load";
             let grown = until(what, LOOK_INTERVAL, GROWTH_TIMEOUT, async || {
                 Ok(commits_behind(baselines, &ends(baselines).await?).await? >= enough)
-            });
-            let grown = grown.await;
+            })
+            .await;
             is_grown.store(true, Ordering::Relaxed);
             grown
         };

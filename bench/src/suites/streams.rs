@@ -50,8 +50,7 @@ struct Frontend {
 }
 
 pub(super) async fn measure(plan: &Plan, target: &Target) -> anyhow::Result<Comparison> {
-    let gateways = target.gateways.as_ref();
-    let gateways = gateways.context("this suite needs --own-stack")?;
+    let gateways = target.gateways.as_ref().context("this suite needs --own-stack")?;
     let pieces = usize::try_from(plan.duration.as_millis() / EVERY.as_millis())?.max(1);
     let model = ModelServer::start(pieces, FIRST).await?;
     let key = create_key(target).await?;
@@ -151,8 +150,8 @@ impl Frontend {
     async fn message_requests(&self, chats: usize) -> anyhow::Result<Vec<RequestBuilder>> {
         let create = |_| async {
             let session = uuid::Uuid::now_v7().to_string();
-            let created = self.post("/api/chats", &session, &json!({}))?.send().await?;
-            let created: Value = created.error_for_status()?.json().await?;
+            let created: Value =
+                self.post("/api/chats", &session, &json!({}))?.send().await?.error_for_status()?.json().await?;
             let id = created.get("id").and_then(Value::as_str);
             let path = format!("/api/chats/{}/messages", id.context("a chat without id")?);
             anyhow::Ok(self.post(&path, &session, &json!({"content": "What was said?"}))?)
@@ -186,9 +185,7 @@ impl Frontend {
 
 fn comparison(pieces: usize, rounds: Vec<Round>, held: Option<(Resident, Resident)>) -> Comparison {
     let own_ms = FIRST.as_secs_f64() * 1_000.0;
-    let delay = rounds.iter();
-    let delay = delay.map(|round| round.system.latency.p99_ms - own_ms);
-    let delay = median(delay.collect());
+    let delay = median(rounds.iter().map(|round| round.system.latency.p99_ms - own_ms).collect());
     let first = delay.map(|delay| {
         let figure = "first part p99 minus the model's own, ms";
         Verdict::of(figure, delay, FIRST_PART_P99_MS)

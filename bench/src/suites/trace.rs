@@ -120,8 +120,7 @@ mod tests {
         };
         let created = facts(&shape).unwrap();
         assert_eq!(created, facts(&shape).unwrap());
-        let calls = created.iter();
-        let calls = calls.filter(|fact| matches!(fact, Fact::ToolCalled(_))).count();
+        let calls = created.iter().filter(|fact| matches!(fact, Fact::ToolCalled(_))).count();
         assert!((40..=120).contains(&calls), "{calls}");
         assert_eq!(created.len(), 2 * shape.questions + 2 * calls);
         for fact in &created {

@@ -46,8 +46,7 @@ pub(crate) fn emptied(segment: Uuid, object: &str) -> String {
 
 async fn is_emptied(object: &Object) -> Result<bool, ArchiveError> {
     let name = emptied(object.segment, &object.sealed.object);
-    let exists = object.store.exists(&name).await;
-    exists.map_err(ArchiveError::unreachable(object.segment))
+    object.store.exists(&name).await.map_err(ArchiveError::unreachable(object.segment))
 }
 
 /// All objects of a segment, of any generation; `object` is one of their names.

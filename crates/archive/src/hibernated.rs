@@ -117,8 +117,7 @@ impl Archive {
             return Ok(None);
         }
         // Boxed, because it is rare and its future is large.
-        let found = Box::pin(self.find_hibernated(key, after)).await;
-        let found = found.map_err(|error| unavailable(&error))?;
+        let found = Box::pin(self.find_hibernated(key, after)).await.map_err(|error| unavailable(&error))?;
         let last = found.map(|found| found.message);
         if let Some(last) = &last {
             self.record.remember(key, last.position.partition);
@@ -140,7 +139,7 @@ impl Archive {
                 Err(ArchiveError::Unreachable { source: StoreError::Missing { .. }, .. })
                     if searches < SEARCHES_MAX =>
                 {
-                    self.known.expire()
+                    self.known.expire();
                 }
                 found => return found,
             }
@@ -183,8 +182,8 @@ impl Archive {
                 let before = before.map(|before| before.segments);
                 let mut listed = self.segments(None).await?;
                 listed.retain(|segment| segment.sealed.hibernated > 0);
-                let listed = listed.iter().map(|segment| Ok((segment.partition(), self.object(segment)?)));
-                let listed: Result<Vec<_>, ArchiveError> = listed.collect();
+                let listed: Result<Vec<_>, ArchiveError> =
+                    listed.iter().map(|segment| Ok((segment.partition(), self.object(segment)?))).collect();
                 Arc::new(Segments::of(listed?, &before.unwrap_or_default()))
             }
         };

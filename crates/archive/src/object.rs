@@ -60,8 +60,7 @@ impl Object {
         let size = self.reachable(self.store.size(name).await)?;
         let footer_bytes = u64::try_from(FOOTER_BYTES).unwrap_or(u64::MAX);
         let range = size.saturating_sub(footer_bytes)..size;
-        let footer = self.reachable(self.store.read(name, range).await)?;
-        let footer = self.intact(decode_footer(&footer, size))?;
+        let footer = self.intact(decode_footer(&self.reachable(self.store.read(name, range).await)?, size))?;
         let index = self.reachable(self.store.read(name, footer.index.clone()).await)?;
         let header_bytes = u64::try_from(HEADER_BYTES).unwrap_or(u64::MAX);
         let header = self.reachable(self.store.read(name, 0..header_bytes).await)?;

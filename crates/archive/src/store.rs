@@ -119,8 +119,7 @@ impl Store {
     /// [`StoreError`].
     pub fn create(url: &StoreUrl) -> Result<Self, StoreError> {
         if let Location::Folder(folder) = &url.0 {
-            let created = std::fs::create_dir_all(folder);
-            created.map_err(|source| failed(url, "create", "its folder", source))?;
+            std::fs::create_dir_all(folder).map_err(|source| failed(url, "create", "its folder", source))?;
         }
         Self::open(url)
     }
@@ -150,8 +149,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub async fn size(&self, object: &str) -> Result<u64, StoreError> {
-        let found = self.objects.head(&self.path(object)).await;
-        let found = found.map_err(|error| self.failure("find", object, error))?;
+        let found = self.objects.head(&self.path(object)).await.map_err(|error| self.failure("find", object, error))?;
         Ok(found.size)
     }
 
@@ -172,8 +170,7 @@ impl Store {
     /// # Errors
     /// [`StoreError`].
     pub async fn read(&self, object: &str, range: Range<u64>) -> Result<Bytes, StoreError> {
-        let read = self.objects.get_range(&self.path(object), range).await;
-        read.map_err(|error| self.failure("read", object, error))
+        self.objects.get_range(&self.path(object), range).await.map_err(|error| self.failure("read", object, error))
     }
 
     /// Reads all of an object.
@@ -200,8 +197,7 @@ impl Store {
             }
             self.leftovers.sync(&path).await
         };
-        let removed = removed.await;
-        removed.map_err(|error| failed(&self.url, "remove", object, error))
+        removed.await.map_err(|error| failed(&self.url, "remove", object, error))
     }
 
     /// The names of all objects in a folder, sorted.
@@ -216,9 +212,8 @@ impl Store {
             "" => 0,
             prefix => prefix.len() + 1,
         };
-        let names = found.iter();
-        let names = names.filter_map(|one| one.location.as_ref().get(skip..));
-        let mut names: Vec<String> = names.map(str::to_owned).collect();
+        let mut names: Vec<String> =
+            found.iter().filter_map(|one| one.location.as_ref().get(skip..)).map(str::to_owned).collect();
         names.sort_unstable();
         Ok(names)
     }

@@ -137,8 +137,8 @@ impl Archive {
         partition: Partition,
         segments: &[CataloguedSegment],
     ) -> Result<BTreeSet<ConversationKey>, ArchiveError> {
-        let listed = self.record.conversations(partition, None).await?;
-        let listed: HashSet<_> = listed.into_iter().map(|listed| listed.key).collect();
+        let listed: HashSet<_> =
+            self.record.conversations(partition, None).await?.into_iter().map(|listed| listed.key).collect();
         let mut recorded = BTreeSet::new();
         for segment in segments {
             let index = self.object(segment)?.index().await?;
@@ -163,8 +163,7 @@ impl Archive {
     ) -> Result<(), ArchiveError> {
         let object = self.object(&segment)?;
         let index = object.index().await?;
-        let erased = index.content().map(|one| &one.key);
-        let erased: BTreeSet<_> = erased.filter(|key| keys.contains(*key)).collect();
+        let erased: BTreeSet<_> = index.content().map(|one| &one.key).filter(|key| keys.contains(*key)).collect();
         if erased.is_empty() {
             return Ok(());
         }
@@ -175,8 +174,7 @@ impl Archive {
         messages.retain(|message| !erased.contains(&message.key));
         let gone = before.saturating_sub(messages.len());
         let former = segment.sealed.object.clone();
-        let replaced = self.replace(&object.store, segment, &messages, &hibernated);
-        let replaced = replaced.await?;
+        let replaced = self.replace(&object.store, segment, &messages, &hibernated).await?;
         object.store.remove(&former).await?;
         // Only now the store has no content of the conversations.
         self.forget(replaced, |object| object == former).await?;

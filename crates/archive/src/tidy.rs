@@ -59,8 +59,7 @@ impl Archive {
     async fn withdraw_entry(&self, catalogued: CataloguedEntry) -> Result<CataloguedEntry, ArchiveError> {
         let CataloguedEntry { entry, revision } = catalogued;
         let store = self.store_of(&entry)?;
-        let withdrawn = self.record.put_archive_entry(&entry, Some(revision));
-        let withdrawn = withdrawn.await?;
+        let withdrawn = self.record.put_archive_entry(&entry, Some(revision)).await?;
         for object in &entry.loose {
             store.remove(object).await?;
         }

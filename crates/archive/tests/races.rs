@@ -46,8 +46,7 @@ impl TestArchive {
     }
 
     async fn draft(&self) -> Draft {
-        let draft = self.archive.draft(&self.store, PARTITION).await;
-        draft.unwrap()
+        self.archive.draft(&self.store, PARTITION).await.unwrap()
     }
 
     fn files(&self) -> BTreeSet<PathBuf> {
@@ -63,8 +62,7 @@ impl TestArchive {
 
     /// A loose object of the catalogue.
     async fn loose(&self) -> Option<String> {
-        let entries = self.archive.record().archive_entries(None).await.unwrap();
-        let mut entries = entries.into_iter();
+        let mut entries = self.archive.record().archive_entries(None).await.unwrap().into_iter();
         entries.find_map(|mut one| one.entry.loose.pop())
     }
 }
@@ -120,8 +118,7 @@ async fn an_erasure_prevents_sealing_and_removes_the_object() {
 /// The bytes of an intact object of these messages.
 async fn object_of(messages: &[ArchivedMessage]) -> Bytes {
     let ground = TestArchive::start().await;
-    let sealed = ground.draft().await.seal(messages, NOW).await;
-    let sealed = sealed.unwrap().sealed;
+    let sealed = ground.draft().await.seal(messages, NOW).await.unwrap().sealed;
     ground.store.read_all(&sealed.object).await.unwrap()
 }
 
@@ -208,9 +205,14 @@ async fn trimming_removes_exactly_the_sealed_commits() {
     let trimmed = ground.archive.trim(segment, LastCommits::Keep, Removal::Overwrite).await.unwrap();
     assert_eq!((trimmed.commits, trimmed.unsealed), (1, vec![key("c")]));
     let late = key("c");
-    let left = record.tail(&late, Sequence(0), TailBounds::default());
-    let left = left.await.unwrap().commits.into_iter();
-    let left: Vec<Sequence> = left.map(|commit| commit.position.sequence).collect();
+    let left: Vec<Sequence> = record
+        .tail(&late, Sequence(0), TailBounds::default())
+        .await
+        .unwrap()
+        .commits
+        .into_iter()
+        .map(|commit| commit.position.sequence)
+        .collect();
     assert_eq!(left, [messages[0].sequence(), messages[2].sequence()]);
     // It stays untrimmed, and the next run reads it again.
     let again = ground.archive.segments(None).await.unwrap().remove(0);
@@ -230,8 +232,7 @@ async fn catalogued(ground: &TestArchive, messages: &[ArchivedMessage]) -> Catal
     let origin = Origin { record: ground.archive.record().id(), partition: PARTITION, segment };
     let (bytes, index) = encode(origin, messages, &BTreeSet::new()).unwrap();
     let object = format!("late/{segment}.1.segment");
-    let put = ground.store.put(&object, bytes.clone().into());
-    put.await.unwrap();
+    ground.store.put(&object, bytes.clone().into()).await.unwrap();
     let sequences = (index.first().unwrap().0, index.last().unwrap().0);
     let entry = ArchiveEntry {
         segment,

@@ -104,8 +104,8 @@ impl<'a> Plan<'a> {
         }
         // Both are always reserved: the room for turns must not change from turn to turn.
         let opening = summarise::opening(settings.summary.as_ref(), Gap::LeftOut);
-        let closing = settings.policy.tool_digest.as_ref();
-        let closing = closing.map_or(0, |digest| u64::from(tokens_max(digest)) + SECTION_TOKENS);
+        let closing =
+            settings.policy.tool_digest.as_ref().map_or(0, |digest| u64::from(tokens_max(digest)) + SECTION_TOKENS);
         let sections = Sections {
             instructions: instructions.iter().map(|text| weigh(text)).sum(),
             opening: opening.as_deref().map_or(0, weigh),
@@ -234,8 +234,7 @@ impl<'a> Plan<'a> {
         let is_left_out = selected.truncated || !first_turn.fits_all;
         let gap = if is_left_out { Gap::LeftOut } else { Gap::None };
         let opening = summarise::opening(summary, gap);
-        let digest = self.settings.policy.tool_digest.as_ref();
-        let digest = match digest {
+        let digest = match self.settings.policy.tool_digest.as_ref() {
             Some(settings) => tool_digest(repaired.turns, settings),
             None => Digest { turns: repaired.turns, ..Digest::default() },
         };

@@ -79,8 +79,7 @@ impl Unit {
 impl Call {
     /// The versions of the call and its result, with the token count of the conversation through each.
     pub(crate) fn token_counts(&self) -> impl Iterator<Item = (Version, u64)> + use<> {
-        let result = self.result.as_ref();
-        let result = result.map(|result| (result.version, result.tokens.through));
+        let result = self.result.as_ref().map(|result| (result.version, result.tokens.through));
         std::iter::once((self.version, self.tokens.through)).chain(result)
     }
 

@@ -140,8 +140,7 @@ impl<S: Server> Daemon<S> {
         let mut launch = self.server.prepare(self.folder())?;
         let temporary = self.temporary.iter();
         launch.cleanup_folders.extend(temporary.map(|folder| folder.path().to_owned()));
-        let process = Supervised::spawn(&launch, self.folder());
-        let mut process = process.map_err(unrunnable(&launch.program))?;
+        let mut process = Supervised::spawn(&launch, self.folder()).map_err(unrunnable(&launch.program))?;
         let deadline = Instant::now() + READY_LIMIT;
         while !self.server.is_ready(self.folder(), process.id()).await {
             if process.has_ended() {

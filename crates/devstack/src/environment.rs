@@ -27,8 +27,7 @@ const SCRATCH_MODE: u32 = 0o755;
 pub(crate) fn cache_folder() -> Result<PathBuf, StackError> {
     let default = || default_folder(ROOT_CACHE, "XDG_CACHE_HOME", ".cache");
     let variable = CACHE_VARIABLE;
-    let folder = absolute(variable).or_else(default);
-    let folder = folder.ok_or(StackError::NoHome { variable })?;
+    let folder = absolute(variable).or_else(default).ok_or(StackError::NoHome { variable })?;
     make_shared_folder(&folder)?;
     Account::for_postgres().check_reach(&folder)?;
     Ok(folder)

@@ -109,8 +109,7 @@ pub async fn sql(server: &PostgresServer, database: &str, sql: &str) -> String {
         .stdin(Stdio::null())
         .kill_on_drop(true)
         .output();
-    let output = timeout(SQL_LIMIT, output).await;
-    let output = output.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()));
+    let output = timeout(SQL_LIMIT, output).await.unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()));
     let output = unwrap(output.map_err(unrunnable(&program)));
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{sql}: {stderr}");

@@ -147,10 +147,8 @@ impl DocumentName {
     /// # Errors
     /// The first rule that they break, with the field `namespace` or `key`.
     pub fn parse(namespace: Vec<String>, key: String) -> Result<Self, Violation> {
-        let namespace = DocumentNamespace::parse(namespace);
-        let namespace = namespace.map_err(|violation| violation.within("namespace"))?;
-        let checked = check_name(&key, DOCUMENT_KEY_BYTES_MAX);
-        checked.map_err(|violation| violation.within("key"))?;
+        let namespace = DocumentNamespace::parse(namespace).map_err(|violation| violation.within("namespace"))?;
+        check_name(&key, DOCUMENT_KEY_BYTES_MAX).map_err(|violation| violation.within("key"))?;
         Ok(Self { namespace, key })
     }
 }

@@ -123,8 +123,10 @@ fn check_escapes(json: &str) -> Result<(), Violation> {
     let mut rest = json;
     let mut high_surrogate = false;
     while let Some((before, escape)) = rest.split_once('\\') {
-        let unit = escape.strip_prefix('u').and_then(|digits| digits.get(..4));
-        let unit = unit.and_then(|digits| u16::from_str_radix(digits, 16).ok());
+        let unit = escape
+            .strip_prefix('u')
+            .and_then(|digits| digits.get(..4))
+            .and_then(|digits| u16::from_str_radix(digits, 16).ok());
         let is_low = matches!(unit, Some(0xDC00..=0xDFFF));
         if is_low != high_surrogate || (high_surrogate && !before.is_empty()) {
             return Err(single_surrogate());
@@ -167,11 +169,12 @@ fn check_numbers(json: &str) -> Result<(), Violation> {
 fn check_numbers_of(part: &str) -> Result<(), Violation> {
     let is_of_number = |c: char| c.is_ascii_digit() || matches!(c, '+' | '-' | '.' | 'e' | 'E');
     for number in part.split(|c: char| !is_of_number(c)) {
-        let exponent = number.split_once(['e', 'E']).map(|(_, exponent)| exponent);
-        let exponent = exponent.filter(|exponent| !exponent.is_empty() && number.len() > 1);
+        let exponent = number
+            .split_once(['e', 'E'])
+            .map(|(_, exponent)| exponent)
+            .filter(|exponent| !exponent.is_empty() && number.len() > 1);
         let is_large = exponent.is_some_and(|exponent| {
-            let digits = exponent.trim_start_matches(['+', '-']);
-            let digits = digits.trim_start_matches('0');
+            let digits = exponent.trim_start_matches(['+', '-']).trim_start_matches('0');
             digits.len() > 4 || digits.parse::<usize>().is_ok_and(|power| power > DOCUMENT_NUMBER_MAX)
         });
         if number.len() > DOCUMENT_NUMBER_MAX || is_large {

@@ -50,8 +50,8 @@ impl FromStr for Destination {
     type Err = DestinationError;
 
     fn from_str(text: &str) -> Result<Self, DestinationError> {
-        let network = text.parse::<IpNet>().map(|network| network.trunc());
-        let network = network.or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
+        let network =
+            text.parse::<IpNet>().map(|network| network.trunc()).or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
         if let Ok(network) = network {
             return Ok(Self::Network(network));
         }

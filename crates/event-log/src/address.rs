@@ -83,8 +83,7 @@ mod tests {
         let address = Address::parse(urls).unwrap();
         let seen: Vec<_> = address.servers.iter().map(ServerAddr::as_url_str).collect();
         assert_eq!(seen, servers);
-        let seen = address.user.as_ref();
-        let seen = seen.map(|user| (user.name.as_str(), user.password.as_deref()));
+        let seen = address.user.as_ref().map(|user| (user.name.as_str(), user.password.as_deref()));
         assert_eq!(seen, user);
     }
 

@@ -71,8 +71,7 @@ impl Connection {
         let client = &self.client;
         let sending = client.publish_with_headers(outgoing.subject, headers, outgoing.payload);
         let lost = Unavailable::new("the connection to NATS was lost");
-        let sent = timeout_at(deadline, sending).await.map_err(|_| lost)?;
-        sent.map_err(|_| lost)
+        timeout_at(deadline, sending).await.map_err(|_| lost)?.map_err(|_| lost)
     }
 }
 

@@ -86,13 +86,11 @@ impl Connection {
         let subscribing = async {
             let replies = self.client.subscribe(inbox.clone()).await.ok()?;
             let (subject, payload) = (subject.to_owned(), payload.clone());
-            let published = self.client.publish_with_reply(subject, inbox, payload);
-            published.await.ok()?;
+            self.client.publish_with_reply(subject, inbox, payload).await.ok()?;
             Some(replies)
         };
         let lost = Unavailable::new("the connection was lost");
-        let replies = timeout_at(deadline, subscribing).await;
-        let replies = replies.ok().flatten().ok_or(lost)?;
+        let replies = timeout_at(deadline, subscribing).await.ok().flatten().ok_or(lost)?;
         let collecting = Self::collect(replies, messages_max);
         let mut reconnects = self.reconnects();
         let is_lost = reconnects.wait_for(|connects| *connects > sent_on);

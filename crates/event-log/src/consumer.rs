@@ -56,8 +56,8 @@ impl Consumer {
         let consuming = async {
             let stream = connection.jetstream.get_stream_no_info(stream).await.ok()?;
             let consumer = stream.create_consumer(config).await.ok()?;
-            let pulls = consumer.stream().expires(PULL_EXPIRES).heartbeat(HEARTBEAT);
-            let pulls = pulls.max_messages_per_batch(PULL_MESSAGES);
+            let pulls =
+                consumer.stream().expires(PULL_EXPIRES).heartbeat(HEARTBEAT).max_messages_per_batch(PULL_MESSAGES);
             pulls.max_bytes_per_batch(PULL_BYTES).messages().await.ok()
         };
         let messages = timeout_at(deadline, consuming).await.ok().flatten();

@@ -196,12 +196,11 @@ impl Record {
                 bytes_max: BYTES_MAX,
             };
             let (connection, deadline) = (self.connection(), self.deadline());
-            let batch = connection.batch(target.stream, &request, BATCH_MESSAGES_MAX, deadline);
-            let batch = batch.await?;
+            let batch = connection.batch(target.stream, &request, BATCH_MESSAGES_MAX, deadline).await?;
             let last = batch.last_sequence().filter(|last| *last < target.before);
             next = last.filter(|_| batch.pending > 0).map(|last| Sequence(last.0.saturating_add(1)));
-            let sequences = batch.messages.into_iter().map(|message| message.sequence);
-            let sequences = sequences.filter(|sequence| *sequence < target.before);
+            let sequences =
+                batch.messages.into_iter().map(|message| message.sequence).filter(|sequence| *sequence < target.before);
             let gone = self.erase_messages(target.stream, sequences).await?;
             erased = erased.saturating_add(u64::try_from(gone.len()).unwrap_or(u64::MAX));
         }
@@ -240,8 +239,7 @@ impl Record {
     async fn remove_message(&self, stream: &str, sequence: Sequence, removal: Removal) -> Result<bool, Unavailable> {
         let request = format!("STREAM.MSG.DELETE.{stream}");
         let delete = Delete { seq: sequence.0, no_erase: removal == Removal::Delete };
-        let deleted = self.connection().api(&request, &delete, self.deadline());
-        let deleted: Deleted = deleted.await?;
+        let deleted: Deleted = self.connection().api(&request, &delete, self.deadline()).await?;
         let is_removed = |failure: ApiFailure| GONE.contains(&failure.err_code);
         if deleted.success {
             return Ok(true);

@@ -62,10 +62,8 @@ impl Record {
     #[must_use]
     pub fn erased_streams(&self) -> Vec<ErasedStream> {
         let partitions = || (0..self.partitions()).map(Partition);
-        let permanent = partitions().map(topology::stream_name);
-        let permanent = permanent.chain([topology::REGISTRY_STREAM.to_owned()]);
-        let expiring = partitions().map(topology::parts_stream_name);
-        let expiring = expiring.chain([topology::logs::STREAM.to_owned()]);
+        let permanent = partitions().map(topology::stream_name).chain([topology::REGISTRY_STREAM.to_owned()]);
+        let expiring = partitions().map(topology::parts_stream_name).chain([topology::logs::STREAM.to_owned()]);
         let stream = |expires| move |name| ErasedStream { name, expires };
         permanent.map(stream(false)).chain(expiring.map(stream(true))).collect()
     }
@@ -121,8 +119,7 @@ impl Record {
     async fn removed(&self, stream: &ErasedStream) -> Result<Vec<u64>, Unavailable> {
         let request = format!("STREAM.INFO.{}", stream.name);
         let query = json!({"deleted_details": true});
-        let answer = self.connection().api(&request, &query, self.deadline());
-        let answer: Answer = answer.await?;
+        let answer: Answer = self.connection().api(&request, &query, self.deadline()).await?;
         let no_state = Unavailable::new("the state of a stream cannot be read");
         let state = answer.state.ok_or(no_state)?;
         let before_first = if stream.expires { 1 } else { state.first_seq };

@@ -38,8 +38,7 @@ impl Record {
             let request =
                 BatchRequest { from, subject: &route.subject, messages_max: BATCH_MESSAGES_MAX, bytes_max: BYTES_MAX };
             let connection = self.connection();
-            let batch = connection.batch(&route.stream, &request, BATCH_MESSAGES_MAX, deadline);
-            let batch = batch.await?;
+            let batch = connection.batch(&route.stream, &request, BATCH_MESSAGES_MAX, deadline).await?;
             let (resume_after, last) = (batch.resume_after(), batch.last_sequence());
             let mut messages = batch.messages.into_iter();
             if let Some(found) = messages.find(|message| message.commit() == Some(commit)) {

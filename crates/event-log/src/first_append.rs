@@ -96,8 +96,7 @@ impl Record {
             let ack_deadline = Self::ack_deadline(deadline);
             // Whatever the answer is, the log decides.
             let _ = self.connection().publish(closing, ack_deadline).await;
-            let last = MessageQuery::LastOfSubject(&route.subject);
-            let last = self.get_from_leader(&route.stream, &last).await;
+            let last = self.get_from_leader(&route.stream, &MessageQuery::LastOfSubject(&route.subject)).await;
             match last {
                 Ok(Some(last)) if last.is_closing() => return Ok(None),
                 Ok(Some(last)) => return Ok(Some(stored(partition, last))),

@@ -104,8 +104,7 @@ impl Connection {
             let outgoing = Outgoing { subject: subject.clone(), headers: None, payload: payload.clone() };
             self.request(outgoing, deadline)
         };
-        let reply = self.read_with_resends(Source::Replica, deadline, send);
-        let reply = reply.await?;
+        let reply = self.read_with_resends(Source::Replica, deadline, send).await?;
         match reply.status {
             None => parse_direct_reply(reply.headers.as_ref(), &reply.payload).map(Some),
             Some(StatusCode::NOT_FOUND) => Ok(None),

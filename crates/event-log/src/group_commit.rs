@@ -294,8 +294,7 @@ impl Slot {
         let last = last.filter(|last| last.0 > 0)?;
         let PartitionQueue { connection, stream, .. } = &*self.partition;
         let query = MessageQuery::Sequence(last.0);
-        let message = connection.get_from_leader(stream, &query, deadline);
-        let message = message.await.ok()??;
+        let message = connection.get_from_leader(stream, &query, deadline).await.ok()??;
         let is_of_subject = |waiting: &Waiting| waiting.commit.subject == message.subject;
         commits.iter().position(is_of_subject)
     }

@@ -109,12 +109,9 @@ impl Record {
             let request =
                 BatchRequest { from, subject: ">", messages_max: BATCH_MESSAGES_MAX, bytes_max: SEARCH_BYTES_MAX };
             let connection = self.connection();
-            let batch = connection.batch(&stream, &request, BATCH_MESSAGES_MAX, self.deadline());
-            let batch = batch.await?;
-            let closings = batch.messages.iter().filter(|message| message.is_closing());
-            let closings = closings.map(|message| message.sequence);
-            let erased = self.erase_messages(&stream, closings).await?;
-            let erased = erased.into_iter().filter(|was_held| *was_held).count();
+            let batch = connection.batch(&stream, &request, BATCH_MESSAGES_MAX, self.deadline()).await?;
+            let closings = batch.messages.iter().filter(|message| message.is_closing()).map(|message| message.sequence);
+            let erased = self.erase_messages(&stream, closings).await?.into_iter().filter(|was_held| *was_held).count();
             removed = removed.saturating_add(u64::try_from(erased).unwrap_or(u64::MAX));
             match batch.resume_after() {
                 Some(last) => from = From::after(last),

@@ -49,8 +49,7 @@ impl Record {
     async fn step_down(&self, stream: &str, to: &str) -> Result<(), Unavailable> {
         let request = format!("STREAM.LEADER.STEPDOWN.{stream}");
         let preferred = json!({"placement": {"preferred": to}});
-        let answer = self.connection().api(&request, &preferred, self.deadline());
-        let answer: Answer = answer.await?;
+        let answer: Answer = self.connection().api(&request, &preferred, self.deadline()).await?;
         match answer.error {
             None => Ok(()),
             Some(_) => Err(Unavailable::new("the leader of a stream does not step down")),

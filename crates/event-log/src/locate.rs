@@ -76,8 +76,7 @@ impl Record {
         key: &ConversationKey,
         source: Source,
     ) -> Result<Option<StoredMessage>, Unavailable> {
-        let reads = layout.candidates(key).into_iter();
-        let reads = reads.map(|partition| self.last_in(partition, key, source));
+        let reads = layout.candidates(key).into_iter().map(|partition| self.last_in(partition, key, source));
         let found = try_join_all(reads).await?.into_iter().flatten().next();
         if let Some(last) = &found {
             self.locations().insert(key.clone(), last.position.partition);

@@ -123,8 +123,7 @@ impl Record {
             return Ok(None);
         }
         let subject = topology::logs::usage_subjects(tenant, owner);
-        let last = MessageQuery::LastOfSubject(&subject);
-        let last = self.get_from_leader(topology::logs::STREAM, &last).await?;
+        let last = self.get_from_leader(topology::logs::STREAM, &MessageQuery::LastOfSubject(&subject)).await?;
         Ok(last.map(|last| last.sequence))
     }
 

@@ -23,8 +23,7 @@ impl PartitionStatus {
     /// Sequences without a message between the first and the last: removed messages.
     #[must_use]
     pub fn holes(&self) -> u64 {
-        let span = self.bounds.last.0.saturating_add(1);
-        let span = span.saturating_sub(self.bounds.first.0);
+        let span = self.bounds.last.0.saturating_add(1).saturating_sub(self.bounds.first.0);
         span.saturating_sub(self.messages)
     }
 

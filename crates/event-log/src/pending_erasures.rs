@@ -158,8 +158,7 @@ impl Record {
     /// [`Unavailable`].
     pub async fn pending_erasure(&self, key: &ConversationKey) -> Result<Option<PendingErasure>, Unavailable> {
         let subject = erasures::subject(key);
-        let last = MessageQuery::LastOfSubject(&subject);
-        let last = self.get_from_leader(erasures::STREAM, &last).await?;
+        let last = self.get_from_leader(erasures::STREAM, &MessageQuery::LastOfSubject(&subject)).await?;
         last.as_ref().map(PendingErasure::read).transpose()
     }
 

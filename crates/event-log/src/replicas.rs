@@ -166,8 +166,7 @@ impl Record {
         let peer = json!({"peer": from});
         let joined = Instant::now() + JOIN_MAX;
         loop {
-            let answer = self.connection().api(&request, &peer, self.deadline());
-            let answer: Answer = answer.await?;
+            let answer: Answer = self.connection().api(&request, &peer, self.deadline()).await?;
             match answer.error {
                 None => return Ok(()),
                 Some(error) if error.err_code != PEER_REMAP_FAILED => {

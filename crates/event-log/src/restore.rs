@@ -133,8 +133,7 @@ impl Restore {
     /// Sends a request about the marker stream.
     async fn marker_request(&self, what: &str, body: &Value) -> Result<(), RestoreError> {
         let request = format!("STREAM.{what}.{MARKER_STREAM}");
-        let answer = self.connection.api(&request, body, self.deadline());
-        let answer: Answer = answer.await?;
+        let answer: Answer = self.connection.api(&request, body, self.deadline()).await?;
         answer.error.map_or(Ok(()), |failure| {
             Err(RestoreError::Refused { stream: MARKER_STREAM.to_owned(), reason: failure.description })
         })
@@ -155,8 +154,7 @@ impl Restore {
             return Ok(());
         }
         let request = format!("STREAM.RESTORE.{name}");
-        let answer = self.connection.api(&request, description, self.deadline());
-        let answer: Answer = answer.await?;
+        let answer: Answer = self.connection.api(&request, description, self.deadline()).await?;
         let rejected = |reason: String| RestoreError::Refused { stream: name.to_owned(), reason };
         if let Some(failure) = answer.error {
             return Err(rejected(failure.description));

@@ -64,8 +64,7 @@ impl StreamDescription {
     }
 
     fn number(&self, field: &str) -> u64 {
-        let number = self.state.get(field).and_then(Value::as_u64);
-        number.unwrap_or_default()
+        self.state.get(field).and_then(Value::as_u64).unwrap_or_default()
     }
 }
 
@@ -104,8 +103,7 @@ impl Record {
         let inbox = connection.client.new_inbox();
         let lost = Unavailable::new("the connection to NATS was lost");
         let subscribing = connection.client.subscribe(inbox.clone());
-        let chunks = timeout_at(deadline, subscribing).await;
-        let chunks = chunks.map_err(|_| lost)?.map_err(|_| lost)?;
+        let chunks = timeout_at(deadline, subscribing).await.map_err(|_| lost)?.map_err(|_| lost)?;
         let request = json!({
             "deliver_subject": inbox,
             "no_consumers": true,
@@ -129,12 +127,10 @@ impl Snapshot {
     pub async fn next(&mut self) -> Result<Option<Bytes>, Unavailable> {
         let deadline: Instant = self.record.deadline();
         let lost = Unavailable::new("a snapshot was interrupted");
-        let chunk = timeout_at(deadline, self.chunks.next()).await;
-        let chunk = chunk.map_err(|_| lost)?.ok_or(lost)?;
+        let chunk = timeout_at(deadline, self.chunks.next()).await.map_err(|_| lost)?.ok_or(lost)?;
         if let Some(reply) = chunk.reply {
             let client = &self.record.connection().client;
-            let acknowledged = client.publish(reply, Bytes::new()).await;
-            acknowledged.map_err(|_| lost)?;
+            client.publish(reply, Bytes::new()).await.map_err(|_| lost)?;
         }
         if !chunk.payload.is_empty() {
             return Ok(Some(chunk.payload));

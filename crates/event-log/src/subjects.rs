@@ -61,10 +61,10 @@ impl Record {
             None => format!("hansard.{partition}.*.*"),
         };
         let subjects = self.subjects(&stream, &filter).await?;
-        let listed = subjects
+        let mut listed: Vec<_> = subjects
             .into_iter()
-            .filter_map(|(subject, commits)| Some(ListedConversation { key: topology::key_of(&subject)?, commits }));
-        let mut listed: Vec<_> = listed.collect();
+            .filter_map(|(subject, commits)| Some(ListedConversation { key: topology::key_of(&subject)?, commits }))
+            .collect();
         listed.sort_unstable_by(|one, other| {
             (one.key.tenant.as_str(), one.key.conversation.as_str())
                 .cmp(&(other.key.tenant.as_str(), other.key.conversation.as_str()))
@@ -89,8 +89,7 @@ impl Record {
     pub async fn messages_of(&self, key: &ConversationKey) -> Result<ConversationMessages, Unavailable> {
         let partition = self.partition_of(key).await?;
         let parts_stream = topology::parts_stream_name(partition);
-        let parts = topology::all_parts_subjects(partition, key);
-        let parts = self.subjects(&parts_stream, &parts).await?;
+        let parts = self.subjects(&parts_stream, &topology::all_parts_subjects(partition, key)).await?;
         let logged_calls = if self.logs_bounds().await?.is_some() {
             let logs = topology::logs::subject(key);
             let logs = self.subjects(topology::logs::STREAM, &logs).await?;
@@ -111,8 +110,7 @@ impl Record {
         for _ in 0..PAGES_MAX {
             let request = json!({ "subjects_filter": filter, "offset": subjects.len() });
             let info = format!("STREAM.INFO.{stream}");
-            let page = self.connection().api(&info, &request, self.deadline());
-            let page: Answer = page.await?;
+            let page: Answer = self.connection().api(&info, &request, self.deadline()).await?;
             if page.error.is_some() {
                 return Err(Unavailable::new("the state of a stream cannot be read"));
             }

@@ -58,8 +58,12 @@ impl TlsFiles {
         let key = identity.map(|(_, key)| key);
         let is_certificate = |pem: Vec<u8>| CertificateDer::from_pem_slice(&pem).is_ok();
         let is_key = |pem: Vec<u8>| PrivateKeyDer::from_pem_slice(&pem).is_ok();
-        let certificates = self.ca.as_ref().into_iter().chain(cert);
-        let mut certificates = certificates.map(|path| problem(path, read(path).map(is_certificate), "certificate"));
+        let mut certificates = self
+            .ca
+            .as_ref()
+            .into_iter()
+            .chain(cert)
+            .map(|path| problem(path, read(path).map(is_certificate), "certificate"));
         let keys = key.map(|path| problem(path, read(path).map(is_key), "private key"));
         certificates.find_map(|error| error).or(keys.flatten())
     }

@@ -170,8 +170,8 @@ pub(crate) async fn create(
     ensure(connection, registry, deadline).await?;
     let parts = (0..partitions).map(Partition);
     let parts = parts.map(|partition| stream_config::parts(partition, identity, config));
-    let others = [stream_config::restricted(identity, config)].into_iter();
-    let others = others
+    let others = [stream_config::restricted(identity, config)]
+        .into_iter()
         .chain(parts)
         .chain([stream_config::archive(identity, config), stream_config::erasures(identity, config)]);
     for stream in others {
@@ -235,8 +235,9 @@ pub(crate) async fn ensure_restricted(
     config: &RecordConfig,
     deadline: Instant,
 ) -> Result<(), Unavailable> {
-    let registry = info(connection, REGISTRY_STREAM, deadline).await?;
-    let registry = registry.ok_or(Unavailable::new("the registry's stream does not exist"))?;
+    let registry = info(connection, REGISTRY_STREAM, deadline)
+        .await?
+        .ok_or(Unavailable::new("the registry's stream does not exist"))?;
     let config = config_like(&registry.config, config);
     let stream = stream_config::restricted(identity, &config);
     let created = ensure_of_record(connection, stream, identity, deadline).await;

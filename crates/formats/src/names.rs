@@ -126,8 +126,8 @@ fn ends_in_digest(text: &str) -> bool {
 }
 
 fn with_digest(text: &str, chars_max: usize, digest: &str) -> String {
-    let kept = text.chars().take(chars_max - ENDING_CHARS);
-    let kept: String = kept.map(|c| if is_safe_char(c) { c } else { '_' }).collect();
+    let kept: String =
+        text.chars().take(chars_max - ENDING_CHARS).map(|c| if is_safe_char(c) { c } else { '_' }).collect();
     format!("{kept}_{digest}")
 }
 

@@ -135,8 +135,7 @@ fn parts_of<'a>(message: &'a RawValue, field: Option<&str>) -> Vec<&'a RawValue>
         return Vec::new();
     };
     let parts = fields.into_iter().find(|(name, _)| name == field);
-    let parts = parts.and_then(|(_, parts)| serde_json::from_str(parts.get()).ok());
-    parts.unwrap_or_default()
+    parts.and_then(|(_, parts)| serde_json::from_str(parts.get()).ok()).unwrap_or_default()
 }
 
 /// The range of a text that is a part of `whole`.
@@ -181,11 +180,10 @@ mod tests {
 
     fn check(ends: &[(Section, usize, usize)], expected: &[(Section, &str)]) {
         let body = r#"{"system":["s"],"key":"k","messages":[{"content":[1,2]},{"content":[3]},{"content":[4,5,6]}]}"#;
-        let ends = ends.iter();
-        let ends = ends.map(|&(section, messages, parts)| SectionEnd { section, messages, parts });
+        let ends = ends.iter().map(|&(section, messages, parts)| SectionEnd { section, messages, parts });
         let outline = Outline { layout: &MERGING, ends: ends.collect() };
-        let found = pieces(body.as_bytes(), &outline);
-        let found: Vec<(Section, &str)> = found.into_iter().map(|piece| (piece.section, &body[piece.range])).collect();
+        let found: Vec<(Section, &str)> =
+            pieces(body.as_bytes(), &outline).into_iter().map(|piece| (piece.section, &body[piece.range])).collect();
         let fields = [(Section::Instructions, r#"["s"]"#), (Section::Fields, r#""k""#)];
         assert_eq!(found, [&fields, expected].concat());
     }

@@ -46,8 +46,7 @@ pub(crate) fn tool_name(field: &str, text: &str) -> Result<ToolName, ParseError>
 
 /// Generates the id of a call. Equal seeds (of the reply) and indexes give equal ids.
 pub(crate) fn generated_call_id(seed: &str, index: usize) -> String {
-    let digest = Sha256::digest(seed);
-    let digest = hex::encode(digest.get(..DIGEST_BYTES).unwrap_or_default());
+    let digest = hex::encode(Sha256::digest(seed).get(..DIGEST_BYTES).unwrap_or_default());
     format!("call_{digest}_{index}")
 }
 

@@ -141,8 +141,9 @@ async fn read_batch(
     ids: Vec<ConversationId>,
 ) -> Vec<Option<RowRead>> {
     let bounded = EventQuery { bytes_max: query.bytes_max.min(CONVERSATION_BYTES_MAX), ..query };
-    let found = queries::heads_and_events(&model, &access, &ids, &bounded).await;
-    let found = found.unwrap_or_else(|error| vec![Err(error); ids.len()]);
+    let found = queries::heads_and_events(&model, &access, &ids, &bounded)
+        .await
+        .unwrap_or_else(|error| vec![Err(error); ids.len()]);
     let complete = |read| is_complete(&read, query.bytes_max).then_some(read);
     found.into_iter().map(complete).collect()
 }

@@ -164,8 +164,8 @@ where
         };
         let slot = Self(Arc::clone(&self.0));
         runtime.spawn(async move {
-            let results = (slot.0.execute)(key, calls);
-            let results = slot.run(results).await;
+            let execution = (slot.0.execute)(key, calls);
+            let results = slot.run(execution).await;
             for (answer, result) in answers.into_iter().zip(results) {
                 // The caller may have left.
                 let _ = answer.send(result);

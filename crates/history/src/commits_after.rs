@@ -24,8 +24,7 @@ pub async fn commits_after(
     if let Some(from) = forked_from {
         Box::pin(lineage::read(reader, target, from)).await?;
     }
-    let last = reader.archive.last_commit(&target.key);
-    let last = target.deadline.record(last).await?;
+    let last = target.deadline.record(reader.archive.last_commit(&target.key)).await?;
     let Some(last) = last.filter(|last| last.position.sequence > after.sequence) else {
         return Ok(None);
     };

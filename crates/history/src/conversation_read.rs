@@ -102,8 +102,7 @@ impl ConversationRead {
     /// The commits after `after` and after the rows, up to the last commit; `None`: there are none.
     pub(crate) fn tail(&self, target: &Target, after: CommitPosition) -> Option<Tail> {
         let after = after.later(self.row_position());
-        let ahead = self.ahead.as_ref();
-        let ahead = ahead.filter(|ahead| ahead.position.sequence > after.sequence)?;
+        let ahead = self.ahead.as_ref().filter(|ahead| ahead.position.sequence > after.sequence)?;
         Some(Tail::new(target.key.clone(), after, Arc::clone(ahead)))
     }
 

@@ -164,12 +164,15 @@ impl<'s> Cursor<'s> {
     fn events_of(&self, commit: &StoredCommit, ancestor: usize) -> impl Iterator<Item = EventRow> + use<> {
         let facts = commit.opened.commit.events.iter();
         let kinds = facts.map(|event| event.fact.kind());
-        let inside = event_rows(commit).zip(kinds).filter(|(event, kind)| {
-            (self.query.from..=self.query.to).contains(&event.version)
-                && (self.query.kinds.is_empty() || self.query.kinds.contains(kind))
-                && self.segments.ancestor_of(event.version) == Some(ancestor)
-        });
-        let inside: Vec<EventRow> = inside.map(|(event, _)| event).collect();
+        let inside: Vec<EventRow> = event_rows(commit)
+            .zip(kinds)
+            .filter(|(event, kind)| {
+                (self.query.from..=self.query.to).contains(&event.version)
+                    && (self.query.kinds.is_empty() || self.query.kinds.contains(kind))
+                    && self.segments.ancestor_of(event.version) == Some(ancestor)
+            })
+            .map(|(event, _)| event)
+            .collect();
         inside.into_iter()
     }
 
@@ -192,8 +195,7 @@ impl<'s> Cursor<'s> {
     async fn rows_of(&self, segment: Segment, batch: Batch) -> Result<Vec<EventRow>, Problem> {
         let target = self.snapshot.source_target(segment.ancestor);
         let query = EventQuery { from: segment.first, to: segment.last, ..self.query.to_event_query(batch) };
-        let found = rows(&self.snapshot.reader, target, RowQuery::Events(&query));
-        let found = target.deadline.rows(found).await?;
+        let found = target.deadline.rows(rows(&self.snapshot.reader, target, RowQuery::Events(&query))).await?;
         let row = found.head_row.as_ref();
         row.filter(|row| row.head.status != Status::Erased).ok_or_else(problem::not_found)?;
         Ok(found.events)
@@ -222,8 +224,7 @@ impl Snapshot<'_> {
         target: &Target,
         query: Query<'_>,
     ) -> Result<Option<RecordedEvent>, Problem> {
-        let opened = Snapshot::open_with(reader, target, &query, Batch::ONE);
-        let (snapshot, first) = opened.await?;
+        let (snapshot, first) = Snapshot::open_with(reader, target, &query, Batch::ONE).await?;
         let mut cursor = snapshot.cursor_from(query, View::Recorded, first);
         snapshot.first_of(&mut cursor).await
     }

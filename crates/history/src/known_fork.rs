@@ -58,19 +58,16 @@ async fn own_and_lineage_rows(
     let ranges_query =
         RangesQuery { ranges: &ranges, kinds: inherited.kinds, limit: inherited.limit, bytes_max: inherited.bytes_max };
     let (model, tenant) = (&reader.read_model, &fork.access.tenant);
-    let found = queries::heads_and_events_of_ranges(model, tenant, ranges_query);
-    let found = fork.deadline.rows(found).await?;
+    let found = fork.deadline.rows(queries::heads_and_events_of_ranges(model, tenant, ranges_query)).await?;
     Ok(split(from, &ranges, found, inherited))
 }
 
 /// The versions to read of the fork and of each ancestor. Ranges behind enough versions are empty.
 fn ranges(fork: &Target, known: &KnownLineage, query: InheritedQuery<'_>) -> Vec<EventRange> {
     let own = (&fork.key.conversation, EventQuery::OPEN_END);
-    let ancestors = known.points.iter();
-    let ancestors = ancestors.map(|point| (&point.conversation, point.version));
+    let ancestors = known.points.iter().map(|point| (&point.conversation, point.version));
     let (mut last, mut newer) = (query.to, 0_u64);
-    let ranges = once(own).chain(ancestors).enumerate();
-    let ranges = ranges.map(|(depth, (conversation, through))| {
+    let ranges = once(own).chain(ancestors).enumerate().map(|(depth, (conversation, through))| {
         let first = first_own(known.points.get(depth));
         last = last.min(through);
         let is_searched = newer < u64::from(query.limit);

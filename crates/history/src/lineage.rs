@@ -82,8 +82,8 @@ pub(crate) async fn read_with(
         }
         prefetched.append(inherited);
         let in_rows = inherited_in_rows(&found, last_inherited(&ancestors)).into_iter();
-        let others = in_rows.filter(|range| prefetched.find(range.last).is_none());
-        let others = others.map(|range| (range.conversation, range.last));
+        let others =
+            in_rows.filter(|range| prefetched.find(range.last).is_none()).map(|range| (range.conversation, range.last));
         let others = read_versions(reader, fork, others);
         let reads = found.into_iter().map(|one| ancestor(reader, fork, one));
         let (reads, others) = try_join(try_join_all(reads), others).await?;
@@ -151,13 +151,15 @@ async fn count_tokens(
         let found = events.find(|event| event.version == version);
         found.or_else(|| prefetched.find(version)).cloned()
     };
-    let newer = ancestors.iter().filter(|one| {
-        let Inherited { first, last, .. } = one.inherited;
-        let is_in_rows = first <= last && last <= one.read.row_position().version;
-        is_in_rows && find(&events, last).is_none()
-    });
-    let newer = newer.map(|one| (one.target.key.conversation.clone(), one.inherited.last));
-    let newer: Vec<(ConversationId, Version)> = newer.collect();
+    let newer: Vec<(ConversationId, Version)> = ancestors
+        .iter()
+        .filter(|one| {
+            let Inherited { first, last, .. } = one.inherited;
+            let is_in_rows = first <= last && last <= one.read.row_position().version;
+            is_in_rows && find(&events, last).is_none()
+        })
+        .map(|one| (one.target.key.conversation.clone(), one.inherited.last))
+        .collect();
     events.extend(read_versions(reader, fork, newer.into_iter()).await?);
     for ancestor in ancestors {
         let inherited = ancestor.inherited;
@@ -177,8 +179,7 @@ async fn count_tokens(
 /// The last inherited event of an ancestor, from its tail.
 async fn last_of_tail(reader: &Reader, ancestor: &Ancestor) -> Result<EventRow, Problem> {
     let target = &ancestor.target;
-    let tail = ancestor.read.tail(target, CommitPosition::default());
-    let mut tail = tail.ok_or_else(|| contradiction(target))?;
+    let mut tail = ancestor.read.tail(target, CommitPosition::default()).ok_or_else(|| contradiction(target))?;
     while let Some(commits) = tail.next_page(reader, target.deadline).await? {
         let mut events = commits.iter().flat_map(|commit| event_rows(commit));
         if let Some(event) = events.find(|event| event.version == ancestor.inherited.last) {

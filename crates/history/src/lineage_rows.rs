@@ -49,8 +49,7 @@ pub(crate) fn ancestor_rows(from: ForkPoint, heads: Vec<(ConversationId, HeadRow
     let mut ancestors = Vec::with_capacity(heads.len() + 1);
     let (mut heads, mut next) = (heads.into_iter(), Some(from));
     while let Some(from) = next {
-        let row = heads.next().filter(|(id, _)| *id == from.conversation);
-        let row = row.map(|(_, row)| row);
+        let row = heads.next().filter(|(id, _)| *id == from.conversation).map(|(_, row)| row);
         next = row.as_ref().and_then(|row| row.head.forked_from.clone());
         ancestors.push(AncestorRow { from, row, last: None });
     }
@@ -64,8 +63,7 @@ pub(crate) async fn lineage_rows_of(
     last: Option<&StoredMessage>,
     query: RowQuery<'_>,
 ) -> Result<LineageRows, Problem> {
-    let head = last.map(StoredMessage::open_head).transpose();
-    let head = head.map_err(|corrupt| problem::of_corrupt(&corrupt))?;
+    let head = last.map(StoredMessage::open_head).transpose().map_err(|corrupt| problem::of_corrupt(&corrupt))?;
     let fork = head.and_then(|head| Some((head.forked_from.clone()?, head.own_versions())));
     let Some((from, own)) = fork else {
         return Ok(LineageRows::default());
@@ -126,8 +124,8 @@ pub(crate) async fn read_versions(
     target: &Target,
     versions: impl Iterator<Item = (ConversationId, Version)>,
 ) -> Result<Vec<EventRow>, Problem> {
-    let ranges = versions.map(|(conversation, version)| EventRange { conversation, first: version, last: version });
-    let ranges: Vec<EventRange> = ranges.collect();
+    let ranges: Vec<EventRange> =
+        versions.map(|(conversation, version)| EventRange { conversation, first: version, last: version }).collect();
     let query = RangesQuery {
         limit: u32::try_from(ranges.len()).unwrap_or(u32::MAX),
         ranges: &ranges,

@@ -64,8 +64,7 @@ impl Page {
         query: Query<'_>,
         bounds: PageBounds,
     ) -> Result<Self, Problem> {
-        let opened = Snapshot::open_with(reader, target, &query, bounds.batch());
-        let (snapshot, first) = opened.await?;
+        let (snapshot, first) = Snapshot::open_with(reader, target, &query, bounds.batch()).await?;
         let mut cursor = snapshot.cursor_from(query, View::Recorded, first);
         Self::read(&mut cursor, bounds).await
     }

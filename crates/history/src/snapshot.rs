@@ -56,8 +56,7 @@ impl<'a> Snapshot<'a> {
         batch: Batch,
     ) -> Result<(Self, Prefetched), Problem> {
         let reader = reader.for_request(&target.key.tenant);
-        let query = query.to_event_query(batch);
-        let query = RowQuery::Events(&query);
+        let query = RowQuery::Events(&query.to_event_query(batch));
         let read = consistency::read(&reader, target, query).await?;
         Self::from_read(reader, target, read, query).await
     }
@@ -78,8 +77,7 @@ impl<'a> Snapshot<'a> {
                 let own = read.head().map_or(0, Head::own_versions);
                 let (rows, query) = (read.take_lineage(&from), query.inherited(own));
                 // Boxed, to keep the future small: few conversations are forks.
-                let lineage = Box::pin(lineage::read_with(&reader, target, from, rows, query));
-                let (ancestors, inherited) = lineage.await?;
+                let (ancestors, inherited) = Box::pin(lineage::read_with(&reader, target, from, rows, query)).await?;
                 prefetched.append(inherited);
                 reader.known_lineages.insert(&target.key, || KnownLineage {
                     points: ancestors.iter().map(|one| one.from.clone()).collect(),

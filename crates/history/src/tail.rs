@@ -100,10 +100,8 @@ impl Tail {
     fn decode(&self, messages: &[StoredMessage]) -> Result<Vec<Arc<StoredCommit>>, Problem> {
         let end = self.last.as_ref().map(|last| last.position.sequence);
         let is_before = |message: &&StoredMessage| end > Some(message.position.sequence);
-        let commit = |message: &StoredMessage| {
-            let commit = message.open().map(Arc::new);
-            commit.map_err(|corrupt| problem::of_corrupt(&corrupt))
-        };
+        let commit =
+            |message: &StoredMessage| message.open().map(Arc::new).map_err(|corrupt| problem::of_corrupt(&corrupt));
         messages.iter().take_while(is_before).map(commit).collect()
     }
 

@@ -157,8 +157,7 @@ fn timestamp(claim: &'static str, value: Option<&Value>) -> Result<Option<Timest
 }
 
 fn whole(seconds: &Number) -> Option<i128> {
-    let whole = seconds.as_i64().map(i128::from);
-    let whole = whole.or_else(|| seconds.as_u64().map(i128::from));
+    let whole = seconds.as_i64().map(i128::from).or_else(|| seconds.as_u64().map(i128::from));
     whole.map(|whole| whole.saturating_mul(NANOS_PER_SECOND))
 }
 

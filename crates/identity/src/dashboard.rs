@@ -303,8 +303,7 @@ fn tenant_of(claims: &Claims) -> Result<TenantId, TokenError> {
 
 fn person_of(claims: &Claims, tenant: &TenantId) -> Result<VerifiedPerson, TokenError> {
     let claim = |claim| TokenError::Claim { claim };
-    let role = claims.role()?.and_then(Role::parse);
-    let role = role.ok_or(claim("role"))?;
+    let role = claims.role()?.and_then(Role::parse).ok_or(claim("role"))?;
     let is_of_all = claims.tenants()? == Some(TenantScope::All.as_str());
     let tenant_scope = if is_of_all { TenantScope::All } else { TenantScope::One };
     Ok(VerifiedPerson {
@@ -331,7 +330,6 @@ fn expiry(token_use: DashboardUse, issued_at: Timestamp, now: Timestamp) -> Time
 
 /// In whole seconds, as in tokens.
 fn seconds_after(start: Timestamp, time: Duration) -> Timestamp {
-    let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
-    let seconds = start.seconds().saturating_add(seconds);
+    let seconds = start.seconds().saturating_add(i64::try_from(time.as_secs()).unwrap_or(i64::MAX));
     Timestamp::from_parts(seconds, 0).unwrap_or(start)
 }

@@ -72,8 +72,7 @@ pub fn verify_id_token(
     now: Timestamp,
 ) -> Result<IdTokenClaims, TokenError> {
     let all: Map<String, Value> = signed(token, keys)?;
-    let read = serde_json::from_value(Value::Object(all.clone()));
-    let claims: Claims = read.map_err(|_| TokenError::Malformed)?;
+    let claims: Claims = serde_json::from_value(Value::Object(all.clone())).map_err(|_| TokenError::Malformed)?;
     claims.check_time(now)?;
     claims.issued_at()?.ok_or(TokenError::Claim { claim: "iat" })?;
     claims.subject()?;

@@ -81,8 +81,7 @@ pub fn jwk_set(id: &SigningKeyId, json: &str) -> Result<Vec<Key>, KeyError> {
     if set.keys.len() > JWKS_KEYS_MAX {
         return Err(KeyError::TooMany);
     }
-    let keys = set.keys.into_iter().filter_map(|key| usable(id, key));
-    let keys: Vec<Key> = keys.collect();
+    let keys: Vec<Key> = set.keys.into_iter().filter_map(|key| usable(id, key)).collect();
     if keys.is_empty() {
         return Err(KeyError::NoneUsable);
     }

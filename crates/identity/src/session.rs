@@ -139,8 +139,7 @@ impl<'a> SessionIssuer<'a> {
         let text = token.strip_prefix(SESSION_TOKEN_PREFIX).ok_or(not_issued)?;
         // One byte more than a token: longer texts are rejected.
         let mut bytes = [0; TOKEN_BYTES + 1];
-        let length = URL_SAFE_NO_PAD.decode_slice(text, &mut bytes);
-        let length = length.map_err(|_| not_issued)?;
+        let length = URL_SAFE_NO_PAD.decode_slice(text, &mut bytes).map_err(|_| not_issued)?;
         let bytes = bytes.get(..length).filter(|_| length == TOKEN_BYTES);
         let (payload, mac) = bytes.ok_or(not_issued)?.split_at(TOKEN_BYTES - MAC_BYTES);
         hmac::verify(&self.key, &self.input(TOKEN_LABEL, payload), mac).map_err(|_| not_issued)?;
@@ -169,7 +168,6 @@ impl<'a> SessionIssuer<'a> {
 
 /// In whole seconds, as in tokens.
 fn seconds_after(start: Timestamp, time: Duration) -> Timestamp {
-    let seconds = i64::try_from(time.as_secs()).unwrap_or(i64::MAX);
-    let seconds = start.seconds().saturating_add(seconds);
+    let seconds = start.seconds().saturating_add(i64::try_from(time.as_secs()).unwrap_or(i64::MAX));
     Timestamp::from_parts(seconds, 0).unwrap_or(start)
 }

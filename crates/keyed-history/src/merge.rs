@@ -66,8 +66,7 @@ pub fn merge(stored: StoredHistory<'_>, current: &[MessageAppended], messages_ma
 /// The indices of the caller's turns that are not stored, in order.
 #[must_use]
 pub fn new_turns(stored: StoredHistory<'_>, current: &[MessageAppended]) -> Vec<usize> {
-    let turns = current.iter().enumerate();
-    let turns = turns.filter(|(_, message)| is_turn(message));
+    let turns = current.iter().enumerate().filter(|(_, message)| is_turn(message));
     let unseen = not_stored(stored.seen, turns.collect());
     let new = not_stored(stored.since, unseen).into_iter();
     new.map(|(index, _)| index).collect()

@@ -137,8 +137,7 @@ fn unclaimed(claimed: &[bool]) -> Vec<usize> {
 /// The length of the longest end of one list that is the start of the other.
 fn overlap(there: usize, here: usize, is_pair: impl Fn(usize, usize) -> bool) -> usize {
     let longest = there.min(here);
-    let lengths = (1..=longest).rev();
-    let mut lengths = lengths.filter(|length| {
+    let mut lengths = (1..=longest).rev().filter(|length| {
         let from = there - length;
         (0..*length).all(|index| is_pair(from + index, index))
     });

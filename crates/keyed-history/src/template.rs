@@ -16,8 +16,7 @@ pub fn render(template: &str, variables: &Variables) -> Result<String, RefusedRe
     let (mut text, mut rest) = (String::new(), template);
     while let Some((literal, opened)) = rest.split_once(OPEN) {
         let (path, after) = opened.split_once(CLOSE).ok_or(RefusedReason::Unresolved)?;
-        let value = variables.text(path.split('.').map(str::trim));
-        let value = value.ok_or(RefusedReason::Unresolved)?;
+        let value = variables.text(path.split('.').map(str::trim)).ok_or(RefusedReason::Unresolved)?;
         if value.trim().is_empty() {
             return Err(RefusedReason::Empty);
         }

@@ -136,8 +136,7 @@ mod tests {
             let resolver = Resolver { policy: Arc::new(Policy::new(config)), scheme: Scheme::Https };
             resolver.resolve("localhost".parse().unwrap()).await
         };
-        let refused = resolve(&EgressConfig::default()).await.err();
-        let refused = refused.and_then(|error| error.downcast::<Refusal>().ok());
+        let refused = resolve(&EgressConfig::default()).await.err().and_then(|error| error.downcast::<Refusal>().ok());
         assert_eq!(refused.as_deref(), Some(&Refusal::SpecialAddress));
         let found = resolve(&EgressConfig::loopback()).await;
         assert!(found.is_ok_and(|mut found| found.all(|found| found.ip().is_loopback())));

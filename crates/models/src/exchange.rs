@@ -170,8 +170,8 @@ impl Attempt {
             Err(error) => {
                 open.exchange.outcome = error.code();
                 if let ModelError::Failed { error_type, message } = error {
-                    let words = [error_type.as_str(), message.expose()];
-                    let words: Vec<_> = words.into_iter().filter(|word| !word.is_empty()).collect();
+                    let words: Vec<_> =
+                        [error_type.as_str(), message.expose()].into_iter().filter(|word| !word.is_empty()).collect();
                     open.reply.fail(&words.join(": "));
                 }
             }

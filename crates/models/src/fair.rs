@@ -137,11 +137,12 @@ mod tests {
     async fn a_party_waits_for_at_most_one_permit_of_another() {
         let semaphore = FairSemaphore::new(1, 100, LONG);
         let held = semaphore.acquire("greedy").await.unwrap();
-        let greedy = (0..50).map(|_| {
-            let semaphore = semaphore.clone();
-            tokio::spawn(async move { semaphore.acquire("greedy").await.map(drop) })
-        });
-        let greedy: Vec<_> = greedy.collect();
+        let greedy: Vec<_> = (0..50)
+            .map(|_| {
+                let semaphore = semaphore.clone();
+                tokio::spawn(async move { semaphore.acquire("greedy").await.map(drop) })
+            })
+            .collect();
         wait_for_waiting(&semaphore, 50).await;
         let other = tokio::spawn({
             let semaphore = semaphore.clone();

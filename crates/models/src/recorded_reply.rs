@@ -47,7 +47,7 @@ impl RecordedReply {
             Delta::Thinking(text) => self.thinking.push_str(text),
             Delta::Refusal(text) => self.refusal.push_str(text),
             Delta::CallBegan { index, tool_name, .. } => {
-                self.calls.push(RecordedCall { name: tool_name.clone(), input: String::new(), index: *index })
+                self.calls.push(RecordedCall { name: tool_name.clone(), input: String::new(), index: *index });
             }
             Delta::CallInput { index, fragment } => {
                 let call = self.calls.iter_mut().find(|call| call.index == *index);

@@ -70,8 +70,7 @@ impl Remote {
         };
         let url = Url::parse(&provider.url(config));
         let key = config.api_key.as_ref().filter(|key| !key.is_empty());
-        let headers = provider.headers(key);
-        let mut headers = headers.ok_or_else(|| invalid("api_key", "is not valid in a header"))?;
+        let mut headers = provider.headers(key).ok_or_else(|| invalid("api_key", "is not valid in a header"))?;
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         Ok(Self {
             name: name.to_owned(),
@@ -109,8 +108,8 @@ impl Remote {
                 Err(failure) => failure,
             };
             attempts += 1;
-            let wait = retry::wait(&failure.error, failure.retry_after_ms, attempts);
-            let wait = wait.filter(|wait| Instant::now() + *wait < total);
+            let wait = retry::wait(&failure.error, failure.retry_after_ms, attempts)
+                .filter(|wait| Instant::now() + *wait < total);
             match wait {
                 Some(wait) if attempts <= self.retries_max => {
                     request_metrics::count_retry(&self.name);
@@ -240,8 +239,7 @@ async fn read_bounded(mut response: Response) -> Vec<u8> {
 /// An error with its causes, without the URL, which may contain a password.
 fn describe(error: reqwest::Error) -> String {
     let error = error.without_url();
-    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
-    let causes = causes.take(CAUSES_MAX);
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source()).take(CAUSES_MAX);
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 

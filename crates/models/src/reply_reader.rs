@@ -200,8 +200,7 @@ impl ReplyReader {
             Ending::Exceeded(error) => return Err(error),
         };
         let parser = std::mem::replace(&mut self.parser, self.provider.parser());
-        let reply = parser.finish();
-        let mut reply = reply.map_err(|error| cause.unwrap_or(error))?;
+        let mut reply = parser.finish().map_err(|error| cause.unwrap_or(error))?;
         self.names.restore(&mut reply.facts);
         Ok(Piece::Finished(reply))
     }

@@ -77,8 +77,7 @@ impl ModelRequest {
 
 /// The schema of the reply as written in a request.
 pub(crate) fn output_schema(request: &ModelRequest) -> Result<Option<&RawValue>, ModelError> {
-    let schema = request.output_schema.as_ref();
-    let schema = schema.map(|schema| serde_json::from_str(schema.as_str()));
+    let schema = request.output_schema.as_ref().map(|schema| serde_json::from_str(schema.as_str()));
     schema.transpose().map_err(|_| ModelError::Unusable { problem: "has an output schema that is not JSON" })
 }
 

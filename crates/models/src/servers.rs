@@ -137,8 +137,11 @@ impl Server {
 
     async fn begin(&self, request: &ModelRequest) -> Result<(Source, Option<Piece>, FairPermit), ModelError> {
         request.check()?;
-        let permit = self.permits.acquire(&request.tenant).await;
-        let permit = permit.map_err(|_| ModelError::Overloaded { retry_after_ms: RETRY_AFTER_MS_DEFAULT })?;
+        let permit = self
+            .permits
+            .acquire(&request.tenant)
+            .await
+            .map_err(|_| ModelError::Overloaded { retry_after_ms: RETRY_AFTER_MS_DEFAULT })?;
         match &self.backend {
             Backend::Echo { word_delay } => {
                 let echo = Echo::new(request, *word_delay)?;

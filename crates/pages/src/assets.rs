@@ -46,10 +46,12 @@ pub const ICON: Asset =
 pub const ALL: [Asset; 5] = [STYLE, DASHBOARD, TRANSCRIPT, POLICY, ICON];
 
 static HASH: LazyLock<String> = LazyLock::new(|| {
-    let hash = ALL.iter().fold(Sha256::new(), |hash, asset| {
-        hash.chain_update(asset.name).chain_update([0]).chain_update(asset.content).chain_update([0])
-    });
-    let hash = hash.finalize();
+    let hash = ALL
+        .iter()
+        .fold(Sha256::new(), |hash, asset| {
+            hash.chain_update(asset.name).chain_update([0]).chain_update(asset.content).chain_update([0])
+        })
+        .finalize();
     hex::encode(hash.get(..HASH_BYTES).unwrap_or_default())
 });
 

@@ -50,8 +50,8 @@ impl Prices {
             (usage.input_tokens - cached, price.input),
             (cached, price.cached_input),
             (usage.output_tokens, price.output),
-        ];
-        let amounts = amounts.map(|(tokens, price)| u128::from(tokens) * u128::from(price));
+        ]
+        .map(|(tokens, price)| u128::from(tokens) * u128::from(price));
         let sum = amounts.into_iter().fold(0, u128::saturating_add) / TOKENS;
         Some(Cost { millionths: u64::try_from(sum).unwrap_or(u64::MAX), is_partial: false })
     }

@@ -76,8 +76,7 @@ mod tests {
     fn a_bucket_is_refilled_evenly() {
         let mut bucket = Bucket::default();
         let mut check = |now_ms, amount, retry_after_ms: Option<u64>| {
-            let seen = bucket.take(now_ms, 600, amount);
-            let seen = seen.err().map(|empty| empty.retry_after.as_millis());
+            let seen = bucket.take(now_ms, 600, amount).err().map(|empty| empty.retry_after.as_millis());
             assert_eq!(seen, retry_after_ms.map(u128::from), "{amount} at {now_ms}");
         };
         check(1_000, 600, None);

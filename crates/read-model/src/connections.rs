@@ -117,8 +117,8 @@ impl Connections {
         rights: Rights,
         tenant: Option<&TenantId>,
     ) -> Result<PooledConnection, ReadModelError> {
-        let permit = Arc::clone(&self.0.permits).acquire_owned().await;
-        let permit = permit.map_err(|_| ReadModelError::unavailable("closed"))?;
+        let permit =
+            Arc::clone(&self.0.permits).acquire_owned().await.map_err(|_| ReadModelError::unavailable("closed"))?;
         let schema = match target {
             Target::Live => self.0.live_schema(rights).await?,
             Target::Fixed(schema) => schema,

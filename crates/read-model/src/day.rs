@@ -165,8 +165,9 @@ mod tests {
     #[test]
     fn a_range_is_bounded() {
         let check = |last: &str, expected: Result<(), DayRangeError>| {
-            let range = Day::parse("2024-01-01").zip(Day::parse(last));
-            let range = range.map(|(first, last)| DayRange::new(first, last).map(drop));
+            let range = Day::parse("2024-01-01")
+                .zip(Day::parse(last))
+                .map(|(first, last)| DayRange::new(first, last).map(drop));
             assert_eq!(range, Some(expected), "{last}");
         };
         check("2024-01-01", Ok(()));

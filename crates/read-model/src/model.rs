@@ -187,8 +187,7 @@ impl ReadModel {
         self.check_has_rows_of(access).await?;
         let (of, rights) = ((self.target, self.tables), Rights::Reader);
         let connections = self.reading_connections();
-        let acquired = connections.acquire(of, rights, Some(access)).await;
-        let mut pooled = acquired.map_err(|error| self.with_name(error))?;
+        let mut pooled = connections.acquire(of, rights, Some(access)).await.map_err(|error| self.with_name(error))?;
         pooled.set_tenant(access).await?;
         pooled.connection().execute(begin).await?;
         Ok(ReadTransaction(pooled))
@@ -300,8 +299,7 @@ impl ReadModel {
     ) -> Result<Vec<PgRow>, Failure> {
         let rights = access.map_or(Rights::Owner, |_| Rights::Reader);
         let of = (self.target, self.tables);
-        let pooled = connections.acquire(of, rights, access).await;
-        let mut pooled = pooled.map_err(Failure::Final)?;
+        let mut pooled = connections.acquire(of, rights, access).await.map_err(Failure::Final)?;
         let answer = async {
             if let Some(access) = access {
                 pooled.set_tenant(access).await?;

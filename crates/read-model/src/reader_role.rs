@@ -37,8 +37,7 @@ pub(crate) async fn ensure(connection: &mut PgConnection) -> Result<(), ReadMode
         run(connection, CREATE_ROLE.to_owned()).await?;
     }
     if !state(connection).await?.is_usable {
-        let login = connection.fetch_one("SELECT quote_ident(current_user)");
-        let login: String = login.await?.try_get(0)?;
+        let login: String = connection.fetch_one("SELECT quote_ident(current_user)").await?.try_get(0)?;
         run(connection, grant(&login)).await?;
     }
     if state(connection).await?.is_usable {
@@ -68,11 +67,10 @@ struct RoleState {
 }
 
 async fn state(connection: &mut PgConnection) -> Result<RoleState, ReadModelError> {
-    let version = connection.fetch_one("SELECT current_setting('server_version_num')::integer");
-    let version: i32 = version.await?.try_get(0)?;
+    let version: i32 =
+        connection.fetch_one("SELECT current_setting('server_version_num')::integer").await?.try_get(0)?;
     let right = if version < SET_OPTION_SINCE { "MEMBER" } else { "SET" };
-    let row = sqlx::query(ROLE_STATE).bind(right);
-    let row = row.fetch_one(connection).await?;
+    let row = sqlx::query(ROLE_STATE).bind(right).fetch_one(connection).await?;
     Ok(RoleState { exists: row.try_get(0)?, is_usable: row.try_get(1)? })
 }
 

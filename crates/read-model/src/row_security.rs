@@ -73,8 +73,8 @@ mod tests {
         let config = ReadModelConfig { connections_max, ..ReadModelConfig::new(database().await.url) };
         let model = ReadModel::connect_lazy(&config).unwrap();
         model.migrate().await.unwrap();
-        let tables = owner(&model, TABLES.to_owned()).await;
-        let tables: Vec<(String, bool)> = tables.iter().map(|row| (row.get(0), row.get(1))).collect();
+        let tables: Vec<(String, bool)> =
+            owner(&model, TABLES.to_owned()).await.iter().map(|row| (row.get(0), row.get(1))).collect();
         for (table, _) in tables.iter().filter(|(_, has_tenants)| *has_tenants) {
             fill(&model, table).await;
         }
@@ -132,8 +132,7 @@ mod tests {
     #[tokio::test]
     async fn readers_have_no_views() {
         let (model, _) = filled(1).await;
-        let views = owner(&model, VIEWS.to_owned()).await;
-        let views: Vec<String> = views.iter().map(|row| row.get(0)).collect();
+        let views: Vec<String> = owner(&model, VIEWS.to_owned()).await.iter().map(|row| row.get(0)).collect();
         assert_eq!(views, [""; 0], "a view has no policy of its own");
     }
 
@@ -167,8 +166,7 @@ mod tests {
                 let outcome = reader(&model, "t0", statement(sql.clone())).await;
                 assert!(matches!(outcome, Err(ReadModelError::Refused { .. })), "{sql}: {outcome:?}");
             }
-            let count = owner(&model, format!("SELECT count(*) FROM {table}")).await;
-            let count: i64 = count.first().unwrap().get(0);
+            let count: i64 = owner(&model, format!("SELECT count(*) FROM {table}")).await.first().unwrap().get(0);
             assert_eq!(count, if *has_tenants { 7 } else { 0 }, "{table}");
         }
     }

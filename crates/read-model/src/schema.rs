@@ -68,8 +68,7 @@ pub(crate) async fn migrate(connection: &mut PgConnection) -> Result<(), ReadMod
     // Building an index may take longer than the timeout of reads.
     connection.execute("SET statement_timeout = 0").await?;
     reader_role::ensure(connection).await?;
-    let outcome = migrator().run_direct(None, connection, false).await;
-    outcome.map_err(error_of)?;
+    migrator().run_direct(None, connection, false).await.map_err(error_of)?;
     check(&connection.fetch_all(READ_MIGRATIONS).await?)
 }
 

@@ -35,10 +35,8 @@ fn key_around(text: &str, spelling: &Range<usize>) -> Option<Range<usize>> {
     let in_key = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     let bytes = text.as_bytes();
     let limit = KEY_REST_BYTES_MAX + 1;
-    let before = bytes.get(..spelling.start)?.iter().rev().take(limit);
-    let before = before.take_while(in_key).count();
-    let after = bytes.get(spelling.end..)?.iter().take(limit);
-    let after = after.take_while(in_key).count();
+    let before = bytes.get(..spelling.start)?.iter().rev().take(limit).take_while(in_key).count();
+    let after = bytes.get(spelling.end..)?.iter().take(limit).take_while(in_key).count();
     let fits = before.max(after) <= KEY_REST_BYTES_MAX;
     fits.then_some(spelling.start - before..spelling.end + after)
 }
@@ -90,7 +88,7 @@ fn sign(text: &str) -> Option<(Sign, &str)> {
     if operators.iter().any(|operator| text.starts_with(operator)) {
         return None;
     }
-    let signs = [
+    let mut signs = [
         ("=>", Sign::Loose),
         (":=", Sign::Loose),
         ("=", Sign::Tight),
@@ -98,8 +96,8 @@ fn sign(text: &str) -> Option<(Sign, &str)> {
         ("：", Sign::Loose),
         ("is:", Sign::Loose),
         ("is ", Sign::Prose),
-    ];
-    let mut signs = signs.iter();
+    ]
+    .iter();
     signs.find_map(|(written, sign)| Some((*sign, text.strip_prefix(written)?)))
 }
 
@@ -156,8 +154,7 @@ fn unquoted(text: &str, start: usize, end: ValueEnd) -> Range<usize> {
         ValueEnd::Digits => !(character.is_ascii_digit() || matches!(character, ' ' | '-')),
         ValueEnd::Word => character.is_whitespace() || "\"'`\\,;&<>|".contains(character),
     };
-    let value = rest.split(at_end).next().unwrap_or_default();
-    let value = value.trim_end_matches(|character: char| {
+    let value = rest.split(at_end).next().unwrap_or_default().trim_end_matches(|character: char| {
         character.is_whitespace() || matches!(character, '.' | ':' | '?' | ')' | ']' | '}' | '*')
     });
     start..start + value.len()

@@ -102,8 +102,8 @@ pub(crate) fn classify(key: &str, is_enabled: impl Fn(Rule) -> bool) -> Option<(
 /// The spellings of every known key. A value may follow where a text contains one.
 pub(crate) fn spellings() -> Vec<String> {
     let keys = KEYS.iter().flat_map(|rule| rule.keys);
-    let spelled = keys.flat_map(|key| ["", " ", "_", "-", "."].map(|between| key.replace(' ', between)));
-    let mut spelled: Vec<String> = spelled.collect();
+    let mut spelled: Vec<String> =
+        keys.flat_map(|key| ["", " ", "_", "-", "."].map(|between| key.replace(' ', between))).collect();
     spelled.sort();
     spelled.dedup();
     spelled
@@ -161,16 +161,19 @@ impl OwnKeys {
         if keys.is_empty() {
             return Ok(None);
         }
-        let spelled = keys.iter().enumerate().map(|(index, key)| {
-            let words: Vec<String> = words(key).into_iter().map(regex::escape).collect();
-            if words.is_empty() {
-                let field = format!("keys[{index}]");
-                let rule = "has no letter or digit: give the name of a key";
-                return Err(InvalidSetting::new(field, rule));
-            }
-            Ok(words.join("[-_. ]?"))
-        });
-        let spelled: Vec<String> = spelled.collect::<Result<_, _>>()?;
+        let spelled: Vec<String> = keys
+            .iter()
+            .enumerate()
+            .map(|(index, key)| {
+                let words: Vec<String> = words(key).into_iter().map(regex::escape).collect();
+                if words.is_empty() {
+                    let field = format!("keys[{index}]");
+                    let rule = "has no letter or digit: give the name of a key";
+                    return Err(InvalidSetting::new(field, rule));
+                }
+                Ok(words.join("[-_. ]?"))
+            })
+            .collect::<Result<_, _>>()?;
         let any = spelled.join("|");
         let build = |pattern: String| {
             let built = RegexBuilder::new(&pattern).case_insensitive(true).build();

@@ -67,22 +67,20 @@ static PATTERNS: [Pattern; 10] = [
 
 static REGEXES: LazyLock<Vec<(&'static Pattern, Regex)>> = LazyLock::new(|| {
     let patterns = PATTERNS.iter();
-    let compiled = patterns.map(|pattern| (pattern, constant(pattern.regex)));
-    compiled.collect()
+    patterns.map(|pattern| (pattern, constant(pattern.regex))).collect()
 });
 
 /// The pattern of each anchor; `None` for the spelling of a key.
 static ANCHOR_PATTERNS: LazyLock<Vec<Option<usize>>> = LazyLock::new(|| {
-    let anchors = PATTERNS.iter().enumerate();
-    let anchors = anchors.flat_map(|(index, pattern)| pattern.anchors.iter().map(move |_| Some(index)));
+    let anchors =
+        PATTERNS.iter().enumerate().flat_map(|(index, pattern)| pattern.anchors.iter().map(move |_| Some(index)));
     let keys = spellings().into_iter().map(|_| None);
     anchors.chain(keys).collect()
 });
 
 /// Finds anchors and the spellings of keys in any case, in the order of [`ANCHOR_PATTERNS`].
 pub(crate) static ANCHORS: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    let anchors = PATTERNS.iter().flat_map(|pattern| pattern.anchors);
-    let anchors = anchors.map(|anchor| (*anchor).to_owned());
+    let anchors = PATTERNS.iter().flat_map(|pattern| pattern.anchors).map(|anchor| (*anchor).to_owned());
     let built = AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .match_kind(MatchKind::Standard)
@@ -105,8 +103,7 @@ impl AnchorMatches {
     pub(crate) fn find(text: &str) -> Self {
         let mut matches = Self::default();
         for anchor in ANCHORS.find_overlapping_iter(text) {
-            let pattern = ANCHOR_PATTERNS.get(anchor.pattern().as_usize());
-            let pattern = pattern.copied().flatten();
+            let pattern = ANCHOR_PATTERNS.get(anchor.pattern().as_usize()).copied().flatten();
             match pattern.and_then(|index| matches.patterns.get_mut(index)) {
                 Some(pattern) => *pattern = true,
                 None => matches.keys.push(anchor.range()),
@@ -117,8 +114,7 @@ impl AnchorMatches {
 
     /// The ranges of the secrets that match a pattern, with their rules. Patterns without an anchor in the text are skipped.
     pub(crate) fn secrets(&self, text: &str) -> impl Iterator<Item = (Range<usize>, Rule)> {
-        let patterns = REGEXES.iter().zip(self.patterns);
-        let patterns = patterns.filter_map(|(regex, has_anchor)| has_anchor.then_some(regex));
+        let patterns = REGEXES.iter().zip(self.patterns).filter_map(|(regex, has_anchor)| has_anchor.then_some(regex));
         patterns.flat_map(move |(pattern, regex)| {
             regex.captures_iter(text).filter_map(|captures| {
                 let secret = captures.get(1).or_else(|| captures.get(0))?;

@@ -84,19 +84,22 @@ impl OwnPatterns {
         if patterns.is_empty() {
             return Ok(None);
         }
-        let each = patterns.iter().enumerate().map(|(index, pattern)| {
-            let field = format!("patterns[{index}]");
-            let regex = RegexBuilder::new(pattern)
-                .size_limit(PATTERN_SIZE_BYTES_MAX)
-                .build()
-                .map_err(|error| InvalidSetting::new(&field, describe(&error)))?;
-            if regex.is_match("") {
-                let rule = "matches the empty text: require at least one character";
-                return Err(InvalidSetting::new(field, rule));
-            }
-            Ok(regex)
-        });
-        let each = each.collect::<Result<Vec<Regex>, InvalidSetting>>()?;
+        let each = patterns
+            .iter()
+            .enumerate()
+            .map(|(index, pattern)| {
+                let field = format!("patterns[{index}]");
+                let regex = RegexBuilder::new(pattern)
+                    .size_limit(PATTERN_SIZE_BYTES_MAX)
+                    .build()
+                    .map_err(|error| InvalidSetting::new(&field, describe(&error)))?;
+                if regex.is_match("") {
+                    let rule = "matches the empty text: require at least one character";
+                    return Err(InvalidSetting::new(field, rule));
+                }
+                Ok(regex)
+            })
+            .collect::<Result<Vec<Regex>, InvalidSetting>>()?;
         let set = RegexSetBuilder::new(patterns)
             .size_limit(PATTERNS_SIZE_BYTES_MAX)
             .build()

@@ -30,8 +30,7 @@ pub(crate) fn hits(text: &str, rules: &Rules) -> Vec<Hit> {
         found.extend(values.map(|span| (span, Rule::Key)));
     }
     if let Some(own) = &rules.patterns {
-        let matches = own.matching(text).flat_map(|regex| regex.find_iter(text));
-        let matches = matches.filter(|matched| !matched.is_empty());
+        let matches = own.matching(text).flat_map(|regex| regex.find_iter(text)).filter(|matched| !matched.is_empty());
         found.extend(matches.map(|matched| (matched.range(), Rule::Pattern)));
     }
     include_marks(text, found)

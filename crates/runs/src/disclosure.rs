@@ -219,8 +219,7 @@ mod tests {
         let check = |kind: RunPartKind, expected: [bool; 3]| {
             let details = [ToolDetail::Full, ToolDetail::Names, ToolDetail::Hidden];
             let seen = details.map(|detail| {
-                let part = RunPart { number: 7, kind: kind.clone() };
-                let part = disclosure(detail).part(part);
+                let part = disclosure(detail).part(RunPart { number: 7, kind: kind.clone() });
                 assert_eq!(part.number, 7);
                 format!("{:?}", part.kind).contains(SECRET)
             });

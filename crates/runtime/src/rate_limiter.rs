@@ -23,8 +23,7 @@ impl RateLimiter {
     pub fn new(rate: Option<u32>) -> Self {
         let rate = rate.and_then(NonZeroU32::new);
         Self(rate.map(|rate| {
-            let burst = NonZeroU32::new(rate.get() / BURSTS_PER_SECOND);
-            let burst = burst.unwrap_or(NonZeroU32::MIN);
+            let burst = NonZeroU32::new(rate.get() / BURSTS_PER_SECOND).unwrap_or(NonZeroU32::MIN);
             let governor = Governor::direct(Quota::per_second(rate).allow_burst(burst));
             Limit { governor, burst }
         }))

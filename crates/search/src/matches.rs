@@ -36,10 +36,7 @@ impl<'q> Matcher<'q> {
     /// The matcher of a query. `languages`: those of the agents that it may find.
     #[must_use]
     pub fn new(query: &'q Query, languages: &'q [Language]) -> Self {
-        let patterns = |clauses: &'q [Clause]| {
-            let patterns = clauses.iter().map(|clause| Pattern::new(clause, languages));
-            patterns.collect()
-        };
+        let patterns = |clauses: &'q [Clause]| clauses.iter().map(|clause| Pattern::new(clause, languages)).collect();
         Self { required: patterns(&query.required), excluded: patterns(&query.excluded), languages }
     }
 
@@ -105,8 +102,7 @@ fn is_adjoined(found: &[Token<'_>], wanted: &[Token<'_>]) -> bool {
         let pairs = tokens.iter().zip(tokens.iter().skip(1));
         let are_characters =
             |one: &Token<'_>, next: &Token<'_>| one.kind == TokenKind::Character && next.kind == TokenKind::Character;
-        let adjoin = pairs.map(|(one, next)| are_characters(one, next) && one.end == next.start);
-        adjoin.collect()
+        pairs.map(|(one, next)| are_characters(one, next) && one.end == next.start).collect()
     };
     gaps(wanted).into_iter().zip(gaps(found)).all(|(wanted, found)| !wanted || found)
 }

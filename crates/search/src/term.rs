@@ -113,9 +113,11 @@ impl TermKey {
             }
         }
         // An excluded phrase is found in the text, and so is an exact word: the index does not tell it from a stem.
-        let words = query.excluded.iter();
-        let words = words.filter(|clause| !clause.is_exact || languages.is_empty());
-        let words = words.filter_map(|clause| self.of_word(clause, languages));
+        let words = query
+            .excluded
+            .iter()
+            .filter(|clause| !clause.is_exact || languages.is_empty())
+            .filter_map(|clause| self.of_word(clause, languages));
         terms.none.extend(words.flatten());
         make_distinct(&mut terms.all);
         make_distinct(&mut terms.none);

@@ -98,8 +98,8 @@ fn search_status(readings: &Readings) -> Option<SearchStatus> {
     let search = readings.read_model.as_ref().ok()?.search.as_ref()?;
     let lag = record.partitions.iter().map(|read| {
         let mut checkpoints = search.checkpoints.iter();
-        let indexed = checkpoints.find(|(partition, _)| *partition == read.partition);
-        let indexed = indexed.map_or(0, |(_, sequence)| sequence.0);
+        let indexed =
+            checkpoints.find(|(partition, _)| *partition == read.partition).map_or(0, |(_, sequence)| sequence.0);
         read.standing.bounds.last.0.saturating_sub(indexed)
     });
     Some(SearchStatus {
@@ -130,8 +130,7 @@ fn partition_status(read: &PartitionReading, readings: &Readings) -> PartitionSt
 
 fn shard_status(shard: &ShardReading, readings: &Readings) -> ShardStatus {
     let rows = shard.read_model.as_ref();
-    let partitions = readings.record.iter().flat_map(|record| &record.partitions);
-    let partitions = partitions.map(|read| ShardPartition {
+    let partitions = readings.record.iter().flat_map(|record| &record.partitions).map(|read| ShardPartition {
         partition: read.partition.0,
         rows: partition_rows(read, rows.ok(), shard.waits.get(&read.partition).copied(), readings),
     });
@@ -155,8 +154,7 @@ fn partition_rows(
     let overview = overview_of(read.partition, &rows.overview.partitions);
     let last = read.standing.bounds.last.0;
     let age = |stored_at: Timestamp| readings.now.0.saturating_sub(stored_at.0).max(0);
-    let age = waits.map_or(0, |waits| age(waits.stored_at));
-    let age = Duration::from_nanos(u64::try_from(age).unwrap_or(0));
+    let age = Duration::from_nanos(u64::try_from(waits.map_or(0, |waits| age(waits.stored_at))).unwrap_or(0));
     PartitionRows {
         holder: overview.holder.map(|holder| holder.0),
         epoch: Some(overview.epoch),
@@ -207,8 +205,7 @@ fn erased_of(read: &PartitionReading, readings: &Readings) -> Option<u64> {
     if projected.unwrap_or_default() < read.standing.bounds.last {
         return None;
     }
-    let mut erased = known.commits.iter();
-    let erased = erased.find(|erased| erased.partition == read.partition);
+    let erased = known.commits.iter().find(|erased| erased.partition == read.partition);
     Some(erased.map_or(0, |erased| erased.commits))
 }
 
@@ -231,6 +228,5 @@ fn role_status(read: &RoleReading) -> RoleStatus {
 /// The time to the second.
 fn rfc3339(time: Timestamp) -> String {
     let time = OffsetDateTime::from_unix_timestamp(time.seconds()).ok();
-    let text = time.and_then(|time| time.format(&Rfc3339).ok());
-    text.unwrap_or_default()
+    time.and_then(|time| time.format(&Rfc3339).ok()).unwrap_or_default()
 }

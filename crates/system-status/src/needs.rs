@@ -90,8 +90,7 @@ fn of_growth(record: &RecordReading) -> Option<String> {
 /// An erasure that takes longer than writers need for the longest conversation.
 fn of_erasures(readings: &Readings) -> Option<String> {
     let erasures = readings.record.as_ref().ok()?.erasures;
-    let age = readings.now.0.saturating_sub(erasures.oldest?.0).max(0);
-    let age = Duration::from_nanos(age.unsigned_abs());
+    let age = Duration::from_nanos(readings.now.0.saturating_sub(erasures.oldest?.0).max(0).unsigned_abs());
     (age >= ERASURE_AGE_MAX).then(|| {
         format!(
             "{} erasures are in progress, the oldest for {} minutes: check that a writer runs, and its log",
@@ -131,8 +130,7 @@ fn of_migrations(migrations: Migrations) -> Option<String> {
 
 fn of_replica(replica: &ReplicaReport) -> Option<String> {
     let (name, state) = (&replica.name, replica.state);
-    let error = replica.error.as_ref();
-    let error = error.map_or_else(String::new, |error| format!(", {error}"));
+    let error = replica.error.as_ref().map_or_else(String::new, |error| format!(", {error}"));
     // Without an answer of the primary, the read models do not answer either.
     let is_known = !matches!(state, "ready" | "unknown");
     is_known.then(|| format!("Postgres replica {name}: {state}{error}; reads use the primary meanwhile"))
@@ -144,8 +142,7 @@ fn of_shard(shard: &ShardStatus, partitions: &[PartitionStatus], limits: Limits)
         Answer::Failed { error } => return vec![format!("shard {name} does not answer: {error}")],
         Answer::Received(read_model) => read_model,
     };
-    let rows = partitions.iter().zip(&shard.partitions);
-    let rows: Vec<_> = rows.map(|(stream, shard)| (stream, &shard.rows)).collect();
+    let rows: Vec<_> = partitions.iter().zip(&shard.partitions).map(|(stream, shard)| (stream, &shard.rows)).collect();
     let mut needs = of_read_model(read_model);
     needs.extend(of_rows(&rows, limits));
     let needs = needs.into_iter();
@@ -191,8 +188,7 @@ fn of_rows(partitions: &[(&PartitionStatus, &PartitionRows)], limits: Limits) ->
 /// A line for each check that finds partitions.
 fn found<T>(all: &[T], number: impl Fn(&T) -> u16, checks: &[Check<'_, T>]) -> Vec<String> {
     let needs = checks.iter().filter_map(|(what, is_so)| {
-        let found = all.iter().filter(|one| is_so(one));
-        let found: Vec<String> = found.map(|one| number(one).to_string()).collect();
+        let found: Vec<String> = all.iter().filter(|one| is_so(one)).map(|one| number(one).to_string()).collect();
         (!found.is_empty()).then(|| format!("{what} {}", named(&found)))
     });
     needs.collect()

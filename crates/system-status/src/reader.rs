@@ -112,8 +112,7 @@ impl Reader {
         let read_model = self.read_model(&self.model).await;
         let mut shards = self.read_shards().await;
         let unread_tenants = self.unread_tenants().await;
-        let checkpoints = read_model.as_ref().ok();
-        let checkpoints = checkpoints.map(|read| checkpoints_of(&read.overview));
+        let checkpoints = read_model.as_ref().ok().map(|read| checkpoints_of(&read.overview));
         let record = self.read_record(checkpoints.as_ref()).await;
         if let (Ok(read), Some(record)) = (&record, self.record()) {
             for shard in &mut shards {
@@ -198,8 +197,8 @@ impl Reader {
     async fn erased(&self, record: &RecordReading) -> Result<Option<ErasedReading>, ReadModelError> {
         let shards = self.shards.iter().map(|one| one.1.clone());
         let databases = std::iter::once(self.model.clone()).chain(shards);
-        let readings = try_join_all(databases.map(|model| erased(model, record))).await?;
-        let readings: Option<Vec<ErasedReading>> = readings.into_iter().collect();
+        let readings: Option<Vec<ErasedReading>> =
+            try_join_all(databases.map(|model| erased(model, record))).await?.into_iter().collect();
         Ok(readings.and_then(|readings| readings.into_iter().reduce(ErasedReading::with)))
     }
 
@@ -353,15 +352,16 @@ async fn waits(record: &Record, read: &RecordReading, shard: &ShardReading) -> B
         return BTreeMap::new();
     };
     let checkpoints = checkpoints_of(&rows.overview);
-    let ends = read.partitions.iter().map(|one| (one.partition, one.standing.bounds.last));
-    let ends: Vec<(Partition, Sequence)> = ends.collect();
-    let waits = stream::iter(ends).map(|(partition, last)| {
-        let checkpoints = &checkpoints;
-        async move {
-            let first = first_without_rows(record, partition, last, checkpoints).await;
-            Some((partition, first.ok()??))
-        }
-    });
-    let waits = waits.buffered(PARTITIONS_IN_FLIGHT);
+    let ends: Vec<(Partition, Sequence)> =
+        read.partitions.iter().map(|one| (one.partition, one.standing.bounds.last)).collect();
+    let waits = stream::iter(ends)
+        .map(|(partition, last)| {
+            let checkpoints = &checkpoints;
+            async move {
+                let first = first_without_rows(record, partition, last, checkpoints).await;
+                Some((partition, first.ok()??))
+            }
+        })
+        .buffered(PARTITIONS_IN_FLIGHT);
     waits.filter_map(std::future::ready).collect().await
 }

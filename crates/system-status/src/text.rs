@@ -64,9 +64,8 @@ fn read_model(answer: &Answer<ReadModelStatus>) -> String {
     match answer {
         Answer::Failed { error } => format!("no answer: {error}"),
         Answer::Received(read_model) => {
-            let live = read_model.live_schemas.iter();
-            let live = live.map(|(name, live)| format!("{name} in {live}"));
-            let live = live.collect::<Vec<_>>();
+            let live =
+                read_model.live_schemas.iter().map(|(name, live)| format!("{name} in {live}")).collect::<Vec<_>>();
             format!(
                 "migration {} of {}; {}; {} parked",
                 read_model.migration,
@@ -89,8 +88,7 @@ fn shard(shard: &ShardStatus) -> String {
 }
 
 fn replica(replica: &ReplicaReport) -> String {
-    let lag = replica.lag_seconds;
-    let lag = lag.map_or_else(String::new, |lag| format!(", lag {lag:.2} s"));
+    let lag = replica.lag_seconds.map_or_else(String::new, |lag| format!(", lag {lag:.2} s"));
     format!("{}: {}{lag}", replica.name, replica.state)
 }
 
@@ -112,8 +110,7 @@ fn projectors(status: &Status) -> String {
         Answer::Failed { .. } => UNKNOWN.to_owned(),
         Answer::Received(read_model) if read_model.projectors.is_empty() => "none".to_owned(),
         Answer::Received(read_model) => {
-            let names = read_model.projectors.iter();
-            let names: Vec<&str> = names.map(|name| short(name)).collect();
+            let names: Vec<&str> = read_model.projectors.iter().map(|name| short(name)).collect();
             format!("{} alive: {}", names.len(), names.join(", "))
         }
     }
@@ -152,9 +149,10 @@ fn holes(status: &PartitionStatus) -> String {
         _ => [(others, ""), (0, "")],
     };
     let archived = (status.holes_archived, " in the archive");
-    let holes = std::iter::once(archived).chain(others);
-    let holes = holes.filter(|(count, _)| *count > 0);
-    let holes = holes.map(|(count, what)| format!("{}{what}", grouped(count)));
+    let holes = std::iter::once(archived)
+        .chain(others)
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{}{what}", grouped(count)));
     match &holes.collect::<Vec<_>>()[..] {
         [] => "0".to_owned(),
         holes => holes.join(", "),

@@ -62,8 +62,10 @@ fn without_export<'l>(line: &'l str, exports: &mut Vec<&'l str>) -> &'l str {
         return line;
     };
     let is_keyword = |word: &&str| matches!(*word, "async" | "function" | "function*" | "const" | "class");
-    let name = declaration.split(' ').find(|word| !is_keyword(word));
-    let name = name.and_then(|word| word.split(|char: char| !char.is_alphanumeric()).next());
+    let name = declaration
+        .split(' ')
+        .find(|word| !is_keyword(word))
+        .and_then(|word| word.split(|char: char| !char.is_alphanumeric()).next());
     exports.extend(name);
     declaration
 }

@@ -194,9 +194,10 @@ mod tests {
             earlier.insert(name);
         }
         let files = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/assets")).unwrap();
-        let scripts = files.map(|file| file.unwrap().file_name().into_string().unwrap());
-        let scripts: BTreeSet<String> =
-            scripts.filter(|name| name.split('.').next_back() == Some("js") && name != LOADER).collect();
+        let scripts: BTreeSet<String> = files
+            .map(|file| file.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name.split('.').next_back() == Some("js") && name != LOADER)
+            .collect();
         assert_eq!(scripts, earlier.into_iter().map(str::to_owned).collect());
     }
 

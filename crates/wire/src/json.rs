@@ -50,11 +50,9 @@ pub fn of(name: &str, message: &impl Message) -> Result<Value, JsonError> {
 pub fn read<M: Message + Default>(name: &str, text: &str) -> Result<M, JsonError> {
     let malformed = |error| JsonError::Malformed { name: name.to_owned(), error };
     let mut reader = serde_json::Deserializer::from_str(text);
-    let dynamic = DynamicMessage::deserialize(descriptor(name)?, &mut reader);
-    let dynamic = dynamic.map_err(malformed)?;
+    let dynamic = DynamicMessage::deserialize(descriptor(name)?, &mut reader).map_err(malformed)?;
     reader.end().map_err(malformed)?;
-    let message = dynamic.transcode_to();
-    message.map_err(|_| JsonError::OtherType(name.to_owned()))
+    dynamic.transcode_to().map_err(|_| JsonError::OtherType(name.to_owned()))
 }
 
 fn descriptor(name: &str) -> Result<MessageDescriptor, JsonError> {

@@ -115,8 +115,7 @@ fn purpose(given: proto::ModelCallPurpose) -> Result<CallPurpose, Violation> {
 }
 
 fn http_status(given: u32) -> Result<u16, Violation> {
-    let status = u16::try_from(given).ok();
-    let status = status.filter(|status| HTTP_STATUSES.contains(status));
+    let status = u16::try_from(given).ok().filter(|status| HTTP_STATUSES.contains(status));
     status.ok_or_else(|| {
         let rule = format!("is {given}, 100 to 599 are allowed");
         Violation::new(ViolationReason::OutOfRange, rule).within("http_status")
@@ -169,8 +168,7 @@ mod tests {
     fn check(change: impl FnOnce(&mut proto::ModelCall), expected: &str) {
         let mut given = call_to_proto(&call());
         change(&mut given);
-        let field = call_from_proto(given).err();
-        let field = field.map(|violation| violation.field);
+        let field = call_from_proto(given).err().map(|violation| violation.field);
         assert_eq!(field.unwrap_or_default(), expected);
     }
 

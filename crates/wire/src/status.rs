@@ -64,8 +64,7 @@ impl Problem {
     /// An error of all violations in the document in `field`. The first one determines the reason and the message.
     #[must_use]
     pub fn from_violations<V: Into<Violation>>(field: &str, violations: Vec<V>) -> Self {
-        let violations = violations.into_iter().map(Into::into);
-        let mut violations = violations.map(|violation: Violation| violation.within(field));
+        let mut violations = violations.into_iter().map(Into::into).map(|violation: Violation| violation.within(field));
         let unknown = || Violation::new(ViolationReason::Malformed, "is invalid").within(field);
         let mut problem = Self::from(violations.next().unwrap_or_else(unknown));
         let more = violations.map(|violation| FieldProblem {

@@ -354,8 +354,7 @@ fn a_sealed_commit_opens_to_what_was_sealed() {
 fn golden_heads() {
     let writer = Writer::new();
     let first = writer.seal(1, &[event(forked())], None).unwrap();
-    let running = writer.seal(2, &[event(run_started())], Some((&first, 41)));
-    let running = running.unwrap();
+    let running = writer.seal(2, &[event(run_started())], Some((&first, 41))).unwrap();
     let stop = event(Fact::Lifecycle(Lifecycle::RunStopRequested(run())));
     let stopping = writer.seal(3, &[stop], Some((&running, 42))).unwrap();
     let of_channel = writer.seal(1, &[event(created_by_channel())], None);

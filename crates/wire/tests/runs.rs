@@ -112,8 +112,7 @@ fn check(case: &str, kinds: Vec<RunPartKind>, expected: Option<(ViolationReason,
 fn check_parts(case: &str, parts: &[RunPart], expected: Option<(ViolationReason, &str)>) {
     let protos = parts.iter().map(part_to_proto).collect();
     let outcome = parts_from_proto(protos);
-    let broken = outcome.as_ref().err();
-    let broken = broken.map(|broken| (broken.reason, broken.field.as_str()));
+    let broken = outcome.as_ref().err().map(|broken| (broken.reason, broken.field.as_str()));
     assert_eq!(broken, expected, "{case}");
     if let Ok(taken) = outcome {
         assert_eq!(taken, parts, "{case}");
@@ -198,8 +197,8 @@ fn a_batch_is_dense_and_ends_with_an_end_only() {
     for (numbers, wrong) in
         [([1, 3].as_slice(), 1), (&[1, 1], 1), (&[2, 1], 1), (&[1, 2, 4], 2), (&[u64::MAX, u64::MAX], 1)]
     {
-        let expected = Some((OutOfRange, number(wrong)));
-        let expected = expected.as_ref().map(|(rule, field)| (*rule, field.as_str()));
+        let rejected = (OutOfRange, number(wrong));
+        let expected = Some(&rejected).map(|(rule, field)| (*rule, field.as_str()));
         check_parts(&format!("{numbers:?}"), &at(numbers), expected);
     }
 }

@@ -72,8 +72,7 @@ pub async fn assemble(
         kinds: &CONTEXT_KINDS,
         ..Query::all(Direction::Backward)
     };
-    let history = EffectiveHistory::open(&gateway.reader, target, query, bounds, likely);
-    let mut history = history.await?;
+    let mut history = EffectiveHistory::open(&gateway.reader, target, query, bounds, likely).await?;
     let mut newest = history.newest().await?;
     let (snapshot, effective) = (newest.snapshot(), newest.segments());
     let at = request.version(snapshot.position().version)?;
@@ -138,8 +137,7 @@ async fn run_plan(
     let selected = loop {
         let key = newest.snapshot().key();
         let mut counts = newest.segments().token_counts();
-        let events = newest.newest_first();
-        let events = events.map(|row| {
+        let events = newest.newest_first().map(|row| {
             let event = with_token_count(decode(key, row)?);
             Ok::<_, Problem>(counts.count(event))
         });

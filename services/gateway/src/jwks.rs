@@ -86,8 +86,8 @@ impl Jwks {
     }
 
     async fn fetch(&self, url: &str) -> Option<String> {
-        let request = self.client.request(Method::GET, url).ok()?;
-        let request = request.header(ACCEPT, HeaderValue::from_static("application/json"));
+        let request =
+            self.client.request(Method::GET, url).ok()?.header(ACCEPT, HeaderValue::from_static("application/json"));
         let mut response = request.send().await.ok()?;
         if response.status() != StatusCode::OK {
             return None;

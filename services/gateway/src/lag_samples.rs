@@ -75,9 +75,8 @@ async fn largest_lag(record: &Record, model: &ReadModel) -> Option<(u64, u64)> {
 
 /// The lag of rows and of the search. The rows are read first, so that the record is never behind them.
 async fn lag(record: &Record, model: &ReadModel) -> Option<(u64, u64)> {
-    let rows = overview_by_reader(model).await.ok()?;
-    let rows = rows.partitions.iter();
-    let rows: Vec<_> = rows.map(|one| (one.partition, one.checkpoint)).collect();
+    let rows: Vec<_> =
+        overview_by_reader(model).await.ok()?.partitions.iter().map(|one| (one.partition, one.checkpoint)).collect();
     let search = search_overview(model).await.ok()?.checkpoints;
     let ends = record.ends().await.ok()?;
     let behind = |checkpoints: &[(Partition, Sequence)]| {

@@ -75,8 +75,7 @@ impl Listing {
             after: page_token::cursor(paging.token, hash, read_cursor)?,
             limit: paging.size.saturating_add(1),
         };
-        let found = queries::list_conversations(rows, access, &query);
-        let found = paging.deadline.rows(found).await?;
+        let found = paging.deadline.rows(queries::list_conversations(rows, access, &query)).await?;
         Ok(page(found, paging.size, hash, convert))
     }
 
@@ -89,10 +88,7 @@ impl Listing {
             ListFilter::Tenant => ("tenant", "", ""),
         };
         let status = self.status.map_or(ConversationStatus::Unspecified, wire::conversation::status_to_proto);
-        let bound = |time: Option<Timestamp>| {
-            let time = time.map(|time| time.0.to_be_bytes().to_vec());
-            time.unwrap_or_default()
-        };
+        let bound = |time: Option<Timestamp>| time.map(|time| time.0.to_be_bytes().to_vec()).unwrap_or_default();
         QueryHash::of(&[
             b"conversations",
             access.tenant().as_str().as_bytes(),

@@ -64,8 +64,7 @@ fn decode(token: &str, query: QueryHash) -> Result<Option<Vec<u8>>, Problem> {
 /// # Errors
 /// As `decode`; or `read` does not understand the cursor.
 pub fn cursor<T>(token: &str, query: QueryHash, read: impl FnOnce(&[u8]) -> Option<T>) -> Result<Option<T>, Problem> {
-    let cursor = decode(token, query)?;
-    let cursor = cursor.map(|bytes| read(&bytes).ok_or_else(problem::page_token_invalid));
+    let cursor = decode(token, query)?.map(|bytes| read(&bytes).ok_or_else(problem::page_token_invalid));
     cursor.transpose()
 }
 

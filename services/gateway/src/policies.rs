@@ -66,8 +66,7 @@ impl Policies {
             // Receipts of agents without a policy name the default policy, which no tenant has set.
             return self.default();
         }
-        let stored = registry.context_policy(tenant, &digest).await;
-        let stored = stored.ok_or_else(unknown)?;
+        let stored = registry.context_policy(tenant, &digest).await.ok_or_else(unknown)?;
         self.compile(PolicyDigest(digest), || Policy::parse(&stored.policy_json).map_err(invalid))
     }
 

@@ -108,8 +108,7 @@ pub async fn read_target(gateway: &Gateway, call: &Call, target: Option<proto::R
     let agent = call.agent(gateway, &target.agent_id).await.map_err(within)?;
     let conversation = conversation_id(&target.conversation_id).map_err(within)?;
     let freshness = freshness(target.consistency).map_err(within)?;
-    let authorized = call.target(gateway, agent, conversation, "target.agent_id");
-    let authorized = authorized.await?;
+    let authorized = call.target(gateway, agent, conversation, "target.agent_id").await?;
     Ok(Target { fence: fence(gateway, &authorized.key, &target.position_token).await?, freshness, ..authorized })
 }
 

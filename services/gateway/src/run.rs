@@ -76,8 +76,8 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
         shutdown.spawn_cancellable(search::publish(gateway.clone(), database));
     }
     let generations = generations(&config, &gateway, shutdown)?;
-    let provider = Provider::new(&config.http.dashboard.oidc, &Policy::new(&config.egress));
-    let provider = provider.map_err(StartError::dependency)?;
+    let provider =
+        Provider::new(&config.http.dashboard.oidc, &Policy::new(&config.egress)).map_err(StartError::dependency)?;
     let state = HttpState {
         pages: Arc::new(Semaphore::new(PAGES_AT_ONCE)),
         lag: sampled_lag(&gateway, shutdown),
@@ -93,8 +93,7 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     let http = bind_http(state).await?;
     let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
     let forwarded = ForwardedWrites::to(&config.writer_url, gateway.registry.clone())?;
-    let server = grpc_server(config.grpc, health, gateway, writer).service(forwarded);
-    let server = server.bind().await?;
+    let server = grpc_server(config.grpc, health, gateway, writer).service(forwarded).bind().await?;
     let running =
         Running { grpc_addr: server.local_addr(), http_addr: http.local_addr(), admin_addr: admin.local_addr() };
     runtime::serve::spawn("gateway", Listeners::new(server, http), admin, shutdown);
@@ -107,13 +106,10 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
 /// # Errors
 /// The record does not exist, or the read model is misconfigured.
 pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gateway, StartError> {
-    let record = Record::open(config.record.clone()).await;
-    let record = record.map_err(StartError::dependency)?;
-    let registry = Registry::open(&record).await;
-    let registry = registry.map_err(StartError::dependency)?;
+    let record = Record::open(config.record.clone()).await.map_err(StartError::dependency)?;
+    let registry = Registry::open(&record).await.map_err(StartError::dependency)?;
     registry.check_secrets().map_err(StartError::dependency)?;
-    let read_model = ReadModel::connect_replicated(&config.read_model);
-    let read_model = read_model.map_err(StartError::dependency)?;
+    let read_model = ReadModel::connect_replicated(&config.read_model).map_err(StartError::dependency)?;
     shutdown.spawn_cancellable(read_model.clone().watch_replicas());
     let archive = Archive::at(&record, &config.archive_url).map_err(StartError::dependency)?;
     let token_keys = TokenKeys::new(&registry, Policy::new(&config.egress));
@@ -144,8 +140,7 @@ pub fn generations(config: &GatewayConfig, gateway: &Gateway, shutdown: &Shutdow
         quotas: config.quotas,
         shutdown: shutdown.clone(),
     };
-    let generations = Generations::new(gateway.clone(), deps, &config.generation);
-    generations.map_err(StartError::dependency)
+    Generations::new(gateway.clone(), deps, &config.generation).map_err(StartError::dependency)
 }
 
 /// The lag of rows and search, which is sampled until `shutdown`.

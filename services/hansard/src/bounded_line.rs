@@ -17,8 +17,7 @@ pub(crate) enum Line {
 /// The input cannot be read.
 pub(crate) fn next(input: &mut impl BufRead, bytes_max: usize) -> io::Result<Option<Line>> {
     let mut bytes = Vec::new();
-    let bound = u64::try_from(bytes_max).unwrap_or(u64::MAX);
-    let bound = bound.saturating_add(1);
+    let bound = u64::try_from(bytes_max).unwrap_or(u64::MAX).saturating_add(1);
     input.by_ref().take(bound).read_until(b'\n', &mut bytes)?;
     if bytes.is_empty() {
         return Ok(None);

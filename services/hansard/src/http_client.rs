@@ -35,8 +35,7 @@ pub(crate) fn client(headers: HeaderMap, ca: Option<&Path>) -> Result<Client, Us
 /// # Errors
 /// It is no HTTP URL.
 pub(crate) fn url(text: &str, example: &str) -> Result<Url, UsageError> {
-    let url = Url::parse(text).ok();
-    let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
+    let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
     url.ok_or_else(|| UsageError(format!("--url is not an HTTP URL: write it like {example}")))
 }
 
@@ -45,8 +44,8 @@ pub(crate) fn url(text: &str, example: &str) -> Result<Url, UsageError> {
 /// # Errors
 /// No header can have the value.
 pub(crate) fn secret_header(text: &str, what: &str) -> Result<HeaderValue, UsageError> {
-    let value = HeaderValue::from_str(text);
-    let mut value = value.map_err(|_| UsageError(format!("{what} has characters that no header can have")))?;
+    let mut value = HeaderValue::from_str(text)
+        .map_err(|_| UsageError(format!("{what} has characters that no header can have")))?;
     value.set_sensitive(true);
     Ok(value)
 }

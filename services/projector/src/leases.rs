@@ -111,8 +111,7 @@ impl Leases {
             return Ok(());
         }
         let held = self.held.iter();
-        let written = held.map(|lease| self.progress.written(lease.partition));
-        let written: Vec<_> = written.collect();
+        let written: Vec<_> = held.map(|lease| self.progress.written(lease.partition)).collect();
         let renewed = lease::renew(&self.model, &self.held, self.ttl_ms).await?;
         for (lease, written) in std::mem::take(&mut self.held).into_iter().zip(written) {
             let Some(now) = renewed.iter().find(|checkpoint| checkpoint.lease == lease) else {

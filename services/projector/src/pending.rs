@@ -81,8 +81,7 @@ mod tests {
     fn messages_that_were_written_are_not_written_again() {
         let check = |read: &[u64], written, expected: &[u64]| {
             let reads = read.iter().map(|at| Read::at(Sequence(*at))).collect();
-            let left = unwritten(reads, Sequence(written)).into_iter();
-            let left: Vec<u64> = left.map(|read| read.sequence.0).collect();
+            let left: Vec<u64> = unwritten(reads, Sequence(written)).into_iter().map(|read| read.sequence.0).collect();
             assert_eq!(left, expected);
         };
         check(&[], 0, &[]);

@@ -154,8 +154,7 @@ impl Projection {
     }
 
     fn add(&self, pending: &mut Pending, read: Read) {
-        let mut held = self.held.iter();
-        let held = held.find(|(_, held)| held.reader == read.reader);
+        let held = self.held.iter().find(|(_, held)| held.reader == read.reader);
         let Some((partition, _)) = held else { return };
         self.progress.set_waiting(*partition, read.stored_at);
         pending.add(*partition, read);
@@ -172,8 +171,7 @@ impl Projection {
                 continue;
             }
             let began = Instant::now();
-            let written = self.kind.apply(&self.model, &batches);
-            let written = written.instrument(telemetry.span());
+            let written = self.kind.apply(&self.model, &batches).instrument(telemetry.span());
             match written.await {
                 Ok(applied) => {
                     self.applied(&batches, &applied, began.elapsed());

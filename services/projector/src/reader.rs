@@ -66,8 +66,7 @@ impl ReadSender {
     /// A channel for at most `buffer_mib` MiB of decoded commits, and its receiver.
     pub(crate) fn new(buffer_mib: u32) -> (Self, mpsc::Receiver<Read>) {
         let (reads, receiver) = mpsc::channel(READS_MAX);
-        let share_max = usize::try_from(buffer_mib).unwrap_or(usize::MAX);
-        let share_max = share_max.saturating_mul(KIB);
+        let share_max = usize::try_from(buffer_mib).unwrap_or(usize::MAX).saturating_mul(KIB);
         let share = Arc::new(Semaphore::new(share_max));
         let sender = Self { reads, share, share_max };
         (sender, receiver)
@@ -75,8 +74,7 @@ impl ReadSender {
 
     /// Waits until `cost` bytes are free. A larger cost than the whole buffer takes all of it.
     async fn reserve(&self, cost: usize) -> Option<OwnedSemaphorePermit> {
-        let kib = cost.div_ceil(KIB).clamp(1, self.share_max);
-        let kib = u32::try_from(kib).unwrap_or(u32::MAX);
+        let kib = u32::try_from(cost.div_ceil(KIB).clamp(1, self.share_max)).unwrap_or(u32::MAX);
         Arc::clone(&self.share).acquire_many_owned(kib).await.ok()
     }
 }

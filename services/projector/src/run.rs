@@ -86,8 +86,7 @@ impl Work {
         let Some(tenants) = self.wait_for_schema().await else {
             return;
         };
-        let archive = Archive::of(&self.record).moved_to(self.config.archive());
-        let archive = archive.of_tenants(tenants);
+        let archive = Archive::of(&self.record).moved_to(self.config.archive()).of_tenants(tenants);
         let logs = provider_logs::run(archive.clone(), self.model.clone());
         self.shutdown.spawn_cancellable(logs);
         let requests = parked_requests::run(self.record.clone(), self.model.clone());

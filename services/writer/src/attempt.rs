@@ -142,12 +142,12 @@ mod tests {
             hibernated_in: None,
             loaded_through: Version(loaded_through),
         };
-        let found = attempt.recorded(&stored, NOW);
-        let found = found.map(|commit| commit.map(|commit| commit.first_version.0));
-        let found = found.map_err(|rejection| {
-            let Rejection::VersionConflict { current, .. } = rejection else { panic!("{rejection}") };
-            current.0
-        });
+        let found = attempt.recorded(&stored, NOW).map(|commit| commit.map(|commit| commit.first_version.0)).map_err(
+            |rejection| {
+                let Rejection::VersionConflict { current, .. } = rejection else { panic!("{rejection}") };
+                current.0
+            },
+        );
         assert_eq!(found, expected, "{attempt:?} {commits:?}");
     }
 

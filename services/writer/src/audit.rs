@@ -79,8 +79,8 @@ fn intent(access: &AgentAccess, log: &ConversationId, action: Action) -> Intent 
 
 /// The log of the month of a time, in UTC: `history:audit:2026-11`.
 fn log_at(now: Timestamp) -> Result<ConversationId, Violation> {
-    let date = OffsetDateTime::from_unix_timestamp(now.0.div_euclid(NANOS_PER_SECOND));
-    let date = date.unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    let date =
+        OffsetDateTime::from_unix_timestamp(now.0.div_euclid(NANOS_PER_SECOND)).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     let (year, month) = (date.year(), u8::from(date.month()));
     let prefix = ConversationId::AUDIT_PREFIX;
     ConversationId::parse(format!("{prefix}{year:04}-{month:02}"))
@@ -107,8 +107,7 @@ fn create(agent: &AgentId, first: NewEvent) -> Result<Action, Violation> {
 fn event(entry: &Entry) -> Result<NewEvent, Violation> {
     let person = &entry.by.person;
     let conversation = entry.conversation.as_ref().map(ConversationId::as_str);
-    let action = entry.action.as_str_name();
-    let action = action.trim_start_matches("DASHBOARD_ACTION_").to_lowercase();
+    let action = entry.action.as_str_name().trim_start_matches("DASHBOARD_ACTION_").to_lowercase();
     let metadata = serde_json::json!({
         "name": person.subject().as_str(),
         "role": person.role().as_str(),

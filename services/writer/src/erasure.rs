@@ -61,8 +61,7 @@ struct WrittenEntry {
 async fn write_entry(writer: &Writer, key: &ConversationKey, last: Sequence) -> Result<Option<WrittenEntry>, Problem> {
     let deadline = Instant::now() + DECISION_WAIT_MAX;
     loop {
-        let earlier = writer.record.pending_erasure(key).await;
-        let earlier = earlier.map_err(problem::from_record)?;
+        let earlier = writer.record.pending_erasure(key).await.map_err(problem::from_record)?;
         let stored = writer.heads.load_from_leader(key).await?.stored;
         if stored.is_none_or(|stored| stored.sequence != last) {
             return Ok(None);
@@ -99,8 +98,7 @@ async fn find_forks(writer: &Writer, intent: &Intent) -> Result<Vec<ForkRow>, Pr
         return Err(problem::rows_behind());
     }
     let (access, conversation) = (&intent.access.tenant, &intent.key.conversation);
-    let found = forks(model, access, conversation, FORKS_PER_READ_MAX).await;
-    found.map_err(problem::from_fork_check)
+    forks(model, access, conversation, FORKS_PER_READ_MAX).await.map_err(problem::from_fork_check)
 }
 
 /// Whether an earlier erasure can append no tombstone any more. An entry of this writer is undecided too, since the outcome of

@@ -68,13 +68,11 @@ impl HeadCache {
     /// The head from the cache, else from the last commit of the subject.
     /// Errors: the record does not answer, or its last commit cannot be read.
     pub(crate) async fn load(&self, key: &ConversationKey) -> Result<LoadedHead, Problem> {
-        let cached = self.cached.get(key);
-        let cached = cached.filter(|one| one.since.elapsed() < CACHED_HEAD_AGE_MAX);
+        let cached = self.cached.get(key).filter(|one| one.since.elapsed() < CACHED_HEAD_AGE_MAX);
         let stored = if let Some(cached) = cached {
             Some(cached.stored)
         } else {
-            let last = self.archive.record().last(key).await;
-            let last = last.map_err(problem::from_record)?;
+            let last = self.archive.record().last(key).await.map_err(problem::from_record)?;
             self.keep_last(key, last).await?
         };
         Ok(LoadedHead { stored, from_leader: false })
@@ -83,8 +81,7 @@ impl HeadCache {
     /// The head from the leader of the stream.
     /// Errors: as [`HeadCache::load`].
     pub(crate) async fn load_from_leader(&self, key: &ConversationKey) -> Result<LoadedHead, Problem> {
-        let last = self.archive.record().last_from_leader(key).await;
-        let last = last.map_err(problem::from_record)?;
+        let last = self.archive.record().last_from_leader(key).await.map_err(problem::from_record)?;
         Ok(LoadedHead { stored: self.keep_last(key, last).await?, from_leader: true })
     }
 

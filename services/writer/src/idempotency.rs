@@ -205,8 +205,7 @@ async fn from_read_model(
 ) -> Result<Option<proto::CommitResult>, Problem> {
     let (access, id) = (&intent.access.tenant, &intent.key.conversation);
     let commit = intent.command.commit;
-    let row = read_model::conversation(&writer.read_model, access, id).await;
-    let row = row.map_err(problem::from_read_model)?;
+    let row = read_model::conversation(&writer.read_model, access, id).await.map_err(problem::from_read_model)?;
     let committed = read_model::find_commit(&writer.read_model, access, id, commit).await;
     if let Some(row) = committed.map_err(problem::from_read_model)? {
         let earlier = RecentCommit {
@@ -264,8 +263,7 @@ async fn read_tail(writer: &Writer, key: &ConversationKey, after: Sequence, sour
 /// The sequence of the oldest commit that a head lists: a replica that has it lacks none of the commits before those of the head.
 /// 0 for a hibernated conversation, of which the record has none.
 fn oldest_listed(loaded: &LoadedHead) -> Sequence {
-    let stored = loaded.stored.as_deref();
-    let stored = stored.filter(|stored| stored.hibernated_in.is_none());
+    let stored = loaded.stored.as_deref().filter(|stored| stored.hibernated_in.is_none());
     stored.map_or(Sequence(0), |stored| {
         let oldest = stored.head.recent.first();
         oldest.and_then(|commit| commit.sequence).unwrap_or(stored.sequence)

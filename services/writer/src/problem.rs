@@ -141,8 +141,12 @@ pub(crate) fn has_forks(forks: &[ForkRow], expected: Option<&Owner>) -> Problem 
         "{all} forks read through this conversation and would become unreadable: erase them first, or sever them"
     );
     let problem = Problem::new(Reason::HasForks, message).with("forks", all.to_string());
-    let named = forks.iter().filter(|fork| expected.is_none_or(|owner| *owner == fork.owner));
-    let named: Vec<&str> = named.map(|fork| fork.id.as_str()).take(FORKS_NAMED_MAX).collect();
+    let named: Vec<&str> = forks
+        .iter()
+        .filter(|fork| expected.is_none_or(|owner| *owner == fork.owner))
+        .map(|fork| fork.id.as_str())
+        .take(FORKS_NAMED_MAX)
+        .collect();
     if named.is_empty() {
         return problem;
     }

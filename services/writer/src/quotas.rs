@@ -145,8 +145,7 @@ impl WriteQuotas {
             let limits = quotas.of(subject.scope);
             // The wider subject contains this one. If the wider subject is within these limits, the rows need no read.
             if widest.is_some_and(|widest| is_within(widest, limits)) {
-                let adding = self.storage.add_allowed(&subject, addition.wanted);
-                adding.await;
+                self.storage.add_allowed(&subject, addition.wanted).await;
             } else {
                 let by = stored_by(&subject, intent, owner);
                 let added = self.storage.add(&subject, by, limits, &addition).await;

@@ -28,8 +28,7 @@ pub(super) fn check(key: &ConversationKey, commits: &[RecordedCommit], stone: &R
         && head.latest_summary.is_none()
         && head.provider_conversation_id.is_none()
         && head.last_response_id.is_none();
-    let places = commits.iter().map(|commit| commit.position.sequence);
-    let places: Vec<_> = places.map(|sequence| sequence.0).collect();
+    let places: Vec<_> = commits.iter().map(|commit| commit.position.sequence).map(|sequence| sequence.0).collect();
     let rules = [
         (commits.len() == 1, Kind::NotErased, "commits stand beside the tombstone"),
         (names_nobody, Kind::NotErased, "the tombstone's head names an owner, calls or ids"),

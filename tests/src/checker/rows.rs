@@ -60,10 +60,9 @@ impl Rows {
 
 /// All rows of a table, one row per line, with exact times.
 fn select(table: &str, times: &[&str]) -> String {
-    let exact = times
-        .iter()
-        .map(|column| format!("|| jsonb_build_object('{column}', (extract(epoch FROM {column}) * 1000000)::bigint)"));
-    let exact: String = exact.collect();
+    let exact_time =
+        |column: &&str| format!("|| jsonb_build_object('{column}', (extract(epoch FROM {column}) * 1000000)::bigint)");
+    let exact = times.iter().map(exact_time).collect::<Vec<_>>().join(" ");
     format!("SELECT to_jsonb(t) {exact} FROM conversations_v1.{table} AS t")
 }
 

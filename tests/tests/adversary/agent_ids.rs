@@ -69,25 +69,31 @@ async fn list_agents(operator: &Operator, tenant: &str) -> Vec<String> {
 async fn attempts(attacker: &Operator, id: &str) -> Vec<(&'static str, Result<(), Status>)> {
     let mut registry = attacker.registry();
     let agent_id = || id.to_owned();
-    let settings = registry.set_agent_settings(proto::SetAgentSettingsRequest {
-        agent_id: agent_id(),
-        ..proto::SetAgentSettingsRequest::default()
-    });
-    let settings = settings.await.map(drop);
-    let rotate = registry.rotate_webhook_secret(proto::RotateWebhookSecretRequest {
-        agent_id: agent_id(),
-        ..proto::RotateWebhookSecretRequest::default()
-    });
-    let rotate = rotate.await.map(drop);
-    let policy = registry.get_context_policy(proto::GetContextPolicyRequest {
-        agent_id: agent_id(),
-        ..proto::GetContextPolicyRequest::default()
-    });
-    let policy = policy.await.map(drop);
+    let settings = registry
+        .set_agent_settings(proto::SetAgentSettingsRequest {
+            agent_id: agent_id(),
+            ..proto::SetAgentSettingsRequest::default()
+        })
+        .await
+        .map(drop);
+    let rotate = registry
+        .rotate_webhook_secret(proto::RotateWebhookSecretRequest {
+            agent_id: agent_id(),
+            ..proto::RotateWebhookSecretRequest::default()
+        })
+        .await
+        .map(drop);
+    let policy = registry
+        .get_context_policy(proto::GetContextPolicyRequest {
+            agent_id: agent_id(),
+            ..proto::GetContextPolicyRequest::default()
+        })
+        .await
+        .map(drop);
     let key = registry
-        .create_api_key(proto::CreateApiKeyRequest { agent_id: agent_id(), ..proto::CreateApiKeyRequest::default() });
-    let key = key.await.map(drop);
-    let keys = registry.list_api_keys(proto::ListApiKeysRequest { agent_id: agent_id() });
-    let keys = keys.await.map(drop);
+        .create_api_key(proto::CreateApiKeyRequest { agent_id: agent_id(), ..proto::CreateApiKeyRequest::default() })
+        .await
+        .map(drop);
+    let keys = registry.list_api_keys(proto::ListApiKeysRequest { agent_id: agent_id() }).await.map(drop);
     vec![("settings", settings), ("rotate", rotate), ("policy", policy), ("key", key), ("keys", keys)]
 }

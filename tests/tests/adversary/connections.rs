@@ -121,8 +121,7 @@ async fn hold_connections(lasts: Duration) {
     let settings = &mut stack.gateway.settings.gateway;
     settings.http.limits = gateway::http::HttpSection::default().limits;
     stack.start().await;
-    let baseline = p99(&legitimate_requests(&stack, BASELINE).await);
-    let baseline = baseline.expect("requests are answered before the attack");
+    let baseline = p99(&legitimate_requests(&stack, BASELINE).await).expect("requests are answered before the attack");
     let p99_max = P99_MAX.max(baseline * P99_FACTOR);
     let to = stack.gateway.settings.gateway.http.server.addr;
     let held = Arc::new(AtomicUsize::new(0));

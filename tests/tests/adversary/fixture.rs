@@ -139,8 +139,8 @@ async fn database_url(servers: &mut Servers, authority: &Authority) -> String {
     let addr = terminator::before(postgres, &authority.sign("postgres")).await;
     let url = servers.database_url();
     let name = url.split(['/', '?']).nth(3).expect("a database");
-    let ca = authority.ca();
-    let ca = ca.display();
+    let listed = authority.ca();
+    let ca = listed.display();
     format!("postgres://hansard@{addr}/{name}?sslmode=verify-full&sslrootcert={ca}")
 }
 

@@ -38,8 +38,7 @@ impl Rotation {
         };
         let files =
             [("HANSARD_MASTER_KEY_FILE", file("new", &new)), ("HANSARD_PREVIOUS_MASTER_KEY_FILE", file("old", &old))];
-        let servers = fixture.operator_variables().into_iter();
-        let servers = servers.filter(|(name, _)| name != "HANSARD_MASTER_KEY");
+        let servers = fixture.operator_variables().into_iter().filter(|(name, _)| name != "HANSARD_MASTER_KEY");
         let files = files.map(|(name, file)| (name.to_owned(), file));
         let variables = servers.chain(files).collect();
         Self { old, new, variables }
@@ -101,8 +100,7 @@ pub(crate) async fn check_resumption(fixture: &mut Fixture, receipts: &ReceiptKe
     join_all((0..TENANTS).map(async |n| operator.tenant(&named(n)).await)).await;
     operator.agent("acme", "support").await;
     let key = operator.api_key("support").await.secret;
-    let session = fixture.stranger().with("x-api-key", &key);
-    let session = session.in_session().await;
+    let session = fixture.stranger().with("x-api-key", &key).in_session().await;
     fixture.stack.gateway.stop().await;
     fixture.stack.writer.stop().await;
     let folder = tempfile::tempdir().expect("a folder");

@@ -21,8 +21,7 @@ struct Victim {
 async fn victim(fixture: &Fixture, operator: &Operator) -> Victim {
     operator.agent("acme", "support").await;
     let public_key = operator.api_key("support").await.secret;
-    let session = fixture.stranger().with("x-api-key", &public_key);
-    let session = session.in_session().await;
+    let session = fixture.stranger().with("x-api-key", &public_key).in_session().await;
     let begun = session.post("/api/chats", &json!({"title": "private"})).await;
     let chat = begun.ok(201)["id"].as_str().expect("an id").to_owned();
     let shown = session.get(&format!("/api/chats/{chat}")).await.ok(200);
@@ -66,8 +65,7 @@ async fn unissued_session_ids_are_rejected() {
     operator.agent("globex", "theirs").await;
     let stranger = fixture.stranger().with("x-api-key", &victim.public_key);
     let foreign = operator.api_key("theirs").await.secret;
-    let foreign = fixture.stranger().with("x-api-key", &foreign);
-    let foreign = foreign.in_session().await;
+    let foreign = fixture.stranger().with("x-api-key", &foreign).in_session().await;
     let session = victim.session.session_id();
     for (what, id) in [
         ("one byte", "s"),

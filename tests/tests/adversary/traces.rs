@@ -35,8 +35,7 @@ fn rows(attack: &mut Attack) -> String {
     let servers = &mut attack.fixture.stack.servers;
     let url = servers.database_url().to_owned();
     let mut dump = Command::new(servers.postgres_mut().tool("pg_dump"));
-    let output = dump.args(["--data-only", "--dbname", &url]).output();
-    let output = output.expect("pg_dump");
+    let output = dump.args(["--data-only", "--dbname", &url]).output().expect("pg_dump");
     assert!(output.status.success(), "{output:?}");
     String::from_utf8_lossy(&output.stdout).into_owned()
 }

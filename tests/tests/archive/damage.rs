@@ -44,8 +44,7 @@ async fn commits_of_corrupt_segments_stay_in_the_record() {
     let segment = sealed.entry.sealed.as_mut().unwrap();
     segment.is_trimmed = false;
     let file = fixture.segments().join(&segment.object);
-    let untrimmed = fixture.record.put_archive_entry(&sealed.entry, Some(sealed.revision));
-    untrimmed.await.unwrap();
+    fixture.record.put_archive_entry(&sealed.entry, Some(sealed.revision)).await.unwrap();
     let bytes = fs::read(&file).unwrap();
     let mut damaged = bytes.clone();
     damaged[40] ^= 4;
@@ -90,7 +89,10 @@ async fn check_unknown_object(fixture: &Fixture) {
 }
 
 async fn check_finding(fixture: &Fixture, segment: &str, kind: &str) {
-    let found = fixture.lines("archive verify --json", 5).await;
-    let found = found.iter().any(|line| line["kind"] == kind && line["of"] == segment);
+    let found = fixture
+        .lines("archive verify --json", 5)
+        .await
+        .iter()
+        .any(|line| line["kind"] == kind && line["of"] == segment);
     assert!(found, "{kind} of {segment}");
 }

@@ -148,16 +148,15 @@ async fn unknown_objects_are_reported() {
     let object = sealed.sealed.clone().expect("a segment").object;
     let file = fixture.segments().join(&object);
     let bytes = fs::read(&file).expect("an object");
-    let receipt = fixture.folder.path().join("receipt.json");
-    let receipt = receipt.display();
+    let receipt_path = fixture.folder.path().join("receipt.json");
+    let receipt = receipt_path.display();
     fixture.run(&format!("erase conversation c --tenant {TENANT} --receipt {receipt}"), 0).await;
     let store = format!("--archive file://{}", fixture.segments().display());
     fixture.run(&format!("archive verify {store}"), 0).await;
 
     // State after a run that was killed while it wrote, after the erasure withdrew its segment.
     let left = ArchiveEntry { sealed: None, loose: vec![object.clone()], ..sealed };
-    let put = fixture.record.put_archive_entry(&left, None).await;
-    put.expect("an entry");
+    fixture.record.put_archive_entry(&left, None).await.expect("an entry");
     fs::write(&file, &bytes).expect("an object");
     let verify = format!("erase verify-receipt {receipt}");
     let report = fixture.run(&verify, 5).await.stdout;

@@ -73,8 +73,7 @@ impl Fixture {
 
     /// Waits until the rows of a database contain the whole record.
     pub(crate) async fn wait_for_rows(&self, url: &str) {
-        let model = ReadModel::connect_lazy(&read_model::ReadModelConfig::new(url.to_owned()));
-        let model = model.expect("a read model");
+        let model = ReadModel::connect_lazy(&read_model::ReadModelConfig::new(url.to_owned())).expect("a read model");
         eventually("all rows", || async {
             let live = model.in_schema(model.live_schema().await.ok()?);
             let held = lease::checkpoints(&live).await.ok()?;
@@ -147,8 +146,7 @@ impl Fixture {
         let psql = self.stack.servers.postgres_mut().tool("psql");
         let url = self.stack.servers.database_url();
         let sql = format!("SET search_path = conversations_v1; {sql}");
-        let done = tests::checker::query(&psql, url, &sql).await;
-        done.expect("a statement");
+        tests::checker::query(&psql, url, &sql).await.expect("a statement");
     }
 
     /// Starts archiving.
@@ -176,8 +174,7 @@ impl Fixture {
 
     /// The number of commits of a conversation in the record.
     pub(crate) async fn commits(&self, id: &str) -> u64 {
-        let commits = self.record.commits_of(&key(id)).await;
-        commits.expect("a number of commits")
+        self.record.commits_of(&key(id)).await.expect("a number of commits")
     }
 
     /// The texts of a conversation.

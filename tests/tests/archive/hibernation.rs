@@ -23,8 +23,7 @@ const EVENTS: u64 = 13;
 async fn subjects(fixture: &Fixture) -> usize {
     let record = &fixture.record;
     let partitions = (0..record.partitions()).map(Partition);
-    let listed = partitions.map(|partition| record.conversations(partition, None));
-    let listed = join_all(listed).await.into_iter();
+    let listed = join_all(partitions.map(|partition| record.conversations(partition, None))).await.into_iter();
     listed.map(|listed| listed.expect("a list").len()).sum()
 }
 
@@ -113,8 +112,7 @@ async fn check_operators(fixture: &Fixture) {
     let read = format!("tail --tenant {TENANT} --conversation old-5");
     let commits = fixture.run(&read, 0).await.stdout.lines().count();
     assert_eq!(commits, MESSAGES + 1);
-    let status = fixture.run("status --json --no-roles", 0).await;
-    let status: Value = serde_json::from_str(&status.stdout).unwrap();
+    let status: Value = serde_json::from_str(&fixture.run("status --json --no-roles", 0).await.stdout).unwrap();
     for partition in status["partitions"].as_array().unwrap() {
         assert_eq!(partition["holesUnexplained"], 0, "{status}");
     }
@@ -124,8 +122,7 @@ async fn check_operators(fixture: &Fixture) {
 async fn check_recreation(fixture: &Fixture) {
     for (id, code) in [("old-0", Code::AlreadyExists), ("erased", Code::FailedPrecondition)] {
         let request = fixture.agent.create_request(id);
-        let rejected = fixture.agent.try_create(request).await;
-        let rejected = rejected.expect_err("an existing conversation");
+        let rejected = fixture.agent.try_create(request).await.expect_err("an existing conversation");
         assert_eq!(rejected.code(), code, "{id}: {rejected:?}");
     }
     let target = fixture.agent.read_target("erased");
@@ -168,8 +165,7 @@ async fn check_concurrent_appends(fixture: &Fixture) {
     };
     let early = agent.try_append(exact(EVENTS - 1)).await;
     assert_eq!(early.expect_err("a conflict").code(), Code::Aborted);
-    let both = futures::future::join(agent.try_append(exact(EVENTS)), agent.try_append(exact(EVENTS)));
-    let (one, other) = both.await;
+    let (one, other) = futures::future::join(agent.try_append(exact(EVENTS)), agent.try_append(exact(EVENTS))).await;
     let (one, other) = (one.map(|one| one.version), other.map(|other| other.version));
     assert!(matches!((&one, &other), (Ok(14), Err(_)) | (Err(_), Ok(14))), "{one:?} {other:?}");
 }
@@ -183,8 +179,7 @@ async fn check_forks(fixture: &Fixture) {
 /// Erased by a caller, and by an operator: no text is left in a segment, and nothing is created again.
 async fn check_erasures(fixture: &Fixture) {
     let agent = &fixture.agent;
-    let erased = agent.try_erase(agent.target("old-6")).await;
-    erased.expect("an erasure");
+    agent.try_erase(agent.target("old-6")).await.expect("an erasure");
     fixture.run("archive sweep", 0).await;
     let receipt = fixture.folder.path().join("receipt.json");
     let line = format!("erase conversation old-7 --tenant {TENANT} --receipt {}", receipt.display());
@@ -201,8 +196,7 @@ async fn check_erasures(fixture: &Fixture) {
             (gone.code() == Code::NotFound).then_some(())
         })
         .await;
-        let again = agent.try_create(agent.create_request(id)).await;
-        again.expect_err("an erased conversation");
+        agent.try_create(agent.create_request(id)).await.expect_err("an erased conversation");
     }
 }
 
@@ -246,8 +240,7 @@ async fn lost_rows_hide_no_hibernated_conversation() {
     assert_eq!(summary["hibernated"], 3, "{summary}");
     fixture.sql("DELETE FROM conversation; DELETE FROM event").await;
     let agent = &fixture.agent;
-    let rejected = agent.try_create(agent.create_request("old-0")).await;
-    let rejected = rejected.expect_err("an existing conversation");
+    let rejected = agent.try_create(agent.create_request("old-0")).await.expect_err("an existing conversation");
     assert_eq!(rejected.code(), Code::AlreadyExists, "{rejected:?}");
     let read = agent.try_get(agent.read_target("old-0")).await;
     assert_eq!(read.expect_err("no rows").code(), Code::Unavailable);

@@ -26,8 +26,7 @@ async fn large_conversations_span_segments() {
     let bytes = |one: &serde_json::Value| one["sizeBytes"].as_u64().unwrap();
     assert!(segments.iter().all(|one| bytes(one) < 66 << 20), "{segments:?}");
     fixture.run("archive verify", 0).await;
-    let read = format!("archive read --tenant {TENANT} --conversation long");
-    let read = fixture.run(&read, 0).await;
+    let read = fixture.run(&format!("archive read --tenant {TENANT} --conversation long"), 0).await;
     assert_eq!(read.stdout.lines().count(), MESSAGES);
     let partition = fixture.record.partition_of(&one.key).await.unwrap();
     let bounds = fixture.record.bounds_of(partition).await;

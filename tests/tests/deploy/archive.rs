@@ -19,8 +19,7 @@ async fn operators_change_the_catalogue_and_other_roles_read_it() {
         loose: vec!["a".to_owned()],
     };
     let operator = nats_accounts::record(&stack).await;
-    let put = operator.put_archive_entry(&entry, None).await;
-    let put = put.expect("an entry");
+    let put = operator.put_archive_entry(&entry, None).await.expect("an entry");
     let plain = settings::record(&stack.servers);
     let of = |user: &str| Record::open(nats_accounts::record_config(&plain.nats_url, user));
     for user in ["writer", "projector", "gateway"] {
@@ -33,8 +32,7 @@ async fn operators_change_the_catalogue_and_other_roles_read_it() {
     let other = ArchiveEntry { store: "file:///elsewhere".to_owned(), ..entry };
     for user in ["writer", "projector", "gateway"] {
         let record = of(user).await.expect("a record");
-        let changed = record.put_archive_entry(&other, Some(put.revision)).await;
-        changed.expect_err(user);
+        record.put_archive_entry(&other, Some(put.revision)).await.expect_err(user);
         record.remove_archive_entry(&put).await.expect_err(user);
     }
     let left = operator.archive_entries(None).await.expect("a catalogue");

@@ -21,9 +21,9 @@ const REQUEST_TIMEOUT_MS: u64 = 10_000;
 /// The TLS settings of the file, with the files of a certificate of this test.
 fn tls_settings(authority: &Authority) -> String {
     let Identity { cert, key } = authority.sign("nats");
-    let text = files::text("nats/tls.conf");
-    let text = text.replace("/tls/tls.crt", &cert.display().to_string());
-    let text = text.replace("/tls/tls.key", &key.display().to_string());
+    let text = files::text("nats/tls.conf")
+        .replace("/tls/tls.crt", &cert.display().to_string())
+        .replace("/tls/tls.key", &key.display().to_string());
     text.replace("/tls/ca.crt", &authority.ca().display().to_string())
 }
 
@@ -32,8 +32,9 @@ fn cluster_lines(own: usize, ports: [u16; 3], tls: &str) -> String {
     let text = files::text("nats/cluster.conf");
     let (_, block) = text.split_once("accounts.conf\n").expect("includes");
     assert_eq!(block.matches("include ./tls.conf").count(), 2);
-    let block = block.replace("include ./tls.conf", &format!("\n{tls}\n"));
-    let mut block = block.replace("0.0.0.0:6222", &format!("127.0.0.1:{}", ports[own]));
+    let mut block = block
+        .replace("include ./tls.conf", &format!("\n{tls}\n"))
+        .replace("0.0.0.0:6222", &format!("127.0.0.1:{}", ports[own]));
     for (server, port) in ports.iter().enumerate() {
         let name = format!("nats-{server}.nats-peers:6222");
         assert!(block.contains(&name), "{name}");

@@ -63,8 +63,7 @@ fn every_document_parses() {
     collect(&root, &mut paths);
     let (mut yamls, mut jsons) = (0, 0);
     for path in paths {
-        let name = path.strip_prefix(&root).expect("a file of deploy");
-        let name = name.to_str().expect("a plain name");
+        let name = path.strip_prefix(&root).expect("a file of deploy").to_str().expect("a plain name");
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("yaml" | "yml") => {
                 assert!(!yaml(name).is_empty(), "{name}");

@@ -16,8 +16,7 @@ fn check(image: &str, files: &[&str]) {
     let own = format!("image: {name}:");
     for file in files {
         let text = files::text(file);
-        let images = text.lines().map(str::trim);
-        let images: Vec<&str> = images.filter(|line| line.starts_with(&own)).collect();
+        let images: Vec<&str> = text.lines().map(str::trim).filter(|line| line.starts_with(&own)).collect();
         assert!(!images.is_empty(), "{file}");
         let expected = format!("image: {image}");
         assert!(images.iter().all(|one| *one == expected), "{images:?}");
@@ -52,8 +51,10 @@ fn the_dockerfile_copies_existing_files() {
     let text = files::text("Dockerfile");
     let rust = concat!("FROM rust:", env!("CARGO_PKG_RUST_VERSION"), "-");
     assert!(text.contains(rust), "{rust}");
-    let copied = text.lines().filter_map(|line| line.strip_prefix("COPY deploy/"));
-    let copied = copied.flat_map(|line| line.split(' ').rev().skip(1));
+    let copied = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("COPY deploy/"))
+        .flat_map(|line| line.split(' ').rev().skip(1));
     let mut count = 0;
     for file in copied {
         let file = file.strip_prefix("deploy/").unwrap_or(file);

@@ -74,8 +74,7 @@ async fn logins_have_exactly_the_needed_privileges() {
     for login in READERS {
         let seen = psql(&mut stack, login, "SELECT count(*) FROM conversations_v1.event");
         assert_eq!(seen.as_deref(), Ok("0"), "{login} sees rows without a tenant");
-        let held = "SELECT sum(sequence) > 0 FROM conversations_v1.checkpoint";
-        let held = psql(&mut stack, login, held);
+        let held = psql(&mut stack, login, "SELECT sum(sequence) > 0 FROM conversations_v1.checkpoint");
         assert_eq!(held.as_deref(), Ok("t"), "{login} waits for rows");
         for sql in BEYOND_READERS.iter().chain(&ROLES) {
             let refused = psql(&mut stack, login, sql);

@@ -32,8 +32,9 @@ fn with_certificates() -> TempDir {
     let place = |name: &str| folder.path().join(name);
     for entry in fs::read_dir(files::path("nats")).expect("a folder") {
         let entry = entry.expect("an entry");
-        let text = fs::read_to_string(entry.path()).expect("a file");
-        let text = text.replace("\"/tls/", &format!("\"{}/", folder.path().display()));
+        let text = fs::read_to_string(entry.path())
+            .expect("a file")
+            .replace("\"/tls/", &format!("\"{}/", folder.path().display()));
         fs::write(folder.path().join(entry.file_name()), text).expect("a file");
     }
     let authority = Authority::new("ours");

@@ -36,8 +36,7 @@ pub(super) async fn append_and_read(stack: &mut Stack, agent: &Agent, chat: &str
     assert_eq!(agent.context(chat, 5).await.messages.len(), 1);
     stack.projector.stop().await;
     let request = agent.watch_request(chat, 3);
-    let watch = agent.caller().read().watch_conversation(request).await;
-    let mut watch = watch.expect("a watch").into_inner();
+    let mut watch = agent.caller().read().watch_conversation(request).await.expect("a watch").into_inner();
     let written = agent.append(chat, vec![user("two")]).await;
     let seen = within("a watched commit", watch.message()).await;
     assert!(seen.expect("an item").is_some());
@@ -51,8 +50,7 @@ pub(super) async fn append_and_read(stack: &mut Stack, agent: &Agent, chat: &str
 
 /// Waits until the log's rows contain a call of a model server.
 async fn wait_for_logged_call(stack: &Stack) {
-    let model = &stack.projector.settings.projector.read_model;
-    let model = ReadModel::connect_lazy(model).expect("a read model");
+    let model = ReadModel::connect_lazy(&stack.projector.settings.projector.read_model).expect("a read model");
     let access = TenantAccess::grant(TenantId::parse("acme").expect("an id"));
     let query = ProviderLogQuery { limit: 1, ..ProviderLogQuery::default() };
     eventually("a logged call", || async {
@@ -75,8 +73,7 @@ async fn chat_and_erase(stack: &Stack, operator: &Operator, agent: &Agent) {
     };
     operator.settings(agent.id(), settings).await;
     let key = operator.api_key(agent.id()).await;
-    let client = stack.http_client().with("x-api-key", &key.secret);
-    let client = client.in_session().await;
+    let client = stack.http_client().with("x-api-key", &key.secret).in_session().await;
     let with_credentials =
         |other: &HttpClient| other.with("x-api-key", &key.secret).with("x-session-id", client.session_id());
     let chat = client.post("/api/chats", &json!({})).await.ok(201);

@@ -11,8 +11,7 @@ fn run(command: &mut Command) -> Output {
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres_accepts_the_settings() {
     let server = devstack::test::postgres().await;
-    let file = files::path("postgres/postgresql.conf");
-    let file = file.canonicalize().expect("the settings");
+    let file = files::path("postgres/postgresql.conf").canonicalize().expect("the settings");
     let folder = tempfile::tempdir().expect("a folder");
     let asked = |setting: &str| {
         let mut command = Command::new(server.tool("postgres"));

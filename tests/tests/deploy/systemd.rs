@@ -29,15 +29,16 @@ fn seconds(unit: &str, name: &str) -> Duration {
 fn stop_timeouts_exceed_shutdown_deadlines() {
     assert!(seconds("systemd/hansard@.service", "TimeoutStopSec") > END_DEADLINE);
     let nats = files::text("nats/record.conf");
-    let lame = nats.lines().find_map(|line| line.strip_prefix("lame_duck_duration: "));
-    let lame = lame.and_then(|value| value.strip_suffix('s')?.parse().ok());
+    let lame = nats
+        .lines()
+        .find_map(|line| line.strip_prefix("lame_duck_duration: "))
+        .and_then(|value| value.strip_suffix('s')?.parse().ok());
     let lame = Duration::from_secs(lame.expect("lame_duck_duration"));
     assert!(seconds("systemd/nats-server.service", "TimeoutStopSec") > lame);
 }
 
 fn verify(unit: &Path) -> Option<(bool, String)> {
-    let output = Command::new("systemd-analyze").arg("verify").arg(unit).output();
-    let output = output.ok()?;
+    let output = Command::new("systemd-analyze").arg("verify").arg(unit).output().ok()?;
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     Some((output.status.success(), stderr))
 }

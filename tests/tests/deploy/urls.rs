@@ -35,8 +35,7 @@ fn parse(url: &str) -> Option<Target> {
     };
     let (_, address) = address.rsplit_once('@').unwrap_or(("", address));
     let (host, _) = address.split_once(':')?;
-    let named = query.split('&');
-    let named = named.filter_map(|parameter| Some(parameter.split_once("=/tls/")?.1.to_owned()));
+    let named = query.split('&').filter_map(|parameter| Some(parameter.split_once("=/tls/")?.1.to_owned()));
     requires_tls.then(|| Target { host: host.to_owned(), files: named.collect() })
 }
 
@@ -44,8 +43,7 @@ fn parse(url: &str) -> Option<Target> {
 pub(crate) fn routes() -> Vec<String> {
     let settings = files::text("nats/cluster.conf");
     let routes = settings.split("nats-route://").skip(1);
-    let names = routes.filter_map(|route| Some(route.split_once(':')?.0.to_owned()));
-    names.collect()
+    routes.filter_map(|route| Some(route.split_once(':')?.0.to_owned())).collect()
 }
 
 #[test]

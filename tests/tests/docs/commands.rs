@@ -34,8 +34,7 @@ fn arguments(words: &[String]) -> Option<&[String]> {
 fn fault(arguments: &[String]) -> Option<String> {
     let mut fault = None;
     for given in FROM_ENVIRONMENT {
-        let words = ["hansard"].into_iter();
-        let words = words.chain(arguments.iter().map(String::as_str)).chain(given.iter().copied());
+        let words = ["hansard"].into_iter().chain(arguments.iter().map(String::as_str)).chain(given.iter().copied());
         match hansard::command().try_get_matches_from(words) {
             Ok(_) => return None,
             Err(error) if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {

@@ -35,8 +35,8 @@ fn files_that_name_all_kinds_are_listed() {
     }
     let page = markdown::read(PAGE);
     let listed: Vec<&str> = page.code_spans().into_iter().map(|(_, span)| span).collect();
-    let kinds = EventKind::ALL.iter().filter(|kind| !CONTENT_KINDS.contains(kind));
-    let kinds: Vec<&str> = kinds.map(|kind| kind.name()).collect();
+    let kinds: Vec<&str> =
+        EventKind::ALL.iter().filter(|kind| !CONTENT_KINDS.contains(kind)).map(|kind| kind.name()).collect();
     let names_all = |file: &&String| {
         let text = fs::read_to_string(root().join(file)).expect("a source");
         kinds.iter().all(|kind| text.contains(kind))

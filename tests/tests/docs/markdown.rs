@@ -26,8 +26,7 @@ pub(crate) fn documents() -> Vec<Document> {
 
 pub(crate) fn read(path: impl Into<PathBuf>) -> Document {
     let path = path.into();
-    let text = fs::read_to_string(root().join(&path));
-    let text = text.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let text = fs::read_to_string(root().join(&path)).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     Document { path, text }
 }
 
@@ -102,8 +101,8 @@ impl Document {
 }
 
 fn anchor(heading: &str) -> String {
-    let kept = heading.to_lowercase();
-    let kept = kept.chars().filter(|sign| sign.is_alphanumeric() || matches!(sign, ' ' | '-' | '_'));
+    let lower = heading.to_lowercase();
+    let kept = lower.chars().filter(|sign| sign.is_alphanumeric() || matches!(sign, ' ' | '-' | '_'));
     kept.map(|sign| if sign == ' ' { '-' } else { sign }).collect()
 }
 

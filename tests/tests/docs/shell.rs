@@ -28,8 +28,7 @@ fn without_here_documents(script: &str) -> String {
             continue;
         }
         let (line, word) = line.split_once("<<").unwrap_or((line, ""));
-        let word = word.split_whitespace().next().unwrap_or_default();
-        let word = word.trim_matches(['\'', '"']);
+        let word = word.split_whitespace().next().unwrap_or_default().trim_matches(['\'', '"']);
         end = (!word.is_empty()).then(|| word.to_owned());
         writeln!(kept, "{line}").expect("text");
     }

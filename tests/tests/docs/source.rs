@@ -38,8 +38,8 @@ pub(crate) fn cell(comment: &[&str]) -> String {
 
 /// The value of a constant from its expression; products of whole numbers are computed.
 pub(crate) fn number(expression: &str) -> String {
-    let factors = expression.split('*').map(|factor| factor.trim().replace('_', ""));
-    let factors: Result<Vec<u64>, _> = factors.map(|factor| factor.parse()).collect();
+    let factors: Result<Vec<u64>, _> =
+        expression.split('*').map(|factor| factor.trim().replace('_', "")).map(|factor| factor.parse()).collect();
     match factors {
         Ok(factors) => factors.iter().product::<u64>().to_string(),
         Err(_) => expression.trim().to_owned(),

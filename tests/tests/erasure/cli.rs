@@ -34,8 +34,7 @@ pub(crate) async fn json(stack: &Stack, line: &str) -> Value {
 
 /// The ids in the JSON of an erasure.
 pub(crate) fn erased_ids(report: &Value) -> Vec<&str> {
-    let entries = report["signed"]["receipt"]["conversations"].as_array();
-    let entries = entries.expect("conversations").iter();
+    let entries = report["signed"]["receipt"]["conversations"].as_array().expect("conversations").iter();
     entries.map(|entry| entry["conversation"].as_str().expect("an id")).collect()
 }
 

@@ -109,8 +109,7 @@ async fn erase(stack: &Stack, agent: &Agent, receipts: &Path) -> String {
 }
 
 fn versions(commits: &[RecordedCommit]) -> Vec<u64> {
-    let first = commits.iter().map(|commit| commit.opened.commit.first_version.0);
-    first.collect()
+    commits.iter().map(|commit| commit.opened.commit.first_version.0).collect()
 }
 
 /// Checks that a restored conversation equals its state at the moment of the backup.

@@ -133,8 +133,7 @@ async fn forks_of_damaged_parents_are_not_detached() {
     conversation(&agent, "root", session("s"), &texts_of_root).await;
     fork(&agent, "child", "root", 4).await;
     agent.append("child", vec![user("aside")]).await;
-    let record = Record::open(tests::settings::record(&stack.servers)).await;
-    let record = record.expect("a record");
+    let record = Record::open(tests::settings::record(&stack.servers)).await.expect("a record");
     let key = |id: &str| ConversationKey {
         tenant: TenantId::parse("acme").expect("an id"),
         conversation: ConversationId::parse(id).expect("an id"),

@@ -21,8 +21,7 @@ async fn another_writer_finishes_an_interrupted_erasure() {
     for n in 1..COMMITS {
         agent.append("c", vec![user(format!("text {n}"))]).await;
     }
-    let record = tests::settings::record(&stack.servers);
-    let record = Record::open(record).await.expect("a record");
+    let record = Record::open(tests::settings::record(&stack.servers)).await.expect("a record");
     let key = ConversationKey {
         tenant: TenantId::parse("acme").expect("an id"),
         conversation: ConversationId::parse("c").expect("an id"),

@@ -33,8 +33,7 @@ async fn rows(stack: &Stack) -> Option<Vec<String>> {
     let access = TenantAccess::grant(TenantId::parse("acme").ok()?);
     let query = ProviderLogQuery { limit: 100, ..ProviderLogQuery::default() };
     let rows = provider_logs(&model, &access, &query).await.ok()?;
-    let ids = rows.iter().map(|row| row.conversation.as_str().to_owned());
-    let mut ids: Vec<String> = ids.collect();
+    let mut ids: Vec<String> = rows.iter().map(|row| row.conversation.as_str().to_owned()).collect();
     ids.sort_unstable();
     Some(ids)
 }

@@ -20,8 +20,7 @@ const NEEDLE_BYTES: usize = 64;
 
 /// A piece from the end of each stored commit: long bodies are stored compressed, without readable text.
 async fn stored_pieces(stack: &Stack, key: &ConversationKey) -> Vec<Vec<u8>> {
-    let record = tests::settings::record(&stack.servers);
-    let record = Record::open(record).await.expect("a record");
+    let record = Record::open(tests::settings::record(&stack.servers)).await.expect("a record");
     let tail = record.tail(key, Sequence(0), TailBounds::default()).await;
     let commits = tail.expect("commits").commits.into_iter();
     commits.map(|commit| commit.message[commit.message.len().saturating_sub(NEEDLE_BYTES)..].to_vec()).collect()
@@ -65,8 +64,8 @@ async fn check_search_files(stack: &mut Stack) {
     })
     .await;
     psql(stack, "CHECKPOINT").await;
-    let paths = checker::query(&tool, &url, PATHS).await.expect("paths");
-    let paths: Vec<&str> = paths.iter().map(|row| row["path"].as_str().expect("a path")).collect();
+    let rows = checker::query(&tool, &url, PATHS).await.expect("paths");
+    let paths: Vec<&str> = rows.iter().map(|row| row["path"].as_str().expect("a path")).collect();
     assert!(paths.len() >= 8, "{paths:?}");
     for needle in [SECRET, "parcel"] {
         let found = files_with(stack.servers.postgres_mut().folder(), needle.as_bytes());

@@ -29,8 +29,8 @@ async fn unknown_targets_are_reported_and_not_signed() {
             assert!(refused.stderr.contains(text), "{refused:?}");
         }
         let report: Value = serde_json::from_str(&refused.stdout).expect("JSON");
-        let ids = what.strip_prefix("conversation ").into_iter();
-        let ids: Vec<&str> = ids.filter_map(|ids| ids.split(' ').next()).collect();
+        let ids: Vec<&str> =
+            what.strip_prefix("conversation ").into_iter().filter_map(|ids| ids.split(' ').next()).collect();
         assert_eq!((&report["unknown"], &report["signed"]), (&json!(ids), &Value::Null));
         assert!(!receipt.exists(), "{what}");
     }

@@ -35,8 +35,7 @@ async fn document(agent: &Agent, user: &str, text: &str) {
         value_json: format!("\"{text}\""),
         ..PutDocumentRequest::default()
     };
-    let put = agent.caller().documents().put_document(request).await;
-    put.expect("a recorded value");
+    agent.caller().documents().put_document(request).await.expect("a recorded value");
 }
 
 #[tokio::test(flavor = "multi_thread")]

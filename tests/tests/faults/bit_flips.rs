@@ -52,8 +52,7 @@ impl DamagedCommit {
     /// commit.
     fn find(&self, server: &Path) -> Option<(PathBuf, usize)> {
         let blocks = format!("store/jetstream/$G/streams/HANSARD_{}/msgs", self.position.partition);
-        let files = fs::read_dir(server.join(blocks)).expect("a stream");
-        let mut files = files.map(|file| file.expect("a file").path());
+        let mut files = fs::read_dir(server.join(blocks)).expect("a stream").map(|file| file.expect("a file").path());
         files.find_map(|file| {
             let bytes = fs::read(&file).expect("a block");
             let mut windows = bytes.windows(self.sealed.len());
@@ -95,8 +94,7 @@ async fn missing_commits_are_reported() {
     let server = fixture.stack.servers.nats_mut();
     server.restart().await.expect("NATS again");
 
-    let recorded = RecordContents::read(&fixture.record().await).await;
-    let recorded = recorded.expect("the record");
+    let recorded = RecordContents::read(&fixture.record().await).await.expect("the record");
     let mut findings = checker::check_calls(&tried.calls, &recorded);
     findings.retain(|finding| finding.conversation.conversation.as_str() == HOT);
     expect(&findings, |kind| kind == Kind::Gap);
@@ -152,9 +150,9 @@ async fn replicas_are_repaired() {
 
     let recorded = read_record(&fixture.record().await).await;
     let findings = checker::check_calls(&tried.calls, &recorded);
-    let report = report(title, &tried, &recorded, findings);
-    let report = report.with("strikes", 1);
-    let report = report.with("the commit is whole again in that file", is_repaired);
+    let report = report(title, &tried, &recorded, findings)
+        .with("strikes", 1)
+        .with("the commit is whole again in that file", is_repaired);
     conclude(&report.with("damaged", damaged.name()), &tried);
     assert!(is_repaired, "{}", damaged.name());
 }

@@ -55,8 +55,7 @@ async fn writer_clock_jumps() {
             load.wait_for_acknowledgements(AFTER).await;
         }
     });
-    let run = run.await;
-    let run = run.with("jumps, each with a retry that got the first answer", retried.to_string());
+    let run = run.await.with("jumps, each with a retry that got the first answer", retried.to_string());
     run.check(title, &mut fixture).await;
 }
 

@@ -35,8 +35,8 @@ async fn disturb(title: &str, crowd: Crowd, faults: &[Fault]) {
     fixture.crowd = crowd;
     let run = run_with_faults(&mut fixture, faults, async |fixture, load, fault| {
         inject(fixture, load, &three, fault).await;
-    });
-    let run = run.await;
+    })
+    .await;
     let kept = repeat_erasures(&fixture).await;
     let run = run.with("removed commits that a server still held", kept.to_string());
     run.check(title, &mut fixture).await;

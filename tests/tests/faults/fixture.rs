@@ -176,8 +176,7 @@ impl Fixture {
     pub(crate) async fn batches(&self) -> u64 {
         let mut batches = 0;
         for writer in [&self.stack.writer, &self.second_writer] {
-            let page = admin::get(writer.admin_addr(), "/metrics").await;
-            let page = page.expect("metrics").body;
+            let page = admin::get(writer.admin_addr(), "/metrics").await.expect("metrics").body;
             let mut lines = page.lines();
             let count = lines.find_map(|line| line.strip_prefix("hansard_append_batch_commits_count "));
             batches += count.map_or(0, |count| count.parse::<u64>().expect("a count"));

@@ -23,9 +23,9 @@ async fn late_writes_of_frozen_roles_change_nothing() {
         let before = rejected_appends(fixture).await;
         freeze_past_deadline(fixture, load, target).await;
         refused += rejected_appends(fixture).await - before;
-    });
-    let run = run.await;
-    let run = run.with("appends of the sleeper that the record refused once it woke", refused.to_string());
+    })
+    .await
+    .with("appends of the sleeper that the record refused once it woke", refused.to_string());
     let title = "a writer and the gateway asleep beyond their callers' deadlines";
     run.check(title, &mut fixture).await;
 }
@@ -51,8 +51,7 @@ async fn freeze_past_deadline(fixture: &mut Fixture, load: &Workload, target: Fa
 
 /// How often the record has rejected an append of the first writer because of a newer commit.
 async fn rejected_appends(fixture: &Fixture) -> u64 {
-    let page = admin::get(fixture.stack.writer.admin_addr(), "/metrics").await;
-    let page = page.expect("metrics").body;
+    let page = admin::get(fixture.stack.writer.admin_addr(), "/metrics").await.expect("metrics").body;
     let lines = page
         .lines()
         .filter(|line| line.starts_with("hansard_append_retries_total") && line.contains("wrong_last_sequence"));

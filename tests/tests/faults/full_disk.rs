@@ -56,12 +56,11 @@ async fn fill_disk(title: &str, crowd: Crowd) {
     let mut observations = Observations::default();
     let run = run_with_faults(&mut fixture, &[()], async |fixture, load, ()| {
         fill_and_clear(fixture, load, &disk, &mut observations).await;
-    });
-    let run = run.await;
+    })
+    .await;
     let error_time = observations.error_time.as_millis().to_string();
     let health = observations.health.join("; ");
-    let run = run.with("append errors returned within, ms", error_time);
-    let run = run.with("nats-server's health page", health);
+    let run = run.with("append errors returned within, ms", error_time).with("nats-server's health page", health);
     run.check(title, &mut fixture).await;
 }
 
@@ -122,10 +121,8 @@ async fn observe_recovery(fixture: &Fixture) -> String {
 }
 
 async fn health(fixture: &Fixture) -> String {
-    let page = nats_page(fixture.stack.servers.nats(), "/healthz").await;
-    let page = page.unwrap_or_default();
-    let health_text = page.get("error").or(page.get("status"));
-    let health_text = health_text.and_then(Value::as_str).unwrap_or("no answer");
+    let page = nats_page(fixture.stack.servers.nats(), "/healthz").await.unwrap_or_default();
+    let health_text = page.get("error").or(page.get("status")).and_then(Value::as_str).unwrap_or("no answer");
     // The file's path precedes the error.
     health_text.rsplit(": ").next().unwrap_or(health_text).to_owned()
 }

@@ -48,8 +48,8 @@ async fn partitions_are_added_under_load() {
             }
             load.wait_for_acknowledgements(PASSED).await;
         }
-    });
-    let run = run.await;
+    })
+    .await;
     let new = messages_in(&record, BEFORE..AFTER).await;
     assert!(new > 0, "no conversation is in a new partition");
     let run = run.with("commits in new partitions", new.to_string());

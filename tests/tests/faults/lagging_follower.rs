@@ -49,8 +49,7 @@ impl LaggingGateway {
         let operator = fixture.stack.operator().await;
         operator.settings(AGENT, settings()).await;
         let key = operator.api_key(AGENT).await;
-        let client = fixture.stack.http_client().with("x-api-key", &key.secret);
-        let client = client.in_session().await;
+        let client = fixture.stack.http_client().with("x-api-key", &key.secret).in_session().await;
         eventually("a gateway that knows the key", || async {
             (client.get("/api/chats/none").await.status == 404).then_some(())
         })
@@ -75,8 +74,7 @@ impl LaggingGateway {
 
     async fn begin(&self) -> String {
         let id = self.id();
-        let begun = self.client.post("/api/chats", &json!({"id": id})).await;
-        begun.ok(201);
+        self.client.post("/api/chats", &json!({"id": id})).await.ok(201);
         id
     }
 }

@@ -69,8 +69,9 @@ async fn disturb_nats(title: &str, crowd: Crowd, faults: &[Fault]) {
         let enough = load.journal.unanswered() + OBSERVATIONS;
         let is_observed = || load.journal.unanswered() >= enough;
         inject(&proxy, load, fault, is_observed).await;
-    });
-    let run = run.await.with("answers lost", proxy.lost().to_string());
+    })
+    .await
+    .with("answers lost", proxy.lost().to_string());
     run.check(title, &mut fixture).await;
 }
 
@@ -97,8 +98,9 @@ async fn between_roles_and_postgres() {
         let enough = load.journal.unread() + UNREAD;
         let is_observed = || load.journal.unread() >= enough;
         inject(&proxy, load, fault, is_observed).await;
-    });
-    let run = run.await.with("answers lost", proxy.lost().to_string());
+    })
+    .await
+    .with("answers lost", proxy.lost().to_string());
     run.check(title, &mut fixture).await;
 }
 

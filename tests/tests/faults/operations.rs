@@ -74,8 +74,7 @@ impl Operated {
         pass(load, QUIET).await;
 
         phases.begin("drain", load);
-        let fourth = self.joining.clone();
-        let fourth = NatsServer::start(fourth, &devstack::quiet).await.unwrap();
+        let fourth = NatsServer::start(self.joining.clone(), &devstack::quiet).await.unwrap();
         self.partitions("balance --drain n0", &fourth).await;
         phases.begin("loss of the drained server", load);
         self.fixture.stack.servers.nats_mut().kill();
@@ -134,8 +133,8 @@ impl Phases {
             let begun = self.0.iter().rposition(|(_, begin)| *begin <= call.settled);
             begun.filter(|phase| phase + 1 < self.0.len())
         };
-        let calls = calls.iter().filter(|call| call.stream_place.is_none());
-        let calls = calls.filter(|call| phase(call).is_some_and(&is_in));
+        let calls =
+            calls.iter().filter(|call| call.stream_place.is_none()).filter(|call| phase(call).is_some_and(&is_in));
         let mut times: Vec<_> = calls.map(|call| call.settled.saturating_sub(call.invoked)).collect();
         times.sort_unstable();
         times[times.len() * 99 / 100]

@@ -61,8 +61,7 @@ async fn the_checker_finds_commits_lost_without_sync() {
     cut_and_restore_power(&mut fixture, &disk).await;
     let tried = load.abandon().await;
 
-    let recorded = RecordContents::read(&fixture.record().await).await;
-    let recorded = recorded.expect("the record");
+    let recorded = RecordContents::read(&fixture.record().await).await.expect("the record");
     let mut findings = check_answers(&tried.calls, &recorded);
     findings.retain(|finding| matches!(finding.kind, Kind::Lost(_)));
     let report = report(title, &tried, &recorded, findings);

@@ -35,8 +35,9 @@ pub(crate) async fn check(three: &ThreeServers, fixture: &Fixture) {
         nats_url: three.url_of(metadata),
         request_timeout_ms: 10_000,
         ..settings::record(&fixture.stack.servers)
-    });
-    let record = record.await.expect("a record");
+    })
+    .await
+    .expect("a record");
     record.ensure_archive().await.expect("a catalogue");
     fixture.agent.create(CONVERSATION).await;
     let partition = record.partition_of(&key()).await.expect("a partition");
@@ -73,8 +74,7 @@ async fn registry(record: &Record, round: usize) -> Result<(), String> {
     let id = format!("made-{round}");
     let agent = AgentId::parse(&id).expect("an id");
     let open = retry_until_answered(async || Registry::open(record).await).await;
-    let made = open.create_agent(&tenant, &agent, "", Timestamp(1)).await;
-    made.map_err(|error| error.to_string())?;
+    open.create_agent(&tenant, &agent, "", Timestamp(1)).await.map_err(|error| error.to_string())?;
     let opening = (0..READS).map(|_| retry_until_answered(async || Registry::open(record).await));
     let lists = |registry: &Registry| {
         let agents = registry.list_agents(&tenant);
@@ -93,8 +93,7 @@ async fn catalogue(record: &Record) -> Result<(), String> {
         sealed: None,
         loose: Vec::new(),
     };
-    let put = record.put_archive_entry(&entry, None).await;
-    let put = put.map_err(|error| error.to_string())?;
+    let put = record.put_archive_entry(&entry, None).await.map_err(|error| error.to_string())?;
     let reading = (0..READS).map(|_| retry_until_answered(async || record.archive_entries(None).await));
     let mut read = join_all(reading).await.into_iter();
     let is_whole = read.all(|entries| entries.contains(&put));
@@ -106,8 +105,7 @@ async fn last_commits(fixture: &Fixture, record: &Record) -> Result<(), String> 
     let request = fixture.agent.update_request(CONVERSATION, &["title"]);
     let committed = fixture.agent.try_update(request).await;
     let expected = Version(committed.map_err(|status| status.to_string())?.version);
-    let partition = record.partition_of(&key()).await;
-    let partition = partition.map_err(|error| error.to_string())?;
+    let partition = record.partition_of(&key()).await.map_err(|error| error.to_string())?;
     let read = async || {
         let last = record.last_commits(partition).await?;
         last.try_collect::<BTreeMap<_, _>>().await

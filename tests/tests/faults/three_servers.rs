@@ -218,8 +218,7 @@ pub(crate) async fn follower(fixture: &Fixture) -> (usize, Vec<String>) {
             led.count()
         };
         let follower = (0..SERVERS).min_by_key(led)?;
-        let others = streams.iter().zip(&leaders);
-        let others = others.filter(|(_, leader)| **leader != name(follower));
+        let others = streams.iter().zip(&leaders).filter(|(_, leader)| **leader != name(follower));
         let names = others.filter_map(|(stream, _)| stream.get("name")?.as_str().map(str::to_owned));
         Some((follower, names.collect()))
     })

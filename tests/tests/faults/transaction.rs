@@ -28,8 +28,9 @@ async fn postgres_dies_in_a_transaction() {
         fixture.resume(FaultTarget::Projectors);
         load.wait_for_acknowledgements(AWAY).await;
         fixture.restart(FaultTarget::Postgres).await;
-    });
-    let run = run.await.with("open transactions cut off", cut_off.to_string());
+    })
+    .await
+    .with("open transactions cut off", cut_off.to_string());
     let title = "kill -9 of Postgres in a projector's transaction";
     run.check(title, &mut fixture).await;
 }

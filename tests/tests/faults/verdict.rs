@@ -49,11 +49,11 @@ pub(crate) async fn check_all(fixture: &mut Fixture, title: &str, tried: &Worklo
     findings.extend(check_rows(&recorded, &rows));
     findings.extend(check_readings(&recorded, &readings));
     findings.extend(check_fresh_reads(&tried.calls, &tried.seen));
-    let report = report(title, tried, &recorded, findings);
-    let report = report.with("fresh reads under load", tried.seen.len());
+    let report = report(title, tried, &recorded, findings).with("fresh reads under load", tried.seen.len());
     let stall = longest_stall(&tried.calls).as_millis();
-    let report = report.with("longest time without an acknowledgement, ms", stall);
-    let report = report.with("conversations read through the gateway", readings.len());
+    let report = report
+        .with("longest time without an acknowledgement, ms", stall)
+        .with("conversations read through the gateway", readings.len());
     let report = lines.iter().fold(report, |report, (name, value)| report.with(name, value));
     conclude(&report, tried);
 }

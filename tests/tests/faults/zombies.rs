@@ -132,8 +132,8 @@ async fn holders(fixture: &mut Fixture, what: &str, is_so: impl Fn(&[String]) ->
     let deadline = Instant::now() + TIMEOUT;
     loop {
         let rows = fixture.query(sql).await;
-        let names = rows.iter().filter_map(|row| row.get("who").and_then(Value::as_str));
-        let names: Vec<String> = names.map(str::to_owned).collect();
+        let names: Vec<String> =
+            rows.iter().filter_map(|row| row.get("who").and_then(Value::as_str)).map(str::to_owned).collect();
         if is_so(&names) {
             return;
         }

@@ -38,8 +38,7 @@ impl Read {
 async fn reads_of_rows_include_their_positions_while_the_replay_is_paused() {
     let (standby, mut fixture) = Fixture::with_replica().await;
     let session = fixture.session(&Uuid::now_v7().to_string());
-    let key = [Scope::Append, Scope::Read];
-    let key = fixture.operator.secret_key(&key, &[AGENT]).await;
+    let key = fixture.operator.secret_key(&[Scope::Append, Scope::Read], &[AGENT]).await;
     let service = bearer(&fixture.stack, &key.secret);
     let reads = [
         (&session, Read::Get("/api/chats", "conversations")),
@@ -60,8 +59,7 @@ async fn reads_of_rows_include_their_positions_while_the_replay_is_paused() {
         count(client, read, 1).await;
         assert_eq!(read.items(&client.with(HEADER, token)).await, 2, "{read:?}");
     }
-    let chats = session.with(HEADER, &tokens[0]).get("/api/chats").await;
-    let chats = chats.ok(200);
+    let chats = session.with(HEADER, &tokens[0]).get("/api/chats").await.ok(200);
     for id in ids(&chats) {
         assert_eq!(session.get(&format!("/api/chats/{id}")).await.status, 200);
     }

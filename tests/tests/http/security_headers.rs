@@ -60,8 +60,7 @@ async fn every_answer_has_security_headers() {
     }
     let chat = begin(&owner, &json!({})).await;
     let path = format!("/api/chats/{chat}/messages");
-    let stream = owner.request(Method::POST, &path);
-    let stream = stream.json(&json!({"content": "hello"})).send().await.unwrap();
+    let stream = owner.request(Method::POST, &path).json(&json!({"content": "hello"})).send().await.unwrap();
     assert_eq!(stream.headers()["content-type"], "text/event-stream");
     check("a stream of events", stream.headers());
 }

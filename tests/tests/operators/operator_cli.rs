@@ -36,8 +36,7 @@ impl OperatorCli {
     /// The same operator with another database, and further variables.
     pub(crate) fn with(stack: &Stack, variables: &[(&str, &str)]) -> Self {
         let mut cli = Self::at(stack);
-        let variables = variables.iter();
-        let variables = variables.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         // Of two variables with one name, the last applies.
         cli.variables.extend(variables);
         cli
@@ -74,8 +73,8 @@ impl OperatorCli {
 
     /// Starts a command without waiting.
     pub(crate) fn start(&self, line: &str) -> Process {
-        let arguments = self.arguments_of(line);
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let words = self.arguments_of(line);
+        let arguments: Vec<&str> = words.iter().map(String::as_str).collect();
         Process::start(&program!(), &arguments, &self.variables)
     }
 
@@ -99,8 +98,7 @@ impl OperatorCli {
 
     /// Sends lines of the NATS protocol, and reads up to a line with this prefix.
     async fn send_lines(&self, lines: &str, answer: &str) {
-        let stream = TcpStream::connect(&self.nats).await.unwrap();
-        let mut stream = BufReader::new(stream);
+        let mut stream = BufReader::new(TcpStream::connect(&self.nats).await.unwrap());
         let lines = format!("CONNECT {{\"verbose\":false}}\r\n{lines}");
         stream.write_all(lines.as_bytes()).await.unwrap();
         let mut line = String::new();

@@ -17,10 +17,9 @@ struct InvalidMessage {
 
 /// Publishes an invalid message after a conversation's last one.
 async fn publish_invalid(cli: &OperatorCli, conversation: &str) -> InvalidMessage {
-    let commits = cli.json("tail", 0).await;
-    let mut commits = commits.iter();
-    let commit = commits.find(|commit| commit["envelope"]["conversationId"] == conversation);
-    let commit = commit.expect("a commit of it");
+    let tail = cli.json("tail", 0).await;
+    let mut commits = tail.iter();
+    let commit = commits.find(|commit| commit["envelope"]["conversationId"] == conversation).expect("a commit of it");
     let tenant = commit["envelope"]["tenantId"].as_str().unwrap().to_owned();
     let partition = commit["partition"].as_u64().unwrap();
     let subject = format!("hansard.{partition}.{tenant}.{conversation}");
@@ -135,8 +134,7 @@ async fn check_recovery(stack: &Stack, cli: &OperatorCli, agent: &Agent, bad: &I
     let needs = report[0]["needs"].as_array().unwrap();
     assert!(needs.len() == 1 && needs[0].as_str().unwrap().contains("hansard verify"), "{needs:?}");
     let report = cli.json(&format!("{line} --unexplained-max 1"), 0).await;
-    let partition = usize::try_from(bad.partition).unwrap();
-    let partition = &report[0]["partitions"][partition];
+    let partition = &report[0]["partitions"][usize::try_from(bad.partition).unwrap()];
     assert_eq!(
         (&partition["holes"], &partition["holesErased"], &partition["holesUnexplained"]),
         (&1.into(), &0.into(), &1.into())

@@ -80,8 +80,10 @@ async fn a_record_that_has_grown_is_operated_as_before() {
     for number in new + 1..=new + EACH {
         agent.create(&format!("new-{number}")).await;
     }
-    let ids = (0..EACH).map(|number| format!("old-{number}"));
-    let ids: Vec<_> = ids.chain((1..=new + EACH).map(|number| format!("new-{number}"))).collect();
+    let ids: Vec<_> = (0..EACH)
+        .map(|number| format!("old-{number}"))
+        .chain((1..=new + EACH).map(|number| format!("new-{number}")))
+        .collect();
     for id in &ids {
         agent.append(id, vec![user("one more")]).await;
         agent.wait_for_rows(id, 2).await;

@@ -74,10 +74,8 @@ impl Sharded {
 
 async fn listed(agent: &Agent) -> Result<Vec<String>, Failure> {
     let request = agent.conversations_request(Filter::WholeAgent(read::WholeAgent {}));
-    let page = agent.try_conversations(request).await;
-    let page = page.map_err(Failure::from)?;
-    let ids = page.conversations.into_iter();
-    let mut ids: Vec<String> = ids.map(|one| one.conversation_id).collect();
+    let page = agent.try_conversations(request).await.map_err(Failure::from)?;
+    let mut ids: Vec<String> = page.conversations.into_iter().map(|one| one.conversation_id).collect();
     ids.sort();
     Ok(ids)
 }
@@ -136,8 +134,8 @@ async fn check_erasure(sharded: &Sharded, first: &OperatorCli, shard: &OperatorC
     };
     let unexplained = |status: &Value| {
         let partitions = status["partitions"].as_array().unwrap().iter();
-        let holes = partitions.filter(|one| one["holes"] != 0);
-        let holes: Vec<Value> = holes.map(|one| one["holesUnexplained"].clone()).collect();
+        let holes: Vec<Value> =
+            partitions.filter(|one| one["holes"] != 0).map(|one| one["holesUnexplained"].clone()).collect();
         holes
     };
     let erased = shard.json(&line, 0).await;

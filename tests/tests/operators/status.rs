@@ -19,8 +19,7 @@ fn neighbour(conversation: &str) -> String {
     let tenant = TenantId::parse("acme").unwrap();
     let partition = |id: &str| Partition::of(&tenant, &ConversationId::parse(id).unwrap(), 8);
     let mut names = (0..).map(|number| format!("n{number}"));
-    let neighbour = names.find(|name| partition(name) == partition(conversation));
-    neighbour.unwrap()
+    names.find(|name| partition(name) == partition(conversation)).unwrap()
 }
 
 /// The status after it meets the condition.
@@ -72,8 +71,7 @@ async fn status_of_healthy_and_unhealthy_systems() {
 async fn check_holes_of_erasures(cli: &OperatorCli, agent: &tests::agent::Agent) {
     agent.try_erase(agent.target("c")).await.unwrap();
     let status_report = status(cli, "status --json --no-roles", |status_report| {
-        let partitions = status_report["partitions"].as_array().unwrap();
-        let mut partitions = partitions.iter();
+        let mut partitions = status_report["partitions"].as_array().unwrap().iter();
         partitions.any(|one| one["holesErased"] == 2)
     })
     .await;

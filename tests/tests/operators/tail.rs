@@ -69,8 +69,7 @@ async fn tail_filters_by_tenant_and_time() {
     let at = |name: &str| conversation[1][name].as_u64().unwrap();
     let partition = Partition(u16::try_from(at("partition")).unwrap());
     let before = Sequence(at("sequence") - 1);
-    let stored = record.next_after(partition, before).await.unwrap();
-    let stored = stored.unwrap().stored_at;
+    let stored = record.next_after(partition, before).await.unwrap().unwrap().stored_at;
     let time = wire::time::to_proto(stored);
     for line in [
         format!("tail --tenant acme --conversation c1 --since {time}"),

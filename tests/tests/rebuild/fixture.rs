@@ -89,8 +89,8 @@ impl Fixture {
 
     /// Starts `hansard rebuild conversations`.
     pub(crate) fn begin(&self) -> Process {
-        let arguments = self.arguments(&["conversations"]);
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let listed = self.arguments(&["conversations"]);
+        let arguments: Vec<&str> = listed.iter().map(String::as_str).collect();
         Process::start(&program!(), &arguments, &[])
     }
 
@@ -100,8 +100,7 @@ impl Fixture {
 
     /// Waits until the rows contain everything that is recorded now.
     pub(crate) async fn wait_for_rows(&self) {
-        let record = Record::open(settings::record(&self.stack.servers)).await;
-        let record = record.expect("a record");
+        let record = Record::open(settings::record(&self.stack.servers)).await.expect("a record");
         eventually("all rows", || async {
             let live = self.model.in_schema(self.live().await);
             let held = lease::checkpoints(&live).await.ok()?;
@@ -121,8 +120,7 @@ impl Fixture {
         let (one, other) = (self.model.in_schema(one), self.model.in_schema(other));
         let (mut found, mut after) = (Vec::new(), None);
         loop {
-            let page = compare::page(&one, &other, after.as_ref()).await;
-            let page = page.expect("a comparison");
+            let page = compare::page(&one, &other, after.as_ref()).await.expect("a comparison");
             let ids = page.differing.iter().map(|key| key.conversation.as_str());
             found.extend(ids.map(str::to_owned));
             after = page.next;

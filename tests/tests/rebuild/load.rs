@@ -91,8 +91,7 @@ async fn write_and_read(agent: &Agent, id: &str, round: usize, outcome: &mut Out
         |answer: proto::GetConversationResponse| answer.conversation.map_or(0, |conversation| conversation.version);
     let fresh = agent.try_get(agent.read_target(id)).await.map(version_of);
     outcome.count_read("fresh", fresh.map(|version| version >= result.version));
-    let eventual = agent.try_get(with_token(agent.eventual_target(id))).await;
-    let eventual = eventual.map(version_of);
+    let eventual = agent.try_get(with_token(agent.eventual_target(id))).await.map(version_of);
     outcome.count_read("eventual", eventual.map(|version| version >= result.version));
     let target = with_token(agent.read_target(id));
     let context = agent.try_context(target, 5).await;

@@ -43,8 +43,10 @@ async fn trusted_callers_pass_every_hop() {
     // The gateway calls the writer.
     let key = operator.api_key("support").await;
     let addr = system.stack.gateway.settings.gateway.http.server.addr;
-    let client = HttpClient::over_tls(addr, &system.authority.ca(), Ipv4Addr::LOCALHOST);
-    let client = client.with("x-api-key", &key.secret).in_session().await;
+    let client = HttpClient::over_tls(addr, &system.authority.ca(), Ipv4Addr::LOCALHOST)
+        .with("x-api-key", &key.secret)
+        .in_session()
+        .await;
     assert_eq!(client.post("/api/chats", &json!({})).await.status, 201);
 }
 

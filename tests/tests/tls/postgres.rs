@@ -23,8 +23,7 @@ async fn server() -> (PostgresServer, SocketAddr) {
 async fn connect(addr: SocketAddr, query: &str) -> Result<(), String> {
     let url = format!("postgres://hansard@{addr}/{DATABASE}?{query}");
     let model = ReadModel::connect_lazy(&ReadModelConfig::new(url));
-    let migrated = model.map_err(|error| error.to_string())?.migrate().await;
-    migrated.map_err(|error| error.to_string())
+    model.map_err(|error| error.to_string())?.migrate().await.map_err(|error| error.to_string())
 }
 
 async fn check(addr: SocketAddr, query: &str, expected: Result<(), &str>) {

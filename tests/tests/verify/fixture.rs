@@ -105,8 +105,8 @@ impl Fixture {
         let variables = [
             ("HANSARD_RECORD__NATS_URL", servers.nats().url()),
             ("HANSARD_READ_MODEL__DATABASE_URL", servers.database_url().to_owned()),
-        ];
-        let variables = variables.map(|(name, value)| (name.to_owned(), value));
+        ]
+        .map(|(name, value)| (name.to_owned(), value));
         let arguments = ["verify", "--json"].into_iter().chain(arguments.split_whitespace());
         output(program!().run(arguments, &variables).await)
     }
@@ -153,8 +153,7 @@ impl Fixture {
 
     /// Publishes a message to a conversation's subject, bypassing the product.
     pub(crate) async fn publish(&self, conversation: &str, message: Bytes) {
-        let partition = self.record.partition_of(&Self::key(conversation)).await;
-        let partition = partition.unwrap();
+        let partition = self.record.partition_of(&Self::key(conversation)).await.unwrap();
         let subject = format!("hansard.{partition}.{TENANT}.{conversation}");
         let reply = self.request(&subject, message).await;
         assert!(reply.contains("\"seq\""), "{reply}");
@@ -194,8 +193,8 @@ fn output(ended: CommandOutput) -> VerifyOutput {
             continue;
         }
         repaired += usize::from(line["repaired"] == true);
-        let columns = line["columns"].as_array().cloned().unwrap_or_default();
-        let columns: Vec<&str> = columns.iter().filter_map(Value::as_str).collect();
+        let listed = line["columns"].as_array().cloned().unwrap_or_default();
+        let columns: Vec<&str> = listed.iter().filter_map(Value::as_str).collect();
         let version = line["version"].as_u64().map(|version| version.to_string());
         let words = [
             line["conversation"].as_str().unwrap_or("-").to_owned(),

@@ -55,8 +55,10 @@ async fn lost_stream_ends_leave_unknown_rows() {
     for commit in &commits[..3] {
         fixture.delete(commit).await;
     }
-    let unfounded = (1..=6).map(|version| format!("c event_unfounded {version}"));
-    let unfounded: Vec<String> = unfounded.chain(["c conversation_unfounded -".to_owned()]).collect();
+    let unfounded: Vec<String> = (1..=6)
+        .map(|version| format!("c event_unfounded {version}"))
+        .chain(["c conversation_unfounded -".to_owned()])
+        .collect();
     check(&fixture, &unfounded.iter().map(String::as_str).collect::<Vec<_>>()).await;
 }
 

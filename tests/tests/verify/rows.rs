@@ -162,8 +162,8 @@ async fn events_of_no_conversation_are_found_by_a_full_run() {
                   SELECT 7, now(), gen_random_uuid(), 0, 1, 1, 'acme', name, ''
                   FROM unnest(array['0', 'b', 'zzz']) AS name";
     fixture.sql(orphan).await;
-    let expected = ["0", "b", "zzz"].map(|name| format!("{name} event_unfounded 7"));
-    let expected = expected.each_ref().map(String::as_str);
+    let lines = ["0", "b", "zzz"].map(|name| format!("{name} event_unfounded 7"));
+    let expected = lines.each_ref().map(String::as_str);
     fixture.check_differences("", &expected).await;
     fixture.check_differences("--conversations-at-once 1", &expected).await;
     let removed = fixture.verify("--repair --remove-unfounded").await;

@@ -148,8 +148,7 @@ impl Model for Hibernation {
         if state.run != Run::Idle {
             actions.push(Action::EndRun);
         }
-        let removed = state.archived.iter().copied();
-        let removed = removed.filter(|one| !state.recorded.contains(one));
+        let removed = state.archived.iter().copied().filter(|one| !state.recorded.contains(one));
         actions.extend(removed.map(Action::KeepRemoved));
     }
 

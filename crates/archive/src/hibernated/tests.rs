@@ -29,8 +29,7 @@ async fn is_read_again(archive: &Archive) -> bool {
 #[tokio::test]
 async fn an_old_catalogue_is_read_again_in_the_background() {
     let mut server = devstack::test::nats().await;
-    let record = Record::create(RecordConfig::new(server.url())).await;
-    let record = record.unwrap();
+    let record = Record::create(RecordConfig::new(server.url())).await.unwrap();
     let key = ConversationKey {
         tenant: TenantId::parse("acme").unwrap(),
         conversation: ConversationId::parse("chat").unwrap(),

@@ -57,8 +57,7 @@ pub(crate) fn without_predecessor(message: &ArchivedMessage) -> InvalidCommit {
 }
 
 fn opened(message: &ArchivedMessage) -> Result<Opened, InvalidCommit> {
-    let stored = message.message.open();
-    let stored = stored.map_err(|corrupt| invalid(message, corrupt.source.to_string()))?;
+    let stored = message.message.open().map_err(|corrupt| invalid(message, corrupt.source.to_string()))?;
     Ok(stored.opened)
 }
 

@@ -44,16 +44,15 @@ pub(super) fn open(
     let _chosen = rustls::crypto::ring::default_provider().install_default();
     let failure = |source| failed(url, "open", "its bucket", source);
     let client = ReqwestConnector::default().connect(&client_options(settings));
-    let objects = builder(bucket, settings).build().map_err(failure)?;
-    let objects = Arc::new(objects);
+    let objects = Arc::new(builder(bucket, settings).build().map_err(failure)?);
     let uploads =
         Uploads { objects: Arc::clone(&objects), client: client.map_err(failure)?, retries: settings.retries };
     Ok((objects, Leftovers::Bucket(Arc::new(uploads))))
 }
 
 fn builder(bucket: &str, settings: &S3Settings) -> AmazonS3Builder {
-    let builder = AmazonS3Builder::new().with_client_options(client_options(settings));
-    let mut builder = builder.with_retry(retry_config(settings.retries));
+    let mut builder =
+        AmazonS3Builder::new().with_client_options(client_options(settings)).with_retry(retry_config(settings.retries));
     for (key, value) in known(settings) {
         builder = builder.with_config(key, value);
     }
@@ -93,8 +92,7 @@ fn retry_config(retries: Retries) -> RetryConfig {
 
 /// Rejects settings that would be ignored or fail later, such as a key without its kind of encryption.
 fn check(settings: &S3Settings) -> Result<(), StoreError> {
-    let rules = encryption_rules(settings).into_iter();
-    let mut rules = rules.chain(request_rules(settings));
+    let mut rules = encryption_rules(settings).into_iter().chain(request_rules(settings));
     match rules.find(|rule| !rule.is_met) {
         None => Ok(()),
         Some(Rule { name, problem, .. }) => Err(StoreError::Setting { name, problem }),

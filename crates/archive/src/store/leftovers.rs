@@ -43,8 +43,8 @@ impl Leftovers {
 /// Does this with the file of an object.
 async fn on_disk(files: &LocalFileSystem, object: &path::Path, operation: fn(&Path) -> io::Result<()>) -> Result<()> {
     let file = files.path_to_filesystem(object)?;
-    let done = tokio::task::spawn_blocking(move || operation(&file)).await;
-    let done = done.map_err(io::Error::other).and_then(|done| done);
+    let done =
+        tokio::task::spawn_blocking(move || operation(&file)).await.map_err(io::Error::other).and_then(|done| done);
     done.map_err(|source| Error::Generic { store: "folder", source: source.into() })
 }
 

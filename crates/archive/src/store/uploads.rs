@@ -62,8 +62,11 @@ impl Uploads {
             .with_max_times(self.retries.count_max)
             .with_total_delay(Some(self.retries.elapsed_max))
             .with_jitter();
-        let listed = (|| self.list(path)).retry(retries).when(is_transient).await;
-        let listed = listed.map_err(|source| Error::Generic { store: "S3", source: Box::new(source) })?;
+        let listed = (|| self.list(path))
+            .retry(retries)
+            .when(is_transient)
+            .await
+            .map_err(|source| Error::Generic { store: "S3", source: Box::new(source) })?;
         for upload in listed {
             match self.objects.abort_multipart(path, &upload).await {
                 // It was finished or aborted just now.
@@ -79,8 +82,11 @@ impl Uploads {
         let query = [("uploads", ""), ("prefix", path.as_ref())];
         let options = SignedUrlOptions::new().with_query(query);
         let bucket = Path::default();
-        let url = self.objects.signed_url_opts(Method::GET, &bucket, SIGNATURE_VALIDITY, &options);
-        let url = url.await.map_err(|error| ListError::Request(error.into()))?;
+        let url = self
+            .objects
+            .signed_url_opts(Method::GET, &bucket, SIGNATURE_VALIDITY, &options)
+            .await
+            .map_err(|error| ListError::Request(error.into()))?;
         let mut request = HttpRequest::new(HttpRequestBody::empty());
         let uri = url.as_str().parse();
         *request.uri_mut() = uri.map_err(|error| ListError::Request(Box::new(error)))?;
@@ -95,8 +101,7 @@ impl Uploads {
             return Err(ListError::Status { status: status.as_u16(), body: body.into_owned() });
         }
         let list: UploadList = quick_xml::de::from_str(&body)?;
-        let of_object = list.uploads.into_iter();
-        let of_object = of_object.filter(|upload| upload.key == path.as_ref());
+        let of_object = list.uploads.into_iter().filter(|upload| upload.key == path.as_ref());
         Ok(of_object.map(|upload| upload.upload_id).collect())
     }
 }

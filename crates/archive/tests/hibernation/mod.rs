@@ -65,8 +65,7 @@ async fn check_killed_removals(removal: Removal) {
     let draft = ground.draft().await.hibernating(keys.iter().cloned().collect());
     let segment = draft.seal(&messages, NOW).await.unwrap();
     assert_eq!(segment.sealed.hibernated, 24);
-    let waiting = ground.archive.trim(segment.clone(), LastCommits::Keep, removal).await;
-    let waiting = waiting.unwrap();
+    let waiting = ground.archive.trim(segment.clone(), LastCommits::Keep, removal).await.unwrap();
     assert_eq!((waiting.waiting, waiting.hibernated), (24, 0));
 
     let mut appended = [0_u64; CONVERSATIONS];
@@ -137,8 +136,7 @@ async fn keys_with_equal_hashes_are_distinguished() {
     for id in ids {
         messages.extend(ground.conversation(id).await);
     }
-    let draft = ground.draft().await;
-    let draft = draft.hibernating(ids.map(|id| key(id)).into());
+    let draft = ground.draft().await.hibernating(ids.map(|id| key(id)).into());
     let segment = draft.seal(&messages, NOW).await.unwrap();
     let removed = ground.archive.trim(segment, LastCommits::Remove, Removal::Overwrite).await;
     assert_eq!(removed.unwrap().hibernated, 3);

@@ -59,8 +59,7 @@ impl TestArchive {
 
     /// The archived messages of the partition, by the catalogue.
     pub(crate) async fn read(&self) -> Vec<ArchivedMessage> {
-        let reader = self.archive.read(PARTITION, Sequence(0)).await;
-        let mut reader = reader.unwrap();
+        let mut reader = self.archive.read(PARTITION, Sequence(0)).await.unwrap();
         let mut read = Vec::new();
         while let Some(message) = reader.next().await.unwrap() {
             read.push(message);
@@ -113,8 +112,7 @@ async fn segments_are_sealed_read_and_swept() {
 /// A conversation whose segment is larger than a part.
 pub(crate) async fn large_conversation(ground: &TestArchive) -> Vec<ArchivedMessage> {
     let bytes = bytes_of(PART_BYTES + PART_BYTES / 4);
-    let notes = bytes.chunks(PART_BYTES / 64).map(hex::encode);
-    let notes: Vec<String> = notes.collect();
+    let notes: Vec<String> = bytes.chunks(PART_BYTES / 64).map(hex::encode).collect();
     conversation(ground.archive.record(), "large", &notes).await
 }
 

@@ -76,8 +76,7 @@ impl TestBucket {
             ("AWS_PROXY_URL", url.as_str()),
             ("AWS_PROXY_EXCLUDES", "127.0.0.1"),
         ];
-        let all = own.iter().chain(others);
-        let all = all.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let all = own.iter().chain(others).map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let mut settings = S3Settings::of_variables(all);
         settings.retries.backoff_first = Duration::from_millis(1);
         settings.retries.backoff_max = Duration::from_millis(2);

@@ -86,8 +86,8 @@ async fn every_write_has_a_checksum_if_it_is_set() {
         assert!(store.read_all("large").await.unwrap() == large);
         let sent = |operation| {
             let exchanges = bucket.proxy.exchanges(operation).into_iter();
-            let sums = exchanges.map(|one| one.header(CHECKSUM).map(str::to_owned));
-            let mut sums: Vec<_> = sums.map(Option::unwrap_or_default).collect();
+            let mut sums: Vec<_> =
+                exchanges.map(|one| one.header(CHECKSUM).map(str::to_owned)).map(Option::unwrap_or_default).collect();
             sums.sort_unstable();
             sums
         };

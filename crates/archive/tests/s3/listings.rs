@@ -112,8 +112,7 @@ async fn a_restored_catalogue_adopts_the_object_in_spite_of_old_listings() {
         let record = ground.archive.record();
         let current = record.archive_entries(None).await.unwrap().remove(0);
         let old = sealed.catalogued.entry;
-        let put = record.put_archive_entry(&old, Some(current.revision));
-        put.await.unwrap();
+        record.put_archive_entry(&old, Some(current.revision)).await.unwrap();
 
         // The listing lacks the new object: nothing is adopted, and nothing is lost.
         replay(&ground, before);

@@ -37,8 +37,10 @@ impl Moto {
             .spawn()
             .unwrap();
         let lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let port = lines.map_while(Result::ok).find_map(|line| Some(line.strip_prefix("port ")?.to_owned()));
-        let port = port.expect("moto did not start: see moto.log");
+        let port = lines
+            .map_while(Result::ok)
+            .find_map(|line| Some(line.strip_prefix("port ")?.to_owned()))
+            .expect("moto did not start: see moto.log");
         Self { _process: process, url: format!("http://127.0.0.1:{port}") }
     }
 

@@ -51,8 +51,8 @@ async fn a_listing_has_every_page() {
     let names: Vec<String> = (0..1_001).map(|n| format!("r/{n:04}.segment")).collect();
     for bucket in buckets().await {
         let store = bucket.store();
-        let puts = stream::iter(&names).map(|name| store.put(name, Bytes::new()));
-        let puts = puts.buffer_unordered(16).try_collect::<()>();
+        let puts =
+            stream::iter(&names).map(|name| store.put(name, Bytes::new())).buffer_unordered(16).try_collect::<()>();
         puts.await.unwrap();
         assert_eq!(store.list("r").await.unwrap(), names, "{:?}", bucket.kind);
         assert_eq!(bucket.proxy.count(Operation::List), 2);

@@ -143,8 +143,7 @@ impl Proxy {
 
     async fn wait(&self, condition: impl Fn(&Vec<Exchange>) -> bool) {
         let mut exchanges = self.state.exchanges.subscribe();
-        let waited = timeout(REQUEST_WAIT, exchanges.wait_for(condition)).await;
-        waited.expect("no such request").expect("a proxy");
+        timeout(REQUEST_WAIT, exchanges.wait_for(condition)).await.expect("no such request").expect("a proxy");
     }
 }
 
@@ -176,8 +175,7 @@ impl State {
                 reply
             }
             Some(Fault::Held(mut released)) => {
-                let held = released.wait_for(|released| *released).await;
-                held.expect("a test that releases it");
+                released.wait_for(|released| *released).await.expect("a test that releases it");
                 self.forward(request, number).await
             }
             Some(Fault::FlippedBit) => {

@@ -38,8 +38,11 @@ pub(super) struct FirstTurn {
 /// room for it by steps.
 pub(super) fn weights(selected: &Selected, policy: &Policy) -> Vec<Weight> {
     let measure = selected.measure;
-    let refused = measure.refused.filter(|_| policy.tool_digest.is_some());
-    let refused = refused.map(|tokens| Weight { version: Version::ZERO, before: measure.refused_at, tokens });
+    let refused = measure.refused.filter(|_| policy.tool_digest.is_some()).map(|tokens| Weight {
+        version: Version::ZERO,
+        before: measure.refused_at,
+        tokens,
+    });
     let weigh = |unit: &Unit| Weight {
         version: unit.version,
         before: unit.tokens_before(),
@@ -59,8 +62,7 @@ pub(super) fn redact_turns(
     for turn in &mut repaired.turns {
         let version = turn.version;
         // With a digest, calls do not count towards the turn's weight.
-        let calls = settings.policy.tool_digest.as_ref();
-        let calls = calls.map(|_| std::mem::take(&mut turn.calls));
+        let calls = settings.policy.tool_digest.as_ref().map(|_| std::mem::take(&mut turn.calls));
         let mut found = redact(std::slice::from_mut(turn), settings.rules);
         let added = found.tokens_added();
         if let Some(calls) = calls {
@@ -144,8 +146,7 @@ impl FirstTurn {
     /// The redactions in the remaining turns.
     pub(super) fn redactions(&self, redacted: &[(Version, Redactions)]) -> Redactions {
         let mut found = Redactions::default();
-        let kept = redacted.iter();
-        let kept = kept.filter(|(version, _)| *version >= self.version);
+        let kept = redacted.iter().filter(|(version, _)| *version >= self.version);
         for (_, redactions) in kept {
             found.merge(redactions);
         }
@@ -169,8 +170,8 @@ mod tests {
                 Weight { version: Version(version), before: before - tokens, tokens: *tokens }
             })
             .collect();
-        let found = first_turn(&weights, ROOM);
-        let found = found.map(|first_turn| (first_turn.version.0, first_turn.before, first_turn.tokens));
+        let found =
+            first_turn(&weights, ROOM).map(|first_turn| (first_turn.version.0, first_turn.before, first_turn.tokens));
         assert_eq!(found, expected, "{tokens:?}");
     }
 

@@ -21,14 +21,13 @@ pub(super) fn left_out(selected: &Selected, first_turn: &FirstTurn) -> LeftOut {
 
 /// The events up to the summary's end that are included, ascending.
 pub(super) fn carried(units: &[Unit], summarised_through: Version) -> Vec<Outcome> {
-    let early = units.iter();
-    let early = early.take_while(|unit| unit.version <= summarised_through);
-    let carried = early.flat_map(|unit| {
-        let versions = unit.versions();
-        let versions = versions.filter(|version| *version <= summarised_through);
-        versions.map(|version| Outcome::of(unit.version, version, Effect::Carried))
-    });
-    let mut carried: Vec<Outcome> = carried.collect();
+    let early = units.iter().take_while(|unit| unit.version <= summarised_through);
+    let mut carried: Vec<Outcome> = early
+        .flat_map(|unit| {
+            let versions = unit.versions().filter(|version| *version <= summarised_through);
+            versions.map(|version| Outcome::of(unit.version, version, Effect::Carried))
+        })
+        .collect();
     carried.sort_unstable_by_key(|outcome| outcome.first);
     carried
 }
@@ -55,22 +54,18 @@ pub(super) fn before_the_turns(
 /// Results after the first turn whose calls are not included: the call was omitted, or there is none.
 pub(super) fn left_behind(selected: &Selected, left_out: Option<LeftOut>) -> impl Iterator<Item = Outcome> {
     let omitted = left_out.into_iter().flat_map(|left_out| {
-        let omitted = selected.omitted.iter().copied();
-        let omitted = omitted.filter(move |version| *version >= left_out.before);
+        let omitted = selected.omitted.iter().copied().filter(move |version| *version >= left_out.before);
         omitted.map(move |version| (version, left_out.reason.effect()))
     });
-    let orphans = selected.orphans.iter();
-    let orphans = orphans.map(|version| (*version, Effect::Orphaned));
+    let orphans = selected.orphans.iter().map(|version| (*version, Effect::Orphaned));
     let all = omitted.chain(orphans);
     all.map(|(version, effect)| Outcome::of(version, version, effect))
 }
 
 /// What redaction changed, event by event.
 pub(super) fn redacted(redactions: &Redactions) -> impl Iterator<Item = Outcome> + '_ {
-    let replaced = redactions.replaced().iter();
-    let replaced = replaced.map(|version| (*version, Effect::Redacted));
-    let dropped = redactions.dropped().iter();
-    let dropped = dropped.map(|dropped| (dropped.version, Effect::PartDropped(dropped.what)));
+    let replaced = redactions.replaced().iter().map(|version| (*version, Effect::Redacted));
+    let dropped = redactions.dropped().iter().map(|dropped| (dropped.version, Effect::PartDropped(dropped.what)));
     let all = replaced.chain(dropped);
     all.map(|(version, effect)| Outcome::of(version, version, effect))
 }

@@ -38,8 +38,7 @@ pub(super) struct Prefix<'a> {
 
 /// The token count of the conversation through each event, by version.
 pub(super) fn token_counts(units: &[Unit]) -> Vec<(Version, u64)> {
-    let messages = units.iter().filter(|unit| unit.message.is_some());
-    let messages = messages.map(|unit| (unit.version, unit.tokens.through));
+    let messages = units.iter().filter(|unit| unit.message.is_some()).map(|unit| (unit.version, unit.tokens.through));
     let calls = units.iter().flat_map(|unit| &unit.calls);
     let mut token_counts: Vec<_> = messages.chain(calls.flat_map(Call::token_counts)).collect();
     token_counts.sort_unstable();
@@ -93,8 +92,7 @@ impl Prefix<'_> {
 
 /// Splits turns into loops: a user's message and everything up to the next one. Turns before the first one are a loop.
 fn loops(turns: &[Turn]) -> Vec<Range<usize>> {
-    let users = turns.iter().enumerate().skip(1);
-    let users = users.filter(|(_, turn)| turn.role == Role::User);
+    let users = turns.iter().enumerate().skip(1).filter(|(_, turn)| turn.role == Role::User);
     let mut starts: Vec<usize> = std::iter::once(0).chain(users.map(|(index, _)| index)).collect();
     starts.push(turns.len());
     let ends = starts.iter().skip(1);

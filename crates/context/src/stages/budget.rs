@@ -77,8 +77,7 @@ impl Room {
             None => NoRoom::Instructions { fixed, available },
         })?;
         let fresh = policy.clear.as_ref().map_or(turns, |clear| (turns * u64::from(clear.fresh_percent) / 100).max(1));
-        let low_water = policy.budget.low_water_percent;
-        let low_water = u64::from(low_water.unwrap_or(Budget::LOW_WATER_PERCENT));
+        let low_water = u64::from(policy.budget.low_water_percent.unwrap_or(Budget::LOW_WATER_PERCENT));
         // Cleared turns use room too, but must not take most of it from the newest results.
         let kept =
             (turns * low_water / 100).saturating_sub(turns - fresh).max(fresh * low_water / (100 * FRESH_KEPT_PART));
@@ -95,8 +94,11 @@ impl Room {
 /// The model's whole context window, in the model's own tokens.
 #[must_use]
 pub fn context_tokens(policy: &Policy) -> u64 {
-    let known = policy.model.as_deref().and_then(models::limits);
-    let known = known.map_or(Budget::CONTEXT_TOKENS, |model| model.context_tokens_max);
+    let known = policy
+        .model
+        .as_deref()
+        .and_then(models::limits)
+        .map_or(Budget::CONTEXT_TOKENS, |model| model.context_tokens_max);
     u64::from(policy.budget.context_tokens_max.unwrap_or(known))
 }
 

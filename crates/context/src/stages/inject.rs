@@ -78,8 +78,8 @@ fn list(fields: &[InjectedField], client: &ClientContext) -> String {
         .iter()
         .filter_map(|field| {
             let (label, value) = listed(*field, client);
-            let value = clean(value?);
-            let value = value.trim();
+            let cleaned = clean(value?);
+            let value = cleaned.trim();
             (!value.is_empty()).then(|| format!("\n- {label}: {}", cut(value)))
         })
         .collect();

@@ -41,15 +41,17 @@ pub fn own_instructions(first: impl IntoIterator<Item = RecordedEvent>) -> Optio
 
 /// The text of a message that has only text, and is not blank.
 fn text_of(parts: Vec<Part>) -> Option<String> {
-    let texts = parts.into_iter().map(|part| match part {
-        Part::Text(text) => Some(text),
-        Part::Refusal(_)
-        | Part::Image { .. }
-        | Part::File { .. }
-        | Part::Thinking { .. }
-        | Part::RedactedThinking(_)
-        | Part::ProviderItem { .. } => None,
-    });
-    let texts: Option<Vec<String>> = texts.collect();
+    let texts: Option<Vec<String>> = parts
+        .into_iter()
+        .map(|part| match part {
+            Part::Text(text) => Some(text),
+            Part::Refusal(_)
+            | Part::Image { .. }
+            | Part::File { .. }
+            | Part::Thinking { .. }
+            | Part::RedactedThinking(_)
+            | Part::ProviderItem { .. } => None,
+        })
+        .collect();
     texts.map(|texts| texts.join("\n")).filter(|text| !text.trim().is_empty())
 }

@@ -43,8 +43,7 @@ pub struct Repaired {
 #[must_use]
 pub fn repair(mut units: Vec<Unit>, repeated: &[Version], cleared: &BTreeSet<Version>, shared: Version) -> Repaired {
     units.sort_by_key(|unit| unit.version);
-    let omitted = repeated.iter();
-    let omitted = omitted.map(|version| Outcome::of(*version, *version, Effect::Repeated));
+    let omitted = repeated.iter().map(|version| Outcome::of(*version, *version, Effect::Repeated));
     let mut repaired =
         Repaired { outcomes: omitted.collect(), revised: revised(&units, shared), ..Repaired::default() };
     let last_assistant = assistants(&units).last();
@@ -88,8 +87,7 @@ fn answerless(turn: &Turn) -> impl Iterator<Item = Outcome> + '_ {
 /// Calls up to `left_through` without a result are interrupted.
 fn turn(unit: Unit, left_through: Version, cleared: &BTreeSet<Version>) -> Turn {
     let role = unit.role();
-    let calls_provider = unit.calls.first();
-    let calls_provider = calls_provider.and_then(|call| call.called.provider.clone());
+    let calls_provider = unit.calls.first().and_then(|call| call.called.provider.clone());
     let (parts, author, provider) =
         unit.message.map_or_else(Default::default, |message| (message.parts, message.author, message.provider));
     let answer = |call: Call| {

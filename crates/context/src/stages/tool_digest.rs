@@ -65,12 +65,11 @@ pub fn tool_digest(turns: Vec<Turn>, settings: &ToolDigest) -> Digest {
 
 /// An effect on calls and their results, by version.
 fn with_effect(calls: &[&AnsweredCall], effect: &Effect) -> Vec<Outcome> {
-    let versions = calls.iter().flat_map(|call| std::iter::once(call.version).chain(call.answer.origin.result()));
-    let mut versions: Vec<Version> = versions.collect();
+    let mut versions: Vec<Version> =
+        calls.iter().flat_map(|call| std::iter::once(call.version).chain(call.answer.origin.result())).collect();
     versions.sort_unstable();
     let versions = versions.into_iter();
-    let outcomes = versions.map(|version| Outcome::of(version, version, effect.clone()));
-    outcomes.collect()
+    versions.map(|version| Outcome::of(version, version, effect.clone())).collect()
 }
 
 /// The last calls.

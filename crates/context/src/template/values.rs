@@ -29,8 +29,7 @@ fn value(raw: &RawValue) -> Value {
     match text.bytes().next() {
         Some(b'{') => {
             let members: BTreeMap<String, &RawValue> = serde_json::from_str(text).unwrap_or_default();
-            let members = members.into_iter().map(|(key, raw)| (key, value(raw)));
-            members.collect()
+            members.into_iter().map(|(key, raw)| (key, value(raw))).collect()
         }
         Some(b'[') => {
             let items: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();

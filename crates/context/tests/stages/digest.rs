@@ -40,13 +40,14 @@ fn calls_take_no_room_of_turns() {
 #[test]
 fn the_beginning_moves_by_steps() {
     let policy = policy(2_000, r#"{"results_max":2,"bytes_max":300}"#);
-    let firsts = (1..=300).map(|count| {
-        let report = assembled(&exchanges(count), &policy).unwrap().report;
-        assert!(report.sections.turns <= report.room);
-        assert!(report.left_out.is_none() || report.sections.turns > report.room / 2);
-        report.epoch.first
-    });
-    let mut firsts: Vec<Version> = firsts.collect();
+    let mut firsts: Vec<Version> = (1..=300)
+        .map(|count| {
+            let report = assembled(&exchanges(count), &policy).unwrap().report;
+            assert!(report.sections.turns <= report.room);
+            assert!(report.left_out.is_none() || report.sections.turns > report.room / 2);
+            report.epoch.first
+        })
+        .collect();
     firsts.dedup();
     assert!((3..=150).contains(&firsts.len()), "{}", firsts.len());
 }

@@ -53,8 +53,7 @@ fn events(calls: &[Call<'_>]) -> Vec<RecordedEvent> {
 }
 
 fn digest(calls: &[Call<'_>], settings: &str) -> Assembled {
-    let policy = format!(r#"{{"tool_digest":{{{settings}}}}}"#);
-    let policy = Policy::parse(&policy).unwrap();
+    let policy = Policy::parse(&format!(r#"{{"tool_digest":{{{settings}}}}}"#)).unwrap();
     let events = events(calls);
     let assembled = assembled(&events, &policy).unwrap();
     // The same events and policy give the same digest.
@@ -103,8 +102,7 @@ fn a_template_that_prints_nothing_leaves_the_call_out() {
         check(&[ORDER, PING], templates, expected);
     }
     // A call that waits has no result to print; a blank template leaves it out too.
-    let waits = digest(&[WAITS], r#""templates":{"read_order":"{{ output.status }}"}"#);
-    let waits = waits.transcript.closing.unwrap();
+    let waits = digest(&[WAITS], r#""templates":{"read_order":"{{ output.status }}"}"#).transcript.closing.unwrap();
     let start = "Tool calls, oldest first:\n- read_order {\"id\":8} still waits: ";
     assert!(waits.starts_with(start), "{waits}");
     check(&[WAITS], r#""read_order":"""#, None);
@@ -121,8 +119,7 @@ fn what_is_left_out_is_not_counted_and_has_its_outcome() {
     let with = |effect| versions(&digested.report.outcomes, &effect).collect::<Vec<_>>();
     assert_eq!(with(Effect::Digested), [2, 3, 6, 7].map(Version));
     assert_eq!(with(Effect::NotDigested), [4, 5, 8, 9, 10, 11].map(Version));
-    let newest = digest(&calls, r#""results_max":1,"templates":{"ping":""}"#);
-    let newest = newest.transcript.closing.unwrap();
+    let newest = digest(&calls, r#""results_max":1,"templates":{"ping":""}"#).transcript.closing.unwrap();
     assert!(newest.starts_with("The last 1 of 2 tool calls, oldest first:\n"), "{newest}");
 }
 
@@ -163,8 +160,7 @@ fn rendered_results_are_bounded() {
         (r#""bytes_max":64,"result_bytes_max":65536"#, 64),
     ] {
         let settings = format!(r#"{settings},"templates":{{"t":"{{{{ output.text }}}}"}}"#);
-        let closing = digest(&[("t", "{}", Some(&long))], &settings).transcript.closing;
-        let closing = closing.unwrap();
+        let closing = digest(&[("t", "{}", Some(&long))], &settings).transcript.closing.unwrap();
         assert!(closing.len() <= bytes_max, "{settings}: {}", closing.len());
         assert!(closing.contains('…'), "{closing}");
     }

@@ -28,8 +28,7 @@ pub(crate) fn window(events: &[RecordedEvent], messages_max: usize, newest: usiz
 }
 
 pub(crate) fn reaching(reach: Reach, events: &[RecordedEvent], messages_max: usize, newest: usize) -> Selection {
-    let newest_first = events.iter().rev().take(newest).cloned();
-    let newest_first = newest_first.map(Ok::<_, Infallible>);
+    let newest_first = events.iter().rev().take(newest).cloned().map(Ok::<_, Infallible>);
     let Ok(selection) = select(newest_first, Extent::messages(messages_max), reach);
     selection
 }

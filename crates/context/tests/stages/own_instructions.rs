@@ -15,8 +15,7 @@ const TOKENS: u32 = 100;
 #[test]
 fn they_are_what_the_system_says_before_anybody_else() {
     let check = |words: &str, expected: Option<(u64, usize)>| {
-        let found = own_instructions(said(words));
-        let found = found.map(|own| (own.through.0, own.texts.len()));
+        let found = own_instructions(said(words)).map(|own| (own.through.0, own.texts.len()));
         assert_eq!(found, expected, "{words}");
     };
     check("k u s a", None);
@@ -70,8 +69,8 @@ fn assembled(events: &[RecordedEvent], context_tokens_max: u32, own: Option<OwnI
         own,
         shared: Version::ZERO,
         rewound: Version::ZERO,
-    });
-    let plan = plan.unwrap();
+    })
+    .unwrap();
     let newest_first = events.iter().rev().cloned().map(Ok::<_, Infallible>);
     let Ok(Selection::Selected(selected)) = select(newest_first, plan.extent(None), Reach::Beginning) else {
         panic!("what is given is enough");

@@ -88,8 +88,7 @@ fn common(one: &Assembled, other: &Assembled) -> usize {
 fn weights(events: &[RecordedEvent], assembled: &Assembled, policy: &Policy) -> Vec<u64> {
     let line = assembled.report.epoch.threshold;
     let units = units_of(events);
-    let costs = units.iter().map(|unit| (unit.version, cost(unit, line, policy)));
-    let costs: BTreeMap<Version, u64> = costs.collect();
+    let costs: BTreeMap<Version, u64> = units.iter().map(|unit| (unit.version, cost(unit, line, policy))).collect();
     let turns = assembled.transcript.turns.iter();
     turns.map(|turn| *costs.get(&turn.version).unwrap()).collect()
 }

@@ -35,14 +35,15 @@ fn beginnings(clear: &str, low_water: u8, rules: &str) -> usize {
     let policy = Policy::parse(&json).unwrap();
     let rules = Rules::compile(&policy.redact).unwrap();
     let events = trace();
-    let firsts = (1..=QUESTIONS).map(|question| {
-        let events = events.get(..question * 4).unwrap();
-        let assembled = assembled_by(events, &policy, &rules).unwrap();
-        assert!(assembled.report.sections.turns <= assembled.report.room);
-        assert_eq!(assembled.report.redactions.total() > 0, policy.redact == redact::Settings::default());
-        assembled.report.epoch.first
-    });
-    let mut firsts: Vec<_> = firsts.collect();
+    let mut firsts: Vec<_> = (1..=QUESTIONS)
+        .map(|question| {
+            let events = events.get(..question * 4).unwrap();
+            let assembled = assembled_by(events, &policy, &rules).unwrap();
+            assert!(assembled.report.sections.turns <= assembled.report.room);
+            assert_eq!(assembled.report.redactions.total() > 0, policy.redact == redact::Settings::default());
+            assembled.report.epoch.first
+        })
+        .collect();
     firsts.dedup();
     firsts.len()
 }

@@ -74,8 +74,7 @@ fn make_empty(partial: &Path) -> io::Result<()> {
 
 /// Runs a program that creates a data folder.
 async fn run(folder: &Path, launch: Launch) -> Result<(), StackError> {
-    let process = Supervised::spawn(&launch, folder);
-    let mut process = process.map_err(unrunnable(&launch.program))?;
+    let mut process = Supervised::spawn(&launch, folder).map_err(unrunnable(&launch.program))?;
     let deadline = Instant::now() + CREATION_LIMIT;
     let failure = loop {
         match process.success() {

@@ -13,8 +13,7 @@ use crate::reruns::{FOLDER_VARIABLE, folder_given, rerun};
 async fn one_stack_uses_a_folder() {
     let home = folder();
     let first = in_time(devstack::start(StackConfig::new(home.path()), &quiet)).await.expect("first");
-    let second = devstack::start(StackConfig::new(home.path()), &quiet).await;
-    let error = second.expect_err("in use");
+    let error = devstack::start(StackConfig::new(home.path()), &quiet).await.expect_err("in use");
     assert!(matches!(error, StackError::InUse { .. }), "{error}");
     let holder = format!("process {} ", std::process::id());
     assert!(error.to_string().contains(&holder), "{error}");
@@ -36,8 +35,11 @@ async fn starved_starts() {
 
 /// Whether Postgres is installed outside of the `PATH`: then it is not missing.
 fn has_system_postgres() -> bool {
-    let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
-    let mut versions = versions.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let mut versions = fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     versions.any(|version| version >= 18)
 }
 

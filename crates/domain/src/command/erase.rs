@@ -25,8 +25,7 @@ impl ForkRule {
     #[must_use]
     pub fn from_tombstone(tombstone: &Event) -> Self {
         let metadata = tombstone.metadata.as_ref().map(JsonText::as_str);
-        let rules = [Self::Sever, Self::Undo].into_iter();
-        let mut rules = rules.filter(|rule| rule.metadata() == metadata);
+        let mut rules = [Self::Sever, Self::Undo].into_iter().filter(|rule| rule.metadata() == metadata);
         rules.next().unwrap_or(Self::Refuse)
     }
 

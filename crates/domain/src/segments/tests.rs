@@ -41,15 +41,17 @@ fn lineage(conversations: &[(u64, Vec<(bool, u64)>)]) -> Vec<Recorded> {
             parent_first + inherits % (parent_last - parent_first + 1)
         };
         let (mut version, mut through) = (inherits, 0);
-        let events = steps.iter().map(|(is_rewind, number)| {
-            version += 1;
-            let rewind_to = is_rewind.then(|| (version - 1).saturating_sub(number % 5));
-            let own = if *is_rewind { 0 } else { number % 40 + 1 };
-            through += own;
-            let own = u32::try_from(own).unwrap();
-            event(version, EventTokens { own, through }, rewind_to)
-        });
-        let events = events.collect();
+        let events = steps
+            .iter()
+            .map(|(is_rewind, number)| {
+                version += 1;
+                let rewind_to = is_rewind.then(|| (version - 1).saturating_sub(number % 5));
+                let own = if *is_rewind { 0 } else { number % 40 + 1 };
+                through += own;
+                let own = u32::try_from(own).unwrap();
+                event(version, EventTokens { own, through }, rewind_to)
+            })
+            .collect();
         lineage.push(Recorded { inherits, events });
     }
     lineage

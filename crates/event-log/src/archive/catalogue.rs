@@ -74,8 +74,7 @@ impl Record {
     /// [`Unavailable`].
     pub async fn archive_revision(&self) -> Result<Option<CatalogueRevision>, Unavailable> {
         let info = topology::info(self.connection(), ARCHIVE_STREAM, self.deadline()).await?;
-        let state = info.map(|info| info.state);
-        let state = state.filter(|state| state.messages > 0);
+        let state = info.map(|info| info.state).filter(|state| state.messages > 0);
         Ok(state.map(|state| CatalogueRevision { last: state.bounds().last, entries: state.messages }))
     }
 
@@ -115,8 +114,7 @@ impl Record {
                 bytes_max: BATCH_BYTES_MAX,
             };
             let connection = self.connection();
-            let batch = connection.batch(ARCHIVE_STREAM, &request, BATCH_MESSAGES_MAX, deadline);
-            let batch = batch.await?;
+            let batch = connection.batch(ARCHIVE_STREAM, &request, BATCH_MESSAGES_MAX, deadline).await?;
             let is_end = batch.resume_after().is_none();
             read.extend(batch.messages.into_iter().map(entry));
             if is_end {
@@ -165,8 +163,7 @@ impl Record {
     /// [`CatalogueError::Unavailable`].
     pub async fn is_archive_entry_current(&self, entry: &CataloguedEntry) -> Result<bool, CatalogueError> {
         let subject = subject(&entry.entry);
-        let last = MessageQuery::LastOfSubject(&subject);
-        let last = self.get_from_leader(ARCHIVE_STREAM, &last).await?;
+        let last = self.get_from_leader(ARCHIVE_STREAM, &MessageQuery::LastOfSubject(&subject)).await?;
         Ok(last.is_some_and(|last| last.sequence == entry.revision))
     }
 }

@@ -98,8 +98,7 @@ impl<T: Grouped> Queue<T> {
             return Next::Batch(self.take_batch());
         }
         let free = self.bounds.singles_max.saturating_sub(self.singles);
-        let alone = self.waiting.drain(..free.min(self.waiting.len()));
-        let alone: Vec<T> = alone.map(|(_, commit)| commit).collect();
+        let alone: Vec<T> = self.waiting.drain(..free.min(self.waiting.len())).map(|(_, commit)| commit).collect();
         self.singles += alone.len();
         Next::Alone(alone)
     }

@@ -84,8 +84,8 @@ impl Record {
         }
         let route = self.parts_route(key, run).await?;
         let at = MessageQuery::Sequence(sequence.0);
-        let message = self.get_from_leader(&route.stream, &at).await?;
-        let message = message.filter(|message| message.subject == route.subject);
+        let message =
+            self.get_from_leader(&route.stream, &at).await?.filter(|message| message.subject == route.subject);
         Ok(message.map(|message| StoredParts::from_message(route.partition, message)))
     }
 }

@@ -76,8 +76,7 @@ impl ReceiptKey {
     }
 
     fn to_proto(&self, master: &MasterKeys) -> Result<proto::ReceiptKey, Unavailable> {
-        let kept = self.seed.as_ref();
-        let kept = kept.map(|seed| master.to_stored(&seed_name(&self.id), seed));
+        let kept = self.seed.as_ref().map(|seed| master.to_stored(&seed_name(&self.id), seed));
         let (seed, sealed_seed) = kept.transpose()?.unwrap_or_default();
         Ok(proto::ReceiptKey {
             receipt_key_id: self.id.clone(),
@@ -112,8 +111,7 @@ impl ReceiptKeys {
 
     pub(super) fn from_bytes(bytes: &[u8], master: &MasterKeys) -> Result<Self, Unavailable> {
         let read = proto::ReceiptKeys::decode(bytes).map_err(|_| UNREADABLE)?;
-        let keys = read.keys.into_iter();
-        let keys = keys.map(|key| ReceiptKey::from_proto(key, master));
+        let keys = read.keys.into_iter().map(|key| ReceiptKey::from_proto(key, master));
         Ok(Self {
             mark_secret: opened(master, ENTRY, &read.mark_secret, &read.sealed_mark_secret)?,
             keys: keys.collect::<Result<_, _>>()?,

@@ -58,8 +58,7 @@ impl Record {
     ) -> Result<Option<([u8; RECEIPT_SEED_BYTES], Sequence)>, Unavailable> {
         let subject = format!("{REGISTRY_PREFIX}{LEGACY_ENTRY}");
         let last = MessageQuery::LastOfSubject(&subject);
-        let stored = self.get_from_leader(REGISTRY_STREAM, &last).await?;
-        let stored = stored.filter(|message| !message.payload.is_empty());
+        let stored = self.get_from_leader(REGISTRY_STREAM, &last).await?.filter(|message| !message.payload.is_empty());
         let unreadable = Unavailable::new("the legacy seed of receipt keys cannot be decoded");
         let seed = |message: RawMessage| {
             let seed = message.payload.as_ref().try_into();

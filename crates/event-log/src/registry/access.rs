@@ -32,8 +32,7 @@ impl Principal {
     /// Converts an entry; `None`: the token is revoked.
     pub(super) fn from_entry(token: &ServiceToken) -> Result<Option<Self>, Corrupt> {
         let tenant = Some(token.tenant_id.as_str()).filter(|tenant| !tenant.is_empty());
-        let agents = token.agent_ids.iter().map(AgentId::parse);
-        let agents: BTreeSet<AgentId> = agents.collect::<Result<_, _>>()?;
+        let agents: BTreeSet<AgentId> = token.agent_ids.iter().map(AgentId::parse).collect::<Result<_, _>>()?;
         if !agents.is_empty() && tenant.is_none() {
             return Err(Corrupt);
         }
@@ -142,8 +141,8 @@ impl Registry {
         if !principal.acts_for(agent) {
             return Err(AccessError::UnknownAgent);
         }
-        let tenant = self.tenant_of(agent).await;
-        let tenant = tenant.filter(|tenant| principal.sees(tenant)).ok_or(AccessError::UnknownAgent)?;
+        let tenant =
+            self.tenant_of(agent).await.filter(|tenant| principal.sees(tenant)).ok_or(AccessError::UnknownAgent)?;
         Ok(AgentAccess { tenant: TenantAccess::grant(tenant), agent: agent.clone(), actor: principal.actor.clone() })
     }
 
@@ -183,7 +182,6 @@ impl Registry {
     }
 
     pub(super) async fn tenant_of(&self, agent: &AgentId) -> Option<TenantId> {
-        let found = self.shared().find(|| agent_key(agent), |entries| Some(entries.agents.get(agent)?.value.0.clone()));
-        found.await
+        self.shared().find(|| agent_key(agent), |entries| Some(entries.agents.get(agent)?.value.0.clone())).await
     }
 }

@@ -33,8 +33,8 @@ mod tests {
     fn names_are_in_the_namespace_of_their_tenant() {
         let check = |tenant: &str, name: &str, expected: Result<&str, ViolationReason>| {
             let tenant = TenantId::parse(tenant).unwrap();
-            let seen = agent_id_of_tenant(&tenant, name);
-            let seen = seen.as_ref().map(AgentId::as_str);
+            let id = agent_id_of_tenant(&tenant, name);
+            let seen = id.as_ref().map(AgentId::as_str);
             assert_eq!(seen.map_err(|violation| violation.reason), expected);
         };
         check("acme", "support", Ok("support-822b33ad87c1"));

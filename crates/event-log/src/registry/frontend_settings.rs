@@ -18,11 +18,9 @@ pub(super) fn check_frontend(frontend: &FrontendSettings) -> Result<(), Violatio
         return Err(malformed("is not a detail of tool calls").within("tool_calls"));
     }
     let attachments = frontend.attachments.as_ref();
-    let checked = attachments.map_or(Ok(()), check_attachments);
-    checked.map_err(|violation| violation.within("attachments"))?;
+    attachments.map_or(Ok(()), check_attachments).map_err(|violation| violation.within("attachments"))?;
     let context = frontend.client_context.as_ref();
-    let checked = context.map_or(Ok(()), check_context);
-    checked.map_err(|violation| violation.within("client_context"))
+    context.map_or(Ok(()), check_context).map_err(|violation| violation.within("client_context"))
 }
 
 fn check_attachments(attachments: &AttachmentSettings) -> Result<(), Violation> {
@@ -50,8 +48,7 @@ fn check_each<T: PartialEq>(
     check: impl Fn(&T) -> Result<(), String>,
 ) -> Result<(), Violation> {
     for (index, entry) in entries.iter().enumerate() {
-        let checked = check(entry);
-        checked.map_err(|rule| malformed(rule).at(index).within(name))?;
+        check(entry).map_err(|rule| malformed(rule).at(index).within(name))?;
         if entries.iter().take(index).any(|other| other == entry) {
             let rule = "is a duplicate: give each entry once";
             return Err(malformed(rule).at(index).within(name));

@@ -24,8 +24,8 @@ impl LookupLimiter {
 
     fn try_acquire_at(&self, now: Instant) -> bool {
         let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let current = window.filter(|window| now.duration_since(window.start) < WINDOW);
-        let mut current = current.unwrap_or(Window { start: now, used: 0 });
+        let mut current =
+            window.filter(|window| now.duration_since(window.start) < WINDOW).unwrap_or(Window { start: now, used: 0 });
         current.used = current.used.saturating_add(1);
         *window = Some(current);
         current.used <= LOOKUPS_MAX

@@ -113,8 +113,9 @@ impl<'a> Walk<'a> {
             None => {}
         }
         let pointer = reference.strip_prefix('#').filter(|pointer| !pointer.contains('%'));
-        let target = pointer.and_then(|pointer| self.root.pointer(pointer));
-        let target = target.ok_or_else(|| malformed("has a $ref to what it does not contain: use #/ and a path"))?;
+        let target = pointer
+            .and_then(|pointer| self.root.pointer(pointer))
+            .ok_or_else(|| malformed("has a $ref to what it does not contain: use #/ and a path"))?;
         if std::ptr::eq(target, self.root) {
             return Err(recursive());
         }
@@ -203,11 +204,13 @@ mod tests {
         let reason = of(&items(SCHEMA_NODES_MAX + 1)).unwrap_err().reason;
         assert_eq!(reason, ViolationReason::OutOfRange);
         // References that double 60 times.
-        let doubled = (0..60).map(|level| {
-            let next = level + 1;
-            format!(r##""{level}": {{"allOf": [{{"$ref": "#/$defs/{next}"}}, {{"$ref": "#/$defs/{next}"}}]}}"##)
-        });
-        let doubled: Vec<String> = doubled.chain([r#""60": {}"#.to_owned()]).collect();
+        let doubled: Vec<String> = (0..60)
+            .map(|level| {
+                let next = level + 1;
+                format!(r##""{level}": {{"allOf": [{{"$ref": "#/$defs/{next}"}}, {{"$ref": "#/$defs/{next}"}}]}}"##)
+            })
+            .chain([r#""60": {}"#.to_owned()])
+            .collect();
         let doubled = format!(r##"{{"$ref": "#/$defs/0", "$defs": {{{}}}}}"##, doubled.join(","));
         assert_eq!(of(&doubled).unwrap_err().reason, ViolationReason::OutOfRange);
     }

@@ -19,8 +19,7 @@ impl Registry {
     #[must_use]
     pub fn quotas(&self, deployment: &QuotaSet, tenant: &TenantId, agent: &AgentId) -> QuotaSet {
         self.shared().read(|entries| {
-            let tenant = entries.tenants.get(tenant);
-            let tenant = tenant.and_then(|entry| entry.value.quotas.as_ref());
+            let tenant = entries.tenants.get(tenant).and_then(|entry| entry.value.quotas.as_ref());
             let agent = entries.agents.get(agent);
             let settings = agent.and_then(|entry| entry.value.1.settings.as_ref());
             let agent = settings.and_then(|settings| settings.quotas.as_ref());
@@ -33,8 +32,7 @@ impl Registry {
     #[must_use]
     pub fn tenant_quotas(&self, deployment: &QuotaSet, tenant: &TenantId) -> QuotaSet {
         self.shared().read(|entries| {
-            let tenant = entries.tenants.get(tenant);
-            let tenant = tenant.and_then(|entry| entry.value.quotas.as_ref());
+            let tenant = entries.tenants.get(tenant).and_then(|entry| entry.value.quotas.as_ref());
             QuotaSet::resolve(deployment, tenant.map(quota_set).as_ref(), None)
         })
     }

@@ -68,8 +68,8 @@ impl Registry {
         for kind in KINDS {
             let filter = format!("{REGISTRY_PREFIX}{kind}.>");
             let subjects = record.subjects(REGISTRY_STREAM, &filter).await?;
-            let names = subjects.into_keys();
-            let names = names.filter_map(|subject| Some(subject.strip_prefix(REGISTRY_PREFIX)?.to_owned()));
+            let names =
+                subjects.into_keys().filter_map(|subject| Some(subject.strip_prefix(REGISTRY_PREFIX)?.to_owned()));
             keys.extend(names.map(|key| (kind, key)));
         }
         Ok(keys)
@@ -87,8 +87,11 @@ impl Registry {
         if key_has_tenant && key.split('.').nth(1) != Some(tenant.as_str()) {
             return Ok(None);
         }
-        let entry = self.shared().read_leader(key).await?;
-        let entry = entry.filter(|entry| key_has_tenant || tenant_of(kind, entry).as_deref() == Some(tenant.as_str()));
+        let entry = self
+            .shared()
+            .read_leader(key)
+            .await?
+            .filter(|entry| key_has_tenant || tenant_of(kind, entry).as_deref() == Some(tenant.as_str()));
         Ok(entry.map(|entry| entry.sequence))
     }
 

@@ -33,8 +33,7 @@ impl SecretEntry for SigningKey {
 impl SecretEntry for WebhookSecrets {
     fn secrets(&mut self) -> Vec<(&mut Bytes, &mut Bytes)> {
         let secrets = self.secrets.iter_mut();
-        let fields = secrets.map(|secret| (&mut secret.key, &mut secret.sealed_key));
-        fields.collect()
+        secrets.map(|secret| (&mut secret.key, &mut secret.sealed_key)).collect()
     }
 }
 

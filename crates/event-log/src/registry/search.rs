@@ -36,9 +36,11 @@ impl Registry {
     #[must_use]
     pub fn agent_searches(&self, tenant: Option<&TenantId>) -> Vec<AgentSearch> {
         self.shared().read(|entries| {
-            let agents = entries.agents.iter();
-            let agents = agents.map(|(id, entry)| (id, &entry.value.0, &entry.value.1));
-            let agents = agents.filter(|(_, of, _)| tenant.is_none_or(|tenant| *of == tenant));
+            let agents = entries
+                .agents
+                .iter()
+                .map(|(id, entry)| (id, &entry.value.0, &entry.value.1))
+                .filter(|(_, of, _)| tenant.is_none_or(|tenant| *of == tenant));
             agents.map(|(id, tenant, agent)| agent_search(entries, id, tenant, agent)).collect()
         })
     }
@@ -47,9 +49,7 @@ impl Registry {
 fn agent_search(entries: &Entries, id: &AgentId, tenant: &TenantId, agent: &Agent) -> AgentSearch {
     let of_tenant = entries.tenants.get(tenant);
     let is_disabled = of_tenant.is_some_and(|entry| entry.value.search_disabled);
-    let settings = agent.settings.as_ref();
-    let settings = settings.and_then(|settings| settings.search.clone());
-    let settings = settings.unwrap_or_default();
+    let settings = agent.settings.as_ref().and_then(|settings| settings.search.clone()).unwrap_or_default();
     AgentSearch {
         tenant: tenant.clone(),
         agent: id.clone(),

@@ -68,8 +68,8 @@ impl Registry {
         }
         let mut bound = new.tenant.clone();
         for agent in &new.agents {
-            let tenant = self.tenant_of(agent).await;
-            let tenant = tenant.filter(|tenant| bound.as_ref().is_none_or(|bound| bound == tenant));
+            let tenant =
+                self.tenant_of(agent).await.filter(|tenant| bound.as_ref().is_none_or(|bound| bound == tenant));
             bound = Some(tenant.ok_or(RegistryError::NotFound { what: "agent" })?);
         }
         Ok(bound)

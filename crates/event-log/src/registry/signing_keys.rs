@@ -155,8 +155,7 @@ impl Registry {
     #[must_use]
     pub fn signing_keys(&self, tenant: &TenantId, key_use: SigningKeyUse, now: Timestamp) -> Vec<Arc<SigningKey>> {
         self.shared().read(|entries| {
-            let of_tenant = entries.signing_keys.get(tenant).into_iter().flatten();
-            let of_tenant = of_tenant.map(|(_, entry)| &entry.value);
+            let of_tenant = entries.signing_keys.get(tenant).into_iter().flatten().map(|(_, entry)| &entry.value);
             let valid = of_tenant.filter(|key| key.r#use() == key_use && is_valid(key, now));
             valid.map(Arc::clone).collect()
         })

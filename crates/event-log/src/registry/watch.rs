@@ -16,8 +16,9 @@ use crate::topology::{self, REGISTRY_PREFIX, REGISTRY_STREAM};
 pub(super) async fn load(shared: &Shared) -> Result<Feed, Unavailable> {
     let deadline = shared.record.deadline();
     let connection = shared.record.connection();
-    let info = topology::info(connection, REGISTRY_STREAM, deadline).await?;
-    let info = info.ok_or(Unavailable::new("the registry is missing"))?;
+    let info = topology::info(connection, REGISTRY_STREAM, deadline)
+        .await?
+        .ok_or(Unavailable::new("the registry is missing"))?;
     let record = shared.record.clone();
     let mut feed = Feed::new(record, REGISTRY_STREAM.to_owned(), Sequence(0));
     let last = Sequence(info.state.last_seq);

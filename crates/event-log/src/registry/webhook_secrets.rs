@@ -58,8 +58,7 @@ impl Registry {
         overlap: Duration,
         at: Timestamp,
     ) -> Result<Secret, RegistryError> {
-        let tenant = self.tenant_of(agent).await;
-        let tenant = tenant.ok_or(RegistryError::NotFound { what: "agent" })?;
+        let tenant = self.tenant_of(agent).await.ok_or(RegistryError::NotFound { what: "agent" })?;
         let key: [u8; KEY_BYTES] = rand::random();
         let created = WebhookSecret {
             key: Bytes::copy_from_slice(&key),
@@ -109,8 +108,7 @@ fn rotated(
 ) -> Vec<WebhookSecret> {
     let overlap = i64::try_from(overlap.as_nanos()).unwrap_or(i64::MAX);
     let end = Timestamp(at.0.saturating_add(overlap));
-    let ending = current.into_iter().filter(|secret| is_valid(secret, at));
-    let ending = ending.map(|secret| {
+    let ending = current.into_iter().filter(|secret| is_valid(secret, at)).map(|secret| {
         let ends_sooner = !is_valid(&secret, end);
         let ends_at = secret.ends_at.filter(|_| ends_sooner);
         WebhookSecret { ends_at: ends_at.or_else(|| Some(time::to_proto(end))), ..secret }

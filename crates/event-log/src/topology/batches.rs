@@ -23,8 +23,7 @@ pub(super) fn allowed_by(connection: &Connection) -> bool {
 
 /// The number of replicas of streams that all accept batches; `None`: a partition does not.
 pub(crate) fn accept_batches(topology: &Topology) -> Option<usize> {
-    let partitions = topology.layout.layout.partitions();
-    let partitions = (0..partitions).map(|number| stream_name(Partition(number)));
+    let partitions = (0..topology.layout.layout.partitions()).map(|number| stream_name(Partition(number)));
     let mut replicas = None;
     for name in partitions {
         let mut streams = topology.streams.iter();

@@ -171,8 +171,7 @@ async fn the_largest_commit_is_stored_and_read() {
         assert_eq!(read.trace, sealed.append.trace);
         assert!(read.open().is_err_and(|error| error.sequence == at));
     }
-    let tail = record.tail(&writer.key, domain::Sequence(1), event_log::TailBounds::default());
-    let tail = tail.await.unwrap();
+    let tail = record.tail(&writer.key, domain::Sequence(1), event_log::TailBounds::default()).await.unwrap();
     assert_eq!(tail.commits.len(), 1);
     assert_eq!(tail.commits[0].message, sealed.append.message);
     assert_eq!(tail.resume_after, None);

@@ -52,8 +52,7 @@ async fn a_restored_record_has_every_message() {
             writer.append(&record, "late").await;
         }
         let pieces = stream::iter(pieces.into_iter().map(Ok));
-        let outcome = restoration.stream(&name, &description, pieces);
-        outcome.await.unwrap();
+        restoration.stream(&name, &description, pieces).await.unwrap();
     }
     let again = Record::open(config_of_one(&new)).await.unwrap();
     assert_eq!(again.id(), record.id());
@@ -62,8 +61,7 @@ async fn a_restored_record_has_every_message() {
     assert_eq!(again.existing_receipt_keys().await.unwrap(), keys);
 
     // Appends continue where they were.
-    let outcome = again.tail(&writer.key, Sequence(59), TailBounds::default());
-    let tail = outcome.await.unwrap();
+    let tail = again.tail(&writer.key, Sequence(59), TailBounds::default()).await.unwrap();
     writer.head = tail.commits.last().map(|last| (last.open_head().unwrap(), last.position.sequence));
     assert_eq!(writer.append(&again, "on").await, Sequence(64));
     let bounds = again.bounds_of(Partition(0)).await.unwrap();
@@ -112,8 +110,7 @@ async fn an_interrupted_restore_is_continued() {
         for name in names.iter().rev().take(tried) {
             let (description, pieces) = archive(&record, name).await;
             let pieces = stream::iter(pieces.into_iter().map(Ok));
-            let restored = restoration.stream(name, &description, pieces);
-            restored.await.unwrap();
+            restoration.stream(name, &description, pieces).await.unwrap();
         }
         let another = Restore::prepare("another".to_owned(), config_of_one(&new)).await;
         let refused = another.map(drop);

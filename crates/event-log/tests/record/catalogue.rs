@@ -39,8 +39,7 @@ fn sealed(entry: &ArchiveEntry) -> ArchiveEntry {
 }
 
 async fn entries(record: &Record, partition: Option<u16>) -> Vec<CataloguedEntry> {
-    let entries = record.archive_entries(partition.map(Partition)).await;
-    entries.unwrap()
+    record.archive_entries(partition.map(Partition)).await.unwrap()
 }
 
 #[tokio::test]
@@ -59,8 +58,7 @@ async fn changes_are_conditional_and_readers_see_the_last() {
         assert!(matches!(refused, Err(CatalogueError::Superseded { segment }) if segment == one.segment));
     }
     let one = sealed(&one);
-    let changed = record.put_archive_entry(&one, Some(written.revision));
-    let changed = changed.await.unwrap();
+    let changed = record.put_archive_entry(&one, Some(written.revision)).await.unwrap();
     assert_eq!(entries(&record, Some(0)).await, from_ref(&changed));
     // Removing a former revision keeps its successor.
     record.remove_archive_entry(&written).await.unwrap();
@@ -81,8 +79,7 @@ async fn trimming_removes_exactly_the_given_commits() {
         a.append(&record, text).await;
         b.append(&record, text).await;
     }
-    let all = record.timed_tail(&a.key, Sequence(0), TailBounds::default());
-    let all = all.await.unwrap();
+    let all = record.timed_tail(&a.key, Sequence(0), TailBounds::default()).await.unwrap();
     assert_eq!((all.commits.len(), all.resume_after), (3, None));
     assert!(all.commits.is_sorted_by_key(|commit| commit.stored_at));
     assert_eq!(record.first_sequence(&a.key).await, Ok(Some(Sequence(1))));
@@ -101,8 +98,14 @@ async fn trimming_removes_exactly_the_given_commits() {
     }
     assert_eq!(record.first_sequence(&a.key).await, Ok(Some(Sequence(5))));
     a.append(&record, "four").await;
-    let left = record.tail(&a.key, Sequence(0), TailBounds::default());
-    let left: Vec<u64> = left.await.unwrap().commits.iter().map(|one| one.position.sequence.0).collect();
+    let left: Vec<u64> = record
+        .tail(&a.key, Sequence(0), TailBounds::default())
+        .await
+        .unwrap()
+        .commits
+        .iter()
+        .map(|one| one.position.sequence.0)
+        .collect();
     assert_eq!(left, [5, 7]);
     assert_eq!(record.commits_of(&b.key).await, Ok(3));
 }

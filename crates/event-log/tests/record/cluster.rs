@@ -140,8 +140,7 @@ async fn batches_on_three_replicas_are_stored_once_despite_kills() {
     let mut writers: Vec<_> = (0..CONVERSATIONS).map(|n| Writer::of(&format!("c{n}"))).collect();
     for round in 0..ROUNDS {
         let text = round.to_string();
-        let appending = writers.iter_mut();
-        let appending = appending.map(|writer| writer.append_until_known(&record, &text));
+        let appending = writers.iter_mut().map(|writer| writer.append_until_known(&record, &text));
         let appending = futures::future::join_all(appending);
         // Each server in turn, so that a leader is among them; two are a quorum.
         let server = &mut servers[round / 4];
@@ -182,8 +181,7 @@ async fn a_batch_whose_leader_is_killed_before_its_end_is_not_stored() {
         staged.lock().unwrap().is_some()
     })
     .await;
-    let staged = staged.into_inner().unwrap();
-    let (leader, batch) = staged.unwrap();
+    let (leader, batch) = staged.into_inner().unwrap().unwrap();
     servers[leader].kill();
     let survivor = servers[(leader + 1) % 3].url();
     let client = async_nats::connect(&survivor).await.unwrap();
@@ -193,8 +191,7 @@ async fn a_batch_whose_leader_is_killed_before_its_end_is_not_stored() {
     };
     until("the answer of another leader", rejected).await;
     let mut writers: Vec<_> = (0..STAGED).map(|n| Writer::of(&format!("c{n}"))).collect();
-    let appending = writers.iter_mut();
-    let appending = appending.map(|writer| writer.append_until_known(&record, "x"));
+    let appending = writers.iter_mut().map(|writer| writer.append_until_known(&record, "x"));
     futures::future::join_all(appending).await;
     assert_eq!(all_messages(&survivor).await.len(), STAGED);
     for writer in &writers {
@@ -282,16 +279,13 @@ async fn erasures_of_parts_logs_and_secrets_are_repeated() {
     for key in [&kept.key, &erased.key, &kept.key] {
         let part = Bytes::from_static(b"a part");
         let run = RunId(Uuid::now_v7());
-        let published = record.publish_parts(key, run, Sequence(0), part);
-        published.await.unwrap();
+        record.publish_parts(key, run, Sequence(0), part).await.unwrap();
         let (call, kept_for) = (Bytes::from_static(b"a call"), Duration::from_hours(1));
-        let logged = record.publish_log(key, LogId(Uuid::now_v7()), call, kept_for);
-        logged.await.unwrap();
+        record.publish_log(key, LogId(Uuid::now_v7()), call, kept_for).await.unwrap();
     }
     let registry = Registry::open(&record).await.unwrap();
     let acme = tenant("acme");
-    let made = registry.create_tenant(&acme, "Acme", Timestamp(1)).await;
-    made.unwrap();
+    registry.create_tenant(&acme, "Acme", Timestamp(1)).await.unwrap();
     registry.remove_tenant(&acme).await.unwrap();
     record.erase_conversation(&erased.key).await.unwrap();
     let mut again = BTreeMap::new();

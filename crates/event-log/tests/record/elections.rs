@@ -86,8 +86,7 @@ async fn an_append_waits_for_replicas() {
     })
     .await;
     let leading = found.get().unwrap();
-    let record = Record::open(Cluster::config(&servers[leading..=leading], 1));
-    let record = record.await.unwrap();
+    let record = Record::open(Cluster::config(&servers[leading..=leading], 1)).await.unwrap();
     let mut writer = Writer::of("c");
     writer.append_until_known(&record, "x").await;
     let mut others: Vec<_> = servers.iter_mut().collect();

@@ -51,8 +51,7 @@ async fn erased_commits_and_parts_are_in_no_file() {
     }
     let run = RunId(Uuid::now_v7());
     let part = Bytes::from(format!("{SECRET} in a part"));
-    let published = record.publish_parts(&erased.key, run, Sequence(0), part).await;
-    published.unwrap();
+    record.publish_parts(&erased.key, run, Sequence(0), part).await.unwrap();
     assert!(files_with(server.folder(), SECRET) >= 2);
     erased.append(&record, "a tombstone").await;
     assert_eq!(record.erase_before_last(&erased.key).await, Ok(40));
@@ -69,8 +68,7 @@ async fn erased_commits_and_parts_are_in_no_file() {
         assert_eq!(files_with(server.folder(), text), expected, "{text}");
         assert_eq!(after_restart(&mut server, text).await, expected, "{text}");
     }
-    let listed = record.conversations(Partition(0), Some(&tenant("acme"))).await;
-    let listed = listed.unwrap();
+    let listed = record.conversations(Partition(0), Some(&tenant("acme"))).await.unwrap();
     let counts: Vec<_> = listed.iter().map(|listed| (listed.key.conversation.as_str(), listed.commits)).collect();
     assert_eq!(counts, [("erased", 1), ("kept", 40)]);
     let others = record.conversations(Partition(0), Some(&tenant("other"))).await;
@@ -89,8 +87,7 @@ async fn deleted_messages_stay_in_a_block_until_more_than_half_of_it_is_deleted(
     for n in 1..=8 {
         let mut payload = text(n).into_bytes();
         payload.resize(1024 * 1024, b'-');
-        let stored = stream.publish("hansard.0.acme.c", payload.into());
-        stored.await.unwrap().await.unwrap();
+        stream.publish("hansard.0.acme.c", payload.into()).await.unwrap().await.unwrap();
     }
     let three = [1, 3, 5].map(Sequence);
     assert_eq!(record.trim(&key, &three, Removal::Delete).await, Ok(3));
@@ -155,8 +152,9 @@ async fn a_removed_tenant_has_no_entries_and_no_access() {
     assert!(second.authenticate(bound.reveal()).await.is_some());
     assert_eq!(files_with(server.folder(), &secret), 1);
 
-    let expected = [("agent", 1), ("secret", 1), ("signing", 1), ("tenant", 1), ("token", 1)];
-    let expected = expected.map(|(kind, count)| (kind.to_owned(), count)).into();
+    let expected = [("agent", 1), ("secret", 1), ("signing", 1), ("tenant", 1), ("token", 1)]
+        .map(|(kind, count)| (kind.to_owned(), count))
+        .into();
     let acme = tenant("acme");
     assert_eq!(first.count_tenant_entries(&acme).await, Ok(expected));
     assert_eq!(first.has_or_had_tenant(&acme).await, Ok(true));
@@ -208,15 +206,12 @@ async fn pending_erasures_are_listed_until_they_end() {
     let later = Timestamp(9);
     let unseen = record.replace_erasure(&a, Sequence(5), other, later, None);
     assert_eq!(unseen.await, Ok(None));
-    let begun = record.replace_erasure(&a, Sequence(5), other, later, first.as_ref());
-    let begun = begun.await.unwrap().unwrap();
+    let begun = record.replace_erasure(&a, Sequence(5), other, later, first.as_ref()).await.unwrap().unwrap();
     let entry = record.pending_erasure(&a).await.unwrap().unwrap();
     assert_eq!(begun.revision, entry.revision);
     assert_eq!((entry.behind, entry.begun_at, entry.holder), (Sequence(7), Timestamp(1), other));
     let listed = async |after, most| {
-        let listed = record.pending_erasures(after, most).await.unwrap();
-        let listed = listed.into_iter().map(|entry| entry.key);
-        listed.collect::<Vec<_>>()
+        record.pending_erasures(after, most).await.unwrap().into_iter().map(|entry| entry.key).collect::<Vec<_>>()
     };
     assert_eq!(listed(Sequence(0), 9).await, [b.clone(), a.clone()]);
     assert_eq!(listed(Sequence(0), 1).await, std::slice::from_ref(&b));

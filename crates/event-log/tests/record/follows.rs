@@ -110,8 +110,7 @@ async fn it_survives_the_loss_of_its_consumer() {
     writer.append(&record, "first").await;
     read_to(&mut follow, 1, &mut read).await;
 
-    let stream = jetstream(&server).await.get_stream("HANSARD_0").await;
-    let stream = stream.unwrap();
+    let stream = jetstream(&server).await.get_stream("HANSARD_0").await.unwrap();
     let names: Vec<_> = stream.consumer_names().collect().await;
     assert_eq!(names.len(), 1);
     for name in names {

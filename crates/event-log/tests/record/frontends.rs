@@ -26,14 +26,12 @@ fn origins(texts: &[&str]) -> AllowedOrigins {
 async fn key(registry: &Registry) -> (String, Secret) {
     let origins = origins(&["https://shop.example"]);
     let bot = agent("bot");
-    let made = registry.create_api_key(&bot, "web", origins, NOW);
-    let (key, secret) = made.await.unwrap();
+    let (key, secret) = registry.create_api_key(&bot, "web", origins, NOW).await.unwrap();
     (key.api_key_id, secret)
 }
 
 async fn is_valid(registry: &Registry, secret: &Secret, at: Timestamp) -> bool {
-    let frontend = registry.authenticate_api_key(secret.reveal(), at).await;
-    frontend.is_some()
+    registry.authenticate_api_key(secret.reveal(), at).await.is_some()
 }
 
 #[tokio::test]
@@ -42,8 +40,7 @@ async fn a_key_is_valid_in_every_process_until_it_is_revoked() {
     let (first, second) = two(&server).await;
     let (id, secret) = key(&first).await;
     // The other process looks it up in the bucket.
-    let authenticated = second.authenticate_api_key(secret.reveal(), NOW);
-    let frontend = authenticated.await.unwrap();
+    let frontend = second.authenticate_api_key(secret.reveal(), NOW).await.unwrap();
     assert_eq!(frontend.api_key_id, id);
     assert_eq!(frontend.access.tenant.tenant(), &tenant("acme"));
     assert_eq!(frontend.access.agent, agent("bot"));
@@ -74,11 +71,9 @@ async fn a_rotated_key_is_valid_for_its_overlap() {
     assert!(!is_valid(&first, &old, after(60)).await);
     assert!(is_valid(&first, &new, after(86_400 * 365)).await);
     // A second rotation does not extend the overlap.
-    let rotated = first.rotate_api_key(&id, OVERLAP_MAX, after(1));
-    rotated.await.unwrap();
+    first.rotate_api_key(&id, OVERLAP_MAX, after(1)).await.unwrap();
     assert!(!is_valid(&first, &old, after(60)).await);
-    let rotated = first.rotate_api_key(&id, Duration::ZERO, after(2));
-    rotated.await.unwrap();
+    first.rotate_api_key(&id, Duration::ZERO, after(2)).await.unwrap();
     assert!(!is_valid(&first, &old, after(2)).await);
     let gone = Err(RegistryError::NotFound { what: "valid API key" });
     let ended = first.rotate_api_key(&id, minute, after(2)).await;
@@ -105,8 +100,7 @@ async fn signing_keys_belong_to_a_tenant_and_a_use() {
     use SigningKeyUse::{Admin, User};
     let server = devstack::test::nats().await;
     let (first, second) = two(&server).await;
-    let added = first.add_signing_key(signing("acme", "a", User), NOW);
-    let (shown, secret) = added.await.unwrap();
+    let (shown, secret) = first.add_signing_key(signing("acme", "a", User), NOW).await.unwrap();
     let secret = secret.unwrap();
     assert!(secret.reveal().starts_with("hk_"));
     assert_eq!(shown.kind, Some(Kind::Hs256Secret(bytes::Bytes::new())));
@@ -116,8 +110,7 @@ async fn signing_keys_belong_to_a_tenant_and_a_use() {
     let taken = second.add_signing_key(signing("acme", "a", Admin), NOW).await;
     let actual = taken.map(drop);
     assert_eq!(actual, Err(RegistryError::AlreadyExists { what: KIND }));
-    let added = second.add_signing_key(signing("other", "a", Admin), NOW);
-    added.await.unwrap();
+    second.add_signing_key(signing("other", "a", Admin), NOW).await.unwrap();
     let orphan = first.add_signing_key(signing("missing", "a", User), NOW).await;
     let actual = orphan.map(drop);
     assert_eq!(actual, Err(RegistryError::NotFound { what: "tenant" }));

@@ -155,8 +155,8 @@ async fn duplicate_ids_do_not_fail_the_others() {
         let outcome = record.append(&writer.key, sealed.append.clone()).await;
         (sealed, outcome)
     });
-    let retrying = first.iter().zip(&stored).take(10);
-    let retrying = retrying.map(|(writer, sealed)| record.append(&writer.key, sealed.append.clone()));
+    let retrying =
+        first.iter().zip(&stored).take(10).map(|(writer, sealed)| record.append(&writer.key, sealed.append.clone()));
     let (outcomes, retries) = tokio::join!(join_all(appending), join_all(retrying));
     advance_all(&mut second, outcomes);
     for (retry, at) in retries.into_iter().zip(at) {
@@ -235,8 +235,7 @@ async fn batches_of_two_writers_interleave() {
     let mut all = [writers("one", APPENDS), writers("two", APPENDS)];
     for _ in 0..3 {
         let appending = records.iter().zip(&all);
-        let outcomes = appending.map(|(record, writers)| append_all(record, writers));
-        let outcomes = join_all(outcomes).await;
+        let outcomes = join_all(appending.map(|(record, writers)| append_all(record, writers))).await;
         for (writers, outcomes) in all.iter_mut().zip(outcomes) {
             advance_all(writers, outcomes);
         }
@@ -267,8 +266,7 @@ async fn stage(server: &NatsServer, batch: &str, messages: usize) {
         headers.insert(BATCH_ID, batch);
         headers.insert("Nats-Batch-Sequence", number.to_string().as_str());
         let subject = format!("hansard.0.acme.{batch}-{number}");
-        let sent = client.publish_with_headers(subject, headers, "x".into());
-        sent.await.unwrap();
+        client.publish_with_headers(subject, headers, "x".into()).await.unwrap();
     }
     client.flush().await.unwrap();
 }

@@ -85,8 +85,8 @@ async fn conversations_stay_and_new_ones_use_the_new_partitions() {
             grow(&record, stage).await;
             knows(&other, stage).await;
         }
-        let created = (0..EACH).map(|n| Writer::of(&format!("{stage:?}-{n}").replace(['(', ')'], "")));
-        let mut created: Vec<_> = created.collect();
+        let mut created: Vec<_> =
+            (0..EACH).map(|n| Writer::of(&format!("{stage:?}-{n}").replace(['(', ')'], ""))).collect();
         for (number, writer) in created.iter_mut().enumerate() {
             let by = if number % 2 == 0 { &record } else { &other };
             assert_eq!(by.last(&writer.key).await, Ok(None));
@@ -219,8 +219,7 @@ async fn live_readers_and_parts_find_a_new_partition() {
         let sequence = writer.append(&record, "created").await;
         let run = RunId(Uuid::now_v7());
         let part = Bytes::from_static(b"a part");
-        let published = record.publish_parts(&writer.key, run, Sequence(0), part).await;
-        published.unwrap();
+        record.publish_parts(&writer.key, run, Sequence(0), part).await.unwrap();
         let last = record.last_parts(&writer.key, run).await.unwrap().unwrap();
         let partition = record.partition_of(&writer.key).await.unwrap();
         assert_eq!(last.partition, partition);

@@ -25,8 +25,7 @@ async fn more_large_reads_than_a_connection_holds_are_answered() {
     let record = Record::create(config).await.unwrap();
     let stream = jetstream(&server).await;
     let commit = Bytes::from(vec![b'x'; COMMIT_BYTES]);
-    let stored = stream.publish("hansard.0.acme.c", commit).await;
-    stored.unwrap().await.unwrap();
+    stream.publish("hansard.0.acme.c", commit).await.unwrap().await.unwrap();
     let key = Writer::of("c").key;
     let reads = (0..READS).map(|n| {
         let (record, key) = (record.clone(), key.clone());

@@ -9,8 +9,7 @@ use futures::TryStreamExt as _;
 use crate::support::{Writer, record_of_one};
 
 async fn standings(record: &Record) -> BTreeMap<String, u64> {
-    let read = record.last_commits(Partition(0)).await.unwrap();
-    let read: Vec<_> = read.try_collect().await.unwrap();
+    let read: Vec<_> = record.last_commits(Partition(0)).await.unwrap().try_collect().await.unwrap();
     read.into_iter()
         .map(|(key, message)| {
             let conversation = key.conversation.as_str().to_owned();
@@ -48,8 +47,8 @@ async fn the_last_commit_up_to_a_sequence_is_read() {
         a.append(&record, "y").await;
     }
     let check = async |up_to: u64, expected: Option<u64>| {
-        let found = record.last_up_to(&a.key, Sequence(up_to)).await.unwrap();
-        let found = found.map(|message| message.position.sequence.0);
+        let found =
+            record.last_up_to(&a.key, Sequence(up_to)).await.unwrap().map(|message| message.position.sequence.0);
         assert_eq!(found, expected, "up to {up_to}");
     };
     check(0, None).await;

@@ -17,8 +17,7 @@ const HOUR: Duration = Duration::from_hours(1);
 
 async fn publish(record: &Record, writer: &Writer, text: &'static str, ttl: Duration) -> LogId {
     let id = LogId(Uuid::now_v7());
-    let published = record.publish_log(&writer.key, id, text.into(), ttl);
-    published.await.unwrap();
+    record.publish_log(&writer.key, id, text.into(), ttl).await.unwrap();
     id
 }
 
@@ -45,8 +44,7 @@ async fn calls_are_stored_once_in_order_and_erased_in_every_file() {
     let (erased, kept) = (Writer::of("erased"), Writer::of("kept"));
     for _ in 0..3 {
         let id = publish(&record, &erased, SECRET, HOUR).await;
-        let again = record.publish_log(&erased.key, id, SECRET.into(), HOUR);
-        again.await.unwrap();
+        record.publish_log(&erased.key, id, SECRET.into(), HOUR).await.unwrap();
         publish(&record, &kept, KEPT, HOUR).await;
     }
     let followed: Vec<_> = record.follow_logs(Sequence(2)).take(4).collect().await;
@@ -84,8 +82,7 @@ async fn metered_calls_are_stored_once_and_erased_by_owner_in_every_file() {
     let first = meter(Some(&ada)).await;
     meter(Some(&bob)).await;
     meter(None).await;
-    let message = record.follow_logs(Sequence(0)).next().await.unwrap();
-    let message = message.unwrap();
+    let message = record.follow_logs(Sequence(0)).next().await.unwrap().unwrap();
     assert_eq!(message.subject, LoggedSubject::Usage(tenant.clone()));
     assert_eq!(message.open_metered(), Ok(first));
     let last = async |owner| record.last_usage(&tenant, owner).await.unwrap();

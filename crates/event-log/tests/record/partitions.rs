@@ -20,8 +20,7 @@ async fn check_next(record: &Record, after: u64, expected: Option<u64>) {
 }
 
 async fn check_since(record: &Record, since: i64, expected: Option<u64>) {
-    let first = record.first_since(ONLY, Timestamp(since)).await.unwrap();
-    let first = first.map(|first| first.sequence.0);
+    let first = record.first_since(ONLY, Timestamp(since)).await.unwrap().map(|first| first.sequence.0);
     assert_eq!(first, expected, "since {since}");
 }
 

@@ -20,8 +20,7 @@ fn batch(text: &str) -> Bytes {
 
 async fn publish(record: &Record, run: RunId, previous: Sequence, text: &str) -> PartsOutcome {
     let key = Writer::of("c").key;
-    let outcome = record.publish_parts(&key, run, previous, batch(text)).await;
-    outcome.unwrap()
+    record.publish_parts(&key, run, previous, batch(text)).await.unwrap()
 }
 
 async fn published(record: &Record, run: RunId, previous: Sequence, text: &str) -> Sequence {
@@ -147,8 +146,7 @@ async fn an_erasure_removes_exactly_the_runs_of_its_conversation() {
     let a = published(&record, one, NONE, "a").await;
     published(&record, two, NONE, "b").await;
     let neighbour = Writer::of("c2").key;
-    let outcome = record.publish_parts(&neighbour, one, NONE, batch("theirs"));
-    outcome.await.unwrap();
+    record.publish_parts(&neighbour, one, NONE, batch("theirs")).await.unwrap();
     for _ in 0..2 {
         record.erase_parts(&Writer::of("c").key).await.unwrap();
         for run in [one, two] {

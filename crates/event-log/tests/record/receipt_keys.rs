@@ -15,8 +15,7 @@ const LEGACY: &str = "$KV.HANSARD_registry.receipt.seed";
 async fn signed_before(server: &NatsServer) -> Record {
     let record = record_of_one(server).await;
     let context = jetstream(server).await;
-    let stored = context.publish(LEGACY, SEED.to_vec().into()).await;
-    stored.unwrap().await.unwrap();
+    context.publish(LEGACY, SEED.to_vec().into()).await.unwrap().await.unwrap();
     record
 }
 
@@ -30,10 +29,7 @@ async fn keys_are_created_once_and_rotated() {
     assert_eq!(other.as_ref(), Ok(&keys));
     assert_eq!(record.existing_receipt_keys().await, Ok(Some(keys.clone())));
     let rotated = record.rotate_receipt_key(LATER).await.unwrap();
-    let ids = |keys: &event_log::ReceiptKeys| {
-        let ids = keys.list().iter().map(|key| key.id.clone());
-        ids.collect::<Vec<_>>()
-    };
+    let ids = |keys: &event_log::ReceiptKeys| keys.list().iter().map(|key| key.id.clone()).collect::<Vec<_>>();
     assert_eq!(ids(&rotated)[..1], ids(&keys));
     assert_eq!(ids(&rotated).len(), 2);
     assert_eq!(rotated.list()[0].rotated_at, Some(LATER));

@@ -33,8 +33,7 @@ async fn rate(record: &Record, in_flight: usize) -> f64 {
             commits
         })
     });
-    let commits = join_all(appending).await.into_iter();
-    let commits: u32 = commits.map(Result::unwrap).sum();
+    let commits: u32 = join_all(appending).await.into_iter().map(Result::unwrap).sum();
     f64::from(commits) / began.elapsed().as_secs_f64()
 }
 

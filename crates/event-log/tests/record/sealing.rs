@@ -64,8 +64,7 @@ async fn secrets_are_encrypted_and_encrypted_again() {
     assert_eq!(registry.reseal().await, Ok(0));
     assert_eq!(registry.count_plaintext_secrets(), 0);
     assert!(!is_stored(&server, &first).await);
-    let added = registry.add_signing_key(signing("second"), NOW);
-    let (_, second) = added.await.unwrap();
+    let (_, second) = registry.add_signing_key(signing("second"), NOW).await.unwrap();
     let second = second.unwrap().reveal().as_bytes().to_vec();
     assert!(!is_stored(&server, &second).await);
     assert!(!is_stored(&server, receipts.mark_secret()).await);

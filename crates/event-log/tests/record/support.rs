@@ -186,8 +186,7 @@ pub(crate) async fn all_commits(url: &str) -> Vec<(u64, CommitId)> {
 /// Every message of a record's only partition, read from its stream.
 pub(crate) async fn all_messages(url: &str) -> Vec<(u64, Bytes)> {
     let client = async_nats::connect(url).await.unwrap();
-    let stream = async_nats::jetstream::new(client);
-    let stream = stream.get_stream("HANSARD_0").await.unwrap();
+    let stream = async_nats::jetstream::new(client).get_stream("HANSARD_0").await.unwrap();
     let state = &stream.cached_info().state;
     let mut messages = Vec::new();
     for sequence in state.first_sequence.max(1)..=state.last_sequence {

@@ -18,8 +18,7 @@ async fn interleaved(record: &Record) -> [Writer; 3] {
 }
 
 async fn check(record: &Record, writer: &Writer, after: u64, bounds: TailBounds, tail: (&[u64], bool)) {
-    let read = record.tail(&writer.key, Sequence(after), bounds).await;
-    let read = read.unwrap();
+    let read = record.tail(&writer.key, Sequence(after), bounds).await.unwrap();
     let sequences: Vec<u64> = read.commits.iter().map(|c| c.position.sequence.0).collect();
     assert_eq!(sequences, tail.0, "after {after}, {bounds:?}");
     let resume_after = tail.0.last().copied().filter(|_| tail.1).map(Sequence);

@@ -119,8 +119,7 @@ fn add_text(block: &mut Object<'_>, name: &str, added: &str) -> Result<(), Parse
     if added.is_empty() {
         return Ok(());
     }
-    let start = block.get(name).map_or("null", RawValue::get);
-    let start: Option<String> = read(start, name)?;
+    let start: Option<String> = read(block.get(name).map_or("null", RawValue::get), name)?;
     block.set(name, raw(&format!("{}{added}", start.unwrap_or_default()))?);
     Ok(())
 }

@@ -13,8 +13,7 @@ use crate::reply::ParseError;
 /// As [`parse()`].
 pub fn parse_history(body: &[u8]) -> Result<Vec<Fact>, ParseError> {
     let transcript = parse(body)?;
-    let instructions = transcript.instructions.into_iter();
-    let instructions = instructions.map(|text| text_message(Role::System, text));
+    let instructions = transcript.instructions.into_iter().map(|text| text_message(Role::System, text));
     let user = |text| text_message(Role::User, text);
     let opening = transcript.opening.map(user);
     let closing = transcript.closing.map(user);

@@ -18,9 +18,11 @@ pub fn parse(body: &[u8]) -> Result<Transcript, ParseError> {
         format: "canonical",
         reason: format!("{:?} at line {} column {}", error.classify(), error.line(), error.column()),
     })?;
-    let turns = context.turns.into_iter().enumerate();
-    let turns =
-        turns.map(|(index, read)| turn(read).map_err(|violation| unusable(violation.at(index).within("turns"))));
+    let turns = context
+        .turns
+        .into_iter()
+        .enumerate()
+        .map(|(index, read)| turn(read).map_err(|violation| unusable(violation.at(index).within("turns"))));
     Ok(Transcript {
         instructions: context.instructions.into_iter().map(Cow::into_owned).collect(),
         opening: context.opening.map(Cow::into_owned),
@@ -113,8 +115,7 @@ fn media_source(source: json::Source<'_>) -> MediaSource {
 }
 
 fn label(text: Option<Cow<'_, str>>, field: &str) -> Result<Option<Label>, Violation> {
-    let label = text.map(Label::parse).transpose();
-    label.map_err(|violation| violation.within(field))
+    text.map(Label::parse).transpose().map_err(|violation| violation.within(field))
 }
 
 fn json_text(text: &str, field: &str) -> Result<JsonText, Violation> {

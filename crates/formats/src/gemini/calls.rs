@@ -61,8 +61,7 @@ fn args(input: &JsonText) -> Result<OutArgs<'_>, OutJson<'_>> {
 
 /// The signature of a call of this provider (G5).
 fn own_signature<'a>(call: &'a AnsweredCall, notes: &mut Notes) -> Option<&'a str> {
-    let signature = call.called.signature.as_deref();
-    let signature = signature.filter(|signature| !signature.is_empty())?;
+    let signature = call.called.signature.as_deref().filter(|signature| !signature.is_empty())?;
     let provider = call.called.provider.as_ref();
     if provider.is_some_and(|provider| provider.as_str() == PROVIDER) {
         return Some(signature);
@@ -75,8 +74,7 @@ fn response<'a>(call: &'a AnsweredCall, notes: &mut Notes) -> OutResponse<'a> {
     let output = match &call.answer.output {
         ToolOutput::Json(json) => OutJson::from_json(json),
         ToolOutput::Parts(parts) => {
-            let texts = parts.iter();
-            let texts: Vec<_> = texts.filter_map(|part| part_text(part, call.version, notes)).collect();
+            let texts: Vec<_> = parts.iter().filter_map(|part| part_text(part, call.version, notes)).collect();
             OutJson::Text(Cow::Owned(texts.join("\n")))
         }
     };

@@ -166,8 +166,7 @@ fn user_facts(parts: Vec<ParsedPart>, content: usize, open: &mut Vec<OpenCall>) 
 }
 
 fn returned(answer: ParsedResult, path: PartPath, open: &mut Vec<OpenCall>) -> Result<Fact, ParseError> {
-    let given = answer.id.map(|id| call_id(&id, path, "functionResponse"));
-    let given = given.transpose()?;
+    let given = answer.id.map(|id| call_id(&id, path, "functionResponse")).transpose()?;
     let answers = |call: &OpenCall| match &given {
         Some(id) => call.id == *id,
         None => call.name == answer.name,

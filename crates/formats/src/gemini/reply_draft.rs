@@ -41,8 +41,7 @@ impl ReplyDraft {
             return Ok(Vec::new());
         };
         self.has_candidate = true;
-        let reason = candidate.finish_reason.as_deref();
-        let reason = values::label("candidates[0].finishReason", reason)?;
+        let reason = values::label("candidates[0].finishReason", candidate.finish_reason.as_deref())?;
         self.finish_reason = reason.or(self.finish_reason.take());
         let parts = candidate.content.map(|content| content.parts);
         let mut deltas = Vec::new();

@@ -87,8 +87,10 @@ impl Function<'_> {
 impl IncomingMessage<'_> {
     /// The thought, if it is a text.
     pub(super) fn thought(&self) -> Option<String> {
-        let texts = [self.reasoning_content, self.reasoning];
-        let mut texts = texts.into_iter().flatten().filter_map(|raw| serde_json::from_str::<String>(raw.get()).ok());
+        let mut texts = [self.reasoning_content, self.reasoning]
+            .into_iter()
+            .flatten()
+            .filter_map(|raw| serde_json::from_str::<String>(raw.get()).ok());
         texts.find(|text| !text.is_empty())
     }
 
@@ -198,8 +200,7 @@ fn media_type(url: &str) -> Option<Label> {
 /// A value without a canonical form, as a provider item.
 pub(super) fn item(raw: &RawValue) -> Result<Part, ParseError> {
     let provider = values::label("provider", Some(PROVIDER))?;
-    let item = JsonText::parse(raw.get());
-    let item = item.map_err(|violation| ParseError::unusable("content", violation))?;
+    let item = JsonText::parse(raw.get()).map_err(|violation| ParseError::unusable("content", violation))?;
     match provider {
         Some(provider) => Ok(Part::ProviderItem { provider, item }),
         None => Ok(Part::Text(item.as_str().to_owned())),

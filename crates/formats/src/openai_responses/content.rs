@@ -88,8 +88,8 @@ pub(super) fn output<'a>(draft: &mut Draft<'_>, version: Version, answer: &'a An
         ToolOutput::Json(json) if failed => Content::Text(format!("{FAILED_PREFIX}{}", json.as_str()).into()),
         ToolOutput::Json(json) => Content::Text(json.as_str().into()),
         ToolOutput::Parts(parts) => {
-            let parts = parts.iter().filter_map(|part| content_part(draft, version, part, Target::Input));
-            let mut parts: Vec<_> = parts.collect();
+            let mut parts: Vec<_> =
+                parts.iter().filter_map(|part| content_part(draft, version, part, Target::Input)).collect();
             if failed {
                 mark_failed(&mut parts);
             }

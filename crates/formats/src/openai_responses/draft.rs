@@ -62,8 +62,7 @@ impl<'a> Draft<'a> {
 
     /// Renders the client's answer to a rendered item.
     pub(super) fn answer(&mut self, answer: Verbatim<'a>, version: Version) {
-        let due = answer.link.as_ref();
-        let due = due.is_some_and(|link| self.unanswered.contains(link));
+        let due = answer.link.as_ref().is_some_and(|link| self.unanswered.contains(link));
         if !due || !self.is_new(&answer) {
             return self.notes.omit(version, LostContent::ProviderItem);
         }

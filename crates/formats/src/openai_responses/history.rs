@@ -178,8 +178,7 @@ mod tests {
         let long = "x".repeat(257);
         check_error(r#"{"input":["secret"]}"#, "unexpected structure at line 1, column 8 of input[0]");
         check_error(r#"{"input":[{"role":"secret","content":""}]}"#, "input[0].role");
-        let call = r#"{"type":"function_call","call_id":"LONG","name":"f","arguments":""}"#;
-        let call = call.replace("LONG", &long);
+        let call = r#"{"type":"function_call","call_id":"LONG","name":"f","arguments":""}"#.replace("LONG", &long);
         check_error(&format!(r#"{{"input":[{call}]}}"#), "input[0].call_id");
         check_error("secret", "invalid JSON at line 1, column 1");
     }
@@ -208,8 +207,7 @@ mod tests {
         let Fact::ToolReturned(returned) = fact else {
             panic!("{fact:?}");
         };
-        let name = returned.tool_name.as_ref();
-        let name = name.map_or("", ToolName::as_str);
+        let name = returned.tool_name.as_ref().map_or("", ToolName::as_str);
         format!("result {} {name}", returned.call_id)
     }
 

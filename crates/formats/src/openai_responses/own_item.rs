@@ -125,8 +125,7 @@ fn answered<'a>(raw: &'a RawValue, head: Head<'_>) -> OwnItem<'a> {
             return named.map_or(OwnItem::Other, |id| OwnItem::Model(verbatim(raw, head, Some((answer, id)))));
         }
         if head.kind == answer {
-            let named = head.call_id.clone();
-            let named = named.or_else(|| head.approval_request_id.clone());
+            let named = head.call_id.clone().or_else(|| head.approval_request_id.clone());
             return named.map_or(OwnItem::Other, |id| OwnItem::Answer(verbatim(raw, head, Some((answer, id)))));
         }
     }

@@ -73,11 +73,12 @@ fn content_part(raw: &RawValue, path: &str) -> Result<Vec<Part>, ParseError> {
 }
 
 fn image(part: ContentPart<'_>, path: &str) -> Result<Option<Part>, ParseError> {
-    let source = part.image_url.map(MediaSource::Url);
-    let source = source.or_else(|| part.file_id.map(MediaSource::FileId));
-    let detail = part.detail.filter(|detail| detail != DETAIL_DEFAULT);
-    let detail = detail.map(|detail| valid(Label::parse(detail), path, "detail"));
-    let detail = detail.transpose()?;
+    let source = part.image_url.map(MediaSource::Url).or_else(|| part.file_id.map(MediaSource::FileId));
+    let detail = part
+        .detail
+        .filter(|detail| detail != DETAIL_DEFAULT)
+        .map(|detail| valid(Label::parse(detail), path, "detail"))
+        .transpose()?;
     Ok(source.map(|source| Part::Image { source, media_type: None, detail }))
 }
 
@@ -87,8 +88,10 @@ fn file(part: ContentPart<'_>, path: &str) -> Result<Option<Part>, ParseError> {
     });
     let source =
         content.or_else(|| part.file_url.map(MediaSource::Url)).or_else(|| part.file_id.map(MediaSource::FileId));
-    let filename = part.filename.filter(|name| name != UNNAMED_FILE);
-    let filename = filename.map(|name| valid(Label::parse(name), path, "filename"));
-    let filename = filename.transpose()?;
+    let filename = part
+        .filename
+        .filter(|name| name != UNNAMED_FILE)
+        .map(|name| valid(Label::parse(name), path, "filename"))
+        .transpose()?;
     Ok(source.map(|source| Part::File { source, media_type: None, filename }))
 }

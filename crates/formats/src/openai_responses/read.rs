@@ -88,11 +88,11 @@ pub(super) fn read<'a>(item: &'a RawValue, path: &str) -> Result<ParsedItem<'a>,
 
 fn message<'a>(item: &'a RawValue, path: &str) -> Result<ParsedItem<'a>, ParseError> {
     let message: Message<'_> = borrowed(item, path)?;
-    let role = Role::ALL.into_iter().find(|role| role.as_str() == message.role);
-    let role = role.ok_or_else(|| ParseError::Unusable {
-        field: format!("{path}.role"),
-        reason: "is not one of user, assistant, system, developer".to_owned(),
-    })?;
+    let role =
+        Role::ALL.into_iter().find(|role| role.as_str() == message.role).ok_or_else(|| ParseError::Unusable {
+            field: format!("{path}.role"),
+            reason: "is not one of user, assistant, system, developer".to_owned(),
+        })?;
     Ok(ParsedItem::Message { role, phase: message.phase, parts: parts(message.content, &format!("{path}.content"))? })
 }
 

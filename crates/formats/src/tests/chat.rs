@@ -111,8 +111,7 @@ pub(crate) fn describe_facts(facts: &[Fact]) -> Vec<String> {
 
 fn describe_fact(fact: &Fact) -> String {
     if let Fact::MessageAppended(message) = fact {
-        let author = message.author.as_ref();
-        let author = author.map(|author| format!("({author})"));
+        let author = message.author.as_ref().map(|author| format!("({author})"));
         let role = message.role.as_str();
         return format!("{role}{} {:?}", author.unwrap_or_default(), message.parts);
     }

@@ -54,8 +54,7 @@ impl Case {
 fn lines(rendered: &Rendered) -> Vec<String> {
     let written: Written<'_> = serde_json::from_slice(&rendered.body).unwrap();
     let instructions = written.instructions.map(|it| format!("instructions {it}"));
-    let key = written.prompt_cache_key;
-    let key = key.map(|it| format!("prompt_cache_key {it}"));
+    let key = written.prompt_cache_key.map(|it| format!("prompt_cache_key {it}"));
     let items = written.input.into_iter().map(|item| item.get().to_owned());
     let losses = rendered.losses.iter().map(|loss| {
         let (lost, replacement) = (loss.lost.as_str(), loss.replacement.as_str());

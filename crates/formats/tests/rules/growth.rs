@@ -48,8 +48,8 @@ fn changed_list(format: Format, before: &[&RawValue], after: &[&RawValue]) -> Ve
     let Some((last, last_element)) = before.iter().enumerate().next_back() else {
         return Vec::new();
     };
-    let changed = (0..last).filter(|index| !same(*index));
-    let mut changed: Vec<String> = changed.map(|index| format!("element {index} changed")).collect();
+    let mut changed: Vec<String> =
+        (0..last).filter(|index| !same(*index)).map(|index| format!("element {index} changed")).collect();
     let new = after.get(last).map_or(Value::Null, |raw| unmarked(raw));
     if !same(last) && !has_grown(&unmarked(last_element), &new) {
         changed.push(format!("element {last}, the last, was not only added to"));

@@ -51,8 +51,7 @@ impl Rendering<'_> {
         let content = payload(source);
         // An inline text may be decoded.
         let content = (!self.contains_decoded(content)).then_some(content);
-        let mut missing = content.into_iter().chain(beside).filter(|text| !self.contains(text));
-        let missing = missing.next().filter(|_| !listed);
+        let missing = content.into_iter().chain(beside).find(|text| !self.contains(text)).filter(|_| !listed);
         missing.map(|text| format!("{losses:?} of {version} is lost silently: {text:?}"))
     }
 }
@@ -68,8 +67,7 @@ pub(crate) fn silent(format: Format, transcript: &Transcript, rendered: &Rendere
     let frame = transcript.instructions.iter().chain(&transcript.opening).chain(&transcript.closing);
     let missing = frame.filter(|text| !rendering.contains(text)).map(|text| format!("missing: {text:?}"));
     let turns = transcript.turns.iter().flat_map(|turn| check_turn(&rendering, turn));
-    let calls = transcript.turns.iter().flat_map(|turn| &turn.calls);
-    let calls = calls.flat_map(|call| check_call(&rendering, call));
+    let calls = transcript.turns.iter().flat_map(|turn| &turn.calls).flat_map(|call| check_call(&rendering, call));
     let mut silent: Vec<String> = missing.chain(turns).chain(calls).collect();
     if !rendered.losses.is_sorted_by_key(|loss| loss.version) {
         silent.push("the losses are not by version".to_owned());
@@ -98,8 +96,11 @@ pub(crate) fn thoughts_held(transcript: &Transcript, rendered: &Rendered) -> Vec
 fn check_turn(rendering: &Rendering<'_>, turn: &Turn) -> Vec<String> {
     let parts = turn.parts.iter().filter_map(|part| check_part(rendering, turn.version, part));
     let has_text = |part: &Part| matches!(part, Part::Text(text) if !text.trim().is_empty());
-    let author = turn.author.as_ref().filter(|_| turn.parts.iter().any(has_text));
-    let author = author.and_then(|author| rendering.check(turn.version, author.as_str(), LostContent::Author));
+    let author = turn
+        .author
+        .as_ref()
+        .filter(|_| turn.parts.iter().any(has_text))
+        .and_then(|author| rendering.check(turn.version, author.as_str(), LostContent::Author));
     parts.chain(author).collect()
 }
 

@@ -74,8 +74,7 @@ pub(crate) fn in_order(actions: Vec<Action>, options: &RenderOptions) -> Vec<Act
             (Action::Called(call, ..), Action::Answered(id, _)) => call == id,
             _ => false,
         };
-        let answer = rest.iter().position(answers);
-        let answer = answer.and_then(|at| rest.remove(at));
+        let answer = rest.iter().position(answers).and_then(|at| rest.remove(at));
         ordered.push(action);
         ordered.extend(answer);
     }

@@ -10,8 +10,8 @@ use proptest::test_runner::TestCaseError;
 /// Every message, call and result that is not among the turns has an outcome that says why.
 pub(crate) fn omissions_have_outcomes(events: &[RecordedEvent], assembled: &Assembled) -> Result<(), TestCaseError> {
     let turns = &assembled.transcript.turns;
-    let calls = turns.iter().flat_map(|turn| &turn.calls);
-    let calls = calls.flat_map(|call| [Some(call.version), call.answer.origin.result()]);
+    let calls =
+        turns.iter().flat_map(|turn| &turn.calls).flat_map(|call| [Some(call.version), call.answer.origin.result()]);
     let shown: BTreeSet<Version> = turns.iter().map(|turn| turn.version).chain(calls.flatten()).collect();
     for event in events {
         let is_content = match &event.event.fact {

@@ -119,8 +119,8 @@ fn calls_are_restored(
         let calls = turn.calls.iter().map(|call| &call.called);
         calls.map(|call| (call.call_id.to_string(), call.tool_name.to_string())).collect()
     };
-    let expected = transcript.turns.iter().map(recorded).filter(|calls| !calls.is_empty());
-    let expected: Vec<Vec<(String, String)>> = expected.collect();
+    let expected: Vec<Vec<(String, String)>> =
+        transcript.turns.iter().map(recorded).filter(|calls| !calls.is_empty()).collect();
     let calls = reading::calls(format, body);
     let found: Vec<Vec<(String, String)>> =
         calls.iter().map(|calls| calls.iter().map(|call| restored(call, rendered)).collect()).collect();

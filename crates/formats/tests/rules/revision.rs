@@ -30,8 +30,7 @@ fn bodies_change_only_with_the_assembly_revision() {
                 cache_key: Some("key".to_owned()),
                 context_tokens_max: Some(1_500),
             };
-            let body = render(format, &assembled.transcript, &options).body;
-            let body = String::from_utf8(body).unwrap();
+            let body = String::from_utf8(render(format, &assembled.transcript, &options).body).unwrap();
             let snapshot = format!("revision_{ASSEMBLY_REVISION}_{name}_{format}");
             let advice = "If this changed, raise context::ASSEMBLY_REVISION.";
             insta::assert_snapshot!(snapshot, format!("{advice}\n{body}"));

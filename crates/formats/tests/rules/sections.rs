@@ -50,11 +50,13 @@ fn check(transcript: &Transcript, rendered: &Rendered) -> Result<(), TestCaseErr
         }
     }
     let known: BTreeSet<u64> = transcript.turns.iter().map(|turn| turn.version.0).collect();
-    let found = sections.iter().filter_map(|(section, _)| match section {
-        Section::Turn(version) => Some(version.0),
-        _ => None,
-    });
-    let found: Vec<u64> = found.collect();
+    let found: Vec<u64> = sections
+        .iter()
+        .filter_map(|(section, _)| match section {
+            Section::Turn(version) => Some(version.0),
+            _ => None,
+        })
+        .collect();
     prop_assert!(found.iter().all(|version| known.contains(version)));
     prop_assert!(found.is_sorted(), "{found:?}");
     Ok(())

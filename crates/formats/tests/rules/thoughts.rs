@@ -53,8 +53,8 @@ fn check(more: &str, result: &str, summarised: Option<usize>) {
             let assembled = assembled(&events[..until], &policy, ask).unwrap();
             lines.push(assembled.report.epoch.threshold);
             let rendered = render(Format::Anthropic, &assembled.transcript, &options());
-            let messages = reading::elements(Format::Anthropic, &rendered.body);
-            let messages: Vec<Value> = messages.iter().map(|raw| unmarked(raw)).collect();
+            let messages: Vec<Value> =
+                reading::elements(Format::Anthropic, &rendered.body).iter().map(|raw| unmarked(raw)).collect();
             let kept = replayed(&messages);
             for (place, writer) in kept.iter().filter(|(_, writer)| *writer < index) {
                 assert!(

@@ -116,8 +116,7 @@ fn check(format: Format, assembled: &Assembled, policy: &Policy, options: &Rende
     let read = texts(&body);
     let has_secret = read.iter().any(|text| text.contains(SECRET));
     prop_assert!(!has_secret, "a secret is rendered");
-    let read = read.iter().map(|text| u64::from(tokens::count_text(text)));
-    let read: u64 = read.sum();
+    let read: u64 = read.iter().map(|text| u64::from(tokens::count_text(text))).sum();
     prop_assert!(read <= counted + FORM_TOKENS, "{} read, {} counted: {}", read, counted, body);
     Ok(())
 }
@@ -136,8 +135,8 @@ fn units_are_whole(events: &[RecordedEvent], assembled: &Assembled, policy: &Pol
         .filter(|event| matches!(event.event.fact, Fact::ToolCalled(_)) && !repeated.contains(&event.version));
     let through = report.summarised.unwrap_or_default();
     let goes_in = |version: Version| version >= first && (version > through || carried.contains(&version));
-    let expected = calls.filter(|call| first.0 > 0 && goes_in(call.version));
-    let expected: Vec<Version> = expected.map(|call| call.version).collect();
+    let expected: Vec<Version> =
+        calls.filter(|call| first.0 > 0 && goes_in(call.version)).map(|call| call.version).collect();
     let turns = assembled.transcript.turns.iter();
     let found = turns.flat_map(|turn| turn.calls.iter().map(|call| call.version));
     prop_assert_eq!(found.collect::<Vec<_>>(), expected);
@@ -151,12 +150,13 @@ fn texts(body: &Value) -> Vec<Cow<'_, str>> {
         Value::String(text) => vec![Cow::Borrowed(text)],
         Value::Array(items) => items.iter().flat_map(texts).collect(),
         Value::Object(members) => {
-            let read = members.iter();
-            let read = read.filter(|(name, _)| !NOT_READ.contains(&name.as_str()));
-            let read = read.flat_map(|(name, value)| match value {
-                Value::String(data) if CARRIES.contains(&name.as_str()) => Vec::from_iter(carried(body, data)),
-                value => texts(value),
-            });
+            let read =
+                members.iter().filter(|(name, _)| !NOT_READ.contains(&name.as_str())).flat_map(|(name, value)| {
+                    match value {
+                        Value::String(data) if CARRIES.contains(&name.as_str()) => Vec::from_iter(carried(body, data)),
+                        value => texts(value),
+                    }
+                });
             read.collect()
         }
         _ => Vec::new(),

@@ -65,8 +65,7 @@ fn waiting(
 ) -> Vec<JoinHandle<Option<usize>>> {
     let start = |(key, call): (char, usize)| {
         let batcher = batcher.clone();
-        let run = async move { batcher.run(|| (key, call), pending()).await };
-        let mut run = run.boxed();
+        let mut run = async move { batcher.run(|| (key, call), pending()).await }.boxed();
         assert!(run.as_mut().now_or_never().is_none());
         tokio::spawn(run)
     };

@@ -105,8 +105,7 @@ fn instructions_lead_and_are_not_history() {
 #[test]
 fn the_last_ones_are_kept() {
     let check = |max: usize, current: &[&str], expected: &[&str], trimmed: usize| {
-        let stored = messages(&["u 1", "a 2"]);
-        let stored = StoredHistory { seen: &stored, since: &[] };
+        let stored = StoredHistory { seen: &messages(&["u 1", "a 2"]), since: &[] };
         let merged = merge(stored, &messages(current), MessagesMax::clamped(max));
         assert_eq!(merged.messages, messages(expected), "{max} of {current:?}");
         assert_eq!(merged.trimmed, trimmed, "{max} of {current:?}");
@@ -121,8 +120,7 @@ fn the_last_ones_are_kept() {
 
 #[test]
 fn at_most_a_thousand_messages() {
-    let stored = messages(&vec!["u x"; 1_500]);
-    let stored = StoredHistory { seen: &stored, since: &[] };
+    let stored = StoredHistory { seen: &messages(&vec!["u x"; 1_500]), since: &[] };
     let merged = merge(stored, &[], MessagesMax::clamped(usize::MAX));
     assert_eq!((merged.messages.len(), merged.trimmed), (1_000, 500));
 }

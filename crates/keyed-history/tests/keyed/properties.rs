@@ -60,11 +60,13 @@ fn partners(one: &[MessageAppended], other: &[MessageAppended]) -> usize {
         }
         false
     }
-    let reach = one.iter().map(|one| {
-        let same = other.iter().enumerate().filter(|(_, other)| is_same(one, other));
-        same.map(|(place, _)| place).collect()
-    });
-    let reach: Vec<Vec<usize>> = reach.collect();
+    let reach: Vec<Vec<usize>> = one
+        .iter()
+        .map(|one| {
+            let same = other.iter().enumerate().filter(|(_, other)| is_same(one, other));
+            same.map(|(place, _)| place).collect()
+        })
+        .collect();
     let mut taken = vec![None; other.len()];
     let found = (0..one.len()).filter(|place| find(*place, &reach, &mut vec![false; other.len()], &mut taken));
     found.count()

@@ -32,9 +32,8 @@ fn check(provider: Provider, request: &ModelRequest, expected: &str) {
         num_ctx: Some(2_048),
         output_limit: OutputLimit::default(),
     };
-    let written = provider.write(&outgoing);
-    let written = written.map(|body| String::from_utf8(body).unwrap());
-    let written = written.unwrap_or_else(|error| error.code().to_owned());
+    let written =
+        provider.write(&outgoing).map_or_else(|error| error.code().to_owned(), |body| String::from_utf8(body).unwrap());
     assert_eq!(written, expected.replace("NAME", &names_as_written(&names)));
 }
 
@@ -145,8 +144,7 @@ fn older_servers_have_another_limit() {
         num_ctx: None,
         output_limit: OutputLimit::MaxTokens,
     };
-    let written = Provider::OpenAiChat.write(&outgoing).unwrap();
-    let written = String::from_utf8(written).unwrap();
+    let written = String::from_utf8(Provider::OpenAiChat.write(&outgoing).unwrap()).unwrap();
     assert!(written.contains(r#""max_tokens":9"#), "{written}");
     assert!(!written.contains("max_completion_tokens"), "{written}");
 }
@@ -178,9 +176,10 @@ fn anthropic_messages() {
 fn anthropic_requests_declare_called_tools_when_none_may_be_called() {
     let check = |request: &ModelRequest, expected: &str| check(Provider::Anthropic, request, expected);
     let called = |names: &[&str]| {
-        let calls =
-            names.iter().map(|name| format!(r#"{{"type":"tool_use","id":"1","name":"{name}","input":{{"n":1e400}}}}"#));
-        let calls: Vec<String> = calls.collect();
+        let calls: Vec<String> = names
+            .iter()
+            .map(|name| format!(r#"{{"type":"tool_use","id":"1","name":"{name}","input":{{"n":1e400}}}}"#))
+            .collect();
         format!(
             r#"{{"messages":[{{"role":"user","content":"name"}},{{"role":"assistant","content":[{{"type":"text","text":"a"}},{{"type":"server_tool_use","name":"web"}},{}]}}]}}"#,
             calls.join(",")
@@ -199,8 +198,7 @@ fn anthropic_requests_declare_called_tools_when_none_may_be_called() {
         num_ctx: None,
         output_limit: OutputLimit::default(),
     };
-    let written = Provider::Anthropic.write(&outgoing).unwrap();
-    let written = String::from_utf8(written).unwrap();
+    let written = String::from_utf8(Provider::Anthropic.write(&outgoing).unwrap()).unwrap();
     assert!(!written.contains("tool_choice"), "{written}");
     for count in [TOOLS_MAX, TOOLS_MAX + 1] {
         let names: Vec<String> = (0..count).map(|number| format!("t{number:03}")).collect();
@@ -213,8 +211,7 @@ fn anthropic_requests_declare_called_tools_when_none_may_be_called() {
             num_ctx: None,
             output_limit: OutputLimit::default(),
         };
-        let written = Provider::Anthropic.write(&outgoing).unwrap();
-        let written = String::from_utf8(written).unwrap();
+        let written = String::from_utf8(Provider::Anthropic.write(&outgoing).unwrap()).unwrap();
         let declared = written.matches("input_schema").count();
         assert_eq!(declared, TOOLS_MAX, "{count}");
     }

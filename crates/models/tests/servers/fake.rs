@@ -173,10 +173,8 @@ async fn receive(socket: &mut TcpStream) -> Option<Received> {
             return None;
         }
     };
-    let head = String::from_utf8(bytes[..head_end].to_vec()).unwrap();
-    let head = head.to_lowercase();
-    let length = head.split("content-length: ").nth(1).unwrap();
-    let length: usize = length.lines().next().unwrap().parse().unwrap();
+    let head = String::from_utf8(bytes[..head_end].to_vec()).unwrap().to_lowercase();
+    let length: usize = head.split("content-length: ").nth(1).unwrap().lines().next().unwrap().parse().unwrap();
     while bytes.len() < head_end + length {
         if socket.read_buf(&mut bytes).await.ok()? == 0 {
             return None;

@@ -77,8 +77,7 @@ async fn ask_notation(servers: &ModelServers) -> String {
 async fn a_reply_is_the_same_split_at_any_byte() {
     for kind in KINDS {
         let stream = streams::whole(kind).as_bytes();
-        let cuts = (0..=stream.len()).map(|at| stream.split_at(at));
-        let cuts = cuts.map(|(head, tail)| Script::stream([head, tail]));
+        let cuts = (0..=stream.len()).map(|at| stream.split_at(at)).map(|(head, tail)| Script::stream([head, tail]));
         let server = FakeServer::start(cuts).await;
         let servers = servers(kind, &server, |_| ());
         for at in 0..=stream.len() {

@@ -87,8 +87,7 @@ pub struct BarChart<'a> {
 pub fn bar_chart(chart: BarChart<'_>) -> Markup {
     let bars = chart.bars.get(..BARS_MAX).unwrap_or(chart.bars);
     let drawn = draw(BarChart { bars, ..chart });
-    let legend = chart.series.iter();
-    let legend: Vec<_> = legend.map(|series| (series.name, series.colour)).collect();
+    let legend: Vec<_> = chart.series.iter().map(|series| (series.name, series.colour)).collect();
     figure(chart.title, &legend, &drawn.unwrap_or_default())
 }
 
@@ -156,8 +155,7 @@ fn value(series: &BarSeries<'_>, bar: usize) -> u64 {
 
 fn label(chart: BarChart<'_>, unit: u32) -> String {
     let bar = usize::try_from(unit / BAR_UNITS).ok();
-    let name = bar.and_then(|bar| chart.bars.get(bar));
-    let name = name.copied().unwrap_or_default();
+    let name = bar.and_then(|bar| chart.bars.get(bar)).copied().unwrap_or_default();
     if name.chars().count() <= LABEL_CHARS_MAX {
         return name.to_owned();
     }

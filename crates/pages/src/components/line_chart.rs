@@ -58,8 +58,7 @@ fn draw(lines: &[Line<'_>]) -> Option<String> {
             .draw()
             .ok()?;
         for line in lines {
-            let points = line.points.iter();
-            let points = points.map(|(at, value)| (at.seconds(), *value));
+            let points = line.points.iter().map(|(at, value)| (at.seconds(), *value));
             let style = line.colour.rgb().stroke_width(LINE_WIDTH);
             context.draw_series(LineSeries::new(points, style)).ok()?;
         }
@@ -80,8 +79,7 @@ mod tests {
     use super::*;
 
     fn chart(points: &[(i64, u64)]) -> String {
-        let points = points.iter();
-        let points = points.map(|(at, value)| (Timestamp(at * 1_000_000_000), *value));
+        let points = points.iter().map(|(at, value)| (Timestamp(at * 1_000_000_000), *value));
         let line = Line { name: "rows", colour: SeriesColour::Accent, points: points.collect() };
         line_chart("Lag", &[line]).into_string()
     }

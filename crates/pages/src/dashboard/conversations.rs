@@ -212,8 +212,7 @@ fn nothing(page: &ConversationsPage<'_>) -> Markup {
 }
 
 fn row(row: &ConversationRow) -> Markup {
-    let name = [&row.title, &row.first_input, &row.id];
-    let name = name.into_iter().find(|name| !name.trim().is_empty());
+    let name = [&row.title, &row.first_input, &row.id].into_iter().find(|name| !name.trim().is_empty());
     html! {
         tr {
             th scope="row" {
@@ -274,8 +273,8 @@ mod tests {
                 examined: Some(ExaminedRange { back_to: Timestamp(0), found: 77 }),
                 links: PageLinks { first: None, next },
                 ..values("tool:search", &[], Freshness::None)
-            });
-            let page = page.into_string();
+            })
+            .into_string();
             assert_eq!(page.contains("Go to the next page"), next.is_some());
             let found = "77 found among the conversations back to 1970-01-01 00:00:00 UTC.";
             assert!(page.contains(found), "{page}");

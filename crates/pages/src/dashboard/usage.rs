@@ -156,19 +156,20 @@ fn section(page: UsagePage<'_>, title: &str, name: &str, rows: &[UsageRow]) -> M
     columns.extend(["Messages", "Read", "Of it cached", "Written"].map(Column::number));
     columns.extend(has_cost.then(|| Column::number("Cost")));
     let used = rows.iter().filter(|row| row.messages > 0);
-    let lines = used.map(|row| {
-        let tokens = &row.tokens;
-        html! {
-            tr {
-                th scope="row" { (row.name) }
-                @for value in [row.messages, tokens.input_tokens, tokens.cached_tokens, tokens.output_tokens] {
-                    td.number { (number(value)) }
+    let lines: Vec<Markup> = used
+        .map(|row| {
+            let tokens = &row.tokens;
+            html! {
+                tr {
+                    th scope="row" { (row.name) }
+                    @for value in [row.messages, tokens.input_tokens, tokens.cached_tokens, tokens.output_tokens] {
+                        td.number { (number(value)) }
+                    }
+                    @if has_cost { td.number { (page.prices.text(row.cost)) } }
                 }
-                @if has_cost { td.number { (page.prices.text(row.cost)) } }
             }
-        }
-    });
-    let lines: Vec<Markup> = lines.collect();
+        })
+        .collect();
     let charted = if name == "Day" { rows.len() } else { NAMES_CHARTED_MAX };
     html! {
         (chart(title, rows.get(..charted).unwrap_or(rows)))
@@ -200,15 +201,18 @@ fn runs(rows: &[RunsRow]) -> Markup {
         .collect();
     let mut columns = vec![Column::text("Day")];
     columns.extend(RunOutcome::ALL.map(|outcome| Column::number(outcome.as_str())));
-    let lines = rows.iter().filter(|row| row.runs != [0; 4]).map(|row| {
-        html! {
-            tr {
-                th scope="row" { (row.day) }
-                @for runs in row.runs { td.number { (number(runs)) } }
+    let lines: Vec<Markup> = rows
+        .iter()
+        .filter(|row| row.runs != [0; 4])
+        .map(|row| {
+            html! {
+                tr {
+                    th scope="row" { (row.day) }
+                    @for runs in row.runs { td.number { (number(runs)) } }
+                }
             }
-        }
-    });
-    let lines: Vec<Markup> = lines.collect();
+        })
+        .collect();
     html! {
         (bar_chart(BarChart { title, bars: &bars, series: &series }))
         (table(title, &columns, &lines))

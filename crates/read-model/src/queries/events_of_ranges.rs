@@ -56,8 +56,7 @@ impl HeadsAndEvents {
             if let Some(event) = columns.event()? {
                 found.events.push(event);
             } else {
-                let id = ConversationId::parse(id);
-                let id = id.map_err(|_| columns.corrupt("conversation_id"))?;
+                let id = ConversationId::parse(id).map_err(|_| columns.corrupt("conversation_id"))?;
                 found.heads.push((id, columns.head_row()?));
             }
         }

@@ -150,8 +150,7 @@ fn bind_cursor(arguments: PgArguments, after: Option<&ListCursor>, begin: PgTime
 }
 
 fn bind_owners(arguments: PgArguments, after: Option<&str>, keep: u32) -> PgArguments {
-    let arguments = bind(arguments, after.unwrap_or_default());
-    let arguments = bind(arguments, i64::from(keep.min(KEPT_PER_OWNER_MAX)));
+    let arguments = bind(bind(arguments, after.unwrap_or_default()), i64::from(keep.min(KEPT_PER_OWNER_MAX)));
     let arguments = bind(arguments, i64::from(OWNERS_PER_READ_MAX));
     bind(arguments, i64::from(SURPLUS_PER_OWNER_MAX))
 }

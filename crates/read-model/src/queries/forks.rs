@@ -47,8 +47,7 @@ pub async fn forks(
         ]
     };
     let rows = model.read(access, include_str!("forks.sql"), arguments).await?;
-    let forks = rows.iter().map(|row| fork(access, row));
-    let mut forks = forks.collect::<Result<Vec<_>, _>>()?;
+    let mut forks = rows.iter().map(|row| fork(access, row)).collect::<Result<Vec<_>, _>>()?;
     forks.sort_by(|one, other| (one.depth, &one.id).cmp(&(other.depth, &other.id)));
     Ok(forks)
 }

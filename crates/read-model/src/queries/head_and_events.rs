@@ -137,16 +137,14 @@ pub async fn heads_and_events(
     let texts: Vec<&str> = ids.iter().map(ConversationId::as_str).collect();
     let arguments = || arguments(access, texts.clone(), query, Side::Postgres);
     let statement = statement(OF_SEVERAL.counting(query), query);
-    let rows = model.read(access, statement, arguments);
-    let rows = rows.await?;
+    let rows = model.read(access, statement, arguments).await?;
     let mut of_ids = vec![Vec::new(); ids.len()];
     for row in &rows {
         if let Some(of_id) = ordinal(row).and_then(|ordinal| of_ids.get_mut(ordinal)) {
             of_id.push(row);
         }
     }
-    let decoded = ids.iter().zip(of_ids);
-    let decoded = decoded.map(|(id, rows)| decode(rows, access, id, query));
+    let decoded = ids.iter().zip(of_ids).map(|(id, rows)| decode(rows, access, id, query));
     Ok(decoded.collect())
 }
 

@@ -161,8 +161,7 @@ fn arguments(access: &TenantAccess, query: &ListQuery) -> PgArguments {
         ListFilter::Tenant => arguments![tenant],
     };
     let (before, conversation) = key_before(query);
-    let arguments = bind(bind(arguments, statuses(query.status)), before);
-    let arguments = bind(arguments, conversation);
+    let arguments = bind(bind(bind(arguments, statuses(query.status)), before), conversation);
     let limit = query.limit.min(CONVERSATIONS_PER_READ_MAX);
     let arguments = bind(arguments, i64::from(limit));
     let active_after = query.active_after.map(PgTimestamp::from_time);

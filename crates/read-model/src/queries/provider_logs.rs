@@ -96,8 +96,7 @@ pub async fn provider_log(
     id: LogId,
 ) -> Result<Option<ProviderLogRow>, ReadModelError> {
     let arguments = || arguments![access.tenant().as_str(), id.0];
-    let rows = model.read(access, include_str!("provider_log.sql"), arguments);
-    let rows = rows.await?;
+    let rows = model.read(access, include_str!("provider_log.sql"), arguments).await?;
     rows.first().map(|row| read(access, row)).transpose()
 }
 

@@ -74,8 +74,8 @@ pub async fn differing_among(
         let (in_live, in_other, parked) =
             tokio::try_join!(live.fetch(sql, keys_of), other.fetch(sql, keys_of), live.fetch(PARKED, keys_of))?;
         let parked: HashSet<Key> = parked.iter().map(key_of).collect::<Result<_, _>>()?;
-        let found = difference(&digests(&in_live)?, &digests(&in_other)?);
-        let found = found.into_iter().filter(|key| !parked.contains(key));
+        let found =
+            difference(&digests(&in_live)?, &digests(&in_other)?).into_iter().filter(|key| !parked.contains(key));
         differing.extend(keys(found.collect())?);
     }
     Ok(differing)

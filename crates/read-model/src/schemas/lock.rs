@@ -71,8 +71,10 @@ impl SchemasLock {
         if let Some(schema) = schemas.iter().find(is_unfinished) {
             return Ok(SchemaBuild::new(&self.model, schema.name, schema.phase, live, schema.table_partitions));
         }
-        let of_live = schemas.iter().find(|schema| schema.name == live);
-        let of_live = of_live.map_or(TablePartitions::ONE, |schema| schema.table_partitions);
+        let of_live = schemas
+            .iter()
+            .find(|schema| schema.name == live)
+            .map_or(TablePartitions::ONE, |schema| schema.table_partitions);
         let partitions = table_partitions.unwrap_or(of_live);
         let last = schemas.iter().map(|schema| schema.name).max();
         let name = last.unwrap_or(live).next();

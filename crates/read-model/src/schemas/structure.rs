@@ -53,8 +53,7 @@ pub(super) async fn missing_indexes(
     to: SchemaName,
     tables: Tables,
 ) -> Result<Vec<MissingIndex>, ReadModelError> {
-    let arguments = bind(names(from, to), BULK_TABLES.as_slice());
-    let arguments = bind(arguments, tables == Tables::Bulk);
+    let arguments = bind(bind(names(from, to), BULK_TABLES.as_slice()), tables == Tables::Bulk);
     let query = sqlx::query_with(include_str!("missing_indexes.sql"), arguments);
     let rows = query.fetch_all(connection).await?;
     let index = |row: &sqlx::postgres::PgRow| Ok(MissingIndex { name: row.try_get(0)?, statement: row.try_get(1)? });

@@ -22,8 +22,7 @@ async fn found(projection: &Projection, second: i64) -> Vec<FoundDocument> {
         offset: 0,
         limit: 100,
     };
-    let found = search_documents(&projection.model, &access("acme"), &query).await;
-    let mut found = found.unwrap();
+    let mut found = search_documents(&projection.model, &access("acme"), &query).await.unwrap();
     found.sort_by(|one, other| one.key.cmp(&other.key));
     found
 }
@@ -82,8 +81,7 @@ async fn expired(
     second: i64,
     after: Option<&ExpiryCursor>,
 ) -> Vec<(String, Vec<String>, u64, i64)> {
-    let page = expired_documents(&projection.model, &access("acme"), at(second), after).await;
-    let page = page.unwrap();
+    let page = expired_documents(&projection.model, &access("acme"), at(second), after).await.unwrap();
     assert_eq!(page.next, None);
     let found = page.conversations.into_iter().map(|found| {
         let keys = found.names.into_iter().map(|name| name.key);
@@ -174,8 +172,7 @@ async fn documents_that_cannot_be_deleted_hide_no_others() {
     execute(&url, documents).await;
     let (tenant, mut after, mut pages) = (access("acme"), None, Vec::new());
     loop {
-        let page = expired_documents(&projection.model, &tenant, at(5), after.as_ref()).await;
-        let page = page.unwrap();
+        let page = expired_documents(&projection.model, &tenant, at(5), after.as_ref()).await.unwrap();
         pages.push(page.conversations.len());
         after = page.next;
         if after.is_none() {

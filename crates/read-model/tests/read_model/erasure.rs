@@ -48,11 +48,12 @@ async fn rows_with(url: &str, text: &str) -> i64 {
     let tables = sqlx::query(
         "SELECT table_schema || '.' || table_name FROM information_schema.tables
          WHERE table_schema IN ('hansard', 'conversations_v1')",
-    );
-    let tables = tables.fetch_all(&mut connection).await.unwrap();
+    )
+    .fetch_all(&mut connection)
+    .await
+    .unwrap();
     assert!(tables.len() >= 8, "{}", tables.len());
-    let tables = tables.iter().map(|table| table.get(0));
-    let tables = tables.chain(["pg_catalog.pg_stats".to_owned()]);
+    let tables = tables.iter().map(|table| table.get(0)).chain(["pg_catalog.pg_stats".to_owned()]);
     let hex: String = text.bytes().flat_map(hex_digits).collect();
     let mut found = 0;
     for table in tables {

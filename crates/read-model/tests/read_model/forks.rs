@@ -19,9 +19,8 @@ fn author(id_of_fork: &str, parent: Option<&str>) -> Author {
 
 async fn check(projection: &Projection, asked: (&str, &str, u32), expected: &[(&str, u32)]) {
     let (tenant, root, limit) = asked;
-    let found = forks(&projection.model, &access(tenant), &id(root), limit).await;
-    let found = found.unwrap();
-    let found = found.iter().map(|ForkRow { id, depth, .. }| (id.as_str(), *depth));
+    let rows = forks(&projection.model, &access(tenant), &id(root), limit).await.unwrap();
+    let found = rows.iter().map(|ForkRow { id, depth, .. }| (id.as_str(), *depth));
     assert_eq!(found.collect::<Vec<_>>(), expected, "{asked:?}");
 }
 
@@ -39,8 +38,7 @@ async fn forks_are_found_at_any_depth() {
     let channel = Owner::Channel(ChannelId::parse("0".repeat(64)).unwrap());
     authors[3].created.owner = ada.clone();
     authors[4].created.owner = channel.clone();
-    let begun = authors.iter_mut().zip(1..);
-    let begun = begun.map(|(author, sequence)| author.begin(sequence));
+    let begun = authors.iter_mut().zip(1..).map(|(author, sequence)| author.begin(sequence));
     projection.apply(begun.collect()).await;
     let all = [("also-near", 1), ("near", 1), ("far", 2)];
     check(&projection, ("acme", "root", 3), &all).await;
@@ -72,8 +70,7 @@ async fn check_lineage(
     expected: (&[&str], &[u64]),
 ) {
     let point = from(parent, version);
-    let found = lineage(&projection.model, &access("acme"), &point, query).await;
-    let found = found.unwrap();
+    let found = lineage(&projection.model, &access("acme"), &point, query).await.unwrap();
     let ancestors: Vec<&str> = found.heads.iter().map(|(id, _)| id.as_str()).collect();
     let versions: Vec<u64> = found.events.iter().map(|row| row.version.0).collect();
     assert_eq!((&*ancestors, &*versions), expected, "{query:?}");

@@ -27,8 +27,8 @@ async fn erased_and_parked_conversations_are_not_idle() {
     let keys: Vec<_> = authors.iter().map(|author| &author.key).collect();
     let check = async |seconds: i64, included, expected: &[(&str, u64)]| {
         let before = Timestamp(START.0 + seconds * SECOND);
-        let found = idle_conversations(&projection.model, &keys, before, included).await.unwrap();
-        let found: Vec<_> = found.iter().map(|row| (row.key.conversation.as_str(), row.position.sequence.0)).collect();
+        let rows = idle_conversations(&projection.model, &keys, before, included).await.unwrap();
+        let found: Vec<_> = rows.iter().map(|row| (row.key.conversation.as_str(), row.position.sequence.0)).collect();
         assert_eq!(found, expected, "{seconds}");
     };
     let excluded = ErasedConversations::Excluded;

@@ -78,8 +78,7 @@ async fn bare_select(connection: &mut PgConnection, author: &Author) -> (Duratio
 /// Reads the conversations in turn.
 async fn read(projection: &Projection, authors: &[Author]) -> (Duration, Duration) {
     let query = EventQuery::latest(EVENTS, u64::MAX);
-    let accesses = authors.iter().map(|author| access(author.key.tenant.as_str()));
-    let accesses: Vec<TenantAccess> = accesses.collect();
+    let accesses: Vec<TenantAccess> = authors.iter().map(|author| access(author.key.tenant.as_str())).collect();
     let mut times = Vec::with_capacity(READS);
     for turn in 0..READS {
         let (access, id) = (&accesses[turn % authors.len()], &authors[turn % authors.len()].key.conversation);

@@ -50,8 +50,7 @@ async fn sums(model: &ReadModel, tenant: &str, at: Timestamp) -> Vec<u64> {
         (UsageScope::Owner, bob.as_str()),
     ];
     let access = access(tenant);
-    let sums = model_usage_of(model, &access, Day::from_time(at), &subjects);
-    sums.await.unwrap()
+    model_usage_of(model, &access, Day::from_time(at), &subjects).await.unwrap()
 }
 
 #[tokio::test]

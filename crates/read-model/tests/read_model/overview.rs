@@ -20,16 +20,18 @@ async fn the_overview_lists_holders_and_checkpoints() {
         let holder = Holder(holder.to_owned());
         lease::heartbeat(model, &holder, ttl_ms).await.unwrap();
         let partition = Partition(if ttl_ms == 0 { 2 } else { 1 });
-        let taken = lease::take(model, partition, &holder, ttl_ms).await;
-        taken.unwrap().unwrap();
+        lease::take(model, partition, &holder, ttl_ms).await.unwrap().unwrap();
     }
     let overview = overview(model).await.unwrap();
     assert_eq!(overview.projectors, [Holder("b".to_owned())]);
-    let rows = overview.partitions.iter().map(|one| {
-        let holder = one.holder.as_ref().map(|holder| holder.0.as_str());
-        (one.epoch, one.checkpoint.0, holder, one.parked)
-    });
-    let rows: Vec<_> = rows.collect();
+    let rows: Vec<_> = overview
+        .partitions
+        .iter()
+        .map(|one| {
+            let holder = one.holder.as_ref().map(|holder| holder.0.as_str());
+            (one.epoch, one.checkpoint.0, holder, one.parked)
+        })
+        .collect();
     assert_eq!(rows[0], (1, 3, Some("a"), 1));
     assert_eq!(rows[1], (1, 0, Some("b"), 0));
     assert_eq!(rows[2], (1, 0, None, 0));
@@ -62,7 +64,6 @@ async fn the_schema_status_is_read() {
     model.migrate().await.unwrap();
     let status = schema_status(&model).await.unwrap();
     assert_eq!(status.migrations.found, status.migrations.known);
-    let mut live = status.live.iter();
-    let live = live.find(|live| live.projection == "conversations");
+    let live = status.live.iter().find(|live| live.projection == "conversations");
     assert_eq!(live.unwrap().schema, SchemaName::FIRST.to_string());
 }

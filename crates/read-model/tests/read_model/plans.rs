@@ -154,8 +154,7 @@ impl Case {
         let bounds = self.arguments.strip_prefix("'t1', 'c5', 1, 4, ")?;
         // Those of several conversations count bytes.
         let bounds = bounds.ends_with(", 1000").then_some(bounds)?;
-        let of_each = self.statement();
-        let of_each = of_each.replace("conversation_id = $2", "conversation_id = of_ids.id");
+        let of_each = self.statement().replace("conversation_id = $2", "conversation_id = of_ids.id");
         let of_several = include_str!("../../src/queries/of_several.sql");
         Some((of_several.replace("{of_each}", &of_each), format!("'t1', '{{c5,c7}}', 1, 4, {bounds}")))
     }
@@ -167,8 +166,7 @@ async fn plan(reader: &mut PgConnection, statement: &str, arguments: &str) -> St
     reader.execute(AssertSqlSafe(prepare)).await.unwrap();
     let explain = format!("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, BUFFERS OFF) EXECUTE query ({arguments})");
     let explain = sqlx::raw_sql(AssertSqlSafe(explain));
-    let lines = explain.fetch_all(reader).await.unwrap();
-    let lines: Vec<String> = lines.iter().map(|row| row.get(0)).collect();
+    let lines: Vec<String> = explain.fetch_all(reader).await.unwrap().iter().map(|row| row.get(0)).collect();
     lines.join("\n")
 }
 
@@ -198,8 +196,7 @@ async fn every_query_has_its_index() {
 /// The table partitions of events that a plan read.
 fn partitions_read(plan: &str) -> HashSet<&str> {
     let scans = plan.lines().filter(|line| line.contains(" Scan ") && !line.contains("never executed"));
-    let names = scans.filter_map(|line| line.split(" on event_p").nth(1)?.get(..2));
-    names.collect()
+    scans.filter_map(|line| line.split(" on event_p").nth(1)?.get(..2)).collect()
 }
 
 /// Runs the statement, and checks that it read at most as many table partitions as it has conversations.

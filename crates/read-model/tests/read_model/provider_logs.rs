@@ -137,8 +137,7 @@ async fn a_call_round_trips() {
     assert_eq!(rows[1].kept_until, kept_until);
     assert_eq!(rows[1].call.request, None);
     for placed in [whole, bare] {
-        let found = provider_log(&projection.model, &access("acme"), placed.logged.call.id).await;
-        let found = found.unwrap().unwrap();
+        let found = provider_log(&projection.model, &access("acme"), placed.logged.call.id).await.unwrap().unwrap();
         assert_eq!(found.call, placed.logged.call);
         assert_eq!(found.conversation, placed.key.conversation);
         let foreign = provider_log(&projection.model, &access("other"), found.call.id).await;
@@ -173,8 +172,7 @@ async fn check(
 ) {
     let mut query = all();
     filter(&mut query);
-    let expected = made.iter().filter(|call| matches(call));
-    let expected: BTreeSet<LogId> = expected.map(|call| call.logged.call.id).collect();
+    let expected: BTreeSet<LogId> = made.iter().filter(|call| matches(call)).map(|call| call.logged.call.id).collect();
     let whole = ids(&listed(model, &query).await);
     assert!(!whole.is_empty() && whole.len() == expected.len());
     assert_eq!(whole.iter().copied().collect::<BTreeSet<_>>(), expected);

@@ -23,8 +23,8 @@ async fn calls_are_erased_with_their_conversation() {
     let tombstone = author.commit(3, vec![Fact::Lifecycle(Lifecycle::ConversationErased)]);
     projection.apply(vec![tombstone]).await;
     log.write(vec![call("c", 1)]).await;
-    let left = listed(&projection.model, &all()).await;
-    let left: Vec<&str> = left.iter().map(|row| row.conversation.as_str()).collect();
+    let rows = listed(&projection.model, &all()).await;
+    let left: Vec<&str> = rows.iter().map(|row| row.conversation.as_str()).collect();
     assert_eq!(left, ["d"]);
     assert_eq!(residue(&projection.model, &erased).await, Ok(0));
     let theirs = provider_logs(&projection.model, &access("other"), &all()).await;

@@ -16,8 +16,7 @@ struct Scene {
 impl Scene {
     async fn new() -> Self {
         let server = postgres().await;
-        let administrator = server.database_url("postgres");
-        let administrator = PgConnection::connect(&administrator).await.unwrap();
+        let administrator = PgConnection::connect(&server.database_url("postgres")).await.unwrap();
         Self { server, administrator }
     }
 

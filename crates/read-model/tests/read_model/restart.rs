@@ -44,8 +44,7 @@ async fn a_crash_is_survived() {
         // A crash may lose the last transactions completely: continue from the checkpoint.
         projection.checkpoint = lease::checkpoints(&projection.model).await.unwrap()[0];
         let reached = projection.checkpoint.sequence;
-        let rest = items.iter().filter(|item| sequence_of(item) > reached);
-        let rest: Vec<Item> = rest.cloned().collect();
+        let rest: Vec<Item> = items.iter().filter(|item| sequence_of(item) > reached).cloned().collect();
         if !rest.is_empty() {
             projection.apply(rest).await;
         }

@@ -164,9 +164,11 @@ async fn each_owner_keeps_the_newest() {
     let user = |n| Owner::User(UserId::parse(format!("s{n:04}")).unwrap());
     let channel = |n| Owner::Channel(ChannelId::parse(format!("{n:064}")).unwrap());
     // Session 0 has 0, 2, 4, 6; session 1 has 1, 3; user 0 has 5, 7; channel 0 has 8, 10; channel 1 has 9.
-    let owners = [0, 1, 0, 1, 0].map(session).into_iter();
-    let owners = owners.chain([user(0), session(0), user(0)]);
-    let owners = owners.chain([channel(0), channel(1), channel(0)]);
+    let owners = [0, 1, 0, 1, 0].map(session).into_iter().chain([user(0), session(0), user(0)]).chain([
+        channel(0),
+        channel(1),
+        channel(0),
+    ]);
     let (mut projection, mut authors) = with_owners(owners).await;
     let archived = authors[4].commit_at(100, n_th(4), vec![Fact::Lifecycle(Lifecycle::ConversationArchived)]);
     projection.apply(vec![archived]).await;

@@ -30,8 +30,7 @@ async fn active(projection: &Projection, limit: u32) -> Vec<(String, RunId, RunP
     let access = SweepAccess::grant();
     loop {
         let model = &projection.model;
-        let page = active_runs(model, &access, after.as_ref(), limit).await;
-        let page = page.unwrap();
+        let page = active_runs(model, &access, after.as_ref(), limit).await.unwrap();
         assert!(page.len() <= usize::try_from(limit).unwrap());
         let Some(last) = page.last() else {
             return found;
@@ -78,8 +77,8 @@ async fn active_runs_are_found_across_tenants() {
         ("globex/a", 2, RunPhase::Running),
         ("globex/d", 3, RunPhase::Stopping),
         ("zeta/e", 4, RunPhase::Running),
-    ];
-    let expected = expected.map(|(name, number, phase)| (name.to_owned(), run(number), phase));
+    ]
+    .map(|(name, number, phase)| (name.to_owned(), run(number), phase));
     for limit in [1, 3, 4, 5, ACTIVE_RUNS_PER_READ_MAX] {
         assert_eq!(active(&projection, limit).await, expected, "{limit}");
     }

@@ -181,16 +181,17 @@ async fn a_rebuild_parks_conversations_like_the_projector() {
         ]);
         let lock = SchemasLock::take(&live.model).await.unwrap().unwrap();
         let building = made(&lock, &items, chunk).await;
-        let parked = parking::list(building.model(), None, None, 9).await.unwrap();
-        let parked = parked.iter().map(|one| {
-            let id = one.key.conversation.as_str();
-            (id, one.position.sequence.0, one.commits)
-        });
-        let parked: Vec<_> = parked.collect();
+        let rows = parking::list(building.model(), None, None, 9).await.unwrap();
+        let parked: Vec<_> = rows
+            .iter()
+            .map(|one| {
+                let id = one.key.conversation.as_str();
+                (id, one.position.sequence.0, one.commits)
+            })
+            .collect();
         assert_eq!(parked, [("garbled", 6, 2), ("lost", 1, 3)], "{chunk}");
         let mut again = Projection::of(building.model().clone()).await;
-        let waiting = items.iter().filter(|item| [1, 7, 11].contains(&sequence(item).0));
-        let waiting: Vec<Item> = waiting.cloned().collect();
+        let waiting: Vec<Item> = items.iter().filter(|item| [1, 7, 11].contains(&sequence(item).0)).cloned().collect();
         let outcome = parking::retry(&again.model, &lost.key, &waiting).await.unwrap();
         assert!(matches!(outcome, parking::RetryOutcome::StillParked(_)), "{outcome:?}");
         let parked = parking::list(&again.model, None, None, 9).await.unwrap();

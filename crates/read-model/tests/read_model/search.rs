@@ -52,8 +52,7 @@ impl Search {
 
     pub(crate) async fn query(&self, text: &str) -> DocumentQuery {
         let query = Query::parse(text).unwrap();
-        let key = term_key(&self.rows.model, &access("acme")).await.unwrap();
-        let key = key.unwrap();
+        let key = term_key(&self.rows.model, &access("acme")).await.unwrap().unwrap();
         DocumentQuery {
             terms: key.of_query(&query, &[Language::English]),
             scope: DocumentScope { agents: vec![AgentId::parse("support").unwrap()], owner: None },

@@ -20,8 +20,7 @@ fn long(text: &str, salt: u64) -> String {
 /// The filters of all blocks; `None`: it has none.
 async fn filters(url: &str) -> Vec<Option<BloomFilter>> {
     let mut owner = PgConnection::connect(url).await.unwrap();
-    let rows = owner.fetch_all("SELECT filter FROM search_v1.block").await;
-    let rows = rows.unwrap();
+    let rows = owner.fetch_all("SELECT filter FROM search_v1.block").await.unwrap();
     let filters = rows.iter().map(|row| {
         let bytes: Option<Vec<u8>> = row.get(0);
         bytes.map(|bytes| BloomFilter::from_bytes(&bytes).unwrap())
@@ -46,8 +45,7 @@ fn twenty(word: &str) -> String {
 
 /// The terms of words of the tenant `acme`.
 async fn terms(search: &Search, words: &str) -> Vec<Term> {
-    let key = term_key(&search.rows.model, &access("acme")).await.unwrap();
-    let key = key.unwrap();
+    let key = term_key(&search.rows.model, &access("acme")).await.unwrap().unwrap();
     let terms = words.split(' ').map(|word| {
         let terms = key.of_query(&Query::parse(word).unwrap(), &[]);
         terms.all[0]
@@ -94,10 +92,8 @@ async fn pages(search: &Search, word: &str, limit: u32) -> Vec<String> {
     let mut found = Vec::new();
     loop {
         let page = search.run(&query).await;
-        let words = texts(&page);
-        let words = words.iter().map(|text| text.splitn(4, ' ').take(3).collect());
-        let words = words.map(|words: Vec<&str>| words.join(" "));
-        found.extend(words);
+        let first_words = |text: &str| text.splitn(4, ' ').take(3).collect::<Vec<_>>().join(" ");
+        found.extend(texts(&page).iter().map(|text| first_words(text)));
         if page.documents.len() < usize::try_from(limit).unwrap() {
             return found;
         }
@@ -305,8 +301,7 @@ async fn damaged_blocks_are_found_and_repaired() {
     items.extend((2..22).map(|at| author.say(at, &long("oak", at))));
     search.both(items).await;
     let compare = async |search: &Search, differences| {
-        let compared = compare_documents(&search.model, &author.key, differences).await;
-        compared.unwrap().unwrap()
+        compare_documents(&search.model, &author.key, differences).await.unwrap().unwrap()
     };
     let state = |correct, wrong| DocumentsState { correct, wrong, unfounded: 0 };
     assert_eq!(compare(&search, Differences::Count).await, state(20, 0));
@@ -359,10 +354,7 @@ async fn audit_logs_have_no_documents() {
          FROM search_v1.document",
     )
     .await;
-    let compare = async |differences| {
-        let compared = compare_documents(&search.model, &log.key, differences).await;
-        compared.unwrap().unwrap()
-    };
+    let compare = async |differences| compare_documents(&search.model, &log.key, differences).await.unwrap().unwrap();
     let unfounded = |unfounded| DocumentsState { unfounded, ..DocumentsState::default() };
     assert_eq!(compare(Differences::Repair).await, unfounded(1));
     assert_eq!(compare(Differences::Count).await, unfounded(0));

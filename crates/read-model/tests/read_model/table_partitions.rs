@@ -22,8 +22,7 @@ async fn rows_of_partitions(url: &str, schema: SchemaName) -> Vec<(String, i64)>
     let mut found = Vec::new();
     for row in &names {
         let name: String = row.get(0);
-        let count = format!("SELECT count(*) FROM {name}");
-        let count = connection.fetch_one(AssertSqlSafe(count)).await.unwrap();
+        let count = connection.fetch_one(AssertSqlSafe(format!("SELECT count(*) FROM {name}"))).await.unwrap();
         found.push((name, count.get(0)));
     }
     found
@@ -68,8 +67,8 @@ async fn a_rebuild_partitions_the_events() {
     assert_eq!(partitions.len(), usize::from(PARTITIONS));
     assert!(partitions.iter().all(|(_, rows)| *rows > 0), "{partitions:?}");
     assert_eq!(differing(&live.model, building.model()).await, [""; 0]);
-    let tables = list(&live.model).await.unwrap();
-    let tables = tables.iter().map(|schema| schema.table_partitions.get());
+    let schemas = list(&live.model).await.unwrap();
+    let tables = schemas.iter().map(|schema| schema.table_partitions.get());
     assert_eq!(tables.collect::<Vec<_>>(), [1, PARTITIONS]);
 
     let changed = Projection::of(building.model().clone()).await;

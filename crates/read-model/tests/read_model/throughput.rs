@@ -150,8 +150,7 @@ pub(crate) struct Row<'i> {
 pub(crate) fn rows_of(item: &Item) -> impl Iterator<Item = Row<'_>> {
     let Item::Commit(placed) = item else { panic!() };
     let commit = &placed.opened.commit;
-    let recorded_at = i128::from(commit.recorded_at.0);
-    let recorded_at = OffsetDateTime::from_unix_timestamp_nanos(recorded_at).unwrap();
+    let recorded_at = OffsetDateTime::from_unix_timestamp_nanos(i128::from(commit.recorded_at.0)).unwrap();
     placed.opened.event_bytes.iter().enumerate().map(move |(index, body)| Row {
         version: i64::try_from(commit.first_version.plus(index).0).unwrap(),
         recorded_at,

@@ -17,8 +17,7 @@ async fn sums_saturate() {
         let applied = projection.apply(vec![author.commit(sequence, facts)]).await;
         assert_eq!(applied.parked, []);
         let days = DayRange::new(Day::from_time(START), Day::from_time(START)).unwrap();
-        let rows = usage_by_day(&projection.model, &access("acme"), None, days).await;
-        let rows = rows.unwrap();
+        let rows = usage_by_day(&projection.model, &access("acme"), None, days).await.unwrap();
         assert_eq!(rows[0].tokens.input_tokens, u64::try_from(expected).unwrap());
         assert_eq!(rows[0].messages, 2 * (sequence - 1));
     }

@@ -193,7 +193,7 @@ impl RunFold {
                 });
             }
             RunPartKind::CallInput { index, fragment } => {
-                self.step.extend(*index, fragment).ok_or_else(|| malformed("continues a call that was not started"))?
+                self.step.extend(*index, fragment).ok_or_else(|| malformed("continues a call that was not started"))?;
             }
             RunPartKind::StepFinished(facts) => {
                 if !facts.iter().all(is_step_fact) {

@@ -114,8 +114,7 @@ impl Assembly<'_> {
                 let event_only = Origin { run: None, ..origin };
                 self.open(UiRole::User, event_only);
                 if let Some(opened) = self.messages.last_mut() {
-                    let parts = message.parts.iter();
-                    let parts = parts.filter_map(|part| ui_part::part(part, None));
+                    let parts = message.parts.iter().filter_map(|part| ui_part::part(part, None));
                     opened.parts = parts.collect();
                 }
             }

@@ -52,8 +52,10 @@ fn finished() -> Fact {
 
 /// Events of these commits; their ids count from 1.
 fn events(commits: Vec<Vec<Fact>>) -> Vec<RecordedEvent> {
-    let facts = commits.into_iter().zip(100_u128..);
-    let facts = facts.flat_map(|(facts, commit)| facts.into_iter().map(move |fact| (fact, commit)));
+    let facts = commits
+        .into_iter()
+        .zip(100_u128..)
+        .flat_map(|(facts, commit)| facts.into_iter().map(move |fact| (fact, commit)));
     facts
         .zip(1_u128..)
         .map(|((fact, commit), number)| RecordedEvent {
@@ -164,8 +166,7 @@ fn a_run_without_output_is_shown() {
         ),
     ] {
         let commits = vec![vec![said(Role::User, "a"), Fact::from(started())], facts, vec![said(Role::User, "b")]];
-        let shown = page(&events(commits), None, &Approvals::default());
-        let shown = serde_json::to_value(&shown[1]).unwrap();
+        let shown = serde_json::to_value(&page(&events(commits), None, &Approvals::default())[1]).unwrap();
         let id = run().to_string();
         let expected = json!({"id": id, "role": "assistant", "metadata": metadata, "parts": []});
         assert_eq!(shown, expected);

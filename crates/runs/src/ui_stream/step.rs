@@ -50,8 +50,7 @@ impl StepStream {
 
     /// Adds the parts of a message that were not streamed: only files if the step streamed text, otherwise all parts.
     pub(super) fn push_message(&mut self, message: &MessageAppended, number: u64, chunks: &mut Vec<UiChunk>) {
-        let parts = message.parts.iter();
-        let parts = parts.filter_map(|part| ui_part::part(part, Some(TextState::Done)));
+        let parts = message.parts.iter().filter_map(|part| ui_part::part(part, Some(TextState::Done)));
         for (index, part) in parts.enumerate() {
             if self.has_text && !matches!(part, UiPart::File { .. } | UiPart::Data(_)) {
                 continue;

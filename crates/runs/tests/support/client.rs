@@ -124,8 +124,7 @@ impl Client {
     }
 
     fn call(&mut self, id: &str) -> &mut Value {
-        let found = self.parts().iter_mut().rev();
-        let mut found = found.filter(|part| part["toolCallId"] == id);
+        let mut found = self.parts().iter_mut().rev().filter(|part| part["toolCallId"] == id);
         found.next().expect("a call of the page")
     }
 

@@ -116,8 +116,7 @@ impl Sources {
             Some(Ok(_)) | None => {}
         }
         leaves.retain(|leaf| {
-            let known = check_known(defaults, &leaf.path);
-            let unknown = known.map_err(|kind| kind.at(leaf.key(), leaf.origin.clone()));
+            let unknown = check_known(defaults, &leaf.path).map_err(|kind| kind.at(leaf.key(), leaf.origin.clone()));
             unknown.map_err(|error| errors.push(error)).is_ok()
         });
         leaves

@@ -36,8 +36,7 @@ where
         if !is_json(request.headers()) {
             return Err(not_json());
         }
-        let body = Bytes::from_request(request, state).await;
-        let body = body.map_err(|rejection| unread(rejection.status()))?;
+        let body = Bytes::from_request(request, state).await.map_err(|rejection| unread(rejection.status()))?;
         parse_json(&body).map(Self)
     }
 }
@@ -52,8 +51,7 @@ where
 
     async fn from_request(request: Request, state: &S) -> Result<Option<Self>, Self::Rejection> {
         let is_json = is_json(request.headers());
-        let body = Bytes::from_request(request, state).await;
-        let body = body.map_err(|rejection| unread(rejection.status()))?;
+        let body = Bytes::from_request(request, state).await.map_err(|rejection| unread(rejection.status()))?;
         if body.is_empty() {
             return Ok(None);
         }
@@ -104,8 +102,7 @@ where
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
         let query = parts.uri.query().unwrap_or_default();
-        let pairs = form_urlencoded::parse(query.as_bytes());
-        let pairs = serde_urlencoded::Deserializer::new(pairs);
+        let pairs = serde_urlencoded::Deserializer::new(form_urlencoded::parse(query.as_bytes()));
         let value = serde_path_to_error::deserialize(pairs);
         value.map(Self).map_err(|e| parse_error::from_query(&e))
     }
@@ -130,8 +127,7 @@ fn is_json(headers: &HeaderMap) -> bool {
     let Some(value) = value.and_then(|value| value.to_str().ok()) else {
         return false;
     };
-    let essence = value.split(';').next().unwrap_or_default();
-    let essence = essence.trim().to_ascii_lowercase();
+    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
 }
 

@@ -31,8 +31,7 @@ pub(super) struct Observation {
 }
 
 pub(super) fn span(request: &Request, caller: Caller) -> Span {
-    let id = request.extensions().get::<RequestId>();
-    let id = id.and_then(|id| id.header_value().to_str().ok());
+    let id = request.extensions().get::<RequestId>().and_then(|id| id.header_value().to_str().ok());
     let span = tracing::info_span!(
         "http.request.handle",
         otel.kind = "server",
@@ -97,7 +96,7 @@ impl Drop for Observation {
         match self.open_streams.take() {
             Some(open) => open.decrement(1),
             None => {
-                histogram!("http_server_request_seconds", "route" => self.route.clone()).record(self.started.elapsed())
+                histogram!("http_server_request_seconds", "route" => self.route.clone()).record(self.started.elapsed());
             }
         }
         counter!(

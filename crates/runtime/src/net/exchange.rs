@@ -232,8 +232,7 @@ impl Exchange {
     /// Passes its slots of a kind to another exchange.
     pub(super) fn preempt(&self, slots: &Arc<Slots>) -> Option<OwnedSemaphorePermit> {
         let slot = {
-            let mut state = self.state();
-            let state = &mut *state;
+            let state = &mut *self.state();
             let mut both = [&mut state.slot, &mut state.memory].into_iter();
             let held = both.find(|held| held.slot.as_ref().is_some_and(|slot| slot.is_of(slots)))?;
             held.waiting = None;

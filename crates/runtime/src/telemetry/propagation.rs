@@ -78,8 +78,7 @@ fn remote<'a>(span: &Span, get: impl Fn(&str) -> Option<&'a str>) -> Option<Cont
         return None;
     }
     let header = |name: &str| Some((name.to_owned(), get(name)?.to_owned()));
-    let headers = [TRACEPARENT, TRACESTATE].into_iter().filter_map(header);
-    let headers: HashMap<String, String> = headers.collect();
+    let headers: HashMap<String, String> = [TRACEPARENT, TRACESTATE].into_iter().filter_map(header).collect();
     let context = TraceContextPropagator::new().extract_with_context(&Context::new(), &headers);
     context.span().span_context().is_valid().then_some(context)
 }

@@ -64,8 +64,9 @@ impl TlsConfig {
         let private = self.key.as_deref().ok_or(TlsError::Missing("key"))?;
         let chain = certificates(chain).map_err(error_of("cert"))?;
         let private = key(private).map_err(error_of("key"))?;
-        let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()));
-        let builder = builder.with_safe_default_protocol_versions().map_err(mismatch)?;
+        let builder = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(mismatch)?;
         let builder = match self.client_ca.as_deref() {
             None => builder.with_no_client_auth(),
             Some(path) => builder.with_client_cert_verifier(client_verifier(path)?),

@@ -52,8 +52,7 @@ pub(super) fn key(path: &Path) -> Result<PrivateKeyDer<'static>, PemError> {
 pub(super) fn roots(path: &Path) -> Result<RootCertStore, PemError> {
     let mut roots = RootCertStore::empty();
     for certificate in certificates(path)? {
-        let added = roots.add(certificate);
-        added.map_err(|_| wrong_content(path, CA))?;
+        roots.add(certificate).map_err(|_| wrong_content(path, CA))?;
     }
     Ok(roots)
 }

@@ -65,8 +65,7 @@ async fn a_unary_call_ends_at_its_deadline() {
         assert!(codes.contains(&status.code()), "{header:?}: {status}");
         let elapsed = started.elapsed();
         assert!(elapsed >= Duration::from_millis(expected_ms - 1), "{header:?}: {elapsed:?}");
-        let remaining = client.unary(SAY, request("remaining")).await.unwrap();
-        let remaining: u64 = remaining.parse().unwrap();
+        let remaining: u64 = client.unary(SAY, request("remaining")).await.unwrap().parse().unwrap();
         assert!(remaining <= expected_ms, "{header:?}: {remaining}");
     }
     stack.drained().await;

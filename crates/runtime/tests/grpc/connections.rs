@@ -20,8 +20,7 @@ use crate::stack::{DEADLINE, Stack, next, serve};
 /// A client without a window that answers PINGs.
 async fn stalling(stack: &Stack) -> (SendRequest<Bytes>, JoinHandle<Result<(), h2::Error>>) {
     let socket = stack.connect().await;
-    let handshake = Builder::new().initial_window_size(0).handshake(socket);
-    let (requests, connection) = handshake.await.unwrap();
+    let (requests, connection) = Builder::new().initial_window_size(0).handshake(socket).await.unwrap();
     (requests, tokio::spawn(connection))
 }
 
@@ -70,8 +69,7 @@ async fn an_unread_call_is_reset_and_its_slot_released() {
     let (requests, connection) = stalling(&stack).await;
     for path in [WATCH, SAY] {
         let mut body = call(&requests, path).await;
-        let ended = timeout(DEADLINE, poll_fn(|cx| body.poll_data(cx))).await;
-        let error = ended.unwrap().unwrap().unwrap_err();
+        let error = timeout(DEADLINE, poll_fn(|cx| body.poll_data(cx))).await.unwrap().unwrap().unwrap_err();
         assert_eq!(error.reason(), Some(Reason::CANCEL), "{path}");
     }
     let client = stack.client().await;

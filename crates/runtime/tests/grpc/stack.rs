@@ -91,8 +91,7 @@ impl Client {
 
     pub(crate) async fn unary(&self, path: &'static str, request: Request<String>) -> Result<String, Status> {
         let mut grpc = tonic::client::Grpc::new(self.0.clone());
-        let ready = grpc.ready().await;
-        ready.map_err(|e| Status::unknown(e.to_string()))?;
+        grpc.ready().await.map_err(|e| Status::unknown(e.to_string()))?;
         let path = PathAndQuery::from_static(path);
         let codec = ProstCodec::<String, String>::default();
         let answer = timeout(DEADLINE, grpc.unary(request, path, codec)).await.unwrap();

@@ -53,8 +53,7 @@ async fn a_drain_ends_idle_watchers_and_a_chat_sends_its_last_message() {
     let stack = serve(|_| {}).await;
     let client = stack.client().await;
     let mut watch = client.stream(WATCH, one("x"), None).await.unwrap();
-    let chat = one("a").chain(stream::pending());
-    let mut chat = client.stream(CHAT, chat, None).await.unwrap();
+    let mut chat = client.stream(CHAT, one("a").chain(stream::pending()), None).await.unwrap();
     assert_eq!(next(&mut watch).await.unwrap().unwrap(), "x");
     assert_eq!(next(&mut chat).await.unwrap().unwrap(), "a");
 

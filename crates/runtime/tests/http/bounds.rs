@@ -51,8 +51,7 @@ async fn bodies_are_accepted_up_to_their_limit() {
             } else {
                 body.into()
             };
-            let request = client().post(stack.url(path)).body(body);
-            let request = request.header("content-type", "application/json");
+            let request = client().post(stack.url(path)).body(body).header("content-type", "application/json");
             let answer = stack.send(request).await;
             match expected {
                 None => assert_eq!(answer.status(), 200, "{path} {bytes}"),

@@ -46,8 +46,7 @@ async fn a_request_whose_headers_arrive_during_the_drain_is_rejected() {
     begin(&stack).await;
     socket.write_all(b"\r\n").await.unwrap();
     let mut answer = String::new();
-    let read = timeout(DEADLINE, socket.read_to_string(&mut answer)).await;
-    read.unwrap().unwrap();
+    timeout(DEADLINE, socket.read_to_string(&mut answer)).await.unwrap().unwrap();
     assert!(answer.is_empty() || answer.contains("DRAINING"), "{answer}");
     assert_eq!(stack.drained().await, Drained::Clean);
 }

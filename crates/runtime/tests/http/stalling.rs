@@ -39,8 +39,7 @@ impl Stalling {
 
     /// Sends a GET request, and keeps the response open and unread.
     pub(crate) async fn hold(&mut self, path: &str) -> u16 {
-        let response = self.start(path).await;
-        let response = timeout(DEADLINE, response).await.unwrap().unwrap();
+        let response = timeout(DEADLINE, self.start(path).await).await.unwrap().unwrap();
         let status = response.status().as_u16();
         self.bodies.push(response.into_body());
         status
@@ -49,8 +48,7 @@ impl Stalling {
     /// Waits until the server resets the last response.
     pub(crate) async fn reset(&mut self) -> Reason {
         let mut body = self.bodies.pop().unwrap();
-        let ended = timeout(DEADLINE, poll_fn(|cx| body.poll_data(cx)));
-        let error = ended.await.unwrap().unwrap().unwrap_err();
+        let error = timeout(DEADLINE, poll_fn(|cx| body.poll_data(cx))).await.unwrap().unwrap().unwrap_err();
         error.reason().unwrap()
     }
 

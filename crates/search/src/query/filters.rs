@@ -79,8 +79,7 @@ impl Filters {
         let tool = self.tool.as_ref().map(|tool| ("tool", tool.as_str()));
         let role = self.role.map(|role| ("role", role.as_str()));
         let agent = self.agent.as_ref().map(|agent| ("agent", agent.as_str()));
-        let has = self.has.iter().filter(|has| **has != Has::Rewound);
-        let has = has.map(|has| ("has", has.as_str()));
+        let has = self.has.iter().filter(|has| **has != Has::Rewound).map(|has| ("has", has.as_str()));
         [tool, role, agent].into_iter().flatten().chain(has)
     }
 
@@ -125,8 +124,7 @@ fn role(value: &str) -> Result<Role, QueryError> {
 fn instant(name: &'static str, value: &str) -> Result<Timestamp, QueryError> {
     let day = Date::parse(value, &Iso8601::DATE).map(|day| day.midnight().assume_utc());
     let time = day.or_else(|_| OffsetDateTime::parse(value, &Rfc3339));
-    let nanos = time.ok().map(OffsetDateTime::unix_timestamp_nanos);
-    let nanos = nanos.and_then(|nanos| i64::try_from(nanos).ok());
+    let nanos = time.ok().map(OffsetDateTime::unix_timestamp_nanos).and_then(|nanos| i64::try_from(nanos).ok());
     let rule = "must be a day such as 2026-11-22 or a time such as 2026-11-22T05:00:00Z, from 1678 to 2261";
     nanos.map(Timestamp).ok_or_else(|| invalid(name, rule))
 }

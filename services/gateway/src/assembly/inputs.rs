@@ -65,8 +65,7 @@ pub(super) async fn first_instructions(
     };
     let mut cursor = snapshot.cursor(query, View::Recorded);
     let page = Page::read(&mut cursor, FIRST).await?;
-    let shown = page.events.iter();
-    let shown = shown.take_while(|row| effective.contains(row.version));
+    let shown = page.events.iter().take_while(|row| effective.contains(row.version));
     let first = shown.map(|row| decode(snapshot.key(), row));
     Ok(own_instructions(first.collect::<Result<Vec<_>, _>>()?))
 }

@@ -27,14 +27,11 @@ pub(super) struct After {
 /// Appends facts to the newest events, with the versions and token counts that the writer will give them.
 pub(super) fn push(newest: &mut Newest<'_>, after: After, facts: &[Fact]) -> Result<(), Problem> {
     let key = newest.snapshot().key();
-    let last = newest.newest_first().next();
-    let last = last.map(|row| decode(key, row)).transpose()?;
+    let last = newest.newest_first().next().map(|row| decode(key, row)).transpose()?;
     let recorded_at = last.as_ref().map_or(Timestamp(0), |last| last.recorded_at);
-    let own = last.filter(|last| last.version > after.inherited);
-    let own = own.map_or(0, |last| last.event.tokens.through);
+    let own = last.filter(|last| last.version > after.inherited).map_or(0, |last| last.event.tokens.through);
     // Token counts include hidden events.
-    let rewind = newest.segments().latest_rewind();
-    let rewind = rewind.filter(|rewind| rewind.at > after.inherited);
+    let rewind = newest.segments().latest_rewind().filter(|rewind| rewind.at > after.inherited);
     let through = own.max(rewind.map_or(0, |rewind| rewind.tokens_through));
     for (version, event) in events(after.at, through, facts.iter().cloned()) {
         newest.push_newer(EventRow {
@@ -63,13 +60,9 @@ pub fn assemble_given(request: &ContextRequest, facts: Vec<Fact>) -> Result<(Vec
         shared: Version::ZERO,
         rewound: Version::ZERO,
     };
-    let events = events(Version::ZERO, 0, facts).map(|(version, event)| RecordedEvent {
-        version,
-        commit: NO_COMMIT,
-        recorded_at: Timestamp(0),
-        event,
-    });
-    let events: Vec<RecordedEvent> = events.collect();
+    let events: Vec<RecordedEvent> = events(Version::ZERO, 0, facts)
+        .map(|(version, event)| RecordedEvent { version, commit: NO_COMMIT, recorded_at: Timestamp(0), event })
+        .collect();
     let mut assembled = run_plan(settings.clone(), &events)?;
     if assembled.report.is_without_the_beginning()
         && let Some(own) = own_instructions(events.iter().cloned())

@@ -17,8 +17,10 @@ pub(super) async fn handle(
     let name = (request.namespace, request.key);
     let location = locate(rpc, &call, request.scope, name).await?;
     let state = find(&rpc.gateway, &location).await?;
-    let found = state.live(now(rpc)).cloned();
-    let found =
-        found.map(|value| Document { conversation: location.target.key.conversation, name: location.name, value });
+    let found = state.live(now(rpc)).cloned().map(|value| Document {
+        conversation: location.target.key.conversation,
+        name: location.name,
+        value,
+    });
     Ok(Response::new(proto::GetDocumentResponse { document: found.map(document) }))
 }

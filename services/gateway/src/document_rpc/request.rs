@@ -18,8 +18,7 @@ pub(super) async fn authorize(
     scope: Option<proto::DocumentScope>,
 ) -> Result<(AgentAccess, DocumentScope), Problem> {
     let scope = scope.ok_or_else(|| missing().within("scope"))?;
-    let agent = call.agent(&rpc.gateway, &scope.agent_id).await;
-    let agent = agent.map_err(|violation| violation.within("scope"))?;
+    let agent = call.agent(&rpc.gateway, &scope.agent_id).await.map_err(|violation| violation.within("scope"))?;
     let kind = kind(scope.kind).map_err(|violation| violation.within("scope"))?;
     let access = call.authorize(&rpc.gateway, agent, "scope.agent_id");
     Ok((access.await?, kind))

@@ -16,8 +16,8 @@ pub(super) async fn handle(
     let call = Call::of(&request);
     let request = request.into_inner();
     let prefix = labels(request.namespace_prefix, "namespace_prefix").map_err(Problem::from)?;
-    let conditions = parse_filter(&request.filter_json);
-    let conditions = conditions.map_err(|violation| Problem::from(violation.within("filter_json")))?;
+    let conditions =
+        parse_filter(&request.filter_json).map_err(|violation| Problem::from(violation.within("filter_json")))?;
     let page = DocumentsPage {
         offset: DocumentsPage::check_offset(request.offset).map_err(Problem::from)?,
         limit: DOCUMENTS_PAGE.take(request.limit).map_err(Problem::from)?,

@@ -59,8 +59,7 @@ pub async fn find(gateway: &Gateway, location: &DocumentLocation) -> Result<Docu
     let reader = gateway.reader.for_request(&target.key.tenant);
     let (model, access) = (&reader.read_model, &target.access.tenant);
     let conversation = &target.key.conversation;
-    let rows = find_document(model, access, conversation, &location.name);
-    let rows = target.deadline.rows(rows).await?;
+    let rows = target.deadline.rows(find_document(model, access, conversation, &location.name)).await?;
     // The events after the row. The snapshot is opened after the row was read, so none is missing.
     let query = Query { from: rows.through.next(), kinds: &KINDS, ..Query::all(Direction::Forward) };
     let opened = Snapshot::open_with(&reader, target, &query, BATCH).await;

@@ -106,8 +106,7 @@ pub async fn search(gateway: &Gateway, search: DocumentSearch) -> Result<(Vec<Do
         offset: page.offset,
         limit: page.limit.saturating_add(1),
     };
-    let found = rows::search_documents(&model, &search.access.tenant, &query);
-    let found = page.deadline.rows(found).await?;
+    let found = page.deadline.rows(rows::search_documents(&model, &search.access.tenant, &query)).await?;
     let count_max = usize::try_from(page.limit).unwrap_or(usize::MAX);
     let (mut documents, mut bytes) = (Vec::new(), 0);
     for found in found {
@@ -165,7 +164,6 @@ async fn rows_at(
     if let DocumentScope::Conversation(conversation) = scope {
         scope::wait_for_rows(&reader, access, conversation, page.deadline).await?;
     }
-    let rows = reader.rows_at(tenant, &page.fences, FencedTables::Conversations);
-    let rows = page.deadline.rows(rows).await?;
+    let rows = page.deadline.rows(reader.rows_at(tenant, &page.fences, FencedTables::Conversations)).await?;
     rows.ok_or_else(position_not_reached)
 }

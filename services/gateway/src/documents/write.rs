@@ -126,10 +126,8 @@ pub async fn delete(change: Change<'_>) -> Result<Deleted, Status> {
 /// Checks the value before the writer does, so that the error names the caller's field.
 fn check(value: &NewValue) -> Result<(), Violation> {
     let json = value.value_json.as_str();
-    let parsed = JsonText::parse_comparable(json, DOCUMENT_VALUE_BYTES_MAX);
-    parsed.map_err(|violation| violation.within("value_json"))?;
-    let ttl = parse_ttl(value.ttl_seconds);
-    ttl.map_err(|violation| violation.within("ttl_seconds"))?;
+    JsonText::parse_comparable(json, DOCUMENT_VALUE_BYTES_MAX).map_err(|violation| violation.within("value_json"))?;
+    parse_ttl(value.ttl_seconds).map_err(|violation| violation.within("ttl_seconds"))?;
     Ok(())
 }
 

@@ -74,8 +74,7 @@ impl Generations {
         if self.models.format(&model.server).is_none() {
             return Err(Failure("model_server_unknown"));
         }
-        let allowed = self.check_model_server(access.tenant.tenant(), model);
-        allowed.map_err(|_| Failure("model_server_not_allowed"))?;
+        self.check_model_server(access.tenant.tenant(), model).map_err(|_| Failure("model_server_not_allowed"))?;
         Ok(self.context_request(access, model).await?)
     }
 }

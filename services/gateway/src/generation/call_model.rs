@@ -56,8 +56,7 @@ impl Generations {
         purpose: CallPurpose,
         mut request: ModelRequest,
     ) -> Result<MeteredReply, CallError> {
-        let within = self.quotas.check_tokens(account).await;
-        within.map_err(CallError::Quota)?;
+        self.quotas.check_tokens(account).await.map_err(CallError::Quota)?;
         let permit = self.quotas.reserve().map_err(CallError::Quota)?;
         request.tenant.clone_from(&account.consumer.tenant);
         let mut count = TokenCount {

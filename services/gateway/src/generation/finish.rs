@@ -113,16 +113,17 @@ impl RunResult {
     /// The events to try, each with whether it is complete: first all facts; if the conversation rejects them, the messages
     /// alone; if it rejects those too, only an error.
     fn variants(&self) -> Vec<(Vec<Fact>, bool)> {
-        let failed = Label::parse(UNRECORDABLE).map(|error_type| {
-            Fact::from(ErrorOccurred {
-                error_type,
-                message: "not all that the run came to could be recorded".to_owned(),
+        let failed: Vec<Fact> = Label::parse(UNRECORDABLE)
+            .map(|error_type| {
+                Fact::from(ErrorOccurred {
+                    error_type,
+                    message: "not all that the run came to could be recorded".to_owned(),
+                })
             })
-        });
-        let failed: Vec<Fact> = failed.into_iter().collect();
+            .into_iter()
+            .collect();
         let is_message = |fact: &&Fact| matches!(fact, Fact::MessageAppended(_)) && fits_an_event(fact);
-        let messages = self.facts.iter().filter(is_message).cloned();
-        let messages: Vec<Fact> = messages.chain(failed.clone()).collect();
+        let messages: Vec<Fact> = self.facts.iter().filter(is_message).cloned().chain(failed.clone()).collect();
         vec![(self.facts.clone(), self.is_complete), (messages, false), (failed, false)]
     }
 }
@@ -172,10 +173,7 @@ async fn commit(
         outcome: wire::event::outcome_to_proto(outcome).into(),
         events: facts.iter().map(wire::event::fact_to_proto).collect(),
     };
-    let finish = || async {
-        let answer = generations.writer.runs().finish_run(request.clone()).await;
-        answer.map_err(WriterError::from)
-    };
+    let finish = || async { generations.writer.runs().finish_run(request.clone()).await.map_err(WriterError::from) };
     let answer = finish
         .retry(exponential(WAIT_BASE, WAIT_MAX).with_max_times(RETRIES_MAX))
         .when(WriterError::is_retryable)

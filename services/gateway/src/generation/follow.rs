@@ -51,8 +51,9 @@ impl Generations {
         run: RunId,
         from_part: u64,
     ) -> Result<impl Stream<Item = FollowItem> + Send + use<>, Problem> {
-        let permit = Arc::clone(&self.followers).try_acquire_owned();
-        let permit = permit.map_err(|_| too_many_followers(self.config.followers_max))?;
+        let permit = Arc::clone(&self.followers)
+            .try_acquire_owned()
+            .map_err(|_| too_many_followers(self.config.followers_max))?;
         let live = self.gateway.reader.record.live_parts(key, run);
         let follower = Follower {
             gateway: self.gateway.clone(),

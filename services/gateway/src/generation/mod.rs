@@ -183,8 +183,7 @@ impl Generations {
     /// The writer refuses or does not answer.
     pub async fn stop(&self, run: &RunKey) -> Result<CommitResult, Status> {
         let request = proto::StopRunRequest { target: Some(run.target(None)), run_id: run.run.to_string() };
-        let answer = self.writer.runs().stop_run(request).await;
-        let answer = answer.map_err(hide_token_errors)?;
+        let answer = self.writer.runs().stop_run(request).await.map_err(hide_token_errors)?;
         Ok(answer.into_inner().result.unwrap_or_default())
     }
 
@@ -215,8 +214,7 @@ impl Generations {
 
     /// The context request of a run, in the format of its model's server.
     async fn context_request(&self, access: &AgentAccess, model: &ModelChoice) -> Result<ContextRequest, Problem> {
-        let format = self.models.format(&model.server);
-        let format = format.unwrap_or(formats::Format::Canonical);
+        let format = self.models.format(&model.server).unwrap_or(formats::Format::Canonical);
         let outputs = self.models.call_outputs(&model.server);
         ContextRequest::for_agent(&self.gateway, access, format, outputs).await
     }
@@ -240,8 +238,8 @@ impl Generations {
     async fn acquire(&self, account: &Account) -> Result<RunPermit, Problem> {
         let active = self.quotas.enter(account)?;
         self.quotas.check_tokens(account).await?;
-        let place = self.places.acquire(&account.consumer.tenant).await;
-        let place = place.map_err(|_| too_many_runs(self.config.runs_max))?;
+        let place =
+            self.places.acquire(&account.consumer.tenant).await.map_err(|_| too_many_runs(self.config.runs_max))?;
         Ok(RunPermit { _active: active, _place: place })
     }
 
@@ -285,7 +283,6 @@ async fn read_last_commit(gateway: &Gateway, key: &ConversationKey) -> Result<Op
     let Some(last) = Deadline::until(None).record(last).await? else {
         return Ok(None);
     };
-    let head = last.open_head();
-    let head = head.map_err(|corrupt| problem::of_corrupt(&corrupt))?;
+    let head = last.open_head().map_err(|corrupt| problem::of_corrupt(&corrupt))?;
     Ok(Some((head, last.position.sequence)))
 }

@@ -71,8 +71,7 @@ impl PartSender {
     /// [`Closed`].
     pub(super) async fn send(&self, kind: RunPartKind) -> Result<(), Closed> {
         let bytes = u32::try_from(size_bytes(&kind)).unwrap_or(u32::MAX);
-        let room = Arc::clone(&self.room);
-        let room = room.acquire_many_owned(bytes.min(BYTES_WAITING_MAX)).await;
+        let room = Arc::clone(&self.room).acquire_many_owned(bytes.min(BYTES_WAITING_MAX)).await;
         let part = QueuedPart { kind, _room: room.map_err(|_| Closed)? };
         self.parts.send(part).await.map_err(|_| Closed)
     }
@@ -171,8 +170,7 @@ impl Publisher {
 
 fn coalesced(batch: Vec<RunPartKind>) -> Vec<RunPartKind> {
     let mut coalescer = Coalescer::default();
-    let merged = batch.into_iter().flat_map(|kind| coalescer.push(kind));
-    let mut merged: Vec<RunPartKind> = merged.collect();
+    let mut merged: Vec<RunPartKind> = batch.into_iter().flat_map(|kind| coalescer.push(kind)).collect();
     merged.extend(coalescer.flush());
     merged
 }
@@ -190,10 +188,7 @@ pub(super) fn request(run: &RunKey, previous: Sequence, parts: Vec<proto::Part>)
 
 /// Sends a batch until the writer answers.
 async fn send(writer: &WriterClient, request: proto::AppendPartsRequest) -> Result<Sequence, PublishEnd> {
-    let append = || async {
-        let answer = writer.runs().append_parts(request.clone()).await;
-        answer.map_err(WriterError::from)
-    };
+    let append = || async { writer.runs().append_parts(request.clone()).await.map_err(WriterError::from) };
     let answer = append
         .retry(exponential(RETRY_WAIT_BASE, RETRY_WAIT_MAX))
         .when(WriterError::is_retryable)

@@ -102,8 +102,7 @@ impl Generations {
         }
         let mut settings = self.settings(&start.access)?;
         if let Some(request) = &start.settings {
-            let checked = request.check(&self.models, &settings.model);
-            checked.map_err(Problem::from)?;
+            request.check(&self.models, &settings.model).map_err(Problem::from)?;
             request.choose(&mut settings.model);
             // The caller runs the tools of the request.
             settings.rules.clear();

@@ -146,8 +146,10 @@ impl Steps<'_> {
             let facts = structured_answer(generations, account, model, &request, schema).await;
             return facts.map_err(Halt::Ended);
         }
-        let reply = generations.call_model(account, model, CallPurpose::Answer, request).await;
-        let mut reply = reply.map_err(|error| Halt::Ended(error.end()))?;
+        let mut reply = generations
+            .call_model(account, model, CallPurpose::Answer, request)
+            .await
+            .map_err(|error| Halt::Ended(error.end()))?;
         self.stream(&mut reply).await
     }
 
@@ -156,8 +158,8 @@ impl Steps<'_> {
         loop {
             match reply.next().await {
                 Some(Ok(Piece::Delta(delta))) => {
-                    let kinds = run_parts::parts_from_delta(delta);
-                    let kinds = kinds.map_err(|_| Halt::Ended(from_model_error(&ModelError::Broken)))?;
+                    let kinds = run_parts::parts_from_delta(delta)
+                        .map_err(|_| Halt::Ended(from_model_error(&ModelError::Broken)))?;
                     for kind in kinds {
                         self.publish(kind).await?;
                     }
@@ -172,8 +174,9 @@ impl Steps<'_> {
     /// Posts the calls that a person has approved to their webhooks.
     async fn post_approved(&mut self) -> Result<(), Halt> {
         let approved = &self.spec.approved_calls;
-        let open = tool_calls::read_open(&self.generations.gateway, &self.target, approved).await;
-        let open = open.map_err(|problem| Halt::Ended(from_problem(&problem)))?;
+        let open = tool_calls::read_open(&self.generations.gateway, &self.target, approved)
+            .await
+            .map_err(|problem| Halt::Ended(from_problem(&problem)))?;
         let settings = &self.spec.settings;
         let calls = open.into_iter().filter_map(|event| {
             let webhook = settings.webhook_of_approved(&event.call.tool_name)?;
@@ -186,11 +189,13 @@ impl Steps<'_> {
     async fn post_unattended(&mut self, calls: Vec<CallEvent>) -> Result<bool, Halt> {
         let settings = &self.spec.settings;
         let count = calls.len();
-        let posted = calls.into_iter().filter_map(|event| {
-            let webhook = settings.webhook_without_approval(&event.call.tool_name)?;
-            Some((event, webhook.clone()))
-        });
-        let posted: Vec<_> = posted.collect();
+        let posted: Vec<_> = calls
+            .into_iter()
+            .filter_map(|event| {
+                let webhook = settings.webhook_without_approval(&event.call.tool_name)?;
+                Some((event, webhook.clone()))
+            })
+            .collect();
         let is_all = posted.len() == count;
         self.post(posted).await?;
         Ok(is_all)

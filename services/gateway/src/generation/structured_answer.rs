@@ -30,8 +30,7 @@ pub(super) async fn structured_answer(
     for _ in 0..REPLIES_MAX {
         let request = ModelRequest { output_schema: Some(schema.text().clone()), ..request.clone() };
         let reply = generations.call_model(account, model, CallPurpose::Answer, request).await;
-        let facts = whole(reply.map_err(|error| error.end())?).await;
-        let facts = facts.map_err(|error| from_model_error(&error))?;
+        let facts = whole(reply.map_err(|error| error.end())?).await.map_err(|error| from_model_error(&error))?;
         if calls_tools(&facts) || schema.accepts(&text(&facts)) {
             return Ok(facts);
         }

@@ -117,8 +117,7 @@ impl Task {
         let gateway = &self.generations.gateway;
         let query = Query { kinds: &CONTEXT_KINDS, ..Query::all(Direction::Backward) };
         let (reader, target) = (&gateway.reader, &self.target);
-        let history = EffectiveHistory::open(reader, target, query, WINDOW, EVENTS_LIKELY);
-        let mut history = history.await?;
+        let mut history = EffectiveHistory::open(reader, target, query, WINDOW, EVENTS_LIKELY).await?;
         let mut newest = history.newest().await?;
         let head = newest.snapshot().head();
         let latest = head.and_then(|head| head.latest_summary);

@@ -118,10 +118,10 @@ mod tests {
             ("r", id) => EventRole::Result(CallId::parse(id).unwrap()),
             _ => EventRole::Other,
         };
-        let events = (1..).zip(words.split_whitespace());
-        let events =
-            events.map(|(version, word)| EventWeight { version: Version(version), tokens: 10, role: role_of(word) });
-        let mut events: Vec<_> = events.collect();
+        let mut events: Vec<_> = (1..)
+            .zip(words.split_whitespace())
+            .map(|(version, word)| EventWeight { version: Version(version), tokens: 10, role: role_of(word) })
+            .collect();
         events.reverse();
         let rule = SummaryRule { tokens_min, tokens_kept };
         assert_eq!(boundary(&events, rule), expected.map(Version), "{words}");

@@ -84,8 +84,7 @@ impl Sweeper {
             let runs = rows.into_iter().map(|row| RunKey { agent: row.agent, key: row.key, run: row.run.id });
             let checks = runs.map(|run| self.check(generations, run));
             // Collected first: the compiler cannot prove that the lazy map is `Send`.
-            let checks = stream::iter(checks.collect::<Vec<_>>()).buffered(CONCURRENCY);
-            let observations: Vec<_> = checks.collect().await;
+            let observations: Vec<_> = stream::iter(checks.collect::<Vec<_>>()).buffered(CONCURRENCY).collect().await;
             seen.extend(observations.into_iter().flatten());
             if is_last || seen.len() >= WINDOW_RUNS_MAX {
                 break;
@@ -100,8 +99,7 @@ impl Sweeper {
 
     /// Checks a run, and ends or finishes it if its gateway does not. Returns the observation for the next scan.
     async fn check(&self, generations: &Generations, run: RunKey) -> Option<(RunKey, Observation)> {
-        let last = parts_log::last(&generations.gateway, &run.key, run.run).await;
-        let last = last.ok()?;
+        let last = parts_log::last(&generations.gateway, &run.key, run.run).await.ok()?;
         let now = Observation {
             last: last.as_ref().map_or(Sequence(0), |last| last.sequence),
             is_closed: last.as_ref().is_some_and(parts_log::Batch::ends),

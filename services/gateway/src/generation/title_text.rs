@@ -47,8 +47,10 @@ pub(super) fn title(text: &str, chars_max: u32) -> Option<String> {
     let kept: String = words.chars().take(chars_max - 1).collect();
     let is_boundary = words.chars().nth(chars_max - 1) == Some(' ');
     let end = kept.rfind(' ').filter(|_| !is_boundary);
-    let kept = kept.get(..end.unwrap_or(kept.len())).unwrap_or_default();
-    let kept = kept.trim_end_matches(|char: char| char.is_whitespace() || char.is_ascii_punctuation());
+    let kept = kept
+        .get(..end.unwrap_or(kept.len()))
+        .unwrap_or_default()
+        .trim_end_matches(|char: char| char.is_whitespace() || char.is_ascii_punctuation());
     Some(format!("{kept}{ELLIPSIS}"))
 }
 

@@ -118,8 +118,7 @@ impl Task {
     async fn first_message(&self, at: Version) -> Result<Option<String>, Failure> {
         let query = Query { to: at, kinds: &[EventKind::MessageAppended], ..Query::all(Direction::Forward) };
         let reader = &self.generations.gateway.reader;
-        let opened = Snapshot::open_with(reader, &self.target, &query, FIRST_MESSAGES);
-        let (snapshot, first) = opened.await?;
+        let (snapshot, first) = Snapshot::open_with(reader, &self.target, &query, FIRST_MESSAGES).await?;
         let effective = snapshot.effective(at).await?;
         let mut cursor = snapshot.cursor_from(query, View::Effective(&effective), first);
         for event in cursor.next(FIRST_MESSAGES).await?.into_iter().flatten() {

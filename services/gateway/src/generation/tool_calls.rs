@@ -41,8 +41,8 @@ pub(super) async fn read_open(
         return Ok(Vec::new());
     }
     let head = read_head(gateway, &target.key).await?;
-    let open = head.map(|head| head.open_calls).unwrap_or_default();
-    let open = open.into_iter().filter(|call| wanted.contains(&call.call_id));
+    let open =
+        head.map(|head| head.open_calls).unwrap_or_default().into_iter().filter(|call| wanted.contains(&call.call_id));
     let snapshot = Snapshot::open(&gateway.reader, target).await?;
     let mut calls = Vec::new();
     for call in open {

@@ -118,8 +118,7 @@ impl Webhooks {
     async fn result(&self, context: &PostContext<'_>, event: &CallEvent, webhook: &Webhook) -> ToolReturned {
         let call = &event.call;
         let response = self.post(context, event, webhook);
-        let response = tokio::time::timeout(webhook.timeout, response).await;
-        let response = response.unwrap_or(Err(WebhookError::TooLate));
+        let response = tokio::time::timeout(webhook.timeout, response).await.unwrap_or(Err(WebhookError::TooLate));
         metrics::webhook_called(match &response {
             Ok(_) => "ok",
             Err(WebhookError::Unreachable | WebhookError::TooLate) => "unreachable",
@@ -156,8 +155,7 @@ impl Webhooks {
         }
         let is_json = is_json(response.headers().get(CONTENT_TYPE));
         let is_empty = response.status() == StatusCode::NO_CONTENT;
-        let body = body(response).await?;
-        let body = String::from_utf8(body).map_err(|_| WebhookError::NoText)?;
+        let body = String::from_utf8(body(response).await?).map_err(|_| WebhookError::NoText)?;
         Ok(match JsonText::parse(body.as_str()) {
             Ok(json) if is_json && !is_empty => ToolOutput::Json(json),
             Ok(_) | Err(_) => text(body),
@@ -186,8 +184,7 @@ impl Webhooks {
         let id = webhook_key(&run.key, *event).to_string();
         let seconds = seconds(context.now);
         let signatures = signatures(&context.keys, &id, seconds, &body);
-        let request = self.0.request(Method::POST, &webhook.url);
-        let request = request.map_err(WebhookError::Forbidden)?;
+        let request = self.0.request(Method::POST, &webhook.url).map_err(WebhookError::Forbidden)?;
         let request = match signatures {
             Some(signatures) => request.header(WEBHOOK_SIGNATURE, signatures),
             None => request,

@@ -77,9 +77,11 @@ fn page_origin(parts: &Parts) -> Option<String> {
         return origin.to_str().ok().map(str::to_owned);
     }
     let is_own = parts.headers.get(FETCH_SITE)?.as_bytes() == b"same-origin";
-    let host = parts.headers.get(header::HOST);
-    let host = host.and_then(|host| host.to_str().ok());
-    let host = host.or_else(|| parts.uri.authority().map(Authority::as_str));
+    let host = parts
+        .headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok())
+        .or_else(|| parts.uri.authority().map(Authority::as_str));
     // `__Host-` cookies are sent only over TLS.
     host.filter(|_| is_own).map(|host| format!("https://{host}"))
 }

@@ -133,8 +133,10 @@ fn is_preflight(request: &Request) -> bool {
 }
 
 fn preflight(origin: HeaderValue, request: &HeaderMap) -> Response {
-    let headers = request.get(header::ACCESS_CONTROL_REQUEST_HEADERS).cloned();
-    let headers = headers.unwrap_or(HeaderValue::from_static(REQUEST_HEADERS));
+    let headers = request
+        .get(header::ACCESS_CONTROL_REQUEST_HEADERS)
+        .cloned()
+        .unwrap_or(HeaderValue::from_static(REQUEST_HEADERS));
     let answer: [(HeaderName, HeaderValue); 6] = [
         (header::ACCESS_CONTROL_ALLOW_ORIGIN, origin),
         (header::ACCESS_CONTROL_ALLOW_CREDENTIALS, TRUE),

@@ -135,8 +135,7 @@ pub async fn read_conversation(
     state: &HttpState,
     target: &Target,
 ) -> Result<(Conversation, CommitPosition), HttpProblem> {
-    let snapshot = Snapshot::open(&state.gateway.reader, target).await;
-    let snapshot = snapshot.map_err(from_read_error)?;
+    let snapshot = Snapshot::open(&state.gateway.reader, target).await.map_err(from_read_error)?;
     let position = snapshot.position();
     let conversation = snapshot.into_conversation().await;
     Ok((conversation.map_err(from_read_error)?, position))
@@ -163,8 +162,11 @@ pub async fn head_from_leader(
     key: &ConversationKey,
     deadline: Deadline,
 ) -> Result<(Head, Position), HttpProblem> {
-    let last = deadline.record(state.gateway.reader.archive.last_commit(key));
-    let last = last.await.map_err(problem::from_problem)?.ok_or_else(not_found)?;
+    let last = deadline
+        .record(state.gateway.reader.archive.last_commit(key))
+        .await
+        .map_err(problem::from_problem)?
+        .ok_or_else(not_found)?;
     let head = last.open_head().map_err(|corrupt| problem::from_problem(crate::problem::of_corrupt(&corrupt)))?;
     if head.status == Status::Erased {
         return Err(not_found());

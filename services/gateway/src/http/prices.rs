@@ -52,9 +52,10 @@ impl TryFrom<String> for Amount {
         }
         let units: u64 = units.parse().map_err(|_| wrong())?;
         let rest: u64 = format!("{decimals:0<DECIMALS$}").parse().map_err(|_| wrong())?;
-        let amount = units.checked_mul(MILLIONTHS);
-        let amount = amount.and_then(|amount| amount.checked_add(rest));
-        let amount = amount.filter(|amount| *amount <= UNITS_MAX * MILLIONTHS);
+        let amount = units
+            .checked_mul(MILLIONTHS)
+            .and_then(|amount| amount.checked_add(rest))
+            .filter(|amount| *amount <= UNITS_MAX * MILLIONTHS);
         amount.map(Self).ok_or_else(wrong)
     }
 }

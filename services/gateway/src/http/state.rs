@@ -78,7 +78,6 @@ impl HttpState {
     #[must_use]
     pub fn approvals(&self, agent: &AgentId) -> Approvals {
         let tools = self.agent_settings(agent).tools.into_iter();
-        let names = tools.filter(|tool| tool.needs_approval).filter_map(|tool| ToolName::parse(tool.tool_name).ok());
-        names.collect()
+        tools.filter(|tool| tool.needs_approval).filter_map(|tool| ToolName::parse(tool.tool_name).ok()).collect()
     }
 }

@@ -32,8 +32,7 @@ impl HistoryLocation {
         deadline: Deadline,
     ) -> Result<Self, Warning> {
         let tenant = access.tenant.tenant().clone();
-        let secret = gateway.registry.tenant_key(&tenant, KeyPurpose::Channel);
-        let secret = secret.ok_or(Warning::Unavailable)?;
+        let secret = gateway.registry.tenant_key(&tenant, KeyPurpose::Channel).ok_or(Warning::Unavailable)?;
         let ids = HistoryIds::derive(secret.as_bytes(), &access.agent, namespace, key);
         Ok(Self {
             channel: ids.channel,
@@ -59,8 +58,7 @@ impl HistoryLocation {
     /// # Errors
     /// It cannot be read, or the conversation belongs to another owner than the key's channel.
     pub(super) async fn read(&self, gateway: &Gateway, end: HistoryQuery) -> Result<Option<History>, Warning> {
-        let history = stored_history::read(gateway, &self.target, end).await;
-        let history = history.map_err(|_| Warning::Unavailable)?;
+        let history = stored_history::read(gateway, &self.target, end).await.map_err(|_| Warning::Unavailable)?;
         let owner = Owner::Channel(self.channel.clone());
         match history {
             Some(history) if history.owner.as_ref() != Some(&owner) => Err(Warning::OwnerMismatch),

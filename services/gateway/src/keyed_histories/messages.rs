@@ -23,8 +23,9 @@ pub fn parse(messages: Vec<event::MessageAppended>) -> Result<Vec<MessageAppende
         let description = format!("are {count}, the maximum is {CURRENT_MESSAGES_MAX}");
         return Err(out_of_range(description).within("messages"));
     }
-    let messages = messages.into_iter().enumerate();
     let messages = messages
+        .into_iter()
+        .enumerate()
         .map(|(index, message)| parse_message(message).map_err(|violation| violation.at(index).within("messages")));
     messages.collect()
 }

@@ -30,8 +30,9 @@ impl Provider {
         verifier: &str,
     ) -> Result<String, ProviderError> {
         let secret = self.section.client_secret.expose();
-        let request = self.client.request(Method::POST, &endpoints.token_endpoint);
-        let mut request = request
+        let mut request = self
+            .client
+            .request(Method::POST, &endpoints.token_endpoint)
             .map_err(|_| ProviderError::Unavailable)?
             .timeout(REQUEST_TIMEOUT)
             .header(ACCEPT, "application/json")

@@ -51,8 +51,8 @@ mod tests {
 
     fn check(claims: &Value, expected: &[(&str, Role, &str)]) {
         let grant = |claim: &str, value: &str, tenant: &str, role: &str| {
-            let pairs = [("claim", claim), ("value", value), ("tenant", tenant), ("role", role)];
-            let pairs = pairs.map(|(key, value)| (key.to_owned(), value.to_owned()));
+            let pairs = [("claim", claim), ("value", value), ("tenant", tenant), ("role", role)]
+                .map(|(key, value)| (key.to_owned(), value.to_owned()));
             BTreeMap::from(pairs)
         };
         let section = OidcSection {

@@ -116,8 +116,7 @@ impl Provider {
         if callback.issuer.is_some_and(|issuer| issuer != endpoints.issuer) {
             return Err(ProviderError::Rejected);
         }
-        let id_token = self.id_token(&endpoints, callback.code, &attempt.verifier);
-        let id_token = id_token.await?;
+        let id_token = self.id_token(&endpoints, callback.code, &attempt.verifier).await?;
         self.verified(&id_token, &attempt.nonce, &endpoints, now).await
     }
 
@@ -143,8 +142,11 @@ impl Provider {
         let rules = IdTokenRules { issuer: &endpoints.issuer, client_id: &self.section.client_id, nonce };
         let mut outcome = Err(TokenError::UnknownKey);
         for age_max in [CACHE_TTL, REFETCH_INTERVAL_MIN] {
-            let keys = self.jwks.keys(&self.keys_id, &endpoints.jwks_uri, age_max, now);
-            let keys = keys.await.ok_or(ProviderError::Unavailable)?;
+            let keys = self
+                .jwks
+                .keys(&self.keys_id, &endpoints.jwks_uri, age_max, now)
+                .await
+                .ok_or(ProviderError::Unavailable)?;
             outcome = verify_id_token(id_token, &keys, rules, now);
             if !matches!(outcome, Err(TokenError::UnknownKey | TokenError::BadSignature)) {
                 break;

@@ -116,10 +116,7 @@ async fn send(writer: WriterClient, call: MeteredCall, shutdown: Shutdown) {
 async fn try_send(writer: &WriterClient, call: &MeteredCall, shutdown: &Shutdown) -> &'static str {
     let request = proto::MeterModelCallRequest { call: Some(metered_to_proto(call)) };
     let mut sends_at_end = 0;
-    let meter = || async {
-        let answer = writer.runs().meter_model_call(request.clone()).await;
-        answer.map_err(WriterError::from)
-    };
+    let meter = || async { writer.runs().meter_model_call(request.clone()).await.map_err(WriterError::from) };
     let answer = meter
         .retry(exponential(WAIT_BASE, WAIT_MAX))
         .when(|refusal| {

@@ -163,14 +163,14 @@ impl Quotas {
     /// Reads the counts of subjects of a tenant from the read model, unless the cached ones are fresh.
     async fn refresh(&self, tenant: &TenantAccess, subjects: impl Iterator<Item = Subject>) {
         let now_ms = self.now_ms();
-        let metered = subjects.filter_map(|subject| Some((usage_scope(subject.scope)?, subject)));
-        let metered: Vec<(UsageScope, Subject)> = metered.collect();
+        let metered: Vec<(UsageScope, Subject)> =
+            subjects.filter_map(|subject| Some((usage_scope(subject.scope)?, subject))).collect();
         let is_fresh = |(_, subject): &(UsageScope, Subject)| lock(&self.counted(subject)).is_fresh(now_ms, CACHE_TTL);
         if metered.iter().all(is_fresh) {
             return;
         }
-        let named = metered.iter().map(|(scope, subject)| (*scope, subject.name.as_str()));
-        let named: Vec<(UsageScope, &str)> = named.collect();
+        let named: Vec<(UsageScope, &str)> =
+            metered.iter().map(|(scope, subject)| (*scope, subject.name.as_str())).collect();
         let today = Day::from_time(Timestamp(self.0.clock.now_nanos()));
         let reading = model_usage_of(&self.0.read_model, tenant, today, &named);
         let Ok(Ok(tokens)) = timeout(READ_TIMEOUT, reading).await else {

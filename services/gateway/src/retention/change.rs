@@ -157,12 +157,13 @@ mod tests {
     #[test]
     fn answers_have_outcomes() {
         let check = |answer: Result<(&str, bool), Code>, expected: Outcome| {
-            let answer = answer.map(|(commit_id, replayed)| CommitResult {
-                commit_id: commit_id.to_owned(),
-                replayed,
-                ..CommitResult::default()
-            });
-            let answer = answer.map_err(|code| Status::new(code, ""));
+            let answer = answer
+                .map(|(commit_id, replayed)| CommitResult {
+                    commit_id: commit_id.to_owned(),
+                    replayed,
+                    ..CommitResult::default()
+                })
+                .map_err(|code| Status::new(code, ""));
             assert_eq!(outcome_of(&answer), expected, "{answer:?}");
         };
         check(Ok(("c", false)), Outcome::Changed);

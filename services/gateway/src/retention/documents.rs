@@ -67,9 +67,12 @@ pub(super) async fn sweep(
 }
 
 fn tenants_of(deps: &Dependencies) -> BTreeSet<TenantId> {
-    let tenants = deps.registry.list_tenants().into_iter();
-    let tenants = tenants.filter_map(|tenant| TenantId::parse(tenant.tenant_id).ok());
-    let tenants = tenants.filter(|tenant| deps.read_model.serves(tenant));
+    let tenants = deps
+        .registry
+        .list_tenants()
+        .into_iter()
+        .filter_map(|tenant| TenantId::parse(tenant.tenant_id).ok())
+        .filter(|tenant| deps.read_model.serves(tenant));
     tenants.collect()
 }
 
@@ -98,8 +101,7 @@ impl Sweep<'_> {
                 return Ok(Some(DocumentsPoint { tenant, after }));
             }
             self.pages_left -= 1;
-            let page = expired_documents(&self.deps.read_model, &access, now, after.as_ref());
-            let page = page.await?;
+            let page = expired_documents(&self.deps.read_model, &access, now, after.as_ref()).await?;
             for found in page.conversations {
                 if self.progress.is_over() {
                     let tenant = tenant.clone();

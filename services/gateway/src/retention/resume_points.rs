@@ -79,8 +79,7 @@ mod tests {
     use super::*;
 
     fn agents(names: &[&str]) -> BTreeSet<AgentId> {
-        let ids = names.iter().map(|name| AgentId::parse(*name).unwrap());
-        ids.collect()
+        names.iter().map(|name| AgentId::parse(*name).unwrap()).collect()
     }
 
     #[test]
@@ -90,8 +89,8 @@ mod tests {
             resume_points.start_next_with(&AgentId::parse(first).unwrap());
             resume_points.start_next_with(&AgentId::parse("z").unwrap());
             let all = agents(&["a", "b", "d"]);
-            let order = resume_points.in_order(&all);
-            let order: Vec<&str> = order.iter().map(AgentId::as_str).collect();
+            let in_order = resume_points.in_order(&all);
+            let order: Vec<&str> = in_order.iter().map(AgentId::as_str).collect();
             assert_eq!(order, expected, "{first}");
             let again: Vec<AgentId> = all.iter().cloned().collect();
             assert_eq!(resume_points.in_order(&all), again);

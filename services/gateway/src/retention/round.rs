@@ -69,14 +69,15 @@ async fn wait_for_rows(deps: &Dependencies, wait_max: Duration) -> Result<(), Ro
 
 fn agents_with_rules(deps: &Dependencies) -> BTreeSet<AgentId> {
     let registry = &deps.registry;
-    let tenants = registry.list_tenants().into_iter();
-    let tenants = tenants.filter_map(|tenant| TenantId::parse(tenant.tenant_id).ok());
-    let tenants = tenants.filter(|tenant| deps.read_model.serves(tenant));
+    let tenants = registry
+        .list_tenants()
+        .into_iter()
+        .filter_map(|tenant| TenantId::parse(tenant.tenant_id).ok())
+        .filter(|tenant| deps.read_model.serves(tenant));
     let agents = tenants.flat_map(|tenant| registry.list_agents(&tenant));
     let has_rule = |settings: &RetentionSettings| !rules_of(settings, Timestamp(0)).is_empty();
     let agents = agents.filter(|agent| retention_of(agent).is_some_and(has_rule));
-    let ids = agents.filter_map(|agent| AgentId::parse(agent.agent_id).ok());
-    ids.collect()
+    agents.filter_map(|agent| AgentId::parse(agent.agent_id).ok()).collect()
 }
 
 fn retention_of(agent: &Agent) -> Option<&RetentionSettings> {

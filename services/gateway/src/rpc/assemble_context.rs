@@ -52,8 +52,7 @@ async fn formatted(
 ) -> Result<(proto::AssembleContextResponse, bool), Problem> {
     let context = assembly::assemble(gateway, target, request, &[]).await?;
     Span::current().record("commit.version", context.receipt.version);
-    let outcomes = context.outcomes.iter().filter(|_| request.with_outcomes);
-    let outcomes = outcomes.map(assembly::outcome::to_proto);
+    let outcomes = context.outcomes.iter().filter(|_| request.with_outcomes).map(assembly::outcome::to_proto);
     let response = proto::AssembleContextResponse {
         version: context.receipt.version,
         position_token: context.position_token,
@@ -73,14 +72,12 @@ async fn unformatted(
     let bounds = WindowBounds { events_max: messages_max.events_max(), bytes_max: CONTEXT_BYTES_MAX };
     let likely = messages_max.0 + messages_max.0 / 8 + EVENTS_TO_SPARE;
     let query = Query { kinds: &CONTEXT_KINDS, ..Query::all(Direction::Backward) };
-    let history = EffectiveHistory::open(&gateway.reader, target, query, bounds, likely);
-    let mut history = history.await?;
+    let mut history = EffectiveHistory::open(&gateway.reader, target, query, bounds, likely).await?;
     let mut newest = history.newest().await?;
     let snapshot = newest.snapshot();
     let version = snapshot.position().version;
     let selected = loop {
-        let events = newest.newest_first();
-        let events = events.map(|event| decode(&target.key, event));
+        let events = newest.newest_first().map(|event| decode(&target.key, event));
         let extent = Extent::messages(messages_max.0);
         match select(events, extent, reach(newest.coverage()))? {
             Selection::Selected(selected) => break selected,
@@ -106,8 +103,7 @@ fn report(selected: &Selected, snapshot: &Snapshot<'_>) -> proto::ContextReport 
     let (rows, tail): (Vec<_>, Vec<_>) = versions.partition(|version| snapshot.is_event_in_rows(*version));
     let shared = snapshot.recorded().inherited_before(snapshot.position().version);
     let calls = selected.units.iter().flat_map(|unit| &unit.calls);
-    let pending = calls.filter(|call| call.result.is_none() && call.version > shared);
-    let pending = pending.map(|call| &call.called.call_id);
+    let pending = calls.filter(|call| call.result.is_none() && call.version > shared).map(|call| &call.called.call_id);
     proto::ContextReport {
         first_version: selected.units.first().map_or(0, |unit| unit.version.0),
         truncated: selected.truncated,

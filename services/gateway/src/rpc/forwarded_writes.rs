@@ -60,8 +60,7 @@ impl ForwardedWrites {
             return Err(unauthenticated().into());
         }
         let writer = self.connection(&request);
-        let answer = writer.oneshot(request).await;
-        answer.map_err(|_| unavailable())
+        writer.oneshot(request).await.map_err(|_| unavailable())
     }
 }
 

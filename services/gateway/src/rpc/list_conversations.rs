@@ -33,12 +33,13 @@ pub(super) async fn handle(
     }
     let paging = Paging { token: &request.page_token, size, deadline: call.deadline };
     let rows = gateway.reader.read_model.for_request(access.tenant.tenant());
-    let page = listing.page(&rows, &access.tenant, paging, |conversation| {
-        let conversation = wire::reads::conversation(conversation);
-        let bytes = conversation.encoded_len();
-        (conversation, bytes)
-    });
-    let page = page.await?;
+    let page = listing
+        .page(&rows, &access.tenant, paging, |conversation| {
+            let conversation = wire::reads::conversation(conversation);
+            let bytes = conversation.encoded_len();
+            (conversation, bytes)
+        })
+        .await?;
     Ok(Response::new(proto::ListConversationsResponse {
         conversations: page.conversations,
         next_page_token: page.next.unwrap_or_default(),

@@ -102,8 +102,7 @@ fn kinds(kinds: &[i32]) -> Result<BTreeSet<EventKind>, Violation> {
 }
 
 fn response(target: &Target, page: Page, hash: QueryHash) -> Result<proto::ListEventsResponse, Problem> {
-    let events = page.events.into_iter();
-    let events = events.map(|event| render::recorded_event(&target.key, event));
+    let events = page.events.into_iter().map(|event| render::recorded_event(&target.key, event));
     Ok(proto::ListEventsResponse {
         events: events.collect::<Result<_, _>>()?,
         next_page_token: page.next.map(|next| token(hash, next)).unwrap_or_default(),

@@ -19,8 +19,7 @@ pub(super) async fn handle(
 ) -> Result<Response<proto::SearchConversationsResponse>, Status> {
     let call = Call::of(&request);
     let request = request.into_inner();
-    let agent = call.agent(gateway, &request.agent_id).await;
-    let agent = agent.map_err(Problem::from)?;
+    let agent = call.agent(gateway, &request.agent_id).await.map_err(Problem::from)?;
     let page_size = SEARCH_PAGE.take(request.page_size);
     let order = parse_enum(request.order, "order").map_err(Problem::from)?;
     let access = call.authorize(gateway, agent.clone(), "agent_id").await?;
@@ -48,8 +47,7 @@ async fn agents(gateway: &Gateway, call: &Call, agent: AgentId, whole_tenant: bo
         return Ok(SearchAgents::Only(vec![agent]));
     }
     let principal = call.principal(gateway).await?;
-    let allowed = principal.require_whole_tenant();
-    allowed.map_err(|error| access_problem(&error, "whole_tenant"))?;
+    principal.require_whole_tenant().map_err(|error| access_problem(&error, "whole_tenant"))?;
     Ok(SearchAgents::Tenant)
 }
 

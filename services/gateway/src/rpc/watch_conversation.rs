@@ -25,8 +25,7 @@ pub(super) async fn handle(
     let request = request.into_inner();
     let agent = call.agent(gateway, &request.agent_id).await.map_err(Problem::from)?;
     let conversation = conversation_id(&request.conversation_id).map_err(Problem::from)?;
-    let target = call.target(gateway, agent, conversation, "agent_id");
-    let target = target.await?;
+    let target = call.target(gateway, agent, conversation, "agent_id").await?;
     let key = target.key.clone();
     let subscription = Subscription::open(gateway, target).await?;
     let from = first_version(request.from_version);

@@ -27,8 +27,7 @@ pub(super) async fn progress(
 ) -> Result<Freshness, Problem> {
     let now = Timestamp(Clock::System.now_nanos());
     let ends = request.deadline.record(gateway.reader.record.ends()).await;
-    let progress = search_progress(rows, &request.access);
-    let progress = request.deadline.rows(progress).await?;
+    let progress = request.deadline.rows(search_progress(rows, &request.access)).await?;
     Ok(Freshness {
         indexed_until: indexed_until(now, ends.ok().as_deref(), &progress.checkpoints),
         is_reindexing: progress.is_reindexing,

@@ -66,15 +66,17 @@ pub enum SearchOrder {
 /// `SEARCH_QUERY_INVALID`, `SEARCH_DISABLED`, `SEARCH_TIMED_OUT`, `POSITION_NOT_REACHED`; the page token is invalid or of another
 /// query; the read model does not answer.
 pub async fn search(gateway: &Gateway, request: SearchRequest<'_>) -> Result<SearchPage, Problem> {
-    let query = Query::parse(request.query);
-    let query = query.map_err(|error| query_invalid(&error.to_string()))?;
+    let query = Query::parse(request.query).map_err(|error| query_invalid(&error.to_string()))?;
     let start = match request.order {
         SearchOrder::Newest => Start::Newest(page::start(&request)?),
         SearchOrder::Relevance => Start::Ranked(relevance::start(&request)?),
     };
-    let rows = gateway.reader.rows_at(request.access.tenant(), &request.fences, FencedTables::Search).await;
-    let rows = rows.map_err(|error| problem::of_read_model(&error))?;
-    let rows = rows.ok_or_else(problem::position_not_reached)?;
+    let rows = gateway
+        .reader
+        .rows_at(request.access.tenant(), &request.fences, FencedTables::Search)
+        .await
+        .map_err(|error| problem::of_read_model(&error))?
+        .ok_or_else(problem::position_not_reached)?;
     let scope = Scope::of(gateway, &request, &query)?;
     let progress = freshness::progress(gateway, &rows, &request).await?;
     let key = request.deadline.rows(term_key(&rows, &request.access)).await?;

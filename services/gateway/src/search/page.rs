@@ -110,11 +110,9 @@ impl Search<'_> {
         };
         let (model, access) = (self.rows, &self.request.access);
         let found = documents(model, access, &query);
-        let found = timeout(self.request.deadline.left(), found).await;
-        let found = found.map_err(|_| timed_out())?.map_err(of_search)?;
+        let found = timeout(self.request.deadline.left(), found).await.map_err(|_| timed_out())?.map_err(of_search)?;
         let conversations = conversations(&found);
-        let rewinds = rewinds(model, access, &conversations);
-        let rewinds = self.request.deadline.rows(rewinds).await?;
+        let rewinds = self.request.deadline.rows(rewinds(model, access, &conversations)).await?;
         let match_count = match_count(&found);
         let mut examined = Examined {
             results: Vec::new(),
@@ -125,8 +123,7 @@ impl Search<'_> {
         let matcher = Matcher::new(self.query, &self.scope.languages);
         for document in found.documents {
             let cursor = document.cursor.clone();
-            let result = result(document, &matcher, &rewinds);
-            let result = result.filter(|result| self.is_wanted(result));
+            let result = result(document, &matcher, &rewinds).filter(|result| self.is_wanted(result));
             examined.results.extend(result.map(|result| (cursor, result)));
         }
         Ok(examined)

@@ -28,12 +28,14 @@ pub(super) fn start(request: &SearchRequest<'_>) -> Result<Option<RankedStart>, 
 /// As [`super::search()`].
 pub(super) async fn best(search: &Search<'_>, start: Option<RankedStart>) -> Result<SearchPage, Problem> {
     let examined = search.examine(None, RANKED_RESULTS_MAX).await?;
-    let newest = examined.results.first();
-    let newest = newest.map_or(Timestamp(i64::MIN), |(cursor, _)| cursor.recorded_at);
+    let newest = examined.results.first().map_or(Timestamp(i64::MIN), |(cursor, _)| cursor.recorded_at);
     let (offset, newest) = start.unwrap_or((0, newest));
-    let results = examined.results.into_iter();
-    let mut results: Vec<SearchResult> =
-        results.filter(|(cursor, _)| cursor.recorded_at <= newest).map(|(_, result)| result).collect();
+    let mut results: Vec<SearchResult> = examined
+        .results
+        .into_iter()
+        .filter(|(cursor, _)| cursor.recorded_at <= newest)
+        .map(|(_, result)| result)
+        .collect();
     // The sort is stable: equal results remain newest first.
     results.sort_by(|one, other| other.score.total_cmp(&one.score));
     let size = usize::try_from(search.request.page_size).unwrap_or(usize::MAX);

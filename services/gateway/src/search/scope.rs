@@ -82,8 +82,7 @@ impl Scope {
     pub(super) fn terms(&self, key: &TermKey, query: &Query) -> QueryTerms {
         let mut terms = key.of_query(query, &self.languages);
         if self.names_agents && self.documents.owner.is_none() {
-            let agents = self.documents.agents.iter();
-            let agents = agents.map(|agent| key.tag("agent", agent.as_str()));
+            let agents = self.documents.agents.iter().map(|agent| key.tag("agent", agent.as_str()));
             terms.any.push(agents.collect());
         }
         if self.audience == SearchAudience::Visitor {

@@ -45,8 +45,7 @@ impl Watchers {
     /// # Errors
     /// `OVERLOADED`: `watchers_max` is reached.
     pub fn acquire(&self) -> Result<WatcherPermit, Problem> {
-        let permit = Arc::clone(&self.permits).try_acquire_owned();
-        let permit = permit.map_err(|_| problem::too_many_watchers(self.max))?;
+        let permit = Arc::clone(&self.permits).try_acquire_owned().map_err(|_| problem::too_many_watchers(self.max))?;
         Ok(WatcherPermit { _permit: permit, _gauge: Gauge::up("hansard_gateway_watchers") })
     }
 }

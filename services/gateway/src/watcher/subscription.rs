@@ -29,10 +29,8 @@ impl Subscription {
         let permit = gateway.watchers.acquire()?;
         let reader = &gateway.reader;
         // Before the subscription, which needs the partition of a hibernated conversation.
-        let partition = reader.archive.partition_of(&target.key);
-        let partition = target.deadline.record(partition).await?;
-        let live = reader.record.live(&target.key);
-        let live = target.deadline.record(live).await?;
+        let partition = target.deadline.record(reader.archive.partition_of(&target.key)).await?;
+        let live = target.deadline.record(reader.record.live(&target.key)).await?;
         let latest = Target { freshness: Freshness::Leader, ..target.clone() };
         let snapshot = Snapshot::open(reader, &latest).await?;
         let position = snapshot.position();

@@ -134,8 +134,7 @@ impl<'s> Chat<'s> {
             let stream = generations.follow(&key, run, from).await.unwrap();
             timeout(DEADLINE, stream.collect()).await
         };
-        let items = node.within(following).await;
-        items.expect("the run ends in time")
+        node.within(following).await.expect("the run ends in time")
     }
 
     /// The parts of a run that a follower receives, each once and in order.
@@ -203,8 +202,7 @@ impl<'s> Chat<'s> {
         let reading = async move {
             let query = Query::all(Direction::Forward);
             let bounds = PageBounds { events_max: 500, bytes_max: 4 * 1024 * 1024 };
-            let page = Page::recorded(&gateway.reader, &target, query, bounds).await;
-            let page = page.unwrap();
+            let page = Page::recorded(&gateway.reader, &target, query, bounds).await.unwrap();
             let events = page.events.iter();
             events.map(|row| decode(&key, row).unwrap()).collect()
         };

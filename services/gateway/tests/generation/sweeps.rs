@@ -71,8 +71,7 @@ fn a_run_that_was_closed_and_not_finished_does_not_block_the_next_one() {
         let handle = chat.say(&dying, &prose(500)).await;
         chat.wait_for_words(&other, handle.run, 3).await;
         dying.kill();
-        let last = stack.record.last_parts(&chat.key, handle.run).await;
-        let last = last.unwrap().unwrap();
+        let last = stack.record.last_parts(&chat.key, handle.run).await.unwrap().unwrap();
         let parts = wire::run::decode_batch(last.bytes).unwrap();
         let ended = RunPart {
             number: parts.last().unwrap().number + 1,

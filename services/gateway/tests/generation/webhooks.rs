@@ -257,10 +257,12 @@ fn each_call_has_a_unique_idempotency_key() {
             let named = |start: &mut Start| start.idempotency_key = Some(command);
             let handle = chat.start_with(&node, vec![user("x")], named).await.unwrap();
             let (_, events) = chat.wait_for_finish(&node, handle.run).await;
-            let posts = std::mem::take(&mut *posted.lock().unwrap());
-            let posts: Vec<String> = posts.into_iter().map(|(key, _)| key).collect();
-            let made = events.iter().filter(|event| matches!(event.event.fact, Fact::ToolCalled(_)));
-            let made = made.map(|event| webhook_key(&chat.key, event.event.id).to_string());
+            let posts: Vec<String> =
+                std::mem::take(&mut *posted.lock().unwrap()).into_iter().map(|(key, _)| key).collect();
+            let made = events
+                .iter()
+                .filter(|event| matches!(event.event.fact, Fact::ToolCalled(_)))
+                .map(|event| webhook_key(&chat.key, event.event.id).to_string());
             // The key can be derived from the record.
             assert_eq!(posts, made.collect::<Vec<_>>());
             keys.extend(posts);

@@ -133,11 +133,14 @@ fn resolve<'a>(document: &'a Value, reference: &str) -> &'a Value {
 fn a_cleared_title_or_metadata_is_described() {
     let document = serde_json::to_value(document()).unwrap();
     let facts = document["components"]["schemas"]["FactBody"]["oneOf"].as_array();
-    let updated = facts.unwrap().iter().find(|fact| {
-        let name = &fact["properties"]["type"]["enum"][0];
-        name == "ConversationUpdated"
-    });
-    let updated = updated.unwrap();
+    let updated = facts
+        .unwrap()
+        .iter()
+        .find(|fact| {
+            let name = &fact["properties"]["type"]["enum"][0];
+            name == "ConversationUpdated"
+        })
+        .unwrap();
     let members = &updated["properties"];
     assert_eq!(members["title"]["type"], serde_json::json!(["string", "null"]));
     assert!(members["conversationMetadata"]["oneOf"].is_null());

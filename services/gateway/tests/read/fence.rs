@@ -78,8 +78,7 @@ fn rows_ahead_of_a_lagging_replica_are_used() {
         author.append(vec![user("1")]).await;
         author.withhold(vec![user("2")]);
         author.project_all().await;
-        let response = author.stack.client.context(context_request(target(&author), 5)).await;
-        let response = response.unwrap();
+        let response = author.stack.client.context(context_request(target(&author), 5)).await.unwrap();
         assert_eq!((response.version, response.messages.len()), (3, 2));
         assert_eq!(response.position_token, author.token());
     });

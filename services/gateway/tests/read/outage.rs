@@ -80,8 +80,7 @@ async fn answer(author: &Author<'_>, target: proto::ReadTarget) -> Result<usize,
             }
         }
     };
-    let answered = timeout(DEADLINE, answering).await;
-    answered.expect("an answer before the deadline of the read")
+    timeout(DEADLINE, answering).await.expect("an answer before the deadline of the read")
 }
 
 async fn recovers(author: &Author<'_>) {

@@ -134,8 +134,7 @@ fn reads_include_their_tokens_while_the_replay_is_paused() {
             assert_eq!(replicated.version(target).await.unwrap(), 3);
         }
         assert!(replicated.fallbacks("behind") > behind);
-        let context = context_request(target(&author), 5);
-        let context = replicated.client.context(context).await.unwrap();
+        let context = replicated.client.context(context_request(target(&author), 5)).await.unwrap();
         assert_eq!(context.messages.len(), 2);
         let events = events_request(after_last(&author, eventual(&author)));
         let events = replicated.client.events(events).await.unwrap();
@@ -196,20 +195,23 @@ fn no_read_fails_while_a_replica_ends_and_returns() {
         assert!(answered >= f64::from(u8::try_from(requests.len()).unwrap()));
 
         let (stop, is_stopped) = tokio::sync::watch::channel(false);
-        let readers = requests.iter().cloned().map(|(target, messages)| {
-            let (client, is_stopped) = (replicated.client.clone(), is_stopped.clone());
-            tokio::spawn(async move {
-                let mut slowest = Duration::ZERO;
-                while !*is_stopped.borrow() {
-                    let start = Instant::now();
-                    let context = client.context(context_request(target.clone(), 50)).await;
-                    assert_eq!(context.unwrap().messages.len(), messages);
-                    slowest = slowest.max(start.elapsed());
-                }
-                slowest
+        let readers: Vec<_> = requests
+            .iter()
+            .cloned()
+            .map(|(target, messages)| {
+                let (client, is_stopped) = (replicated.client.clone(), is_stopped.clone());
+                tokio::spawn(async move {
+                    let mut slowest = Duration::ZERO;
+                    while !*is_stopped.borrow() {
+                        let start = Instant::now();
+                        let context = client.context(context_request(target.clone(), 50)).await;
+                        assert_eq!(context.unwrap().messages.len(), messages);
+                        slowest = slowest.max(start.elapsed());
+                    }
+                    slowest
+                })
             })
-        });
-        let readers: Vec<_> = readers.collect();
+            .collect();
         replicated.standby.kill();
         until("the replica is unreachable", async || replicated.fallbacks("unreachable") > lost).await;
         replicated.standby.restart().await.unwrap();

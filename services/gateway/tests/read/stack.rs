@@ -49,8 +49,7 @@ pub(crate) struct Stack {
 pub(crate) fn run(test: impl Future<Output = ()>) {
     let runtime = RUNTIME.get_or_init(|| Runtime::new().unwrap());
     runtime.block_on(async {
-        let in_time = tokio::time::timeout(Duration::from_mins(2), test).await;
-        in_time.expect("the test ends in time");
+        tokio::time::timeout(Duration::from_mins(2), test).await.expect("the test ends in time");
     });
 }
 

@@ -119,8 +119,7 @@ fn the_number_of_watchers_is_limited() {
         let (client, shutdown) = shared().await.gateway_with(few).await;
         let one = client.watch(watch_request(&author, 1)).await.unwrap();
         let _other = client.watch(watch_request(&author, 1)).await.unwrap();
-        let refused = client.watch(watch_request(&author, 1)).await;
-        let status = refused.unwrap_err();
+        let status = client.watch(watch_request(&author, 1)).await.unwrap_err();
         assert_eq!(status.code(), Code::ResourceExhausted);
         drop(one);
         let again = async {

@@ -50,8 +50,7 @@ async fn archived_conversations_are_erased_and_a_removed_rule_has_no_effect() {
     stack.agent("strict", rules(0, 0, 60)).await;
     stack.create("strict", "c", session("s"), START).await;
     let request = ArchiveConversationRequest { target: Some(target("strict", "c")) };
-    let archived = stack.writer().archive_conversation(request).await;
-    archived.unwrap();
+    stack.writer().archive_conversation(request).await.unwrap();
     stack.clock.set(i64::MAX);
     stack.set_rules("strict", None).await;
     assert_eq!(stack.round().await, Tally::default());

@@ -37,8 +37,7 @@ async fn long_conversations_are_archived_with_a_note() {
     assert_eq!(text, "archived: it holds 3 messages, at most 2 may be");
     // A restored conversation is still too long.
     let request = RestoreConversationRequest { target: Some(target("brief", "past")) };
-    let restored = stack.writer().restore_conversation(request).await;
-    restored.unwrap();
+    stack.writer().restore_conversation(request).await.unwrap();
     assert_eq!(stack.round().await.changed, 1);
     check("past", Status::Archived, 9).await;
 }
@@ -46,15 +45,12 @@ async fn long_conversations_are_archived_with_a_note() {
 /// The topic and the text of a conversation's last note, from its row.
 async fn note(stack: &Stack, id: &str) -> (String, String) {
     let registry = &stack.deps.registry;
-    let principal = registry.authenticate(stack.deps.token.expose()).await;
-    let principal = principal.unwrap();
+    let principal = registry.authenticate(stack.deps.token.expose()).await.unwrap();
     let agent = domain::AgentId::parse("brief").unwrap();
-    let access = registry.authorize(&principal, Scope::Read, &agent);
-    let access = access.await.unwrap();
+    let access = registry.authorize(&principal, Scope::Read, &agent).await.unwrap();
     let query = EventQuery { kinds: vec![EventKind::SystemNoted], ..EventQuery::latest(1, u64::MAX) };
     let id = domain::ConversationId::parse(id).unwrap();
-    let found = head_and_events(&stack.deps.read_model, &access.tenant, &id, &query).await;
-    let (_, events) = found.unwrap().unwrap();
+    let (_, events) = head_and_events(&stack.deps.read_model, &access.tenant, &id, &query).await.unwrap().unwrap();
     let event = decode_event(events.first().unwrap().bytes.clone()).unwrap();
     let Fact::Annotation(Annotation::SystemNoted(noted)) = event.fact else {
         panic!("another fact");

@@ -60,8 +60,7 @@ impl Stack {
         let record = Record::create(record_config.clone()).await.unwrap();
         let registry = Registry::open(&record).await.unwrap();
         let tenant = TenantId::parse(TENANT).unwrap();
-        let made = registry.create_tenant(&tenant, "", START).await;
-        made.unwrap();
+        registry.create_tenant(&tenant, "", START).await.unwrap();
         let writer = Shutdown::new();
         let writer_url = start_writer(&record_config, &read_model, &writer).await;
         let clock = ManualClock::at(START.0);
@@ -107,8 +106,7 @@ impl Stack {
             shard: shard.to_owned(),
             ..ProjectorConfig::default()
         };
-        let starting = Box::pin(projector::start(config, shutdown));
-        starting.await.unwrap();
+        Box::pin(projector::start(config, shutdown)).await.unwrap();
     }
 
     pub(crate) async fn stop_projector(&self) {
@@ -125,8 +123,7 @@ impl Stack {
     pub(crate) async fn agent(&self, name: &str, rules: RetentionSettings) {
         let (tenant, agent) = (TenantId::parse(TENANT).unwrap(), agent_id(name));
         let registry = &self.deps.registry;
-        let made = registry.create_agent(&tenant, &agent, "", START).await;
-        made.unwrap();
+        registry.create_agent(&tenant, &agent, "", START).await.unwrap();
         self.set_rules(name, Some(rules)).await;
     }
 
@@ -134,8 +131,7 @@ impl Stack {
         let settings = CheckedSettings::parse(AgentSettings { retention, ..AgentSettings::default() });
         let registry = &self.deps.registry;
         let agent = agent_id(agent);
-        let set = registry.set_agent_settings(&agent, settings.unwrap());
-        set.await.unwrap();
+        registry.set_agent_settings(&agent, settings.unwrap()).await.unwrap();
     }
 
     /// The writer, under the gateway's token.

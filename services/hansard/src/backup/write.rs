@@ -33,8 +33,10 @@ pub(crate) async fn write(record: &Record, folder: &Path, progress: &mut Progres
     let CopyOrder { first, last } = CopyOrder::of(&layout);
     let partition_0 = first.first().cloned();
     let copy = |name| archive(record, folder, name);
-    let copies = stream::iter(first).map(copy);
-    let mut copies = copies.buffer_unordered(STREAMS_IN_FLIGHT).chain(stream::iter(last).map(copy).buffered(1));
+    let mut copies = stream::iter(first)
+        .map(copy)
+        .buffer_unordered(STREAMS_IN_FLIGHT)
+        .chain(stream::iter(last).map(copy).buffered(1));
     while let Some(archived) = copies.try_next().await? {
         manifest.streams.push(archived);
         let done = u64::try_from(manifest.streams.len()).unwrap_or(u64::MAX);
@@ -47,8 +49,7 @@ pub(crate) async fn write(record: &Record, folder: &Path, progress: &mut Progres
     // Partition 0 holds the record's metadata. It is restored last: writers cannot open a partly restored record.
     let is_partition_0 = |stream: &ArchivedStream| Some(&stream.name) == partition_0.as_ref();
     manifest.streams.sort_by_key(is_partition_0);
-    let written = manifest.write(folder);
-    written.with_context(|| format!("cannot write to {name}"))?;
+    manifest.write(folder).with_context(|| format!("cannot write to {name}"))?;
     Ok(manifest)
 }
 

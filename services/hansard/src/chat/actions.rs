@@ -141,9 +141,11 @@ impl Chat {
         let path = format!("/api/chats/{id}/export?format=ndjson");
         let request = self.turns.gateway.request(Method::GET, &path);
         let mut answer = self.turns.gateway.send(request).await?;
-        let mut file = OpenOptions::new();
-        let file = file.write(true).create_new(true).open(&name);
-        let mut file = file.with_context(|| format!("cannot create {name}: give another name with /export FILE"))?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&name)
+            .with_context(|| format!("cannot create {name}: give another name with /export FILE"))?;
         while let Some(bytes) = answer.chunk().await.context("the export is incomplete: export again")? {
             file.write_all(&bytes).with_context(|| format!("cannot write {name}"))?;
         }
@@ -176,8 +178,7 @@ impl Chat {
 
     /// The open conversation.
     fn opened(&self) -> anyhow::Result<&str> {
-        let id = self.conversation.as_deref();
-        id.context("no conversation is open: send a message, or open one with /open")
+        self.conversation.as_deref().context("no conversation is open: send a message, or open one with /open")
     }
 }
 

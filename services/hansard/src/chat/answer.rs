@@ -107,8 +107,7 @@ pub(super) fn outcome(metadata: &Value) -> Option<Outcome> {
         "completed" => Some(Outcome::Completed),
         "stopped" => Some(Outcome::Stopped),
         _ => {
-            let text = metadata.get("errorText").and_then(Value::as_str);
-            let text = text.unwrap_or("The answer was interrupted.");
+            let text = metadata.get("errorText").and_then(Value::as_str).unwrap_or("The answer was interrupted.");
             Some(Outcome::Failed(text.to_owned()))
         }
     }

@@ -92,8 +92,8 @@ impl Gateway {
             session
         } else {
             let issued = self.post("/api/sessions", &json!({})).await?;
-            let session = issued.get("sessionId").and_then(Value::as_str);
-            let session = session.map(Secret::new).ok_or_else(unknown_answer)?;
+            let session =
+                issued.get("sessionId").and_then(Value::as_str).map(Secret::new).ok_or_else(unknown_answer)?;
             file.write(&session)?;
             session
         };
@@ -124,8 +124,7 @@ impl Gateway {
     /// A `GET` with the service token in place of the API key.
     pub(super) async fn get_as_service(&self, path: &str, agent: &str) -> Result<Value, GatewayError> {
         let token = self.service_token.as_ref().map_or("", Secret::expose);
-        let request = self.client.get(self.at(path));
-        let request = request.bearer_auth(token).header("x-agent-id", agent);
+        let request = self.client.get(self.at(path)).bearer_auth(token).header("x-agent-id", agent);
         self.json(request).await
     }
 
@@ -215,8 +214,7 @@ async fn rejected(answer: Response) -> GatewayError {
 async fn read(mut answer: Response) -> Result<Vec<u8>, GatewayError> {
     let mut body = Vec::new();
     loop {
-        let chunk = timeout(ANSWER_MAX, answer.chunk()).await;
-        let chunk = chunk.map_err(|_| GatewayError::Lost)?;
+        let chunk = timeout(ANSWER_MAX, answer.chunk()).await.map_err(|_| GatewayError::Lost)?;
         let Some(bytes) = chunk.map_err(|_| GatewayError::Lost)? else {
             return Ok(body);
         };

@@ -93,8 +93,7 @@ impl Input {
 /// Reads the whole standard input as one message.
 pub(super) fn whole() -> anyhow::Result<String> {
     let mut bytes = Vec::new();
-    let bound = u64::try_from(MESSAGE_BYTES_MAX).unwrap_or(u64::MAX);
-    let bound = bound.saturating_add(1);
+    let bound = u64::try_from(MESSAGE_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
     let mut input = io::stdin().lock().take(bound);
     input.read_to_end(&mut bytes).context("cannot read standard input")?;
     if bytes.len() > MESSAGE_BYTES_MAX {

@@ -18,8 +18,7 @@ pub(super) fn text(context: &Value) -> String {
     let mut text = String::new();
     let messages = context.pointer("/body/messages").and_then(Value::as_array);
     for message in messages.into_iter().flatten() {
-        let role = message.get("role").and_then(Value::as_str);
-        let role = line(role.unwrap_or_default(), ROLE_CHARS_MAX);
+        let role = line(message.get("role").and_then(Value::as_str).unwrap_or_default(), ROLE_CHARS_MAX);
         let said = line(&said(message), MESSAGE_CHARS_MAX);
         // Writing to a string cannot fail.
         let _ = writeln!(text, "  {role:>ROLE_CHARS_MAX$}  {said}");

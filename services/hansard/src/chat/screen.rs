@@ -124,8 +124,9 @@ mod tests {
         }
         let coloured = Screen::new(Style::Coloured);
         let rendered = coloured.rendered(&printable(HOSTILE), 80);
-        let sequences = rendered.split('\u{1b}').skip(1);
-        let mut sequences = sequences
+        let mut sequences = rendered
+            .split('\u{1b}')
+            .skip(1)
             .map(|rest| rest.trim_start_matches(|sign: char| sign == '[' || sign == ';' || sign.is_ascii_digit()));
         assert!(sequences.all(|rest| rest.starts_with('m')), "{rendered:?}");
     }

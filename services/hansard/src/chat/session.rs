@@ -17,8 +17,7 @@ const NAME_BYTES: usize = 8;
 
 /// The default file of an API key at a gateway, below the folder of the chat's files.
 pub(crate) fn default_file(folder: &Path, url: &str, api_key: &Secret) -> PathBuf {
-    let digest = Sha256::new().chain_update(url).chain_update([0]);
-    let digest = digest.chain_update(api_key.expose()).finalize();
+    let digest = Sha256::new().chain_update(url).chain_update([0]).chain_update(api_key.expose()).finalize();
     let name = digest.get(..NAME_BYTES).unwrap_or_default();
     folder.join("sessions").join(hex::encode(name))
 }

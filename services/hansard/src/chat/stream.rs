@@ -97,8 +97,7 @@ impl<'a> AnswerStream<'a> {
                 }
                 continue;
             };
-            let event = connection.next().await;
-            let event = event.filter(|event| self.has_ended || !is_interruption(event));
+            let event = connection.next().await.filter(|event| self.has_ended || !is_interruption(event));
             let Some(event) = event.filter(|event| event.data != DONE) else {
                 if self.has_ended {
                     return Ok(Next::Done);
@@ -176,8 +175,7 @@ impl Connection {
             if let Some(event) = self.received.pop_front() {
                 return Some(event);
             }
-            let chunk = timeout(SILENCE_MAX, self.response.chunk()).await;
-            let chunk = chunk.ok()?.ok()??;
+            let chunk = timeout(SILENCE_MAX, self.response.chunk()).await.ok()?.ok()??;
             self.parser.push_events(&chunk, &mut self.received).ok()?;
         }
     }

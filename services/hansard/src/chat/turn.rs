@@ -91,8 +91,7 @@ impl Turns {
 
     /// Sends a person's decisions about calls, and writes the rest of the answer.
     pub(super) async fn decide(&mut self, conversation: &str, decisions: Vec<(Call, bool)>) -> anyhow::Result<Reply> {
-        let approvals = decisions.iter();
-        let approvals = approvals.map(|(call, approved)| json!({"toolCallId": call.id, "approved": approved}));
+        let approvals = decisions.iter().map(|(call, approved)| json!({"toolCallId": call.id, "approved": approved}));
         let body = json!({"approvals": approvals.collect::<Vec<_>>()});
         let path = format!("/api/chats/{conversation}/messages");
         // Only approved calls return in the stream; refusals are recorded before it.
@@ -279,9 +278,8 @@ impl<'a> Turn<'a> {
 
 /// The texts of a message.
 pub(super) fn text_of(message: &Value) -> String {
-    let parts = message.get("parts").and_then(Value::as_array);
-    let parts = parts.into_iter().flatten();
-    let texts = parts.filter(|part| part.get("type") == Some(&json!("text")));
-    let texts = texts.filter_map(|part| part.get("text")?.as_str());
+    let parts = message.get("parts").and_then(Value::as_array).into_iter().flatten();
+    let texts =
+        parts.filter(|part| part.get("type") == Some(&json!("text"))).filter_map(|part| part.get("text")?.as_str());
     texts.collect::<Vec<_>>().join("\n\n")
 }

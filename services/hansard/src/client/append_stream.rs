@@ -52,8 +52,8 @@ impl AppendStream {
             let (answer, answered) = oneshot::channel();
             self.jobs.send(Job { command, answer }).await.ok()?;
             answered.await.ok()
-        };
-        let answer = answer.await;
+        }
+        .await;
         answer.unwrap_or_else(|| Err(Failure::interrupted()))
     }
 }

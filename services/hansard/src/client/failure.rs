@@ -56,8 +56,7 @@ impl Failure {
 impl From<Status> for Failure {
     fn from(status: Status) -> Self {
         let details = status.get_error_details();
-        let reason = details.error_info().map(|info| info.reason.clone());
-        let reason = reason.unwrap_or_default();
+        let reason = details.error_info().map(|info| info.reason.clone()).unwrap_or_default();
         let source = status.source();
         // tonic's messages hide the cause: no service at the address, or an untrusted certificate.
         let message = match tls::cause(&status) {
@@ -74,8 +73,7 @@ impl From<Status> for Failure {
 
 /// The service's message; the descriptions of all fields if several are invalid.
 fn message(status: &Status, details: &ErrorDetails) -> String {
-    let fields = details.bad_request();
-    let fields = fields.map_or(&[][..], |request| &request.field_violations);
+    let fields = details.bad_request().map_or(&[][..], |request| &request.field_violations);
     if fields.len() < 2 {
         return status.message().to_owned();
     }

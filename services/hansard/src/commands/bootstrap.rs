@@ -53,8 +53,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
-    let name = args.name.as_deref().map(Label::parse).transpose();
-    let name = name.map_err(|violation| UsageError(format!("the token's name {}", violation.description)))?;
+    let name = args
+        .name
+        .as_deref()
+        .map(Label::parse)
+        .transpose()
+        .map_err(|violation| UsageError(format!("the token's name {}", violation.description)))?;
     let record = Record::create(RecordConfig {
         partitions: args.partitions,
         replicas: args.replicas,

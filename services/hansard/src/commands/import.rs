@@ -153,7 +153,6 @@ fn file_name(source: &str) -> Result<String, UsageError> {
         let why = "standard input has no name: give --dataset, from which ids are computed";
         return Err(UsageError(why.to_owned()));
     }
-    let name = Path::new(source).file_name();
-    let name = name.map(|name| name.to_string_lossy().into_owned());
+    let name = Path::new(source).file_name().map(|name| name.to_string_lossy().into_owned());
     name.ok_or_else(|| UsageError(format!("{source} does not name a file")))
 }

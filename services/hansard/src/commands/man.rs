@@ -56,8 +56,7 @@ mod tests {
         // A second run replaces the pages.
         run(args()).unwrap();
         for command in crate::command().get_subcommands() {
-            let page = format!("hansard-{}.1", command.get_name());
-            let page = fs::read_to_string(pages.join(page)).unwrap();
+            let page = fs::read_to_string(pages.join(format!("hansard-{}.1", command.get_name()))).unwrap();
             assert!(page.contains(".SH SYNOPSIS"), "{page}");
         }
         let page = fs::read_to_string(pages.join("hansard-context-explain.1")).unwrap();

@@ -63,9 +63,9 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
 
 fn read(file: &Path) -> Result<Secret, UsageError> {
     let name = file.display();
-    let text = std::fs::read_to_string(file)
+    let content = std::fs::read_to_string(file)
         .map_err(|error| UsageError(format!("cannot read the token file {name}: {error}")))?;
-    let text = text.trim();
+    let text = content.trim();
     if text.is_empty() {
         return Err(UsageError(format!("the token file {name} is empty")));
     }

@@ -69,14 +69,12 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         // The interrupted restore may have erased some segments already; the restored catalogue is checked later.
         0
     } else {
-        let found = check_objects(catalogue, args.archive.url.as_ref()).await;
-        let found = found.context(SEGMENTS_MISSING);
+        let found = check_objects(catalogue, args.archive.url.as_ref()).await.context(SEGMENTS_MISSING);
         found.context("nothing was changed")?
     };
     let mut done = Done { resumed: restoration.is_resumed(), subjects: again.len(), segments, erased: 0 };
     if !args.dry_run {
-        let finished = finish(&args, &manifest, &restoration, &again, &mut done).await;
-        finished.with_context(|| unfinished(again.len()))?;
+        finish(&args, &manifest, &restoration, &again, &mut done).await.with_context(|| unfinished(again.len()))?;
     }
     print(&args, &manifest, &done)
 }

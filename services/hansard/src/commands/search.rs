@@ -133,8 +133,7 @@ fn text(snippet: &[proto::SnippetPart]) -> String {
         if part.is_match { format!("[{}]", part.text) } else { part.text.clone() }
     };
     let text: String = snippet.iter().map(part).collect();
-    let line = text.chars().map(|sign| if sign.is_control() { ' ' } else { sign });
-    line.collect()
+    text.chars().map(|sign| if sign.is_control() { ' ' } else { sign }).collect()
 }
 
 #[cfg(test)]

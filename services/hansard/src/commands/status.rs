@@ -80,8 +80,7 @@ impl StatusOptions {
         let limits =
             Limits { lag_max: Duration::from_secs(self.lag_max_seconds), unexplained_max: self.unexplained_max };
         let model = self.read_model.open()?;
-        let reader = Reader::new(config, model.clone(), roles);
-        let reader = reader.with_replicas(&model, self.replicas.open()?);
+        let reader = Reader::new(config, model.clone(), roles).with_replicas(&model, self.replicas.open()?);
         Ok((reader.with_shards(self.shards.open()?), limits))
     }
 }

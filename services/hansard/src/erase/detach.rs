@@ -78,8 +78,10 @@ async fn copy_history(
 }
 
 async fn head_of(archive: &Archive, key: &ConversationKey) -> anyhow::Result<Head> {
-    let last = archive.last_commit(key).await?;
-    let last = last.ok_or_else(|| anyhow!("the conversation {} no longer exists", key.conversation))?;
+    let last = archive
+        .last_commit(key)
+        .await?
+        .ok_or_else(|| anyhow!("the conversation {} no longer exists", key.conversation))?;
     Ok(last.open_head()?)
 }
 

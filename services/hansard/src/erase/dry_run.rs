@@ -40,8 +40,7 @@ impl Job {
     async fn archived(&self, plan: &Plan) -> Result<u64, ArchiveError> {
         self.archive.check_reachable().await?;
         let forks = plan.forks.iter().filter(|_| self.forks != ForkRule::Refuse);
-        let all = plan.conversations.iter().chain(forks);
-        let all = all.chain(&plan.unfinished).chain(&plan.done);
+        let all = plan.conversations.iter().chain(forks).chain(&plan.unfinished).chain(&plan.done);
         let keys: BTreeSet<ConversationKey> = all.map(|found| found.key.clone()).collect();
         self.archive.count_archived_commits(&keys).await
     }

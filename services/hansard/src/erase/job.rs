@@ -122,8 +122,7 @@ impl Job {
                 "{count} forks read through the conversations to erase: {names}; erase them with --forks erase, or copy them first with --forks detach"
             );
         }
-        let all = plan.conversations.iter().chain(&plan.forks);
-        let all = all.chain(&plan.unfinished);
+        let all = plan.conversations.iter().chain(&plan.forks).chain(&plan.unfinished);
         Ok(all.map(|found| found.key.clone()).collect())
     }
 
@@ -151,8 +150,7 @@ impl Job {
 const NAMES_MAX: usize = 20;
 
 fn names(found: &[ScannedConversation]) -> String {
-    let names = found.iter().map(|one| one.key.conversation.as_str());
-    let mut names: Vec<&str> = names.take(NAMES_MAX + 1).collect();
+    let mut names: Vec<&str> = found.iter().map(|one| one.key.conversation.as_str()).take(NAMES_MAX + 1).collect();
     if names.len() > NAMES_MAX {
         names.pop();
         names.push("…");

@@ -85,8 +85,7 @@ pub(super) fn plan(
         !subject.includes(one) && copy.is_ok_and(|copy| names.contains(&copy))
     };
     plan.detached = plan.done.iter().filter(is_copied).cloned().collect();
-    let listed = others.iter().filter(|one| rule.lists(one));
-    let listed: Vec<ScannedConversation> = listed.cloned().collect();
+    let listed: Vec<ScannedConversation> = others.iter().filter(|one| rule.lists(one)).cloned().collect();
     plan.forks = forks_of(erased, others);
     if matches!(rule, ForkRule::Listed(_)) {
         plan.forks.retain(|fork| rule.lists(fork));

@@ -79,8 +79,7 @@ pub(crate) struct Signed {
 impl Receipt {
     /// Creates the receipt of a job.
     pub(crate) fn of(record: &Record, subject: &Subject, erased: &ErasureResult, rows: Rows) -> Self {
-        let detached = erased.detached.iter();
-        let detached = detached.map(|fork| fork.key.conversation.to_string());
+        let detached = erased.detached.iter().map(|fork| fork.key.conversation.to_string());
         Self {
             detached: detached.collect(),
             registry: erased.registry.clone(),

@@ -75,8 +75,7 @@ impl Entry {
 
 /// Sets `is_pending` of the conversations in the list of erasures in progress.
 pub(crate) async fn mark_pending(record: &Record, found: &mut [ScannedConversation]) -> anyhow::Result<()> {
-    let listed = record.count_pending_erasures().await?;
-    let listed = usize::try_from(listed).unwrap_or(usize::MAX);
+    let listed = usize::try_from(record.count_pending_erasures().await?).unwrap_or(usize::MAX);
     let entries = record.pending_erasures(Sequence(0), listed).await?;
     let keys: HashSet<ConversationKey> = entries.into_iter().map(|entry| entry.key).collect();
     for one in found {
@@ -100,9 +99,12 @@ pub(crate) async fn scan(archive: &Archive, tenant: Option<&TenantId>) -> anyhow
     let mut found = scan_record(record, tenant).await?;
     let known: HashSet<ConversationKey> = found.iter().map(|one| one.key.clone()).collect();
     for partition in (0..record.partitions()).map(Partition) {
-        let keys = archive.hibernated_conversations(partition).await?;
-        let keys = keys.into_keys().filter(|key| !known.contains(key));
-        let keys = keys.filter(|key| tenant.is_none_or(|tenant| key.tenant == *tenant));
+        let keys = archive
+            .hibernated_conversations(partition)
+            .await?
+            .into_keys()
+            .filter(|key| !known.contains(key))
+            .filter(|key| tenant.is_none_or(|tenant| key.tenant == *tenant));
         let reads = stream::iter(keys).map(|key| read_hibernated(archive, key)).buffer_unordered(READS_IN_FLIGHT);
         let read: Vec<Option<ScannedConversation>> = reads.try_collect().await?;
         found.extend(read.into_iter().flatten());

@@ -20,8 +20,8 @@ pub(super) fn check(dialogue: &Dialogue) -> Result<(), Violation> {
         domain::JsonText::parse_metadata(dialogue.metadata_json.clone(), METADATA_BYTES_MAX)
             .map_err(|violation| violation.within("metadata"))?;
     }
-    let events = dialogue.events.iter();
-    let events = events.map(|placed| event(placed).map_err(|violation| in_message(violation, placed.message)));
+    let events =
+        dialogue.events.iter().map(|placed| event(placed).map_err(|violation| in_message(violation, placed.message)));
     decide_append(dialogue, events.collect::<Result<_, _>>()?)
 }
 

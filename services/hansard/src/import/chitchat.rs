@@ -44,8 +44,7 @@ pub(super) fn parse(id: &str, text: &str) -> Result<Dialogue, Violation> {
         remarks: Vec::new(),
     };
     for (message, spoken) in messages.into_iter().enumerate() {
-        let event = event(spoken, &owner);
-        let event = event.map_err(|violation| violation.at(message).within("messages"))?;
+        let event = event(spoken, &owner).map_err(|violation| violation.at(message).within("messages"))?;
         dialogue.events.push(SourceEvent { message, event });
     }
     check::check(&dialogue)?;

@@ -76,8 +76,7 @@ impl Gateway {
     }
 
     async fn post(&self, message: &Message) -> Result<Option<Value>, String> {
-        let sent = self.request(message).timeout(ANSWER_MAX).send().await;
-        let answer = sent.map_err(|error| unreachable(&error))?;
+        let answer = self.request(message).timeout(ANSWER_MAX).send().await.map_err(|error| unreachable(&error))?;
         json_of(answer).await
     }
 
@@ -86,11 +85,11 @@ impl Gateway {
     /// # Errors
     /// The gateway answers with an error, or not at all.
     pub(super) async fn listen(&self, message: &Message) -> Result<Notifications, ListenError> {
-        let sent = timeout(ANSWER_MAX, self.request(message).send()).await;
-        let sent = sent.map_err(|_| ListenError::Failed(NO_ANSWER.to_owned()))?;
+        let sent = timeout(ANSWER_MAX, self.request(message).send())
+            .await
+            .map_err(|_| ListenError::Failed(NO_ANSWER.to_owned()))?;
         let answer = sent.map_err(|error| ListenError::Failed(unreachable(&error)))?;
-        let content_type = answer.headers().get(CONTENT_TYPE);
-        let content_type = content_type.and_then(|value| value.to_str().ok());
+        let content_type = answer.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         if content_type.is_some_and(|value| value.starts_with("text/event-stream")) {
             return Ok(Notifications::of(answer));
         }
@@ -102,8 +101,7 @@ impl Gateway {
     }
 
     fn request(&self, message: &Message) -> RequestBuilder {
-        let request = self.client.post(self.url.clone());
-        let request = request.headers(self.headers_of(message));
+        let request = self.client.post(self.url.clone()).headers(self.headers_of(message));
         request.body(message.text().to_vec())
     }
 
@@ -128,8 +126,9 @@ impl Gateway {
     /// Later messages name the revision that the handshake agreed on.
     fn note_revision(&self, answer: Option<&Value>) {
         let result = answer.and_then(|answer| answer.get("result"));
-        let revision = result.and_then(|result| result.get("protocolVersion")?.as_str());
-        let revision = revision.and_then(|revision| HeaderValue::from_str(revision).ok());
+        let revision = result
+            .and_then(|result| result.get("protocolVersion")?.as_str())
+            .and_then(|revision| HeaderValue::from_str(revision).ok());
         *self.agreed.lock().unwrap_or_else(PoisonError::into_inner) = revision;
     }
 }
@@ -162,8 +161,7 @@ async fn json_of(answer: reqwest::Response) -> Result<Option<Value>, String> {
     match json {
         Some(json) if json.get("jsonrpc").is_some() => Ok(Some(json)),
         Some(problem) => {
-            let detail = problem.get("detail").and_then(Value::as_str);
-            let detail = detail.unwrap_or("see the gateway's log");
+            let detail = problem.get("detail").and_then(Value::as_str).unwrap_or("see the gateway's log");
             Err(format!("the gateway answers {status}: {detail}"))
         }
         None => Err(format!("the gateway answers {status}: check --url, which must end with /mcp")),

@@ -34,8 +34,7 @@ impl Notifications {
                 }
                 continue;
             }
-            let chunk = timeout(SILENCE_MAX, self.response.chunk()).await;
-            let chunk = chunk.ok()?.ok()??;
+            let chunk = timeout(SILENCE_MAX, self.response.chunk()).await.ok()?.ok()??;
             self.events.push(&chunk, &mut self.received).ok()?;
         }
     }

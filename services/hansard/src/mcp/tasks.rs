@@ -59,8 +59,7 @@ impl Tasks {
 
     /// Waits until a task has ended; `None`: none runs.
     pub(super) async fn ended(&mut self) -> Option<()> {
-        let ended = self.tasks.join_next_with_id().await?;
-        let ended: Id = ended.map_or_else(|error| error.id(), |(id, ())| id);
+        let ended: Id = self.tasks.join_next_with_id().await?.map_or_else(|error| error.id(), |(id, ())| id);
         self.by_key.retain(|_, task| task.id() != ended);
         Some(())
     }

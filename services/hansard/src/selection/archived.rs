@@ -18,8 +18,7 @@ pub(super) async fn archived(
     times: Times,
     key: Option<&ConversationKey>,
 ) -> Result<Messages, ArchiveError> {
-    let reader = archive.read(range.partition, range.archived_after);
-    let mut reader = reader.await?;
+    let mut reader = archive.read(range.partition, range.archived_after).await?;
     if let Some(key) = key {
         reader = reader.only(key.clone());
     }

@@ -25,8 +25,7 @@ pub(crate) fn open(message: &StoredMessage) -> anyhow::Result<DecodedCommit> {
 /// A message of the record, which must be a commit, as one JSON object.
 pub(crate) fn json_of(message: &StoredMessage) -> anyhow::Result<Value> {
     let commit = open(message)?;
-    let events = commit.events.iter();
-    let events = events.map(|event| view::of("hansard.event.v1.Event", event));
+    let events = commit.events.iter().map(|event| view::of("hansard.event.v1.Event", event));
     let id = uuid::Uuid::from_slice(&commit.envelope.commit_id)?;
     Ok(json!({
         "partition": message.position.partition.0,

@@ -139,8 +139,7 @@ fn summary(receipt: &Receipt) -> Vec<(&'static str, String)> {
         epoch.first_version, epoch.line_tokens, epoch.summary_version, epoch.revised_version
     );
     let used = format!("{used}: turns {} of {}", tokens.turns, tokens.room);
-    let redacted = receipt.redactions.iter();
-    let redacted = redacted.map(|redaction| format!("{} {}", redaction.count, redaction.rule));
+    let redacted = receipt.redactions.iter().map(|redaction| format!("{} {}", redaction.count, redaction.rule));
     let mut lines = vec![
         ("version", receipt.version.to_string()),
         ("form", form),
@@ -151,13 +150,12 @@ fn summary(receipt: &Receipt) -> Vec<(&'static str, String)> {
         ("redacted", list(redacted)),
     ];
     if !receipt.dropped_parts.is_empty() {
-        let dropped = receipt.dropped_parts.iter();
-        let dropped = dropped.map(|part| format!("{} at {}", part.what, part.version));
+        let dropped = receipt.dropped_parts.iter().map(|part| format!("{} at {}", part.what, part.version));
         lines.push(("dropped", format!("{}: they had secrets", list(dropped))));
     }
     if receipt.format() != ContextFormat::Canonical {
-        let losses = receipt.losses.iter();
-        let losses = losses.map(|loss| format!("{} at {} became {}", loss.lost, loss.version, loss.became));
+        let losses =
+            receipt.losses.iter().map(|loss| format!("{} at {} became {}", loss.lost, loss.version, loss.became));
         lines.push(("lost", list(losses)));
     }
     lines

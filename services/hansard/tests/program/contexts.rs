@@ -53,9 +53,8 @@ impl Desk<'_> {
         let file = self.written("proof.jsonl", &line);
         self.check(&format!("import {file}"), 0, "");
         let nats = self.dev.nats_url();
-        let commits = lines_of(&self.dev.run(&["tail", "--nats-url", nats]));
-        let commits = commits.iter();
-        let mut commits = commits.filter(|commit| commit.to_string().contains("And in Rome?"));
+        let tail = lines_of(&self.dev.run(&["tail", "--nats-url", nats]));
+        let mut commits = tail.iter().filter(|commit| commit.to_string().contains("And in Rome?"));
         let commit = commits.next().expect("the conversation");
         let id = commit["envelope"]["conversationId"].as_str();
         id.expect("an id").to_owned()
@@ -122,8 +121,7 @@ fn changed_receipts_are_detected(desk: &Desk<'_>) {
 }
 
 fn policies_are_kept(desk: &Desk<'_>, id: &str) {
-    let policy = r#"{"summary":"newest", "instructions":"Serve."}"#;
-    let policy = desk.written("policy.json", policy);
+    let policy = desk.written("policy.json", r#"{"summary":"newest", "instructions":"Serve."}"#);
     let own = desk.receipt(id, "own.json", &format!("--format canonical --policy {policy}"));
     desk.check(&format!("verify-receipt {own}"), 1, "REGISTRY_ENTRY_NOT_FOUND");
     let with_policy = format!("verify-receipt {own} --policy {policy}");
@@ -132,8 +130,7 @@ fn policies_are_kept(desk: &Desk<'_>, id: &str) {
     let set: Value = serde_json::from_str(&set).expect("JSON");
     assert_eq!(set, json!({"instructions": "Serve."}));
     desk.check(&format!("verify-receipt {own}"), 0, "");
-    let shown = desk.check("policy show demo --json", 0, "");
-    let shown: Value = serde_json::from_str(&shown).expect("JSON");
+    let shown: Value = serde_json::from_str(&desk.check("policy show demo --json", 0, "")).expect("JSON");
     assert_eq!(shown["policyJson"], r#"{"instructions":"Serve."}"#);
     let body = desk.check(&format!("context {id} --format canonical"), 0, "");
     assert!(body.contains("Serve."), "{body}");

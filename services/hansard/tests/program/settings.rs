@@ -10,8 +10,7 @@ use crate::dev::{Dev, check, lines_of};
 
 fn settings(dev: &Dev) -> Value {
     let listed = lines_of(&dev.run(&["agent", "list", "--tenant", "demo", "--json"]));
-    let settings = listed[0].get("settings").cloned();
-    settings.unwrap_or_default()
+    listed[0].get("settings").cloned().unwrap_or_default()
 }
 
 fn set(dev: &Dev, options: &[&str], expected: &Value) {

@@ -96,8 +96,7 @@ async fn catch_up_partition(
 
 /// Whether no message remains after `read`, according to the leader and the catalogue.
 async fn ends(archive: &Archive, partition: Partition, read: Sequence, to: Sequence) -> Result<bool, CatchUpError> {
-    let next = archive.next_after(partition, read).await;
-    let next = next.map_err(|_| CatchUpError::Late(partition))?;
+    let next = archive.next_after(partition, read).await.map_err(|_| CatchUpError::Late(partition))?;
     Ok(is_end(read, to, next))
 }
 

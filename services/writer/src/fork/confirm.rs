@@ -59,8 +59,7 @@ pub(crate) async fn confirm(writer: &Writer, intent: &Intent, result: &CommitRes
         return Ok(Confirmation::Acknowledged);
     }
     // A fork with later events remains, like every fork whose parent is erased.
-    let unused = fork.stored.as_deref();
-    let unused = unused.filter(|stored| !is_erased && stored.head.version.0 == result.version);
+    let unused = fork.stored.as_deref().filter(|stored| !is_erased && stored.head.version.0 == result.version);
     let undo = unused.map(|stored| Box::new(undo(intent, stored)));
     Ok(Confirmation::ParentErased { undo })
 }
@@ -108,8 +107,7 @@ struct Ancestor {
 /// the entry is written and before it is removed.
 async fn await_decision(writer: &Writer, key: &ConversationKey, deadline: Instant) -> Result<Ancestor, Problem> {
     loop {
-        let entry = writer.record.pending_erasure(key).await;
-        let entry = entry.map_err(problem::from_record)?;
+        let entry = writer.record.pending_erasure(key).await.map_err(problem::from_record)?;
         let loaded = writer.heads.load_from_leader(key).await?;
         let stored = loaded.stored.as_deref();
         let step = fork_step(

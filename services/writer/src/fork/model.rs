@@ -270,7 +270,7 @@ impl Model for Protocol {
             Step::GrowOld => Self::grow_old(&mut next)?,
             Step::Sweep => Self::sweep(&mut next)?,
             Step::CheckParent | Step::AppendFork | Step::ReadEntry | Step::ReadParent | Step::RetryFork => {
-                self.fork(&mut next, step)?
+                self.fork(&mut next, step)?;
             }
             Step::Enter(_)
             | Step::CheckForks(_)

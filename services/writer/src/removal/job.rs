@@ -23,8 +23,7 @@ async fn remove(removals: &Removals, key: &ConversationKey) -> Result<bool, Unav
     let Some(entry) = record.pending_erasure(key).await? else {
         return Ok(true);
     };
-    let last = record.last_from_leader(key).await?;
-    let last = last.map(|last| {
+    let last = record.last_from_leader(key).await?.map(|last| {
         let unreadable =
             Unavailable { what: "the last commit of an erased conversation cannot be read", retry_after_ms: 0 };
         let head = last.open_head().map_err(|_| unreadable)?;

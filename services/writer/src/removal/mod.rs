@@ -112,8 +112,7 @@ impl Removals {
             return Ok(false);
         };
         let now = domain::Timestamp(clock.now_nanos());
-        let begun = record.begin_erasure(key, last.position.sequence, *holder, now);
-        begun.await?;
+        record.begin_erasure(key, last.position.sequence, *holder, now).await?;
         Ok(true)
     }
 

@@ -205,7 +205,7 @@ impl Model for Protocol {
             }
             Step::AppendCommit => return None,
             Step::EnterErasure | Step::AppendTombstone | Step::Overwrite(_) | Step::EndRemoval | Step::CrashEraser => {
-                self.erase(&mut next, step)?
+                self.erase(&mut next, step)?;
             }
             Step::Sweep { is_old } => self.sweep(&mut next, is_old)?,
             Step::ReadSegment { .. } | Step::Seal | Step::Trim | Step::SweepSegments => {

@@ -31,16 +31,19 @@ pub(super) async fn intent_of(
     let mut intent = intent(writer, caller, request.target.as_ref(), digest, action).await?;
     intent.attempt = attempt.map(|attempt| Attempt { arrived_at: writer.heads.cached_version(&intent.key), ..attempt });
     if let Action::Append { events, .. } = &mut intent.command.action {
-        let checked = document_rules::check(&intent.key.conversation, events);
-        checked.map_err(|violation| violation.within("events"))?;
+        document_rules::check(&intent.key.conversation, events).map_err(|violation| violation.within("events"))?;
         *events = count_tokens(std::mem::take(events), bytes).await?;
     }
     Ok(intent)
 }
 
 fn attempt(request: &AppendEventsRequest) -> Result<Option<Attempt>, Violation> {
-    let attempt = request.attempt.as_ref().map(Attempt::from_proto).transpose();
-    let attempt = attempt.map_err(|violation| violation.within("attempt"))?;
+    let attempt = request
+        .attempt
+        .as_ref()
+        .map(Attempt::from_proto)
+        .transpose()
+        .map_err(|violation| violation.within("attempt"))?;
     let target = request.target.as_ref();
     if attempt.is_some() && target.is_some_and(|target| !target.idempotency_key.is_empty()) {
         let rule = "is not allowed with target.idempotency_key: send one of them";

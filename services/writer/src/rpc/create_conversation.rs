@@ -41,25 +41,27 @@ pub(super) async fn intent_of(
         "" => ConversationId::parse(commit.to_string()).map_err(|violation| violation.within("conversation_id"))?,
         id => conversation_id(id)?,
     };
-    let occurred_at = request.occurred_at.map(wire::time::from_proto).transpose();
-    let occurred_at = occurred_at.map_err(|violation| violation.within("occurred_at"))?;
-    let fork_from = request.forked_from.take().map(fork_point_from_proto);
-    let fork_from = fork_from.transpose();
-    let fork_from = fork_from.map_err(|violation| violation.within("forked_from"))?;
+    let occurred_at = request
+        .occurred_at
+        .map(wire::time::from_proto)
+        .transpose()
+        .map_err(|violation| violation.within("occurred_at"))?;
+    let fork_from = request
+        .forked_from
+        .take()
+        .map(fork_point_from_proto)
+        .transpose()
+        .map_err(|violation| violation.within("forked_from"))?;
     let bytes = request.encoded_len();
-    let run = request.run.take().map(run_started).transpose();
-    let run = run.map_err(|violation| violation.within("run"))?;
+    let run = request.run.take().map(run_started).transpose().map_err(|violation| violation.within("run"))?;
     let most = if run.is_some() { CREATE_RUN_EVENTS_MAX } else { CREATE_EVENTS_MAX };
     let events = new_events(std::mem::take(&mut request.events), most)?;
-    let checked = document_rules::check(&conversation, &events);
-    checked.map_err(|violation| violation.within("events"))?;
+    document_rules::check(&conversation, &events).map_err(|violation| violation.within("events"))?;
     if run.is_some() {
-        let checked = document_rules::check_no_document(&conversation);
-        checked.map_err(|violation| violation.within("run"))?;
+        document_rules::check_no_document(&conversation).map_err(|violation| violation.within("run"))?;
     }
     let created = created(request, agent.clone())?;
-    let checked = created.owner.check_id(&conversation);
-    checked.map_err(|violation| violation.within("conversation_id"))?;
+    created.owner.check_id(&conversation).map_err(|violation| violation.within("conversation_id"))?;
     check_no_audit_log(&conversation).map_err(|violation| violation.within("conversation_id"))?;
     let access = caller.authorize(writer, Scope::Append, &agent, "agent_id").await?;
     Ok(Intent {

@@ -56,8 +56,7 @@ fn grace_periods_exceed_shutdown_deadlines() {
         if !["writer", "projector", "gateway"].contains(&name.as_str()) {
             continue;
         }
-        let grace = text_at(&service, "/stop_grace_period");
-        let grace = grace.strip_suffix('s').and_then(|seconds| seconds.parse().ok());
+        let grace = text_at(&service, "/stop_grace_period").strip_suffix('s').and_then(|seconds| seconds.parse().ok());
         let grace = Duration::from_secs(grace.expect("seconds"));
         assert!(grace > END_DEADLINE, "{name}: {grace:?}");
     }
@@ -112,13 +111,12 @@ fn each_role_has_its_own_login() {
 
 #[test]
 fn the_example_file_lists_every_secret() {
-    let example = files::text("compose/env.example");
-    let example: BTreeSet<&str> = example.lines().filter_map(|line| line.strip_suffix('=')).collect();
+    let example_file = files::text("compose/env.example");
+    let example: BTreeSet<&str> = example_file.lines().filter_map(|line| line.strip_suffix('=')).collect();
     for file in ["compose.yaml", "compose.cluster.yaml"] {
         let text = files::text(file);
-        let asked = text.split("${").skip(1);
-        let asked = asked.filter_map(|rest| Some(rest.split_once(":?}")?.0));
-        let asked: BTreeSet<&str> = asked.collect();
+        let asked: BTreeSet<&str> =
+            text.split("${").skip(1).filter_map(|rest| Some(rest.split_once(":?}")?.0)).collect();
         assert!(!asked.is_empty() && asked.is_subset(&example), "{asked:?}");
     }
 }
@@ -178,12 +176,14 @@ async fn bootstrap_tokens_are_created_once() {
     let service = composed.iter().find(|(name, _)| name == "operator");
     let (_, service) = service.expect("a place for operators");
     let folder = folder.path().display().to_string();
-    let words = items(service, "/entrypoint").iter();
-    let words = words.map(|word| {
-        let word = word.as_str().expect("a word").replace("$$", "$");
-        word.replace("/tokens", &folder)
-    });
-    let words: Vec<String> = words.chain(["token", "list"].map(str::to_owned)).collect();
+    let words: Vec<String> = items(service, "/entrypoint")
+        .iter()
+        .map(|word| {
+            let word = word.as_str().expect("a word").replace("$$", "$");
+            word.replace("/tokens", &folder)
+        })
+        .chain(["token", "list"].map(str::to_owned))
+        .collect();
     let mut command = Command::new(&words[0]);
     command
         .args(&words[1..])

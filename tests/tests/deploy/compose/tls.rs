@@ -75,8 +75,8 @@ fn servers_have_certificates() {
         let runs_plain = has("/etc/nats/nats-server.conf");
         assert!(!runs_plain, "{name}");
     }
-    let rules = files::text("postgres/pg_hba.conf");
-    let mut rules = rules.lines().filter(|line| !line.starts_with('#'));
+    let rules_file = files::text("postgres/pg_hba.conf");
+    let mut rules = rules_file.lines().filter(|line| !line.starts_with('#'));
     let is_safe = |rule: &str| rule.starts_with("local ") || rule.starts_with("hostssl ");
     assert!(rules.all(is_safe), "connections without TLS");
 }

@@ -21,8 +21,7 @@ const OPERATOR: &str = "operator";
 /// Every object that `kubectl apply -k` sends.
 fn objects() -> Vec<Value> {
     let kustomization = yaml("kustomization.yaml").pop().expect("a document");
-    let resources = items(&kustomization, "/resources").iter();
-    let resources = resources.map(|name| name.as_str().expect("a name"));
+    let resources = items(&kustomization, "/resources").iter().map(|name| name.as_str().expect("a name"));
     resources.flat_map(yaml).collect()
 }
 
@@ -41,10 +40,8 @@ fn workloads() -> Vec<Value> {
 
 /// The workloads of operator commands: manual and scheduled.
 fn operators() -> [Value; 2] {
-    let by_hand = of_kind("Deployment").into_iter();
-    let by_hand = by_hand.filter(|one| name(one) == OPERATOR);
-    let by_clock = of_kind("CronJob").into_iter();
-    let by_clock = by_clock.map(|one| at(&one, "/spec/jobTemplate").clone());
+    let by_hand = of_kind("Deployment").into_iter().filter(|one| name(one) == OPERATOR);
+    let by_clock = of_kind("CronJob").into_iter().map(|one| at(&one, "/spec/jobTemplate").clone());
     let found: Vec<Value> = by_hand.chain(by_clock).collect();
     found.try_into().expect("one of each")
 }
@@ -104,10 +101,9 @@ async fn operator_commands_have_their_settings() {
         "HANSARD_GATEWAY_URL" => stack.gateway.grpc_url(),
         other => panic!("{other} is not set here"),
     };
-    let variables = variables.expect("variables").keys();
-    let variables: Vec<_> = variables.map(|name| (name.clone(), value(name))).collect();
-    let words = items(container(&by_clock), "/args").iter();
-    let words: Vec<&str> = words.map(|word| word.as_str().expect("a word")).collect();
+    let variables: Vec<_> = variables.expect("variables").keys().map(|name| (name.clone(), value(name))).collect();
+    let words: Vec<&str> =
+        items(container(&by_clock), "/args").iter().map(|word| word.as_str().expect("a word")).collect();
     eventually("rows that are whole", || async {
         let ended = program!().run(words.iter().copied(), &variables).await;
         (ended.code == Some(0)).then_some(())
@@ -143,8 +139,8 @@ fn ports_match_role_settings() {
             assert!(listened, "{role} {port} {number}");
         }
         let scraped = at(&workload, "/spec/template/metadata/annotations");
-        let admin = ports(&workload).into_iter().find(|(port, _)| port == "admin");
-        let admin = admin.expect("an admin port").1.to_string();
+        let admin =
+            ports(&workload).into_iter().find(|(port, _)| port == "admin").expect("an admin port").1.to_string();
         assert_eq!(scraped["prometheus.io/port"], admin.as_str());
     }
 }
@@ -153,8 +149,7 @@ fn ports_match_role_settings() {
 fn grace_periods_exceed_shutdown_deadlines() {
     for workload in workloads() {
         let pod = at(&workload, "/spec/template/spec");
-        let grace = at(pod, "/terminationGracePeriodSeconds").as_u64();
-        let grace = Duration::from_secs(grace.expect("seconds"));
+        let grace = Duration::from_secs(at(pod, "/terminationGracePeriodSeconds").as_u64().expect("seconds"));
         let before = container(&workload).pointer("/lifecycle/preStop/sleep/seconds");
         let before = Duration::from_secs(before.and_then(Value::as_u64).unwrap_or_default());
         assert!(grace > before + END_DEADLINE, "{}", name(&workload));
@@ -249,8 +244,7 @@ fn secrets_of(volume: &Value) -> Vec<&str> {
 /// Projectors use a schema that another login has created.
 #[test]
 fn migrations_run_before_projectors() {
-    let projector = workloads().into_iter().find(|one| name(one) == "projector");
-    let projector = projector.expect("a projector");
+    let projector = workloads().into_iter().find(|one| name(one) == "projector").expect("a projector");
     let migrate = at(&projector, "/spec/template/spec/initContainers/0");
     assert_eq!(text_at(migrate, "/args/0"), "migrate");
     let secret = text_at(migrate, "/envFrom/0/secretRef/name");

@@ -10,8 +10,7 @@ const CONNECTIONS_DEFAULT: u64 = 10;
 
 /// The object that scales a role.
 fn scaled(role: &str) -> Value {
-    let found = of_kind("ScaledObject").into_iter();
-    let mut found = found.filter(|one| at(one, "/spec/scaleTargetRef/name") == role);
+    let mut found = of_kind("ScaledObject").into_iter().filter(|one| at(one, "/spec/scaleTargetRef/name") == role);
     found.next().unwrap_or_else(|| panic!("{role} is not scaled"))
 }
 
@@ -32,8 +31,10 @@ fn disruption_budgets_keep_enough_replicas() {
     let budgets = of_kind("PodDisruptionBudget");
     for workload in workloads() {
         let own = at(&workload, "/spec/selector");
-        let budget = budgets.iter().find(|one| at(one, "/spec/selector") == own);
-        let budget = budget.unwrap_or_else(|| panic!("a budget of {}", name(&workload)));
+        let budget = budgets
+            .iter()
+            .find(|one| at(one, "/spec/selector") == own)
+            .unwrap_or_else(|| panic!("a budget of {}", name(&workload)));
         let replicas = match workload.pointer("/spec/replicas").and_then(Value::as_u64) {
             Some(replicas) => replicas,
             None => number_at(&scaled(name(&workload)), "/spec/minReplicaCount"),
@@ -56,8 +57,10 @@ fn replicas_are_spread() {
         let exclusive = "/affinity/podAntiAffinity/requiredDuringSchedulingIgnoredDuringExecution";
         let rules: Vec<&Value> = spread.chain(items(pod, exclusive)).collect();
         for key in ["topology.kubernetes.io/zone", "kubernetes.io/hostname"] {
-            let rule = rules.iter().find(|one| text_at(one, "/topologyKey") == key);
-            let rule = rule.unwrap_or_else(|| panic!("{} over {key}", name(&workload)));
+            let rule = rules
+                .iter()
+                .find(|one| text_at(one, "/topologyKey") == key)
+                .unwrap_or_else(|| panic!("{} over {key}", name(&workload)));
             assert_eq!(at(rule, "/labelSelector/matchLabels"), own);
         }
     }

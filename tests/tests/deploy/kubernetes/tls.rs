@@ -48,8 +48,7 @@ fn variables_of_role(role: &str) -> BTreeMap<String, String> {
 
 /// The volume of a pod that a container has at `/tls`.
 fn tls_volume<'a>(pod: &'a Value, container: &Value) -> Option<&'a Value> {
-    let mounts = items(container, "/volumeMounts").iter();
-    let mut mounts = mounts.filter(|mount| text_at(mount, "/mountPath") == "/tls");
+    let mut mounts = items(container, "/volumeMounts").iter().filter(|mount| text_at(mount, "/mountPath") == "/tls");
     let volume = text_at(mounts.next()?, "/name");
     let mut volumes = items(pod, "/volumes").iter();
     volumes.find(|one| text_at(one, "/name") == volume)
@@ -58,8 +57,7 @@ fn tls_volume<'a>(pod: &'a Value, container: &Value) -> Option<&'a Value> {
 fn files_of(volume: &Value) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for source in items(volume, "/projected/sources") {
-        let chosen = items(source, "/secret/items");
-        let chosen = chosen.iter().map(|item| text_at(item, "/path").to_owned());
+        let chosen = items(source, "/secret/items").iter().map(|item| text_at(item, "/path").to_owned());
         found.extend(chosen);
         if source.pointer("/secret/items").is_none() {
             found.extend(OF_CERTIFICATE.map(str::to_owned));
@@ -85,8 +83,8 @@ fn urls_require_tls_and_name_mounted_files() {
     let mut count = 0;
     for pod in pods() {
         for container in containers(&pod) {
-            let targets = variables(container);
-            let targets = targets.iter().filter_map(|(key, url)| urls::target(key, url));
+            let settings = variables(container);
+            let targets = settings.iter().filter_map(|(key, url)| urls::target(key, url));
             for target in targets {
                 count += 1;
                 let volume = tls_volume(&pod, container).expect("a volume at /tls");
@@ -116,8 +114,7 @@ fn settings(role: &str) -> Vec<(String, String, String)> {
 }
 
 fn variable(section: &str, key: &str) -> String {
-    let path = format!("{section}.{key}");
-    let path = path.trim_start_matches('.').replace('.', "__");
+    let path = format!("{section}.{key}").trim_start_matches('.').replace('.', "__");
     format!("HANSARD_{}", path.to_uppercase())
 }
 
@@ -160,8 +157,7 @@ fn server_certificate(service: &str) -> Value {
     let services = of_kind("Service");
     let service = services.iter().find(|one| name(one) == service);
     let app = text_at(service.expect("a service"), "/spec/selector/app");
-    let workload = workloads().into_iter().find(|one| name(one) == app);
-    let workload = workload.expect("a workload");
+    let workload = workloads().into_iter().find(|one| name(one) == app).expect("a workload");
     let pod = at(&workload, "/spec/template/spec");
     let volume = tls_volume(pod, container(&workload)).expect("a volume at /tls");
     let mut certificates = certificates_of(volume);

@@ -83,8 +83,7 @@ async fn read_contexts(stack: &mut Stack, agent: &Agent) {
 /// Runs one chat turn with an answer of a model.
 async fn chat_turn(stack: &Stack, operator: &Operator, agent: &Agent) {
     let key = operator.api_key(agent.id()).await;
-    let client = stack.http_client().with("x-api-key", &key.secret);
-    let client = client.in_session().await;
+    let client = stack.http_client().with("x-api-key", &key.secret).in_session().await;
     let chat = client.post("/api/chats", &json!({})).await.ok(201);
     let path = format!("/api/chats/{}/messages", text_at(&chat, "/id"));
     let heard = client.post(&path, &json!({"content": "hello"})).await;

@@ -28,8 +28,7 @@ async fn each_process_is_upgraded_and_rolled_back() {
     };
     let new = tests::program!();
     let fixture = start(&old).await;
-    let load = Workload::new(&fixture, seed()).light_and_fenced();
-    let load = load.begin(&fixture).await;
+    let load = Workload::new(&fixture, seed()).light_and_fenced().begin(&fixture).await;
     let mut rollout = Rollout::new(fixture, load);
     rollout.write_stories().await;
     rollout.upgrade(&new).await;
@@ -40,8 +39,7 @@ async fn each_process_is_upgraded_and_rolled_back() {
 
 /// The program of the last release, or why it is missing.
 pub(crate) fn last_release() -> Result<Program, String> {
-    let path = std::env::var_os(VARIABLE).map(PathBuf::from);
-    let path = path.filter(|path| path.is_file());
+    let path = std::env::var_os(VARIABLE).map(PathBuf::from).filter(|path| path.is_file());
     let absent = || format!("no program in {VARIABLE}: name the one that .ci/last-release makes");
     path.map(Program::at).ok_or_else(absent)
 }
@@ -52,8 +50,7 @@ async fn start(program: &Program) -> Fixture {
     let prepared = PreparedFixture::of(setup).await;
     let url = prepared.stack.servers.nats().url();
     let variables = [("HANSARD_RECORD__NATS_URL".to_owned(), url)];
-    let output = program.run(["bootstrap", "--name", "first"], &variables);
-    let output = output.await;
+    let output = program.run(["bootstrap", "--name", "first"], &variables).await;
     assert_eq!(output.code, Some(0), "{output:?}");
     prepared.start().await
 }

@@ -91,8 +91,7 @@ async fn run(agent: &Agent, name: &str) {
     let run = Uuid::now_v7().to_string();
     let start = agent.start_request(name, &run, vec![user("go")]);
     agent.try_start(start).await.expect("a run");
-    let parts = vec![text(1, "so far"), end(2, RunOutcome::Completed)];
-    let parts = agent.parts_request(name, &run, 0, parts);
+    let parts = agent.parts_request(name, &run, 0, vec![text(1, "so far"), end(2, RunOutcome::Completed)]);
     agent.try_parts(parts).await.expect("parts");
     let stop = agent.stop_request(name, &run);
     agent.try_stop(stop).await.expect("a request to stop");
@@ -110,8 +109,7 @@ async fn change(agent: &Agent, name: &str) {
         owner: Some(user_owner("somebody")),
         expected_owner: None,
     };
-    let changed = agent.caller().write().change_owner(owner).await;
-    changed.expect("another owner");
+    agent.caller().write().change_owner(owner).await.expect("another owner");
     agent.try_archive(agent.target(name)).await.expect("closed");
     agent.try_restore(agent.target(name)).await.expect("open");
 }

@@ -75,8 +75,8 @@ impl Verdict {
         let variables = [
             ("HANSARD_RECORD__NATS_URL", servers.nats().url()),
             ("HANSARD_READ_MODEL__DATABASE_URL", servers.database_url().to_owned()),
-        ];
-        let variables = variables.map(|(name, value)| (name.to_owned(), value));
+        ]
+        .map(|(name, value)| (name.to_owned(), value));
         let output = program.run(arguments.iter().copied(), &variables).await;
         assert_eq!(output.code, Some(0), "{arguments:?}: {output:?}");
     }

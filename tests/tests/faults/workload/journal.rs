@@ -71,9 +71,8 @@ impl Journal {
     pub(crate) fn settle(&self, pending: Pending, outcome: Outcome) {
         if let Outcome::Committed(answer) = &outcome {
             self.acknowledged.fetch_add(1, Ordering::Relaxed);
-            let mut newest = self.newest.lock().unwrap();
-            let newest = newest.entry(pending.conversation.clone());
-            let newest = newest.or_insert(*answer);
+            let mut answers = self.newest.lock().unwrap();
+            let newest = answers.entry(pending.conversation.clone()).or_insert(*answer);
             if newest.version < answer.version {
                 *newest = *answer;
             }

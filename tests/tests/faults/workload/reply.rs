@@ -22,8 +22,8 @@ pub(crate) fn reply(key: CommitId, answer: Result<CommitResult, Failure>, record
         Ok(result) => Reply::Settled(settled_outcome(key, &result, record)),
         Err(failure) if is_open(&failure) => Reply::Open,
         Err(failure) => {
-            let current = failure.metadata.get("current_version");
-            let current = current.map(|version| Version(version.parse().expect("a version")));
+            let current =
+                failure.metadata.get("current_version").map(|version| Version(version.parse().expect("a version")));
             Reply::Settled(Outcome::Refused(Refusal { reason: reason_of(&failure), current }))
         }
     }

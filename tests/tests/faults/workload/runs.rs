@@ -42,8 +42,7 @@ pub(crate) async fn make_runs(mut client: Client, conversation: String) {
 async fn carry_out(client: &mut Client, conversation: &str, run: RunId) {
     let mut parts = Parts { conversation, run, sequence: 0, next: 1 };
     for _ in 0..client.rng.random_range(0..4) {
-        let words = (parts.next..).take(client.rng.random_range(1..4));
-        let words = words.map(|number| text(number, "word ")).collect();
+        let words = (parts.next..).take(client.rng.random_range(1..4)).map(|number| text(number, "word ")).collect();
         parts.publish(client, words).await;
     }
     let mut outcome = RunOutcome::Completed;

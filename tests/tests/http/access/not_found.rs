@@ -54,8 +54,7 @@ async fn administrators_see_only_their_tenant() {
     for suffix in ["", "/events", "/export", "/events/stream"] {
         let path = format!("/v1/admin/conversations/{foreign}{suffix}");
         let theirs = admin.get(&path).await;
-        let missing = format!("/v1/admin/conversations/missing{suffix}");
-        let missing = admin.get(&missing).await;
+        let missing = admin.get(&format!("/v1/admin/conversations/missing{suffix}")).await;
         assert_eq!(theirs.status_and_code(), (404, "CONVERSATION_NOT_FOUND".to_owned()));
         assert_eq!(theirs.body, missing.body);
         let request = fixture.foreign_admin().request(Method::GET, &path);

@@ -19,8 +19,7 @@ async fn administrator_pages_need_an_origin_of_the_tenant() {
             allowed_origins: vec![origin.to_owned()],
             ..proto::CreateApiKeyRequest::default()
         };
-        let made = fixture.operator.registry().create_api_key(request).await;
-        made.expect("an API key");
+        fixture.operator.registry().create_api_key(request).await.expect("an API key");
     }
     let path = "/v1/admin/conversations";
     let page = |origin: &str| fixture.admin().with("origin", origin);
@@ -50,8 +49,7 @@ async fn pages_need_an_origin_of_the_key() {
     };
     let made = fixture.operator.registry().create_api_key(request).await;
     let secret = made.unwrap().into_inner().secret;
-    let client = fixture.stack.http_client().with("x-api-key", &secret);
-    let client = client.with("x-session-id", "s");
+    let client = fixture.stack.http_client().with("x-api-key", &secret).with("x-session-id", "s");
     let check = async |origin: Option<&str>, status: u16, allowed: Option<&str>| {
         let client = origin.map_or(client.clone(), |origin| client.with("origin", origin));
         let answer = client.post("/api/chats", &json!({})).await;

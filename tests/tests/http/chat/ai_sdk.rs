@@ -61,8 +61,8 @@ async fn request_sizes_are_bounded() {
     let status_of = async |bytes: usize| {
         let mut body = json!({"id": "none", "messages": []}).to_string();
         body.push_str(&" ".repeat(bytes - body.len()));
-        let request = fixture.client.request(reqwest::Method::POST, "/api/chat");
-        let request = request.header("content-type", "application/json");
+        let request =
+            fixture.client.request(reqwest::Method::POST, "/api/chat").header("content-type", "application/json");
         request.body(body).send().await.unwrap().status().as_u16()
     };
     assert_eq!(status_of(UI_REQUEST_BYTES_MAX).await, 404);

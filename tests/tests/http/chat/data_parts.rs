@@ -32,8 +32,8 @@ async fn data_parts_are_recorded_and_returned_verbatim() {
     let body = format!(
         r#"{{"id": "chat", "trigger": "submit-message", "messages": [{{"id": "m1", "role": "user", "parts": {parts}}}]}}"#
     );
-    let request = client.request(reqwest::Method::POST, "/api/chat");
-    let request = request.header("content-type", "application/json").body(body);
+    let request =
+        client.request(reqwest::Method::POST, "/api/chat").header("content-type", "application/json").body(body);
     let answer = request.send().await.unwrap();
     assert_eq!(answer.status(), 200);
     answer.text().await.unwrap();

@@ -113,9 +113,11 @@ async fn check_pages(fixture: &TurnFixture) {
     for (before, expected) in [(before, vec!["uno"]), (before - 1, vec!["uno"]), (12, vec![])] {
         let path = format!("/api/chats/c?limit=1&before={before}");
         let page = fixture.client.get(&path).await.ok(200);
-        let texts = list(&page, "messages").iter();
-        let texts = texts.filter(|message| message["role"] == "user");
-        let texts: Vec<&str> = texts.map(|message| message["parts"][0]["text"].as_str().unwrap()).collect();
+        let texts: Vec<&str> = list(&page, "messages")
+            .iter()
+            .filter(|message| message["role"] == "user")
+            .map(|message| message["parts"][0]["text"].as_str().unwrap())
+            .collect();
         assert_eq!(texts, expected, "{before} {page}");
     }
 }
@@ -128,8 +130,8 @@ async fn check_record(fixture: &TurnFixture) {
     assert_eq!((count("MessageAppended"), count("HistoryRewound")), (14, 4));
     let rewound = events.iter().find(|event| event["type"] == "HistoryRewound").unwrap();
     let before = rewound["version"].as_u64().unwrap() - 1;
-    let fork = fixture.client.post("/api/chats/c/fork", &json!({"version": before})).await.ok(201);
-    let fork = fork["id"].as_str().unwrap();
+    let forked = fixture.client.post("/api/chats/c/fork", &json!({"version": before})).await.ok(201);
+    let fork = forked["id"].as_str().unwrap();
     assert_eq!(texts(fixture, fork).await, ["one", "echo: one", "two", "echo: two"]);
 }
 

@@ -112,8 +112,8 @@ async fn exports_can_be_recorded_again() {
         let again = commit.iter().map(event_from_export);
         fixture.agent.append(&copy, again.collect()).await;
     }
-    let copied = export(&session, &copy).await;
-    let copied = &list(&copied, "events")[1..];
+    let export_of_copy = export(&session, &copy).await;
+    let copied = &list(&export_of_copy, "events")[1..];
     let events = |of: &[Value]| -> Vec<Event> { of.iter().map(event_from_export).collect() };
     assert_eq!(events(copied), events(&list(&exported, "events")[1..]));
 }

@@ -15,14 +15,13 @@ async fn forks_start_at_any_version() {
         fixture.agent.append(&chat, events).await;
     }
     let path = format!("/api/chats/{chat}");
-    let whole = session.get(&path).await.ok(200);
-    let whole = list(&whole, "messages");
+    let page = session.get(&path).await.ok(200);
+    let whole = list(&page, "messages");
     let id = |index: usize| json!({"messageId": text(&whole[index], "id")});
     let check = async |body: Value, version: u64, messages: usize| {
         let forked = session.post(&format!("{path}/fork"), &body).await.ok(201);
         assert_eq!(forked["forkedFrom"], json!({"id": chat, "version": version}), "{body}");
-        let fork = format!("/api/chats/{}", text(&forked, "id"));
-        let fork = session.get(&fork).await.ok(200);
+        let fork = session.get(&format!("/api/chats/{}", text(&forked, "id"))).await.ok(200);
         assert_eq!(list(&fork, "messages"), &whole[..messages], "{body}");
         assert_eq!(fork["forkedFrom"], json!({"id": chat, "version": version}), "{body}");
         assert_eq!(fork["version"], json!(version + 1), "{body}");

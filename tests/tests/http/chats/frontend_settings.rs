@@ -46,8 +46,7 @@ fn details(detail: ToolCallDetail) -> proto::FrontendSettings {
 
 /// Everything that a frontend can read of a chat, by path.
 async fn answers(client: &HttpClient, chat: &str) -> Vec<(String, String)> {
-    let exports = ["json", "csv", "ndjson", "openai"];
-    let exports = exports.map(|format| format!("/api/chats/{chat}/export?format={format}"));
+    let exports = ["json", "csv", "ndjson", "openai"].map(|format| format!("/api/chats/{chat}/export?format={format}"));
     let mut paths = vec![format!("/api/chats/{chat}?include=events"), format!("/v1/chat/sessions/{chat}/messages")];
     paths.extend(exports);
     let mut answers = Vec::new();
@@ -195,16 +194,14 @@ async fn only_pages_of_the_key_read_the_settings() {
     let anybody = fixture.stack.http_client();
     let limits = anybody.get("/v1/limits").await.ok(200);
     assert_eq!(limits["frontend"], Value::Null);
-    let limits = anybody.with("x-api-key", "hp_unknown");
-    let limits = limits.get("/v1/limits").await.ok(200);
+    let limits = anybody.with("x-api-key", "hp_unknown").get("/v1/limits").await.ok(200);
     assert_eq!(limits["frontend"], Value::Null);
     let request = proto::CreateApiKeyRequest {
         agent_id: AGENT.to_owned(),
         allowed_origins: vec![PAGE.to_owned()],
         ..proto::CreateApiKeyRequest::default()
     };
-    let key = fixture.operator.registry().create_api_key(request).await;
-    let key = key.unwrap().into_inner().secret;
+    let key = fixture.operator.registry().create_api_key(request).await.unwrap().into_inner().secret;
     let of_page = |origin: &str| anybody.with("x-api-key", &key).with("origin", origin);
     eventually("a gateway that knows the key", || async {
         let limits = of_page(PAGE).get("/v1/limits").await;

@@ -14,8 +14,8 @@ async fn created_chats_are_read_verbatim() {
     let body = r#"{"id": "chat:1", "agentId": "support", "sessionId": "s", "title": "Hello",
         "context": {"pageUrl": "https://a.example/?q=1", "locale": "en-GB", "customMetadata": {"n": 1.10}},
         "metadata": {"b": 1e400, "a": [1, {"x": null}]}}"#;
-    let request = session.request(reqwest::Method::POST, "/api/chats");
-    let request = request.header("content-type", "application/json").body(body);
+    let request =
+        session.request(reqwest::Method::POST, "/api/chats").header("content-type", "application/json").body(body);
     let answer = request.send().await.unwrap();
     assert_eq!(answer.status(), 201);
     assert_eq!(answer.headers()["location"], "/api/chats/chat:1");
@@ -71,8 +71,7 @@ async fn retries_with_a_key_get_the_first_answer() {
     assert_eq!(begin(&keyed(key), &json!({"title": "a"})).await, first);
     let other = keyed(key).post("/api/chats", &json!({"title": "b"})).await;
     assert_eq!(other.status_and_code(), (409, "IDEMPOTENCY_KEY_REUSED".to_owned()));
-    let malformed = session.with("idempotency-key", "x");
-    let malformed = malformed.post("/api/chats", &json!({})).await;
+    let malformed = session.with("idempotency-key", "x").post("/api/chats", &json!({})).await;
     assert_eq!(malformed.status_and_code(), (400, "IDEMPOTENCY_KEY_MALFORMED".to_owned()));
     let path = format!("/api/chats/{first}");
     let change = json!({"title": "b", "archived": true});

@@ -92,8 +92,8 @@ async fn answers_of_runs_have_their_details() {
     let [question, answer] = list(&chat, "messages") else {
         panic!("two messages: {chat}");
     };
-    let times = [&chat["createdAt"], &question["createdAt"], &answer["createdAt"], &chat["updatedAt"]];
-    let times = times.map(|time| time.as_str().unwrap().trim_end_matches('Z'));
+    let times = [&chat["createdAt"], &question["createdAt"], &answer["createdAt"], &chat["updatedAt"]]
+        .map(|time| time.as_str().unwrap().trim_end_matches('Z'));
     assert!(times.is_sorted(), "{times:?}");
     assert_eq!(answer["createdAt"], last["created_at"]);
     assert!(question.get("model").is_none() && question.get("usage").is_none());

@@ -119,8 +119,8 @@ async fn an_answer_is_bounded_by_its_size_in_json() {
         let bytes = page.to_string().len();
         assert!(bytes <= 8 * MIB, "{bytes}");
         let these = list(&page, "messages").iter();
-        let texts = these.flat_map(|message| message["parts"].as_array().unwrap());
-        let texts = texts.filter_map(|part| part["text"].as_str());
+        let texts =
+            these.flat_map(|message| message["parts"].as_array().unwrap()).filter_map(|part| part["text"].as_str());
         let starts = texts.map(|text| text[..1].to_owned());
         messages.splice(0..0, starts);
         match page["nextBefore"].as_u64() {

@@ -55,8 +55,7 @@ async fn bodies_are_those_that_agents_get() {
                 format: format.into(),
                 ..AssembleContextRequest::default()
             };
-            let context = fixture.agent.caller().read().assemble_context(request).await;
-            let context = context.unwrap().into_inner();
+            let context = fixture.agent.caller().read().assemble_context(request).await.unwrap().into_inner();
             let path = format!("{PATH}/body?version={version}&format={name}");
             let body = browser.get(&path).await;
             assert_eq!(body.body, context.body, "{name} at {version}");

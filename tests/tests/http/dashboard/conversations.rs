@@ -25,8 +25,7 @@ async fn conversation(agent: &Agent, id: &str, events: Vec<wire::proto::event::v
 /// The conversations that a page links to.
 fn listed(page: &str) -> BTreeSet<String> {
     let links = page.split("href=\"/dashboard/conversations/").skip(1);
-    let ids = links.filter_map(|rest| Some(rest.split('"').next()?.to_owned()));
-    ids.collect()
+    links.filter_map(|rest| Some(rest.split('"').next()?.to_owned())).collect()
 }
 
 fn path(filter: &str) -> String {

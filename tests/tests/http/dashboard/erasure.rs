@@ -38,8 +38,7 @@ async fn the_preview_counts_what_the_erasure_removes() {
     });
     let preview = preview.await;
     assert_eq!(counts(&preview, "archived"), [0, 0]);
-    let record = Record::open(tests::settings::record(&fixture.stack.servers)).await;
-    let record = record.expect("a record");
+    let record = Record::open(tests::settings::record(&fixture.stack.servers)).await.expect("a record");
     for (id, expected) in [&*chat, fork].into_iter().zip(counts(&preview, "commits")) {
         assert_eq!(record.commits_of(&key(id)).await.unwrap(), expected, "{id}");
     }

@@ -210,8 +210,8 @@ async fn send(browser: &Browser, row: &Row) -> Answer {
 
 #[test]
 fn every_page_is_in_the_matrix() {
-    let served = routes::table().into_iter();
-    let served: BTreeSet<String> = served.map(|route| format!("{} {}", route.method, route.path)).collect();
+    let served: BTreeSet<String> =
+        routes::table().into_iter().map(|route| format!("{} {}", route.method, route.path)).collect();
     let known: BTreeSet<String> = matrix().iter().map(|row| row.name.to_owned()).collect();
     assert_eq!(served, known);
 }

@@ -17,8 +17,7 @@ pub(super) async fn person(fixture: &Fixture, role: DashboardRole) -> Browser {
 /// The versions of the events of a page, in order.
 fn versions(page: &str) -> Vec<u64> {
     let events = page.split(" data-version=\"").skip(1);
-    let versions = events.filter_map(|event| event.split('"').next()?.parse().ok());
-    versions.collect()
+    events.filter_map(|event| event.split('"').next()?.parse().ok()).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -118,8 +117,7 @@ async fn every_event_of_a_step_links_to_the_context_before_the_step() {
     let check = async |query: &str, expected: &[u64]| {
         let path = format!("/dashboard/conversations/c?{query}");
         let page = browser.get(&path).await.text();
-        let links = page.split("/context?version=").skip(1);
-        let links = links.filter_map(|link| link.split('"').next()?.parse().ok());
+        let links = page.split("/context?version=").skip(1).filter_map(|link| link.split('"').next()?.parse().ok());
         assert_eq!(links.collect::<Vec<u64>>(), expected, "{query}");
     };
     for depth in ["conversation", "everything", "raw"] {
@@ -232,8 +230,7 @@ async fn support_renames_archives_and_restores() {
     assert_eq!(archived.status, 409, "{}", archived.text());
     assert!(send("restore", &[]).await.contains("/archive\""));
     assert!(!send("title", &[("title", "")]).await.contains("Parcel"));
-    let log = person(&fixture, DashboardRole::Administrator).await;
-    let log = log.get("/dashboard/audit").await.text();
+    let log = person(&fixture, DashboardRole::Administrator).await.get("/dashboard/audit").await.text();
     for entry in ["viewed", "changed", "title", "archive", "restore"] {
         assert!(log.contains(entry), "{entry}: {log}");
     }
@@ -254,8 +251,8 @@ async fn exports_have_every_event() {
         assert!(file.starts_with("attachment; filename=\"conversation-c."), "{file}");
         answer
     };
-    let lines = export("ndjson").await.text();
-    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<Value> =
+        export("ndjson").await.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 8);
     assert_eq!(lines[7], json!({"end": {"version": 7}}));
     let csv = export("csv").await.text();
@@ -294,8 +291,8 @@ async fn forks_are_a_tree_with_ancestors_and_children() {
     let whole = eventually("the tree of the root", || async {
         let tree = tree(&root).await?;
         tree.contains(&grandchild).then_some(tree)
-    });
-    let whole = whole.await;
+    })
+    .await;
     let order = |tree: &str| [&root, &child, &grandchild].map(|id| tree.find(id.as_str()).unwrap());
     assert!(order(&whole).is_sorted(), "{whole}");
     let of_child = tree(&child).await.unwrap();

@@ -133,8 +133,7 @@ async fn models_with_a_price_have_a_cost() {
     assert!(page.contains("<td class=\"number\">0.03 EUR</td>"), "{page}");
     let file = browser.get("/dashboard/usage/download").await.text();
     assert!(file.contains(",m1,1,30,1,2,0,0.03,EUR\r\n"), "{file}");
-    let transcript = browser.get(&format!("/dashboard/conversations/{chat}")).await;
-    let transcript = transcript.text();
+    let transcript = browser.get(&format!("/dashboard/conversations/{chat}")).await.text();
     let expected = "read 30 (cached 1), wrote 2 tokens, cost 0.03 EUR";
     assert!(transcript.contains(expected), "{transcript}");
 }

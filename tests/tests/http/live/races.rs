@@ -75,8 +75,7 @@ async fn each_version_comes_once_and_in_order() {
     let mut fixture = Fixture::with(|config| config.http.limits.session = many).await;
     let owner = fixture.session("s");
     let chat = begin(&owner, &json!({})).await;
-    let service = fixture.operator.token(&[Scope::Read], TENANT).await;
-    let service = bearer(&fixture.stack, &service.secret);
+    let service = bearer(&fixture.stack, &fixture.operator.token(&[Scope::Read], TENANT).await.secret);
     let readers = [
         (owner.clone(), format!("/api/chats/{chat}/events")),
         (service, format!("/v1/conversations/{chat}/events/stream")),

@@ -38,12 +38,10 @@ async fn read_to_end(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     let mut buffer = vec![0; 256 * 1024];
     loop {
-        let read = within("the end of a stream", stream.read(&mut buffer)).await;
-        let read = read.unwrap();
+        let read = within("the end of a stream", stream.read(&mut buffer)).await.unwrap();
         assert!(read > 0, "the connection was closed before the end");
         bytes.extend_from_slice(&buffer[..read]);
-        let tail = &bytes[bytes.len().saturating_sub(400)..];
-        let tail = String::from_utf8_lossy(tail);
+        let tail = String::from_utf8_lossy(&bytes[bytes.len().saturating_sub(400)..]);
         if tail.contains("event: end") && tail.trim_end_matches(['\r', '\n', '0']).ends_with('}') {
             return tail.into_owned();
         }

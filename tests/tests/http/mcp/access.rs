@@ -84,10 +84,8 @@ async fn a_foreign_conversation_looks_like_a_missing_one() {
     let mcp = McpClient::of_service(&fixture, revision).await;
     let id = mcp.created("ada").await;
     let scopes = [Scope::Append, Scope::Read];
-    let foreign = fixture.operator.token(&scopes, FOREIGN_TENANT).await;
-    let foreign = bearer(&fixture.stack, &foreign.secret);
-    let own = fixture.operator.token(&scopes, TENANT).await;
-    let own = bearer(&fixture.stack, &own.secret);
+    let foreign = bearer(&fixture.stack, &fixture.operator.token(&scopes, FOREIGN_TENANT).await.secret);
+    let own = bearer(&fixture.stack, &fixture.operator.token(&scopes, TENANT).await.secret);
     for http in [
         foreign.clone(),
         foreign.with("x-agent-id", FOREIGN_AGENT),
@@ -98,8 +96,8 @@ async fn a_foreign_conversation_looks_like_a_missing_one() {
     ] {
         check_hidden(&McpClient::new(&http, revision), &id).await;
     }
-    let listed = McpClient::new(&foreign, revision);
-    let listed = listed.ok("list_conversations", json!({"user_id": "ada"}));
+    let host = McpClient::new(&foreign, revision);
+    let listed = host.ok("list_conversations", json!({"user_id": "ada"}));
     assert_eq!(listed.await, json!([]));
 }
 

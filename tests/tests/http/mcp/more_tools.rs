@@ -28,8 +28,7 @@ async fn a_search_finds_the_callers_conversations() {
     let id = mcp.created("ada").await;
     mcp.record(&id, "Where is the parcel?", "Behind the oak.").await;
     let found = eventually("a result", || async {
-        let found = mcp.ok("search_conversations", json!({"query": "PARCEL"}));
-        let found = found.await;
+        let found = mcp.ok("search_conversations", json!({"query": "PARCEL"})).await;
         found["results"].get(0).is_some().then_some(found)
     })
     .await;
@@ -83,8 +82,8 @@ async fn check_fork(mcp: &McpClient, id: &str) {
     let fork = text(&fork, "id").to_owned();
     mcp.record(&fork, "three", "four").await;
     let contents = |history: Value| -> Vec<String> {
-        let messages = history["messages"].as_array().unwrap().clone();
-        let messages = messages.iter();
+        let stored = history["messages"].as_array().unwrap().clone();
+        let messages = stored.iter();
         messages.map(|one| text(one, "content").to_owned()).collect()
     };
     let history = mcp.ok("fetch_chat_history", json!({"conversation_id": fork}));
@@ -102,11 +101,9 @@ async fn check_fork(mcp: &McpClient, id: &str) {
 }
 
 async fn check_export(mcp: &McpClient, id: &str) {
-    let whole = mcp.ok("export_conversation", json!({"conversation_id": id}));
-    let whole = whole.await;
+    let whole = mcp.ok("export_conversation", json!({"conversation_id": id})).await;
     assert_eq!((&whole["version"], &whole["next_version"]), (&json!(3), &Value::Null));
-    let types = whole["events"].as_array().unwrap().iter();
-    let types: Vec<&str> = types.map(|event| text(event, "type")).collect();
+    let types: Vec<&str> = whole["events"].as_array().unwrap().iter().map(|event| text(event, "type")).collect();
     assert_eq!(types, ["ConversationCreated", "MessageAppended", "MessageAppended"]);
     let mut from = json!(1);
     let mut pages = Vec::new();

@@ -87,9 +87,14 @@ async fn check_errors(fixture: &Fixture) {
         let batch = json!([{"jsonrpc": "2.0", "id": 1, "method": "ping"}]);
         let refused = mcp.http.post("/mcp", &batch).await;
         assert_eq!(refused.ok(400)["error"]["code"], -32600);
-        let broken = mcp.http.request(reqwest::Method::POST, "/mcp");
-        let broken = broken.header("content-type", "application/json").body("{");
-        let broken = broken.send().await.unwrap();
+        let broken = mcp
+            .http
+            .request(reqwest::Method::POST, "/mcp")
+            .header("content-type", "application/json")
+            .body("{")
+            .send()
+            .await
+            .unwrap();
         assert_eq!(broken.status(), 400);
         let broken: Value = broken.json().await.unwrap();
         assert_eq!(broken["error"]["code"], -32700);

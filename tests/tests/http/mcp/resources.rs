@@ -19,8 +19,7 @@ async fn conversations_are_listed_in_pages_and_read() {
         let first = mcp.result("resources/list", json!({})).await;
         assert_eq!(first["resources"].as_array().unwrap().len(), 50);
         let cursor = text(&first, "nextCursor");
-        let second = mcp.result("resources/list", json!({"cursor": cursor}));
-        let second = second.await;
+        let second = mcp.result("resources/list", json!({"cursor": cursor})).await;
         assert_eq!(second.get("nextCursor"), None);
         let uri = format!("hansard://conversations/{id}");
         let last = second["resources"].as_array().unwrap().last().unwrap();

@@ -172,8 +172,7 @@ async fn a_subscription_has_at_most_16_resources() {
     acknowledged(&mut over).await;
     assert_eq!(last(&mut over).await["error"]["code"], -32602);
     // The same one twice counts once.
-    let twice = [&uris[..16], &uris[..1]].concat();
-    let mut twice = listen(&mcp, &twice).await;
+    let mut twice = listen(&mcp, &[&uris[..16], &uris[..1]].concat()).await;
     acknowledged(&mut twice).await;
     updated(&mut twice).await;
     let mut nothing = listen(&mcp, &[]).await;

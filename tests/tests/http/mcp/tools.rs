@@ -31,8 +31,7 @@ async fn a_request_cycle_reads_what_it_records() {
             )
             .await;
         check_recorded(&recorded, id, metadata);
-        let history = mcp.ok("fetch_chat_history", json!({"conversation_id": id}));
-        let history = history.await;
+        let history = mcp.ok("fetch_chat_history", json!({"conversation_id": id})).await;
         let messages = json!([recorded["user_message"], recorded["assistant_message"]]);
         assert_eq!(history["messages"], messages);
         assert_eq!(history["message_count"], 2);
@@ -40,8 +39,7 @@ async fn a_request_cycle_reads_what_it_records() {
         assert_eq!(history["title"], "Authentication");
         assert_eq!(history["created_at"], created["created_at"]);
         assert_eq!(history["updated_at"], recorded["recorded_at"]);
-        let header = mcp.ok("get_conversation", json!({"conversation_id": id}));
-        let header = header.await;
+        let header = mcp.ok("get_conversation", json!({"conversation_id": id})).await;
         assert_eq!(header["updated_at"], recorded["recorded_at"]);
         assert_eq!(header.get("messages"), None);
         let listed = mcp.ok("list_conversations", json!({"user_id": user}));
@@ -75,8 +73,7 @@ async fn limits_have_defaults_and_bounds() {
         messages.map(|one| text(one, "content").to_owned()).collect()
     };
     let fetch = |limit: Value| json!({"conversation_id": id, "limit": limit});
-    let ten = mcp.ok("fetch_chat_history", json!({"conversation_id": id}));
-    let ten = contents(&ten.await);
+    let ten = contents(&mcp.ok("fetch_chat_history", json!({"conversation_id": id})).await);
     assert_eq!((ten.len(), ten[9].as_str()), (10, "answer 50"));
     assert_eq!(ten[0], "question 46");
     for (limit, expected) in [(json!(1), 1), (json!(100), 100), (Value::Null, 10)] {

@@ -206,8 +206,8 @@ async fn a_request_names_a_model_that_the_agent_lists() {
         let path = format!("/openai/v1/models/{}", name.replace('/', "%2F"));
         assert_eq!(client.get(&path).await.ok(200)["id"], name);
     }
-    let listed = client.get("/openai/v1/models").await.ok(200);
-    let listed: Vec<&Value> = listed["data"].as_array().unwrap().iter().map(|model| &model["id"]).collect();
+    let models = client.get("/openai/v1/models").await.ok(200);
+    let listed: Vec<&Value> = models["data"].as_array().unwrap().iter().map(|model| &model["id"]).collect();
     assert_eq!(listed, ["echo", "support", "support/small", "support/meta/llama"]);
     // Neither the agent's own model, nor one of another agent, nor a part of a name.
     for name in ["support/gpt", "support/", "support/meta", "support/smal", "echo/small", "/small", "missing/small"] {
@@ -254,8 +254,7 @@ async fn requests_at_their_bounds() {
     check(sized(room), ok).await;
     check(sized(room + 1), (413, "")).await;
     // The scope append is needed, and nothing was recorded.
-    let reader = operator.secret_key(&[Scope::Read], &["echo"]).await;
-    let reader = bearer(&stack, &reader.secret);
+    let reader = bearer(&stack, &operator.secret_key(&[Scope::Read], &["echo"]).await.secret);
     let refused = reader.post(PATH, &request("echo", &json!({}))).await;
     assert_eq!((refused.status, &refused.json()["error"]["code"]), (403, &json!("MISSING_SCOPE")));
     assert!(model.requests().is_empty());

@@ -18,10 +18,8 @@ async fn models(client: &HttpClient) -> Vec<String> {
 async fn a_key_lists_its_agents() {
     let fixture = Fixture::new().await;
     let one = back_end(&fixture).await;
-    let tenant = fixture.operator.token(&[Scope::Read], TENANT).await;
-    let tenant = bearer(&fixture.stack, &tenant.secret);
-    let all = fixture.operator.token(&[Scope::Read], "").await;
-    let all = bearer(&fixture.stack, &all.secret);
+    let tenant = bearer(&fixture.stack, &fixture.operator.token(&[Scope::Read], TENANT).await.secret);
+    let all = bearer(&fixture.stack, &fixture.operator.token(&[Scope::Read], "").await.secret);
     assert_eq!(models(&one).await, [AGENT]);
     assert_eq!(models(&tenant).await, [OTHER_AGENT, AGENT]);
     assert_eq!(models(&tenant.with("x-agent-id", FOREIGN_AGENT)).await, Vec::<String>::new());
@@ -44,7 +42,6 @@ async fn a_key_lists_its_agents() {
         let error: &Value = &refused.json()["error"];
         assert_eq!((&error["code"], &error["param"]), (&"AGENT_NOT_FOUND".into(), &"model".into()));
     }
-    let foreign = fixture.operator.token(&[Scope::Read], FOREIGN_TENANT).await;
-    let foreign = bearer(&fixture.stack, &foreign.secret);
+    let foreign = bearer(&fixture.stack, &fixture.operator.token(&[Scope::Read], FOREIGN_TENANT).await.secret);
     assert_eq!(foreign.get(&path(AGENT)).await.status, 404);
 }

@@ -14,8 +14,7 @@ const SCHEMA: &str = r#"{"type": "object", "properties": {"zeta": {"type": "numb
 
 /// Posts a JSON text byte for byte.
 async fn post(client: &HttpClient, path: &str, body: &str) -> Answer {
-    let request = client.request(Method::POST, path);
-    let request = request.header("content-type", "application/json");
+    let request = client.request(Method::POST, path).header("content-type", "application/json");
     let answer = request.body(body.to_owned()).send().await.unwrap();
     Answer::read(path, answer).await
 }

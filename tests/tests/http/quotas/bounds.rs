@@ -151,8 +151,7 @@ async fn check_status(fixture: &Fixture, (scope, quota): (&str, &str)) {
     assert_eq!(facts, [scope, quota, "0"]);
     assert!(info.metadata["used"].parse::<u64>().is_ok(), "{info:?}");
     let failure = details.quota_failure().unwrap();
-    let violations = failure.violations.iter();
-    let violations = violations.map(|one| (one.subject.as_str(), one.description.as_str()));
+    let violations = failure.violations.iter().map(|one| (one.subject.as_str(), one.description.as_str()));
     let expected = (scope, format!("{quota}: 0"));
     assert!(violations.eq([(expected.0, expected.1.as_str())]), "{failure:?}");
     let retry = details.retry_info().and_then(|retry| retry.retry_delay);
@@ -165,10 +164,7 @@ async fn appended_bytes_are_limited() {
     let fixture = fixture(|_| (), |_| ()).await;
     let client = session(&fixture, "writer", "192.0.2.1");
     // Commits count with their stored, compressed size: random digits compress to half of their size.
-    let random = || -> String {
-        let texts = (0..1_250).map(|_| uuid::Uuid::new_v4().simple().to_string());
-        texts.collect()
-    };
+    let random = || -> String { (0..1_250).map(|_| uuid::Uuid::new_v4().simple().to_string()).collect() };
     let large = || json!({"metadata": {"k": random()}});
     set(&fixture, "owner", "appended_bytes_per_minute", Some(30_000)).await;
     let id = begin(&client, &large()).await;

@@ -80,8 +80,7 @@ pub(super) async fn set(fixture: &Fixture, scope: &str, quota: &str, value: Opti
         quotas: Some(event_log::registry::quotas_to_proto(&given)),
         update_mask: Some(prost_types::FieldMask { paths: vec![format!("{scope}.{quota}")] }),
     };
-    let registry = fixture.operator.registry().set_tenant_quotas(request).await;
-    registry.expect("quotas of a tenant");
+    fixture.operator.registry().set_tenant_quotas(request).await.expect("quotas of a tenant");
     eventually("a gateway that knows the quota", || async {
         let in_force = bound(&fixture.frontend(), scope, quota).await;
         (value.is_none() || in_force == value).then_some(())

@@ -24,8 +24,7 @@ fn tokens(answer: &Value) -> u64 {
 
 /// The usage of yesterday and today, because midnight may pass during the test.
 async fn usage(fixture: &Fixture) -> Value {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-    let now = i64::try_from(now.as_nanos()).unwrap();
+    let now = i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos()).unwrap();
     let [from, to] = [now - DAY_NANOS, now].map(|nanos| Day::from_time(Timestamp(nanos)));
     let path = format!("/v1/admin/usage?from={from}&to={to}");
     fixture.admin().get(&path).await.ok(200)
@@ -33,8 +32,7 @@ async fn usage(fixture: &Fixture) -> Value {
 
 /// The sum of some counts over all days, for entries with a member.
 fn sum(page: &Value, list: &str, (of, counts): (&str, &[&str])) -> u64 {
-    let days = page[list].as_array().unwrap().iter();
-    let days = days.filter(|day| day[of].is_string());
+    let days = page[list].as_array().unwrap().iter().filter(|day| day[of].is_string());
     let count = |day: &Value| -> u64 { counts.iter().map(|name| day[*name].as_u64().unwrap()).sum() };
     days.map(count).sum()
 }

@@ -26,8 +26,7 @@ async fn agent_quotas_override_tenant_and_deployment_quotas() {
         }),
         update_mask: Some(prost_types::FieldMask { paths: vec!["quotas.owner.runs".to_owned()] }),
     };
-    let registry = fixture.operator.registry().set_agent_settings(request).await;
-    registry.unwrap();
+    fixture.operator.registry().set_agent_settings(request).await.unwrap();
     tests::eventually::eventually("a gateway that knows the agent's quota", || async {
         (bound(&key, "owner", "runs").await == Some(3)).then_some(())
     })

@@ -104,8 +104,7 @@ async fn runs_continue_during_a_claim() {
     fixture.agent.try_start(start).await.unwrap();
     assert_eq!(claim(&ada, &session).await, json!({"claimed": 1, "pending": false}));
     assert_eq!(ada.get(&path).await.ok(200)["activeRunId"], json!(run));
-    let parts = vec![text(1, "answer")];
-    let parts = fixture.agent.parts_request(&chat, &run, 0, parts);
+    let parts = fixture.agent.parts_request(&chat, &run, 0, vec![text(1, "answer")]);
     fixture.agent.try_parts(parts).await.unwrap();
     let finish = fixture.agent.finish_request(&chat, &run, vec![assistant("answer")]);
     fixture.agent.try_finish(finish).await.unwrap();
@@ -158,8 +157,7 @@ async fn only_issued_sessions_can_be_claimed() {
     let fixture = Fixture::new().await;
     let (session, ada) = (fixture.issued_session().await, fixture.user("ada"));
     let owner = owner_of(&session).await;
-    let foreign = fixture.stack.http_client().with("x-api-key", &fixture.other_key.secret);
-    let foreign = foreign.in_session().await;
+    let foreign = fixture.stack.http_client().with("x-api-key", &fixture.other_key.secret).in_session().await;
     let check = async |client: &HttpClient, body: Value, expected: (u16, &str)| {
         let (status, code) = client.post("/api/sessions/claim", &body).await.status_and_code();
         assert_eq!((status, code.as_str()), expected, "{body}");

@@ -38,8 +38,7 @@ async fn page(fixture: &Fixture) -> HttpClient {
         ..CreateApiKeyRequest::default()
     };
     let made = fixture.operator.registry().create_api_key(request).await;
-    let client = fixture.stack.http_client();
-    let client = client.with("x-api-key", &made.unwrap().into_inner().secret);
+    let client = fixture.stack.http_client().with("x-api-key", &made.unwrap().into_inner().secret);
     client.with("origin", PAGE)
 }
 
@@ -91,8 +90,7 @@ async fn issued_sessions_own_their_conversations_alone() {
     assert_eq!(one.get(&path).await.status, 200);
     assert_eq!(other.get(&path).await.status, 404);
     // A session belongs to its agent.
-    let sales = fixture.stack.http_client();
-    let sales = sales.with("x-api-key", &fixture.other_key.secret);
+    let sales = fixture.stack.http_client().with("x-api-key", &fixture.other_key.secret);
     check(&sales.with("x-session-id", one.session_id()), (401, "SESSION_INVALID")).await;
     let issued = fixture.frontend().post("/api/sessions", &json!({})).await;
     let shown = issued.ok(201);
@@ -176,8 +174,7 @@ async fn cookies_count_only_for_origins_of_the_key() {
     let path = format!("/api/chats/{chat}");
     assert_eq!(page.get(&path).await.status, 200);
     // A request to the page's own host has no origin header: the browser marks it.
-    let own = page.without("origin").with("host", "shop.example");
-    let own = own.with("sec-fetch-site", "same-origin");
+    let own = page.without("origin").with("host", "shop.example").with("sec-fetch-site", "same-origin");
     assert_eq!(own.get(&path).await.status, 200);
     let same_site = own.with("sec-fetch-site", "same-site");
     for (client, expected) in [

@@ -91,8 +91,11 @@ async fn tool() -> ToolSettings {
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_are_approved_and_refused() {
     let model = Model::answering(|requests| {
-        let last = requests.last().and_then(|request| request["messages"].as_array());
-        let last = last.and_then(|messages| messages.last()).unwrap();
+        let last = requests
+            .last()
+            .and_then(|request| request["messages"].as_array())
+            .and_then(|messages| messages.last())
+            .unwrap();
         if last["role"] == "tool" {
             return Reply::Text("done".to_owned());
         }

@@ -119,8 +119,7 @@ impl ProxyFixture {
 
     /// The person, without the proxy.
     fn client(&self) -> HttpClient {
-        let session = self.person.folder.path().join("session");
-        let session = std::fs::read_to_string(session).unwrap();
+        let session = std::fs::read_to_string(self.person.folder.path().join("session")).unwrap();
         let client = self.fixture.client.with("x-session-id", session.trim());
         client.with("x-api-key", &self.person.key)
     }
@@ -141,8 +140,7 @@ async fn an_interrupt_stops_the_answer_and_keeps_it() {
     assert!(!text.contains("word149"), "{text}");
     // The record has the same text.
     let session = std::fs::read_to_string(session).unwrap();
-    let client = fixture.client.with("x-session-id", session.trim());
-    let client = client.with("x-api-key", &person.key);
+    let client = fixture.client.with("x-session-id", session.trim()).with("x-api-key", &person.key);
     let recorded = messages(&client, "mine").await;
     assert_eq!(recorded[1].1.trim_end(), text.trim_end());
 }

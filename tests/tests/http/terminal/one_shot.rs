@@ -26,8 +26,8 @@ async fn a_question_is_answered_as_plain_text() {
     let listed = person.pipe(&["--commands"], "/list\n").await;
     assert_eq!(listed.stdout.matches("mine").count(), 1, "{listed:?}");
     // The session is kept in one file, which others cannot read.
-    let files = std::fs::read_dir(person.folder.path().join("sessions")).unwrap();
-    let files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+    let files: Vec<_> =
+        std::fs::read_dir(person.folder.path().join("sessions")).unwrap().map(|file| file.unwrap().path()).collect();
     let [file] = &files[..] else { panic!("{files:?}") };
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     // Somebody else finds neither the conversation nor a way to continue it.

@@ -126,8 +126,7 @@ async fn agent_settings_define_who_may_approve() {
         }
         // Independent of the approver, the webhook only gets users with a token.
         let posted = std::mem::take(&mut *posted.lock().unwrap());
-        let bodies = posted.iter().map(|(_, body)| body.parse::<Value>().unwrap());
-        let bodies: Vec<Value> = bodies.collect();
+        let bodies: Vec<Value> = posted.iter().map(|(_, body)| body.parse::<Value>().unwrap()).collect();
         let users: Vec<&Value> = bodies.iter().map(|body| &body["user_id"]).collect();
         assert_eq!(users, [&json!(null), &json!("ada")]);
         for body in &bodies {

@@ -28,8 +28,7 @@ async fn failed_turns_are_shown_after_a_reload() {
     let model = failing_model(&[0]).await;
     let fixture = TurnFixture::with_model(&model, Vec::new(), |_| ()).await;
     let chat = fixture.chat().await;
-    let heard = ask(&fixture.client, &chat, &json!({"content": "hello"})).await;
-    let heard = chunks(&heard);
+    let heard = chunks(&ask(&fixture.client, &chat, &json!({"content": "hello"})).await);
     assert_eq!(heard.last().unwrap()["errorText"], REFUSED);
     fixture.idle(&chat).await;
     let shown = fixture.client.get(&format!("/api/chats/{chat}")).await.ok(200);
@@ -41,8 +40,8 @@ async fn failed_turns_are_shown_after_a_reload() {
     let streamed = heard.iter().find(|chunk| chunk["type"] == "message-metadata");
     assert_eq!(streamed.unwrap()["messageMetadata"], metadata);
     let path = format!("/v1/chat/sessions/{chat}/messages");
-    let listed = fixture.client.get(&path).await.ok(200);
-    let listed = &list(&listed, "messages")[1];
+    let page = fixture.client.get(&path).await.ok(200);
+    let listed = &list(&page, "messages")[1];
     assert_eq!((text(listed, "outcome"), text(listed, "error")), ("failed", REFUSED));
     // Administrators see the reason.
     let secret = fixture.operator.signing_key("acme", "admins", SigningKeyUse::Admin).await;

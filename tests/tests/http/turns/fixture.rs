@@ -145,8 +145,7 @@ pub(crate) async fn idle(client: &HttpClient, chat: &str) {
 }
 
 fn role_and_text(message: &Value) -> (String, String) {
-    let texts = list(message, "parts").iter();
-    let texts = texts.filter(|part| part["type"] == "text");
-    let texts: Vec<&str> = texts.map(|part| text(part, "text")).collect();
+    let texts: Vec<&str> =
+        list(message, "parts").iter().filter(|part| part["type"] == "text").map(|part| text(part, "text")).collect();
     (text(message, "role").to_owned(), texts.join("\n"))
 }

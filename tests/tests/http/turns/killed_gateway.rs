@@ -22,8 +22,7 @@ async fn clients_of_a_killed_gateway_resume_at_another() {
     // As browsers resume, and as the AI SDK does, without an event id.
     let mut back = listen(&second, &chat, after.as_deref()).await;
     let path = format!("/api/chat/{chat}/stream");
-    let whole = second.request(reqwest::Method::GET, &path);
-    let mut whole = EventStream::open(whole).await;
+    let mut whole = EventStream::open(second.request(reqwest::Method::GET, &path)).await;
     assert_eq!((back.status, whole.status), (200, 200));
     let resumed = [heard, back.rest().await].concat();
     let whole = whole.rest().await;

@@ -32,10 +32,11 @@ async fn model_server_errors_are_not_recorded() {
         for answer_or_export in [json!(format!("{heard:?}")), shown, exported.clone()] {
             assert!(!answer_or_export.to_string().contains("sk-live"), "{answer_or_export}");
         }
-        let errors = list(&exported, "events").iter();
-        let errors = errors.filter(|event| event["errorType"].is_string());
-        let errors: Vec<(&str, &str)> =
-            errors.map(|error| (text(error, "errorType"), text(error, "message"))).collect();
+        let errors: Vec<(&str, &str)> = list(&exported, "events")
+            .iter()
+            .filter(|event| event["errorType"].is_string())
+            .map(|error| (text(error, "errorType"), text(error, "message")))
+            .collect();
         assert_eq!(errors, [(error_type, message)], "{exported}");
     }
     assert_eq!(model.requests().len(), 2);

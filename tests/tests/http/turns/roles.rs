@@ -38,8 +38,7 @@ async fn fixture(allowed_roles: Vec<i32>) -> (TurnFixture, Model) {
 }
 
 fn messages_json(roles: &[(&str, &str)]) -> Value {
-    let messages = roles.iter();
-    let messages = messages.map(|(role, content)| json!({"role": role, "content": content}));
+    let messages = roles.iter().map(|(role, content)| json!({"role": role, "content": content}));
     json!({"messages": messages.collect::<Vec<_>>()})
 }
 

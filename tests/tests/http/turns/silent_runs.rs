@@ -28,13 +28,11 @@ async fn silent_model() -> Model {
 
 /// The last message of the chat in both forms: metadata and number of parts, outcome and error.
 async fn last_shown(fixture: &TurnFixture, chat: &str) -> (Value, usize, Value) {
-    let shown = fixture.client.get(&format!("/api/chats/{chat}")).await;
-    let shown = shown.ok(200);
+    let shown = fixture.client.get(&format!("/api/chats/{chat}")).await.ok(200);
     let last = list(&shown, "messages").last().unwrap().clone();
     assert_eq!(last["role"], "assistant", "{shown}");
     let path = format!("/v1/chat/sessions/{chat}/messages");
-    let listed = fixture.client.get(&path).await.ok(200);
-    let listed = list(&listed, "messages").last().unwrap().clone();
+    let listed = list(&fixture.client.get(&path).await.ok(200), "messages").last().unwrap().clone();
     assert_eq!((&listed["id"], &listed["role"], &listed["content"]), (&last["id"], &last["role"], &json!("")));
     let parts = list(&last, "parts").len();
     let outcome = json!([listed["outcome"], listed["error"]]);
@@ -60,8 +58,7 @@ async fn runs_without_output_are_shown_with_their_outcome() {
         fixture.idle(&chat).await;
         check(expected, last_shown(&fixture, &chat).await).await;
         // The message has the id that the stream announced.
-        let shown = fixture.client.get(&format!("/api/chats/{chat}")).await;
-        let shown = shown.ok(200);
+        let shown = fixture.client.get(&format!("/api/chats/{chat}")).await.ok(200);
         let last = list(&shown, "messages").last().unwrap();
         assert_eq!(last["id"], chunks(&heard)[0]["messageId"]);
     }

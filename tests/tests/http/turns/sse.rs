@@ -58,8 +58,7 @@ impl EventStream {
                     None => continue,
                 }
             }
-            let bytes = within("more of a stream", self.body.next()).await?;
-            let bytes = bytes.ok()?;
+            let bytes = within("more of a stream", self.body.next()).await?.ok()?;
             self.text.push_str(std::str::from_utf8(&bytes).unwrap());
         }
     }

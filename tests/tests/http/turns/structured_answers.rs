@@ -143,8 +143,8 @@ async fn streamed_completions_have_the_whole_answer() {
             let deltas = choices.iter().map(|choice| &choice["delta"]);
             let texts = deltas.clone().filter_map(|delta| delta["content"].as_str());
             assert_eq!(texts.collect::<String>(), text, "{choices:?}");
-            let heard_calls = deltas.filter_map(|delta| delta["tool_calls"][0].as_object());
-            let heard_calls: Vec<Value> = heard_calls.cloned().map(Value::Object).collect();
+            let heard_calls: Vec<Value> =
+                deltas.filter_map(|delta| delta["tool_calls"][0].as_object()).cloned().map(Value::Object).collect();
             assert_eq!(heard_calls, calls, "{choices:?}");
             assert_eq!(choices.last().unwrap()["finish_reason"], reason);
         }

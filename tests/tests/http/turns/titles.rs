@@ -25,8 +25,9 @@ async fn titles(client: &HttpClient, chat: &str) -> Vec<(u64, Value)> {
     let path = format!("/api/chats/{chat}/export?format=json");
     let exported = client.get(&path).await.ok(200);
     let events = list(&exported, "events").iter();
-    let updates = events.filter(|event| event["type"] == "ConversationUpdated");
-    let updates = updates.map(|event| (event["version"].as_u64().unwrap(), event["title"].clone()));
+    let updates = events
+        .filter(|event| event["type"] == "ConversationUpdated")
+        .map(|event| (event["version"].as_u64().unwrap(), event["title"].clone()));
     updates.collect()
 }
 

@@ -94,8 +94,7 @@ async fn streams_have_the_disclosed_detail() {
         assert_eq!(text(&events), answer, "{detail:?}");
         fixture.idle(&chat).await;
         let path = format!("/api/chats/{chat}/stream?run={}", run_of(&events));
-        let again = fixture.client.request(reqwest::Method::GET, &path);
-        let again = EventStream::open(again).await.rest().await;
+        let again = EventStream::open(fixture.client.request(reqwest::Method::GET, &path)).await.rest().await;
         assert_eq!(tools_of(&again), tools_of(&events), "{detail:?}");
     }
 }

@@ -120,8 +120,7 @@ async fn owners_and_conversations_have_documents_of_their_own() {
     assert_eq!(kinds, expected);
     let refused = put(&client, json!({"scope": scope, "value": 1})).await;
     assert_eq!(refused.status_and_code(), (400, "FIELD_MALFORMED".to_owned()));
-    let several = json!({"scope": {"userId": "a", "sessionId": "b"}, "value": 1});
-    let several = put(&client, several).await;
+    let several = put(&client, json!({"scope": {"userId": "a", "sessionId": "b"}, "value": 1})).await;
     assert_eq!(several.status_and_code(), (400, "FIELD_CONFLICT".to_owned()));
 }
 
@@ -177,8 +176,7 @@ async fn others_neither_read_nor_write() {
     let fixture = Fixture::new().await;
     let owner = back_end(&fixture, AGENT).await;
     put(&owner, json!({"value": "secret"})).await.ok(200);
-    let foreign = fixture.operator.token(&BOTH, FOREIGN_TENANT).await;
-    let foreign = bearer(&fixture.stack, &foreign.secret);
+    let foreign = bearer(&fixture.stack, &fixture.operator.token(&BOTH, FOREIGN_TENANT).await.secret);
     let other = back_end(&fixture, OTHER_AGENT).await;
     let (unknown, unauthenticated) = ((404, "AGENT_NOT_FOUND"), (401, "UNAUTHENTICATED"));
     for (case, caller, (status, code)) in [

@@ -46,8 +46,7 @@ async fn fork(agent: &Agent) {
 async fn receipts(folder: &Path, more: &str, variables: &[(String, String)]) -> Vec<String> {
     let mut files = Vec::new();
     for form in FORMS {
-        let file = folder.join(format!("{form}{}.json", files.len()));
-        let file = file.to_str().expect("a path").to_owned();
+        let file = folder.join(format!("{form}{}.json", files.len())).to_str().expect("a path").to_owned();
         let line = format!("context fork --format {form} --receipt {file} {more}");
         let body = run(&line, variables).await;
         assert!(body.contains("Oslo?"), "{form}: {body}");

@@ -53,8 +53,8 @@ fn comparable_lines(stdout: &str) -> Vec<&str> {
 
 /// Starts it permanently, and waits until it prints that it is ready.
 async fn start(data: &Path, base: u16) -> (Process, String) {
-    let arguments = arguments(data, base);
-    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let words = arguments(data, base);
+    let arguments: Vec<&str> = words.iter().map(String::as_str).collect();
     let process = Process::start(&program!(), &arguments, &[]);
     let log = eventually("the addresses", || {
         let log = process.log();

@@ -68,11 +68,10 @@ async fn recorded_messages_are_loaded_once() {
     let again = bot.answer(&record).await;
     assert_eq!(again.get("appendedCount"), None);
     assert_eq!(again["version"], recorded["version"]);
-    let next = r#"{"role":"ROLE_USER","parts":[{"text":"And now?"}]}"#;
-    let next = bot.file("next.jsonl", next);
+    let next = bot.file("next.jsonl", r#"{"role":"ROLE_USER","parts":[{"text":"And now?"}]}"#);
     let loaded = bot.answer(&["load", "--messages", &next]).await;
-    let texts = loaded["messages"].as_array().expect("messages").iter();
-    let texts: Vec<&Value> = texts.map(|message| &message["parts"][0]["text"]).collect();
+    let texts: Vec<&Value> =
+        loaded["messages"].as_array().expect("messages").iter().map(|message| &message["parts"][0]["text"]).collect();
     assert_eq!(texts, ["Where is my parcel?", "In Graz.", "And now?"]);
     let shown = bot.run(&["load", "--candidate", "telegram:-42"]).await;
     assert_eq!(shown.code, Some(0), "{shown:?}");

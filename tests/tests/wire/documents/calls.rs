@@ -44,8 +44,7 @@ pub(super) async fn try_put(
 
 /// Puts a value of the agent.
 pub(super) async fn put(agent: &Agent, name: (&str, &str), value: &str) -> proto::PutDocumentResponse {
-    let put = try_put(agent, put_request(agent, name, value)).await;
-    put.expect("a recorded value")
+    try_put(agent, put_request(agent, name, value)).await.expect("a recorded value")
 }
 
 pub(super) async fn try_get(
@@ -60,8 +59,7 @@ pub(super) async fn try_get(
 
 /// The agent's document.
 pub(super) async fn get(agent: &Agent, name: (&str, &str)) -> Option<proto::Document> {
-    let found = try_get(agent, scope(agent, None), name).await;
-    found.expect("an answer")
+    try_get(agent, scope(agent, None), name).await.expect("an answer")
 }
 
 /// The value of the agent's document.
@@ -134,8 +132,7 @@ pub(super) async fn versions(
     let mut documents = agent.caller().documents();
     let answer = documents.list_document_versions(request).await;
     let page = answer.expect("versions").into_inner();
-    let versions = page.versions.into_iter();
-    let versions = versions.map(|one| (one.version, one.value_json));
+    let versions = page.versions.into_iter().map(|one| (one.version, one.value_json));
     (versions.collect(), page.next_before_version)
 }
 

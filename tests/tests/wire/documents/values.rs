@@ -65,8 +65,7 @@ async fn names_and_owners_tell_documents_apart() {
         (("a", "K"), Some("ann"), None),
         (("b", "k"), None, None),
     ] {
-        let found = try_get(&agent, scope(&agent, user), name).await.unwrap();
-        let found = found.map(|document| document.value_json);
+        let found = try_get(&agent, scope(&agent, user), name).await.unwrap().map(|document| document.value_json);
         assert_eq!(found.as_deref(), expected, "{name:?} {user:?}");
     }
 }

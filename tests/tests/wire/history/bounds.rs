@@ -16,8 +16,8 @@ async fn a_thousand_messages() {
     let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     let key = key(&agent, "room");
-    let thread = thread((0..1_000).map(|number| number.to_string()));
-    let thread: Vec<&str> = thread.iter().map(String::as_str).collect();
+    let texts_of_thread = thread((0..1_000).map(|number| number.to_string()));
+    let thread: Vec<&str> = texts_of_thread.iter().map(String::as_str).collect();
     let recorded = record(&agent, &key, &thread).await;
     assert_eq!((recorded.appended_count, recorded.version), (1_000, 1_001));
     assert_eq!(record(&agent, &key, &thread).await.appended_count, 0);
@@ -48,8 +48,8 @@ async fn large_messages() {
     let agent = stack.any_agent().await;
     let key = key(&agent, "room");
     let texts = ["x", "y", "z"].map(|letter| letter.repeat(500 * 1_024));
-    let thread = thread(texts.into_iter());
-    let thread: Vec<&str> = thread.iter().map(String::as_str).collect();
+    let texts_of_thread = thread(texts.into_iter());
+    let thread: Vec<&str> = texts_of_thread.iter().map(String::as_str).collect();
     let request = proto::RecordHistoryRequest {
         idempotency_key: "018f3c1e-0000-7000-8000-000000000001".to_owned(),
         ..record_request(&key, &thread)

@@ -38,8 +38,8 @@ pub(crate) fn messages(short: &[&str]) -> Vec<event::MessageAppended> {
 /// Messages in short form.
 pub(crate) fn short(messages: &[event::MessageAppended]) -> Vec<String> {
     let short = messages.iter().map(|message| {
-        let who = message.role().as_str_name().trim_start_matches("ROLE_");
-        let who = who.chars().take(1).collect::<String>().to_lowercase();
+        let who =
+            message.role().as_str_name().trim_start_matches("ROLE_").chars().take(1).collect::<String>().to_lowercase();
         format!("{who} {}", text_of_parts(&message.parts))
     });
     short.collect()

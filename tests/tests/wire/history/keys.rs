@@ -75,8 +75,7 @@ async fn without_a_key() {
         assert_eq!(codes(&loaded.warnings), ["NO_VALID_KEY"]);
         assert_eq!(loaded.refused_keys.len(), candidates.len());
         assert_eq!((loaded.history_key.as_str(), loaded.conversation_id.as_str()), ("", ""));
-        let recorded = try_record(&agent, record_request(&key, &["u 1"])).await;
-        let recorded = recorded.expect("an answer");
+        let recorded = try_record(&agent, record_request(&key, &["u 1"])).await.expect("an answer");
         assert_eq!(codes(&recorded.warnings), ["NO_VALID_KEY"]);
         assert_eq!((recorded.appended_count, recorded.version), (0, 0));
         assert_eq!(recorded.conversation_id, "");

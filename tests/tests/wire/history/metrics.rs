@@ -12,8 +12,7 @@ async fn calls_refusals_and_truncation() {
     let agent = stack.any_agent().await;
     let (good, bad) = (key(&agent, "room"), key(&agent, "{{missing}}"));
     for key in [&good, &bad] {
-        let recorded = try_record(&agent, record_request(key, &["u 1", "a 2"])).await;
-        recorded.expect("an answer");
+        try_record(&agent, record_request(key, &["u 1", "a 2"])).await.expect("an answer");
         let mut request = load_request(key, &["u 3", "u 4"]);
         request.messages_max = 1;
         try_load(&agent, request).await.expect("a history");

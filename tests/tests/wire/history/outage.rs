@@ -43,8 +43,7 @@ async fn postgres_outage() {
     assert_eq!(codes(&loaded.warnings), ["HISTORY_UNAVAILABLE"]);
     assert_eq!(short(&loaded.messages), ["a 2", "u 3"]);
     assert_eq!((loaded.version, loaded.history_key.as_str()), (0, "room"));
-    let recorded = try_record(&agent, record_request(&key, &["u 1", "a 2"])).await;
-    let recorded = recorded.expect("an answer");
+    let recorded = try_record(&agent, record_request(&key, &["u 1", "a 2"])).await.expect("an answer");
     assert_eq!(codes(&recorded.warnings), ["HISTORY_UNAVAILABLE"]);
     assert_eq!(recorded.appended_count, 0);
 }

@@ -77,12 +77,10 @@ async fn planted_conversations_are_not_read() {
     let planted = create(&agent, &place, channel(&"0".repeat(64)));
     agent.try_create(planted).await.expect("a planted one");
     agent.append(&place, vec![tests::events::user("planted")]).await;
-    let loaded = try_load(&agent, load_request(&key, &["u mine"])).await;
-    let loaded = loaded.expect("a history");
+    let loaded = try_load(&agent, load_request(&key, &["u mine"])).await.expect("a history");
     assert_eq!(codes(&loaded.warnings), ["OWNER_MISMATCH"]);
     assert_eq!((short(&loaded.messages), loaded.version), (vec!["u mine".to_owned()], 0));
-    let recorded = try_record(&agent, record_request(&key, &["u mine"])).await;
-    let recorded = recorded.expect("an answer");
+    let recorded = try_record(&agent, record_request(&key, &["u mine"])).await.expect("an answer");
     assert_eq!(codes(&recorded.warnings), ["OWNER_MISMATCH"]);
     assert_eq!((recorded.appended_count, recorded.version), (0, 0));
     assert_eq!(agent.version(&place).await, 2);

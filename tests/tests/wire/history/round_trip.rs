@@ -88,8 +88,7 @@ async fn loads_include_earlier_records() {
 /// The ids of the conversations in a listing.
 async fn list_conversations(agent: &Agent, filter: Filter) -> Vec<(String, Option<event::Owner>)> {
     let request = agent.conversations_request(filter);
-    let page = agent.try_conversations(request).await.expect("a page");
-    let page = page.conversations.into_iter();
+    let page = agent.try_conversations(request).await.expect("a page").conversations.into_iter();
     page.map(|one| (one.conversation_id, one.owner)).collect()
 }
 

@@ -70,8 +70,7 @@ async fn masked_updates_keep_other_fields() {
     let stack = Setup::tasks().start().await;
     let operator = stack.operator().await;
     operator.agent("acme", "support").await;
-    let whole = set(&operator, "support", settings()).await;
-    whole.expect("settings");
+    set(&operator, "support", settings()).await.expect("settings");
     let given = proto::AgentSettings {
         identity_mode: proto::IdentityMode::Signed.into(),
         model: Some(proto::ModelSettings {
@@ -83,8 +82,8 @@ async fn masked_updates_keep_other_fields() {
         ..proto::AgentSettings::default()
     };
     // All at once: each field is stored, in any order.
-    let setters = [&["identity_mode"][..], &["model.server", "model.model"], &["model.steps_max"], &["tools"]];
-    let setters = setters.map(|paths| set_named(&operator, "support", given.clone(), paths));
+    let setters = [&["identity_mode"][..], &["model.server", "model.model"], &["model.steps_max"], &["tools"]]
+        .map(|paths| set_named(&operator, "support", given.clone(), paths));
     for set in join_all(setters).await {
         set.expect("settings");
     }
@@ -100,8 +99,7 @@ async fn masked_updates_keep_other_fields() {
     let unknown = set_named(&operator, "support", given, &["tools", "name"]).await;
     let path = (InvalidArgument, "FIELD_MALFORMED", "update_mask.paths[1]");
     check_failure("unknown", unknown, path);
-    let nameless = proto::AgentSettings::default();
-    let nameless = set_named(&operator, "support", nameless, &["model.model"]).await;
+    let nameless = set_named(&operator, "support", proto::AgentSettings::default(), &["model.model"]).await;
     let missing = (InvalidArgument, "FIELD_MISSING", "settings.model.model");
     check_failure("no name", nameless, missing);
 }

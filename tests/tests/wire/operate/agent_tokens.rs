@@ -26,8 +26,7 @@ async fn conversations_of_other_agents_do_not_exist() {
     let caller = operator.caller().with_token(&token.secret);
     // The agent of the token, named and not named, and another agent.
     for agent in ["support", ""].map(|id| Agent::new(caller.clone(), id)) {
-        let created = agent.try_create(agent.create_request("")).await;
-        created.expect("a conversation");
+        agent.try_create(agent.create_request("")).await.expect("a conversation");
         let append = agent.append_request("ours", vec![user("hello")]);
         agent.try_append(append).await.expect("a commit");
         agent.try_get(agent.read_target("ours")).await.expect("ours");
@@ -78,13 +77,15 @@ async fn a_token_has_a_bounded_number_of_agents_of_one_tenant() {
         agent_ids: agents.into_iter().map(str::to_owned).collect(),
     };
     let mut registry = operator.registry();
-    let made = registry.create_service_token(request(vec!["support", "sales"], Scope::Read));
-    let made = made.await.expect("a token").into_inner();
+    let made = registry
+        .create_service_token(request(vec!["support", "sales"], Scope::Read))
+        .await
+        .expect("a token")
+        .into_inner();
     let entry = made.service_token.expect("an entry");
     assert_eq!((entry.tenant_id.as_str(), entry.agent_ids), ("acme", vec!["sales".to_owned(), "support".to_owned()]));
     assert!(made.secret.starts_with("hsk_"));
-    let longest = registry.create_service_token(request(vec!["support"; 64], Scope::Read));
-    longest.await.expect("a token");
+    registry.create_service_token(request(vec!["support"; 64], Scope::Read)).await.expect("a token");
     let many = (InvalidArgument, "FIELD_OUT_OF_RANGE", "agent_ids");
     let absent = (NotFound, "REGISTRY_ENTRY_NOT_FOUND", "agent_ids");
     for (agents, scope, expected) in [

@@ -41,8 +41,12 @@ async fn bound_tokens_read_only_their_tenant() {
     }
     let made = bound.token(&[Scope::Append], "").await;
     let unbound = operator.token(&[Scope::Append], "").await;
-    let listed = registry.list_service_tokens(proto::ListServiceTokensRequest {}).await;
-    let listed = listed.expect("tokens").into_inner().service_tokens;
+    let listed = registry
+        .list_service_tokens(proto::ListServiceTokensRequest {})
+        .await
+        .expect("tokens")
+        .into_inner()
+        .service_tokens;
     assert!(listed.iter().all(|token| token.tenant_id == "acme"), "{listed:?}");
     assert!(listed.iter().any(|token| token.service_token_id == made.id));
     assert!(listed.iter().all(|token| token.service_token_id != unbound.id));

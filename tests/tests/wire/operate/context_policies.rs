@@ -76,8 +76,7 @@ async fn policies_are_stored() {
     }
     let request = proto::ListAgentsRequest { tenant_id: "acme".to_owned() };
     let agents = operator.registry().list_agents(request).await.expect("agents");
-    let digests = agents.into_inner().agents.into_iter();
-    let digests: Vec<_> = digests.map(|agent| agent.context_policy_digest).collect();
+    let digests: Vec<_> = agents.into_inner().agents.into_iter().map(|agent| agent.context_policy_digest).collect();
     assert_eq!(digests, [first.digest, second.digest]);
 }
 

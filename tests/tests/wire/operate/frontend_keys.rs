@@ -60,8 +60,7 @@ async fn rotated_keys_have_an_end_and_a_successor() {
     let listed = format!("{listed:?}");
     assert!(!listed.contains(&old_secret) && !listed.contains(&new_secret));
     assert!(keys(&operator).await.iter().all(|key| key.key_sha256.is_empty()));
-    let ours = rotate(&operator, &new.api_key_id, OVERLAP_SECONDS_MAX).await;
-    ours.expect("at the bound");
+    rotate(&operator, &new.api_key_id, OVERLAP_SECONDS_MAX).await.expect("at the bound");
     let past = rotate(&operator, &new.api_key_id, OVERLAP_SECONDS_MAX + 1).await;
     check_failure("past it", past, (InvalidArgument, "FIELD_OUT_OF_RANGE", "overlap_seconds"));
     rotate(&operator, &new.api_key_id, 0).await.expect("at once");

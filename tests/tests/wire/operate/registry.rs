@@ -19,16 +19,15 @@ fn agent(tenant_id: &str, agent_id: &str) -> proto::CreateAgentRequest {
 }
 
 async fn tenants(operator: &Operator) -> Vec<(String, String)> {
-    let listed = operator.registry().list_tenants(proto::ListTenantsRequest {}).await;
-    let listed = listed.expect("tenants").into_inner().tenants;
+    let listed =
+        operator.registry().list_tenants(proto::ListTenantsRequest {}).await.expect("tenants").into_inner().tenants;
     assert!(listed.iter().all(|tenant| tenant.created_at.is_some()));
     listed.into_iter().map(|tenant| (tenant.tenant_id, tenant.display_name)).collect()
 }
 
 async fn agents(operator: &Operator, tenant_id: &str) -> Vec<String> {
     let request = proto::ListAgentsRequest { tenant_id: tenant_id.to_owned() };
-    let listed = operator.registry().list_agents(request).await;
-    let listed = listed.expect("agents").into_inner().agents;
+    let listed = operator.registry().list_agents(request).await.expect("agents").into_inner().agents;
     assert!(listed.iter().all(|agent| agent.tenant_id == tenant_id));
     listed.into_iter().map(|agent| agent.agent_id).collect()
 }
@@ -81,8 +80,8 @@ async fn keys_are_shown_once_and_end_on_revocation() {
     assert_eq!(keys(&operator, "support").await, std::slice::from_ref(&shown));
     let api_key_id = shown.api_key_id.clone();
     let revoke = proto::RevokeApiKeyRequest { api_key_id };
-    let revoked = operator.registry().revoke_api_key(revoke).await.expect("revoked").into_inner();
-    let revoked = revoked.api_key.expect("a key");
+    let revoked =
+        operator.registry().revoke_api_key(revoke).await.expect("revoked").into_inner().api_key.expect("a key");
     assert!(revoked.revoked_at.is_some());
     assert_eq!(keys(&operator, "support").await, std::slice::from_ref(&revoked));
     assert_eq!(proto::ApiKey { revoked_at: None, ..revoked }, shown);

@@ -154,7 +154,6 @@ async fn ended_sessions_and_links_change_nothing() {
     // A token of another tenant's key is forged.
     let (other, _) = session(&stack, &operator, DashboardRole::Administrator).await;
     let token = other.session_token();
-    let forged = format!("{}{}", &token[..token.len() - 4], "AAAA");
-    let forged = operator.caller().with_token(&forged);
+    let forged = operator.caller().with_token(&format!("{}{}", &token[..token.len() - 4], "AAAA"));
     check_all(accepted(&forged, own).await, NOBODY);
 }

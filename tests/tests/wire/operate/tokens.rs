@@ -45,8 +45,8 @@ async fn revoked_tokens_end_open_streams() {
     let token = operator.token(&[Scope::Append], "acme").await;
     let agent = Agent::new(owner.caller().with_token(&token.secret), owner.id());
     let (commands, receiver) = mpsc::channel(1);
-    let answers = agent.caller().write().append_stream(ReceiverStream::new(receiver)).await;
-    let mut answers = answers.expect("a stream").into_inner();
+    let mut answers =
+        agent.caller().write().append_stream(ReceiverStream::new(receiver)).await.expect("a stream").into_inner();
     let mut send = async || {
         let request = agent.append_request("c", vec![user("x")]);
         let command = write::append_stream_request::Command::AppendEvents(request);

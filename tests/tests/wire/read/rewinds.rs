@@ -70,8 +70,8 @@ impl History {
     fn summary(&self, rng: &mut StdRng) -> Option<Event> {
         let shown = self.at(self.version());
         let reached = shown.iter().filter_map(|(_, event)| covered_version(event)).max();
-        let places = shown.iter().map(|(version, _)| *version);
-        let places: Vec<u64> = places.filter(|place| Some(*place) > reached).collect();
+        let places: Vec<u64> =
+            shown.iter().map(|(version, _)| *version).filter(|place| Some(*place) > reached).collect();
         let place = places.choose(rng)?;
         Some(summary(*place, format!("Summary through {place}.")))
     }
@@ -112,8 +112,7 @@ async fn twin(agent: &Agent, history: &History, version: u64) -> String {
 async fn assemble(agent: &Agent, id: &str, request: &AssembleContextRequest) -> (Value, ContextTokens) {
     let request = AssembleContextRequest { target: Some(agent.read_target(id)), ..request.clone() };
     let answer = agent.caller().read().assemble_context(request).await;
-    let context = answer.unwrap_or_else(|status| panic!("{id}: {status:?}"));
-    let context = context.into_inner();
+    let context = answer.unwrap_or_else(|status| panic!("{id}: {status:?}")).into_inner();
     let mut body: Value = serde_json::from_slice(&context.body).expect("JSON");
     remove_versions(&mut body);
     let receipt = context.receipt.expect("a receipt");

@@ -19,8 +19,7 @@ async fn runs_continue_after_archiving() {
     let mut run = Run::begin(stack).await;
     let agent = run.agent.clone();
     run.say("a").await;
-    let archived = agent.try_archive(agent.target(CONVERSATION)).await;
-    archived.expect("archived");
+    agent.try_archive(agent.target(CONVERSATION)).await.expect("archived");
     run.say("b").await;
     run.publish(vec![end(3, RunOutcome::Completed)]).await;
     run.finish().await;
@@ -47,8 +46,7 @@ async fn erasure_ends_the_run() {
     let caller = agent.caller().with_writer(&other.grpc_url());
     let other_writer = Agent::new(caller, agent.id());
     // Erased by another writer than the one with the cached state.
-    let erased = other_writer.try_erase(other_writer.target(CONVERSATION)).await;
-    erased.expect("erased");
+    other_writer.try_erase(other_writer.target(CONVERSATION)).await.expect("erased");
     let gone = (FailedPrecondition, "CONVERSATION_ERASED", "");
     for _ in 0..2 {
         assert_eq!(record.last_parts(&key, id).await.expect("an answer"), None);
@@ -75,8 +73,7 @@ async fn first_parts_behind_an_erasure() {
     let run = Run::begin(stack).await;
     let caller = run.agent.caller().with_writer(&other.grpc_url());
     let other_writer = Agent::new(caller, run.agent.id());
-    let erased = other_writer.try_erase(other_writer.target(CONVERSATION)).await;
-    erased.expect("erased");
+    other_writer.try_erase(other_writer.target(CONVERSATION)).await.expect("erased");
     let gone = (FailedPrecondition, "CONVERSATION_ERASED", "");
     let late = run.try_publish(vec![alive(1)]).await;
     check_failure("first parts", late, gone);

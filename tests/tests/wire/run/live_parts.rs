@@ -40,8 +40,7 @@ impl ReceivedParts {
     async fn catch_up(&mut self, record: &Record, key: &ConversationKey, run: RunId) {
         let bounds = PartsBounds { batches_max: 7, ..PartsBounds::default() };
         loop {
-            let page = record.parts_after(key, run, self.sequence, bounds).await;
-            let page = page.expect("a page");
+            let page = record.parts_after(key, run, self.sequence, bounds).await.expect("a page");
             page.batches.iter().for_each(|stored| self.take(stored));
             if page.resume_after.is_none() {
                 return;
@@ -79,14 +78,15 @@ async fn every_part_is_seen_once_whenever_a_reader_joins() {
     let (key, id) = run.place();
     let (progress, published) = watch::channel(0);
     let joins = (0..READERS).map(|_| rand::rng().random_range(0..=BATCHES));
-    let readers = joins.map(|join_at| {
-        let (record, key, published) = (record.clone(), key.clone(), published.clone());
-        tokio::spawn(async move {
-            let seen = read(&record, &key, id, published, join_at).await;
-            (join_at, seen)
+    let readers: Vec<_> = joins
+        .map(|join_at| {
+            let (record, key, published) = (record.clone(), key.clone(), published.clone());
+            tokio::spawn(async move {
+                let seen = read(&record, &key, id, published, join_at).await;
+                (join_at, seen)
+            })
         })
-    });
-    let readers: Vec<_> = readers.collect();
+        .collect();
     for batch in 1..BATCHES {
         let count = rand::rng().random_range(1..=4);
         let parts = (run.next..run.next + count).map(|number| text(number, "word "));

@@ -63,8 +63,7 @@ async fn settings_define_what_is_logged() {
             // A retry is stored once.
             assert!(agent.try_log(request.clone()).await.expect("an answer"));
         }
-        let message = within("a logged call", logged.next()).await;
-        let message = message.expect("an item").expect("a call");
+        let message = within("a logged call", logged.next()).await.expect("an item").expect("a call");
         let kept = message.open().expect("a call");
         assert_eq!((kept.days, kept.agent.as_str()), (3, agent.id()));
         assert_eq!(kept.call.request.is_some(), has_body);
@@ -92,8 +91,7 @@ async fn erased_and_missing_conversations_are_not_logged() {
     let erased = (Code::FailedPrecondition, "CONVERSATION_ERASED", "");
     check_failure("late", late, erased);
     let mut logged = record.follow_logs(Sequence(0));
-    let first = within("a logged call", logged.next()).await;
-    let first = first.expect("an item").expect("a call");
+    let first = within("a logged call", logged.next()).await.expect("an item").expect("a call");
     assert_eq!(conversation_of(&first), "kept");
     assert_eq!(count_stored(&record).await, 3);
 }

@@ -104,6 +104,5 @@ impl Run {
 
 /// The record of a stack, to read parts from.
 async fn record_of(stack: &Stack) -> Record {
-    let record = Record::open(tests::settings::record(&stack.servers));
-    record.await.expect("the record")
+    Record::open(tests::settings::record(&stack.servers)).await.expect("the record")
 }

@@ -40,7 +40,7 @@ async fn every_command_again_after_a_restart() {
     agent.create(CONVERSATION).await;
     let id = Uuid::now_v7().to_string();
     let start = with(agent.start_request(CONVERSATION, &id, vec![user("q")]), |request| {
-        request.target = with_key(request.target.take())
+        request.target = with_key(request.target.take());
     });
     let first = agent.try_start(start.clone()).await;
     check("start", agent.try_start(start.clone()).await, &first);

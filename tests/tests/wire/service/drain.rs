@@ -102,8 +102,8 @@ async fn open_streams_are_answered_to_the_end() {
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let (commands, receiver) = mpsc::channel(100);
-    let answers = agent.caller().write().append_stream(ReceiverStream::new(receiver)).await;
-    let mut answers = answers.expect("a stream").into_inner();
+    let mut answers =
+        agent.caller().write().append_stream(ReceiverStream::new(receiver)).await.expect("a stream").into_inner();
     let sending = tokio::spawn(send_on(agent.clone(), commands));
     let mut version = 1;
     for _ in 0..50 {

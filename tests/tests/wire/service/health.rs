@@ -86,8 +86,7 @@ async fn postgres_outage_and_recovery() {
 async fn watches_report_outage_and_recovery() {
     let mut stack = Setup::tasks().start().await;
     let request = HealthCheckRequest { service: "hansard.read.v1.ReadService".to_owned() };
-    let watch = health(&stack.gateway.grpc_url()).watch(request).await;
-    let mut watch = watch.expect("a watch").into_inner();
+    let mut watch = health(&stack.gateway.grpc_url()).watch(request).await.expect("a watch").into_inner();
     let mut next = async || {
         let change = within("a change of the health", watch.next()).await.expect("no end");
         change.expect("no failure").status()

@@ -22,8 +22,7 @@ async fn the_queue_of_a_conversation() {
     let agent = stack.any_agent().await;
     agent.create("c").await;
     stack.servers.nats_mut().pause();
-    let appends = (0..QUEUE + 20).map(|_| tokio::spawn(append(agent.clone())));
-    let mut appends: Vec<_> = appends.collect();
+    let mut appends: Vec<_> = (0..QUEUE + 20).map(|_| tokio::spawn(append(agent.clone()))).collect();
     // The last ones are rejected while the others wait for the frozen record.
     eventually("refusals", || {
         let refused = appends.iter().filter(|append| append.is_finished()).count();

@@ -40,8 +40,8 @@ impl CommandStream {
     }
 
     async fn answer(&mut self) -> (u64, Result<proto::CommitResult, Failure>) {
-        let answer = within("an answer", self.answers.next()).await.expect("an open stream");
-        let answer = answer.expect("no failure of the stream");
+        let answer =
+            within("an answer", self.answers.next()).await.expect("an open stream").expect("no failure of the stream");
         match answer.outcome.expect("an outcome") {
             Outcome::Result(result) => (answer.correlation_id, Ok(result)),
             Outcome::Error(error) => (answer.correlation_id, Err(error.into())),
@@ -73,8 +73,8 @@ async fn ten_thousand_commands_keep_their_order_in_each_conversation() {
         };
         proto::AppendStreamRequest { correlation_id: number, command: Some(command) }
     });
-    let answers = agent.caller().write().append_stream(tokio_stream::iter(commands)).await;
-    let mut answers = answers.expect("a stream").into_inner();
+    let mut answers =
+        agent.caller().write().append_stream(tokio_stream::iter(commands)).await.expect("a stream").into_inner();
     let mut seen: HashMap<u64, proto::CommitResult> = HashMap::new();
     while let Some(answer) = within("an answer", answers.next()).await {
         let answer = answer.expect("no failure of the stream");

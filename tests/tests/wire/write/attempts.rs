@@ -95,8 +95,7 @@ async fn a_conversation_and_its_first_events_are_one_commit() {
     let agent = stack.any_agent().await;
     let create = |id: &str, events: Vec<_>| with(agent.create_request(id), |create| create.events = events);
     let many = |count| vec![user("x"); count];
-    let created = Command::Create(create("c", many(499))).send(&agent).await;
-    let created = created.expect("created");
+    let created = Command::Create(create("c", many(499))).send(&agent).await.expect("created");
     assert_eq!((created.first_version, created.version), (1, 500));
     let too_many = Command::Create(create("d", many(500))).send(&agent).await;
     let expected = (InvalidArgument, "TOO_MANY_EVENTS", "events");

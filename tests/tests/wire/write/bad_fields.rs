@@ -34,8 +34,8 @@ pub(super) async fn check(agent: &Agent, (case, command, reason, field): Case) {
 
 async fn send_on_stream(agent: &Agent, command: proto::append_stream_request::Command) -> Failure {
     let request = proto::AppendStreamRequest { correlation_id: 7, command: Some(command) };
-    let answers = agent.caller().write().append_stream(tokio_stream::iter([request])).await;
-    let mut answers = answers.expect("a stream").into_inner();
+    let mut answers =
+        agent.caller().write().append_stream(tokio_stream::iter([request])).await.expect("a stream").into_inner();
     let answer = answers.next().await.expect("an answer").expect("no end");
     assert_eq!(answer.correlation_id, 7);
     match answer.outcome {

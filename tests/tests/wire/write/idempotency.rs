@@ -50,8 +50,7 @@ async fn check(agent: &Agent, phase: &str, retried: &[RetryCase]) {
     let version = agent.version("c").await;
     for RetryCase { case, request, first } in retried {
         let case = format!("{case}, {phase}");
-        let again = agent.try_append(request.clone()).await;
-        let again = again.unwrap_or_else(|status| panic!("{case}: {status:?}"));
+        let again = agent.try_append(request.clone()).await.unwrap_or_else(|status| panic!("{case}: {status:?}"));
         check_replayed(&case, &again, first);
         let other = with(request.clone(), |request| {
             request.events = vec![user("other")];

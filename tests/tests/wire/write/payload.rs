@@ -13,8 +13,12 @@ const STEP: usize = 64;
 
 /// The commit's size and the limit, from the error.
 fn sizes_in_error(failure: &Failure) -> (usize, usize) {
-    let numbers = failure.message.split(|c: char| !c.is_ascii_digit()).filter(|n| !n.is_empty());
-    let numbers: Vec<usize> = numbers.map(|number| number.parse().unwrap()).collect();
+    let numbers: Vec<usize> = failure
+        .message
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|n| !n.is_empty())
+        .map(|number| number.parse().unwrap())
+        .collect();
     (numbers[0], numbers[1])
 }
 

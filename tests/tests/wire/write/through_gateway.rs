@@ -47,8 +47,8 @@ async fn commands_and_their_errors() {
         command: Some(Command::AppendEvents(agent.append_request("c", vec![user("more")]))),
     });
     let requests: Vec<_> = appends.collect();
-    let answers = agent.caller().write().append_stream(iter(requests)).await;
-    let answers: Vec<_> = answers.expect("a stream").into_inner().collect().await;
+    let answers: Vec<_> =
+        agent.caller().write().append_stream(iter(requests)).await.expect("a stream").into_inner().collect().await;
     assert_eq!(answers.len(), 100);
     for answer in answers {
         let outcome = answer.expect("an answer").outcome;
@@ -144,7 +144,6 @@ async fn answers_that_are_not_read_hold_back_nobody_else() {
         let answers = other.caller().write().append_stream(iter([request])).await;
         answers.expect("a stream").into_inner().next().await
     };
-    let answer = within("another tenant's stream", streamed).await;
-    answer.expect("an answer").expect("no failure of the stream");
+    within("another tenant's stream", streamed).await.expect("an answer").expect("no failure of the stream");
     assert_eq!(other.version("o").await, 3);
 }

@@ -8,9 +8,11 @@ const KEY: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
 
 /// Checks settings such as `A=1 B=2`; `Err`: the variable that the error names.
 fn check_settings(settings: &str, expected: Result<(), &str>) {
-    let variables = settings.split_whitespace().filter_map(|one| one.split_once('='));
-    let variables = variables.map(|(name, value)| (format!("AWS_{name}"), value.to_owned()));
-    let variables = variables.chain([("AWS_REGION".to_owned(), "x".to_owned())]);
+    let variables = settings
+        .split_whitespace()
+        .filter_map(|one| one.split_once('='))
+        .map(|(name, value)| (format!("AWS_{name}"), value.to_owned()))
+        .chain([("AWS_REGION".to_owned(), "x".to_owned())]);
     let url = StoreUrl::parse("s3://bucket").unwrap();
     let opened = open(&url, "bucket", &S3Settings::of_variables(variables));
     let found = match &opened {

@@ -8,8 +8,8 @@ use crate::template::values::{clean, json};
 
 /// The values by name. Missing and null values are undefined and print as nothing.
 pub(super) fn values(client: &ClientContext) -> Value {
-    let texts = [&client.page_url, &client.referrer, &client.user_agent, &client.locale, &client.timezone];
-    let texts = texts.map(|text| text.as_deref().map(|text| Value::from(clean(text))));
+    let texts = [&client.page_url, &client.referrer, &client.user_agent, &client.locale, &client.timezone]
+        .map(|text| text.as_deref().map(|text| Value::from(clean(text))));
     let metadata = client.custom_metadata.as_ref().map(json);
     let values = texts.into_iter().chain([metadata]);
     let told = CLIENT_NAMES.into_iter().zip(values);

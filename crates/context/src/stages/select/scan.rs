@@ -174,8 +174,7 @@ impl<'a> Scan<'a> {
     pub(super) fn selected(mut self, truncated: Truncated) -> Selection {
         self.units.reverse();
         let truncated = matches!(truncated, Truncated::Yes);
-        let measure = self.allowance.map(|allowance| allowance.measure());
-        let measure = measure.unwrap_or_default();
+        let measure = self.allowance.map(|allowance| allowance.measure()).unwrap_or_default();
         let mut omitted = self.omitted;
         omitted.extend(self.calls.iter().flat_map(Call::versions));
         omitted.extend(self.results.iter().map(|result| result.version));

@@ -12,8 +12,7 @@ use crate::reply::ParseError;
 pub(super) fn short(fact: &Fact) -> String {
     if let Fact::MessageAppended(content) = fact {
         let parts: Vec<String> = content.parts.iter().map(part).collect();
-        let provider = content.provider.as_ref().map(|name| format!("@{name}"));
-        let provider = provider.unwrap_or_default();
+        let provider = content.provider.as_ref().map(|name| format!("@{name}")).unwrap_or_default();
         return format!("{}{provider}: {}", content.role.as_str(), parts.join(" | "));
     }
     if let Fact::ToolCalled(call) = fact {

@@ -111,8 +111,7 @@ fn a_new_turn_only_appends() {
         let body = String::from_utf8(rendered.body).unwrap();
         let go_on = format!(",{}", user_json(&text_json(CONTINUE)));
         let open = body.trim_end_matches("]}");
-        let open = open.strip_suffix(go_on.trim_end_matches("]}")).unwrap_or(open);
-        let open = open.trim_end_matches("]}").to_owned();
+        let open = open.strip_suffix(go_on.trim_end_matches("]}")).unwrap_or(open).trim_end_matches("]}").to_owned();
         assert!(open.starts_with(&shorter), "{shorter}\n{open}");
         shorter = open;
     }

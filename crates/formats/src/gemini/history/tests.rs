@@ -105,7 +105,7 @@ fn invalid_requests_are_rejected_without_contents() {
 
 #[track_caller]
 fn check(body: &str, expected: &str) {
-    let facts = parse_history(body.as_bytes()).unwrap();
-    let facts: Vec<String> = facts.iter().map(crate::tests::gemini::describe_fact).collect();
+    let facts: Vec<String> =
+        parse_history(body.as_bytes()).unwrap().iter().map(crate::tests::gemini::describe_fact).collect();
     assert_eq!(facts.join(" "), expected);
 }

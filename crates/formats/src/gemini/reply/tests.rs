@@ -59,8 +59,8 @@ fn a_reply_has_usage_and_finish_reason() {
     let usage = message.usage.unwrap();
     assert_eq!((usage.input_tokens, usage.output_tokens), (12, 8));
     assert_eq!((usage.cached_tokens, usage.reasoning_tokens), (4, 3));
-    let labels = [message.model, message.provider_response_id, message.finish_reason];
-    let labels = labels.map(|label| label.unwrap().to_string());
+    let labels =
+        [message.model, message.provider_response_id, message.finish_reason].map(|label| label.unwrap().to_string());
     assert_eq!(labels, ["gemini-3-pro", "r1", "SAFETY"]);
 }
 

@@ -47,8 +47,8 @@ fn a_reply_is_a_message_and_its_calls() {
     let [Fact::MessageAppended(message), Fact::ToolCalled(call), _] = reply.facts.as_slice() else {
         panic!("{reply:?}");
     };
-    let labels = [&message.model, &message.provider, &message.finish_reason];
-    let labels = labels.map(|label| label.as_ref().unwrap().as_str());
+    let labels =
+        [&message.model, &message.provider, &message.finish_reason].map(|label| label.as_ref().unwrap().as_str());
     assert_eq!(labels, ["m", "ollama", "stop"]);
     assert_eq!((&call.model, &call.provider), (&message.model, &message.provider));
     let usage = Usage { input_tokens: 10, output_tokens: 5, ..Usage::default() };

@@ -56,8 +56,8 @@ fn a_reply_is_a_message_and_its_calls() {
     let [Fact::MessageAppended(message), Fact::ToolCalled(call), _] = reply.facts.as_slice() else {
         panic!("{reply:?}");
     };
-    let labels = [&message.model, &message.provider, &message.provider_response_id];
-    let labels = labels.map(|label| label.as_ref().unwrap().as_str());
+    let labels = [&message.model, &message.provider, &message.provider_response_id]
+        .map(|label| label.as_ref().unwrap().as_str());
     assert_eq!(labels, ["m", "openai", "chatcmpl-1"]);
     assert_eq!(call.provider_response_id, message.provider_response_id);
     assert_eq!(call.provider, message.provider);

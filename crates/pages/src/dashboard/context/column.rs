@@ -101,17 +101,19 @@ fn size(size_bytes: usize) -> String {
 
 /// The tokens by section, as parts of the room that sections and turns have together.
 fn bar(context: &ContextColumn, used: u64) -> Markup {
-    let turns = context.sections.iter().find(|section| section.name == "Turns");
-    let turns = turns.map_or(0, |section| section.tokens);
+    let turns = context.sections.iter().find(|section| section.name == "Turns").map_or(0, |section| section.tokens);
     let all = used.saturating_sub(turns).saturating_add(context.room).max(used).max(1);
     let width = |tokens: u64| tokens.saturating_mul(BAR_UNITS) / all;
     let mut start = 0;
-    let parts = context.sections.iter().map(|section| {
-        let (from, width) = (start, width(section.tokens));
-        start += width;
-        (section, from, width)
-    });
-    let parts: Vec<_> = parts.collect();
+    let parts: Vec<_> = context
+        .sections
+        .iter()
+        .map(|section| {
+            let (from, width) = (start, width(section.tokens));
+            start += width;
+            (section, from, width)
+        })
+        .collect();
     let label = format!("{} of {} tokens", number(used), number(all));
     html! {
         svg.token-bar viewBox={ "0 0 " (BAR_UNITS) " 24" } preserveAspectRatio="none" role="img" aria-label=(label) {
@@ -157,8 +159,7 @@ fn pieces(context: &ContextColumn) -> Markup {
 fn piece(context: &ContextColumn, index: usize, piece: &PieceOfContext) -> Markup {
     let id = format!("{}-{index}", context.id);
     let text = indented_json(&piece.json);
-    let shown = text.get(..text.floor_char_boundary(JSON_HEAD_BYTES));
-    let shown = shown.unwrap_or_default();
+    let shown = text.get(..text.floor_char_boundary(JSON_HEAD_BYTES)).unwrap_or_default();
     let is_whole = piece.json.len() == piece.size_bytes && shown.len() == text.len();
     html! {
         li class={ "piece section-" (piece.section.to_ascii_lowercase()) } data-version=[piece.version] {

@@ -35,8 +35,7 @@ pub struct AgentPage<'a> {
 #[must_use]
 pub fn agent(page: AgentPage<'_>) -> Markup {
     let title = format!("Settings of {}", page.agent);
-    let errors = page.groups.iter().flat_map(|group| &group.fields);
-    let errors = errors.filter(|field| field.error.is_some()).count();
+    let errors = page.groups.iter().flat_map(|group| &group.fields).filter(|field| field.error.is_some()).count();
     let fields = html! {
         input type="hidden" name="revision" value=(page.revision);
         @for group in page.groups {

@@ -147,8 +147,8 @@ mod tests {
                 control,
                 value: script.to_owned(),
                 error: Some(script.to_owned()),
-            });
-            let html = html.into_string();
+            })
+            .into_string();
             assert!(!html.contains("<script>"), "{html}");
             assert!(html.contains("id=\"model-server-error\""), "{html}");
         }

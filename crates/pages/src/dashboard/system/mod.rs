@@ -132,16 +132,19 @@ fn sample(sample: &LagSample) -> Markup {
 
 fn texts(caption: &str, texts: TextTable<'_>) -> Markup {
     let columns: Vec<Column<'_>> = texts.columns.iter().copied().map(Column::text).collect();
-    let rows = texts.rows.iter().map(|cells| {
-        html! {
-            tr {
-                @for (index, cell) in cells.iter().enumerate() {
-                    @if index == 0 { th scope="row" { (cell) } } @else { td { (cell) } }
+    let rows: Vec<Markup> = texts
+        .rows
+        .iter()
+        .map(|cells| {
+            html! {
+                tr {
+                    @for (index, cell) in cells.iter().enumerate() {
+                        @if index == 0 { th scope="row" { (cell) } } @else { td { (cell) } }
+                    }
                 }
             }
-        }
-    });
-    let rows: Vec<Markup> = rows.collect();
+        })
+        .collect();
     table(caption, &columns, &rows)
 }
 
@@ -196,8 +199,8 @@ mod tests {
             has_more_parked: true,
             tenants: Some(&texts),
             has_more_tenants: true,
-        });
-        let page = page.into_string();
+        })
+        .into_string();
         assert!(!page.contains("<script>alert"), "{page}");
         assert!(!page.contains("style="), "{page}");
     }

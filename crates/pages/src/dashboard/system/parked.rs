@@ -25,8 +25,7 @@ pub struct ParkedRow {
 
 pub(super) fn parked(page: SystemPage<'_>) -> Markup {
     let none = EmptyState { title: "None", detail: "Every conversation is projected.", action: None };
-    let columns = ["Conversation", "Reason", "Sequence", "Waiting", "Tried", "Action"];
-    let columns = columns.map(Column::text);
+    let columns = ["Conversation", "Reason", "Sequence", "Waiting", "Tried", "Action"].map(Column::text);
     let rows: Vec<Markup> = page.parked.iter().map(|row| parked_row(&page.person, row)).collect();
     html! {
         @if rows.is_empty() {

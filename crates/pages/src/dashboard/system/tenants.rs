@@ -9,26 +9,28 @@ pub(super) fn tenants(page: SystemPage<'_>) -> Markup {
     let Some(tenants) = page.tenants else {
         return html! {};
     };
-    let rows = tenants.iter().map(|tenant| {
-        let switch = html! {
-            input type="hidden" name="tenant" value=(tenant);
-            button type="submit" { "Switch to " (tenant) }
-        };
-        let is_current = tenant == page.person.tenant;
-        html! {
-            tr {
-                th scope="row" { (tenant) }
-                td {
-                    @if is_current {
-                        (badge(Tone::Good, "this session"))
-                    } @else {
-                        (form(&page.person, "/dashboard/system/tenant", &switch))
+    let rows: Vec<Markup> = tenants
+        .iter()
+        .map(|tenant| {
+            let switch = html! {
+                input type="hidden" name="tenant" value=(tenant);
+                button type="submit" { "Switch to " (tenant) }
+            };
+            let is_current = tenant == page.person.tenant;
+            html! {
+                tr {
+                    th scope="row" { (tenant) }
+                    td {
+                        @if is_current {
+                            (badge(Tone::Good, "this session"))
+                        } @else {
+                            (form(&page.person, "/dashboard/system/tenant", &switch))
+                        }
                     }
                 }
             }
-        }
-    });
-    let rows: Vec<Markup> = rows.collect();
+        })
+        .collect();
     let other = html! {
         label for="tenant" { "Another tenant" }
         input #tenant type="text" name="tenant" required autocomplete="off" spellcheck="false";

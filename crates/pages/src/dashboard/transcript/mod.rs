@@ -109,8 +109,7 @@ pub fn event_url(conversation: &str, version: Version) -> String {
 #[must_use]
 pub fn transcript(page: TranscriptPage<'_>) -> Markup {
     let conversation = page.conversation;
-    let title = conversation.title.as_deref();
-    let title = title.filter(|title| !title.trim().is_empty());
+    let title = conversation.title.as_deref().filter(|title| !title.trim().is_empty());
     let frame = Frame {
         title: title.unwrap_or(conversation.id.as_str()),
         person: Some(page.person),

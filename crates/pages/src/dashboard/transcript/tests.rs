@@ -77,8 +77,7 @@ fn results_are_next_to_their_calls() {
     ];
     let shape = |events: &[EventOfTranscript]| -> Vec<(u64, Vec<u64>)> {
         let version = |event: &EventOfTranscript| event.recorded.version.0;
-        let entries = entries::entries(events);
-        let entries = entries.iter().map(|entry| {
+        let entries = entries::entries(events).into_iter().map(|entry| {
             let results = entry.results.iter().map(|result| version(result));
             (version(entry.event), results.collect())
         });
@@ -95,8 +94,7 @@ fn results_are_next_to_their_calls() {
 /// The versions of the links to what models read, in the order of the events.
 fn read_versions(html: &str) -> Vec<u64> {
     let links = html.split("/context?version=").skip(1);
-    let versions = links.filter_map(|link| link.split('"').next()?.parse().ok());
-    versions.collect()
+    links.filter_map(|link| link.split('"').next()?.parse().ok()).collect()
 }
 
 #[test]

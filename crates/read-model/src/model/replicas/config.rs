@@ -96,7 +96,7 @@ fn replica_url_errors(primary_url: &str, replica_urls: &[String]) -> Vec<String>
         match server_name(url) {
             Err(_) => errors.push(format!("is invalid in URL {number}: give postgres://user@host:port/database")),
             Ok(name) if !names.insert(name.clone()) => {
-                errors.push(format!("names {name} again in URL {number}: name each server once, and not the primary"))
+                errors.push(format!("names {name} again in URL {number}: name each server once, and not the primary"));
             }
             Ok(_) => {}
         }
@@ -121,8 +121,8 @@ mod tests {
 
     #[track_caller]
     fn check(config: &ReplicatedReadModelConfig, expected: &[(&str, &str)]) {
-        let errors = config.errors();
-        let errors: Vec<(&str, &str)> = errors.iter().map(|(key, rule)| (*key, &**rule)).collect();
+        let found = config.errors();
+        let errors: Vec<(&str, &str)> = found.iter().map(|(key, rule)| (*key, &**rule)).collect();
         assert_eq!(errors, expected);
         assert!(!format!("{config:?}").contains("hunter2"));
     }

@@ -50,8 +50,7 @@ async fn read(model: &ReadModel, sql: &'static str) -> Result<(DatabaseId, Optio
         Ok(rows) => rows.map_err(Failure::into_error)?,
         Err(_) => return Err(ReadModelError::unavailable("no answer in time")),
     };
-    let row = rows.first();
-    let row = row.ok_or_else(|| ReadModelError::corrupt("pg_control_system", "?", "no row"))?;
+    let row = rows.first().ok_or_else(|| ReadModelError::corrupt("pg_control_system", "?", "no row"))?;
     let id = DatabaseId { cluster: row.try_get(0)?, database: row.try_get(1)? };
     let bytes: Option<i64> = row.try_get(2)?;
     Ok((id, bytes.map(i64::cast_unsigned)))

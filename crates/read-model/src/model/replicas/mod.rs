@@ -94,8 +94,8 @@ impl Replicas {
     /// The replicas of a configuration; `None`: it has none.
     pub(crate) fn new(config: &ReplicatedReadModelConfig) -> Result<Option<Self>, ReadModelError> {
         let replicas = config.replica_urls.iter().map(|url| Replica::new(url, config));
-        let all = replicas.map(|replica| Ok(Arc::new(replica?)));
-        let all: Vec<Arc<Replica>> = all.collect::<Result<_, ReadModelError>>()?;
+        let all: Vec<Arc<Replica>> =
+            replicas.map(|replica| Ok(Arc::new(replica?))).collect::<Result<_, ReadModelError>>()?;
         if all.is_empty() {
             return Ok(None);
         }

@@ -35,8 +35,7 @@ impl ReadModel {
     #[must_use]
     pub fn named_replicas(&self) -> Vec<(String, Self)> {
         let replicas = self.replicas.iter().flat_map(|replicas| &replicas.all);
-        let named = replicas.map(|replica| (replica.name.clone(), replica.probe.clone()));
-        named.collect()
+        replicas.map(|replica| (replica.name.clone(), replica.probe.clone())).collect()
     }
 }
 

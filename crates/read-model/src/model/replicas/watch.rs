@@ -59,8 +59,7 @@ impl ReadModel {
             return;
         };
         let primary = SharedPrimary::default();
-        let watches = replicas.all.iter();
-        let watches = watches.map(|replica| watch_replica(replica, &primary));
+        let watches = replicas.all.iter().map(|replica| watch_replica(replica, &primary));
         join(watch_primary(replicas, &primary), join_all(watches)).await;
     }
 }
@@ -92,12 +91,8 @@ async fn watch_replica(replica: &Replica, primary: &SharedPrimary) {
     let mut was_reachable = None;
     loop {
         let generation = replica.health.borrow().generation;
-        let measured = measure::replica(&replica.probe).await;
-        let measured = measured.map_err(|error| error.to_string());
-        let complete = measured.and_then(|measured| {
-            let complete = primary.complete_until(measured);
-            complete.map_err(str::to_owned)
-        });
+        let measured = measure::replica(&replica.probe).await.map_err(|error| error.to_string());
+        let complete = measured.and_then(|measured| primary.complete_until(measured).map_err(str::to_owned));
         let is_reachable = complete.is_ok();
         match &complete {
             Ok(until) => replica.update(generation, *until),

@@ -69,8 +69,7 @@ impl Assignment {
         let shards = config.shards.iter();
         for listed in shards.filter(|listed| shard.is_none_or(|shard| listed.name == shard)) {
             for tenant in &listed.tenants {
-                let tenant = TenantId::parse(tenant.as_str());
-                let tenant = tenant.map_err(|_| ReadModelError::Misconfigured)?;
+                let tenant = TenantId::parse(tenant.as_str()).map_err(|_| ReadModelError::Misconfigured)?;
                 tenants.insert(tenant, listed.name.clone());
             }
         }
@@ -98,8 +97,7 @@ impl Assignment {
                 return Err(AssignmentError::Moved { tenant, shard });
             }
         }
-        let added = self.tenants.keys();
-        let added = added.filter(|tenant| !stored.tenants.contains_key(*tenant));
+        let added = self.tenants.keys().filter(|tenant| !stored.tenants.contains_key(*tenant));
         Ok(added.cloned().collect())
     }
 }
@@ -199,9 +197,8 @@ mod tests {
 
     #[track_caller]
     fn check(shard: Option<&str>, stored: &Stored, expected: Result<&[&str], &str>) {
-        let added = assignment(shard).additions(stored);
-        let added = added.map_err(|error| error.to_string());
-        let added = added.as_ref().map(|added| added.iter().map(TenantId::as_str).collect());
+        let accepted = assignment(shard).additions(stored).map_err(|error| error.to_string());
+        let added = accepted.as_ref().map(|added| added.iter().map(TenantId::as_str).collect());
         let expected: Result<Vec<&str>, &str> = expected.map(<[&str]>::to_vec);
         assert_eq!(added.map_err(String::as_str), expected);
     }

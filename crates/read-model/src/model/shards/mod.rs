@@ -63,8 +63,7 @@ pub(super) fn tenants_of_first(config: &ReadModelConfig) -> Result<TenantFilter,
 
 fn tenants_of<'s>(shards: impl IntoIterator<Item = &'s ShardConfig>) -> Result<BTreeSet<TenantId>, ReadModelError> {
     let ids = shards.into_iter().flat_map(|shard| &shard.tenants);
-    let tenants = ids.map(|id| TenantId::parse(id.as_str()));
-    tenants.collect::<Result<_, _>>().map_err(|_| ReadModelError::Misconfigured)
+    ids.map(|id| TenantId::parse(id.as_str())).collect::<Result<_, _>>().map_err(|_| ReadModelError::Misconfigured)
 }
 
 impl ReadModel {

@@ -127,8 +127,8 @@ fn fence_arguments(batches: &[Batch]) -> PgArguments {
     batches.sort_by_key(|batch| batch.lease.partition);
     let column = |value: fn(&Batch) -> u64| -> Vec<i64> { batches.iter().map(|batch| signed(value(batch))).collect() };
     let partitions: Vec<i32> = batches.iter().copied().map(partition).collect();
-    let changes = batches.iter().map(|batch| full_change(&batch.items));
-    let changes: Vec<String> = changes.map(|change| change.to_string()).collect();
+    let changes: Vec<String> =
+        batches.iter().map(|batch| full_change(&batch.items)).map(|change| change.to_string()).collect();
     arguments![
         partitions,
         column(|batch| batch.lease.epoch.0),

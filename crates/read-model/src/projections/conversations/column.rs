@@ -106,8 +106,7 @@ impl<S> Encode<'_, Postgres> for Values<'_, S> {
 
     /// The binary form of arrays, as in `array_send` of Postgres.
     fn encode_by_ref(&self, buffer: &mut PgArgumentBuffer) -> Result<IsNull, BoxDynError> {
-        let element = self.column.sql_type.element().oid();
-        let element = element.ok_or("the type of the column has no fixed OID")?;
+        let element = self.column.sql_type.element().oid().ok_or("the type of the column has no fixed OID")?;
         let (dimensions, flags, lower_bound) = (1_i32, 0_i32, 1_i32);
         buffer.extend_from_slice(&dimensions.to_be_bytes());
         buffer.extend_from_slice(&flags.to_be_bytes());

@@ -44,8 +44,7 @@ pub(super) async fn digests_of<'g, 'b: 'g>(
     connection: &mut PgConnection,
     groups: impl IntoIterator<Item = &'g Group<'b>>,
 ) -> Result<Digests, ReadModelError> {
-    let keys = groups.into_iter().map(|group| (group.tenant, group.conversation));
-    let keys: Vec<_> = keys.collect();
+    let keys: Vec<_> = groups.into_iter().map(|group| (group.tenant, group.conversation)).collect();
     if keys.is_empty() {
         return Ok(Digests::new());
     }
@@ -139,8 +138,7 @@ async fn toggle(
     if changes.is_empty() {
         return Ok(());
     }
-    let partitions = changes.keys().map(|partition| i32::from(partition.0));
-    let partitions: Vec<i32> = partitions.collect();
+    let partitions: Vec<i32> = changes.keys().map(|partition| i32::from(partition.0)).collect();
     let changes: Vec<String> = changes.values().map(ToString::to_string).collect();
     let arguments = arguments![partitions, changes];
     execute(connection, include_str!("toggle_digests.sql"), arguments).await?;

@@ -129,7 +129,6 @@ impl ProjectedDocument {
 }
 
 fn owner_of(commit: &Commit) -> String {
-    let owner = commit.head.owner.as_ref();
-    let owner = owner.filter(|_| commit.conversation.is_document());
+    let owner = commit.head.owner.as_ref().filter(|_| commit.conversation.is_document());
     owner.map(owner_text).unwrap_or_default()
 }

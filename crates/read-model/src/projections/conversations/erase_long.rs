@@ -28,8 +28,7 @@ pub(super) async fn erase_long(model: &ReadModel, batches: &[Batch]) -> Result<(
     if large.is_empty() {
         return Ok(());
     }
-    let retained = model.fetch(include_str!("retained_schemas.sql"), PgArguments::default);
-    let retained = retained.await?;
+    let retained = model.fetch(include_str!("retained_schemas.sql"), PgArguments::default).await?;
     for tombstone in large {
         erase_events(model, None, tombstone).await?;
         for row in &retained {

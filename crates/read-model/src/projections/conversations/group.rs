@@ -55,8 +55,11 @@ impl<'b> Group<'b> {
 
     /// Whether versions are missing between the commits.
     pub(super) fn has_gap(&self) -> bool {
-        let pairs = self.commits.iter().zip(self.commits.iter().skip(1));
-        let mut pairs = pairs.map(|(one, next)| (&one.opened.commit, &next.opened.commit));
+        let mut pairs = self
+            .commits
+            .iter()
+            .zip(self.commits.iter().skip(1))
+            .map(|(one, next)| (&one.opened.commit, &next.opened.commit));
         pairs.any(|(one, next)| one.head.version.next() != next.first_version)
     }
 

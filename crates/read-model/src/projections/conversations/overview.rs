@@ -69,8 +69,7 @@ pub async fn overview_by_reader(model: &ReadModel) -> Result<Overview, ReadModel
 
 async fn read(model: &ReadModel, alive: &'static str, partitions: &'static str) -> Result<Overview, ReadModelError> {
     let rows = model.fetch(alive, PgArguments::default).await?;
-    let projectors = rows.iter().map(|row| Ok(Holder(row.try_get(0)?)));
-    let projectors = projectors.collect::<Result<_, ReadModelError>>()?;
+    let projectors = rows.iter().map(|row| Ok(Holder(row.try_get(0)?))).collect::<Result<_, ReadModelError>>()?;
     let rows = model.fetch(partitions, PgArguments::default).await?;
     Ok(Overview { projectors, partitions: rows.iter().map(partition).collect::<Result<_, _>>()? })
 }
@@ -92,8 +91,7 @@ pub async fn erased_commits(model: &ReadModel) -> Result<Option<Vec<ErasedCommit
         let (partition, commits) = erased(row)?;
         *removed.entry(partition).or_default() += commits;
     }
-    let removed = removed.into_iter();
-    let removed = removed.map(|(partition, commits)| ErasedCommits { partition, commits });
+    let removed = removed.into_iter().map(|(partition, commits)| ErasedCommits { partition, commits });
     Ok(Some(removed.collect()))
 }
 

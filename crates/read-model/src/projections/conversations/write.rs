@@ -60,8 +60,7 @@ async fn write_rows(connection: &mut PgConnection, groups: &[Group<'_>], gaps: G
     }
     if !updated.is_empty() {
         let expected = u64::try_from(updated.len()).unwrap_or(u64::MAX);
-        let arguments = bind_columns(ProjectedConversation::UPDATE, &updated);
-        let arguments = bind(arguments, gaps == Gaps::Accepted);
+        let arguments = bind(bind_columns(ProjectedConversation::UPDATE, &updated), gaps == Gaps::Accepted);
         if execute(connection, UPDATE_CONVERSATIONS.as_str(), arguments).await? != expected {
             return Err(WriteFailure::Content(ParkReason::OutOfPlace));
         }

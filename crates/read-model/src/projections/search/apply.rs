@@ -38,8 +38,7 @@ pub async fn apply(model: &ReadModel, batches: &[Batch]) -> Result<Applied, Appl
 /// Advances and thereby locks the checkpoints.
 async fn fence(connection: &mut PgConnection, batches: &[Batch]) -> Result<(), ApplyError> {
     let query = sqlx::query_with(include_str!("fence.sql"), fence_arguments(batches));
-    let advanced = query.fetch_all(&mut *connection).await;
-    let advanced = advanced.map_err(ReadModelError::from)?;
+    let advanced = query.fetch_all(&mut *connection).await.map_err(ReadModelError::from)?;
     let held: Result<HashSet<i32>, _> = advanced.iter().map(|row| row.try_get(0)).collect();
     let held = held.map_err(ReadModelError::from)?;
     let partitions = batches.iter().map(|batch| i32::from(batch.lease.partition.0));
@@ -49,8 +48,7 @@ async fn fence(connection: &mut PgConnection, batches: &[Batch]) -> Result<(), A
     }
     let sql = include_str!("../conversations/checkpoints.sql");
     let query = sqlx::query_with(sql, arguments![fenced]);
-    let rows = query.fetch_all(connection).await;
-    let rows = rows.map_err(ReadModelError::from)?;
+    let rows = query.fetch_all(connection).await.map_err(ReadModelError::from)?;
     let current: Result<Vec<_>, _> = rows.iter().map(checkpoint_of).collect();
     Err(ApplyError::Fenced(current?))
 }

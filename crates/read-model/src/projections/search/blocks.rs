@@ -43,9 +43,8 @@ pub(super) async fn write(connection: &mut PgConnection, rows: Vec<&DocumentRow>
     let contents = placement.contents(&rows, &is_placed);
     write_blocks(connection, &placement.blocks, contents).await?;
     // A block that was open before has documents of earlier batches, too.
-    let closed = placement.blocks.iter();
-    let closed = closed.filter(|block| !block.is_open && !block.is_new);
-    let closed: Vec<i64> = closed.filter_map(|block| block.id).collect();
+    let closed: Vec<i64> =
+        placement.blocks.iter().filter(|block| !block.is_open && !block.is_new).filter_map(|block| block.id).collect();
     fill(connection, &closed).await
 }
 
@@ -108,11 +107,13 @@ async fn write_documents(
         others.extend(new);
     }
     let replaced = replace(connection, &others).await?;
-    let written = replaced.iter().map(|row| {
-        let key = (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, row.try_get(3)?);
-        Ok(key)
-    });
-    let written: Result<HashSet<DocumentKey<'_>>, sqlx::Error> = written.collect();
+    let written: Result<HashSet<DocumentKey<'_>>, sqlx::Error> = replaced
+        .iter()
+        .map(|row| {
+            let key = (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, row.try_get(3)?);
+            Ok(key)
+        })
+        .collect();
     let written = written?;
     let is_placed = rows.iter().zip(ids).map(|(row, id)| {
         let (tenant, conversation) = (row.key.tenant.as_str(), row.key.conversation.as_str());
@@ -152,13 +153,14 @@ fn document_arguments(placed: &[Placed<'_>]) -> PgArguments {
     // An array of arrays must be a rectangle, so the terms of all documents are one array, with the places of each.
     let mut terms: Vec<Term> = Vec::with_capacity(rows().map(|row| row.terms.len()).sum());
     rows().for_each(|row| terms.extend_from_slice(&row.terms));
-    let lasts = rows().scan(0_usize, |last, row| {
-        *last += row.terms.len();
-        Some(*last)
-    });
-    let lasts: Vec<i32> = lasts.map(number).collect();
-    let firsts = std::iter::once(0).chain(lasts.iter().copied());
-    let firsts = firsts.take(placed.len()).map(|last| last.saturating_add(1));
+    let lasts: Vec<i32> = rows()
+        .scan(0_usize, |last, row| {
+            *last += row.terms.len();
+            Some(*last)
+        })
+        .map(number)
+        .collect();
+    let firsts = std::iter::once(0).chain(lasts.iter().copied()).take(placed.len()).map(|last| last.saturating_add(1));
     arguments![
         ids,
         versions.collect::<Vec<i64>>(),
@@ -177,29 +179,24 @@ async fn write_blocks(
     blocks: &[Block<'_>],
     contents: Vec<Option<Contents>>,
 ) -> Result<(), sqlx::Error> {
-    let blocks = blocks.iter().zip(contents);
-    let blocks = blocks.filter(|(block, contents)| !block.is_new || contents.is_some());
+    let blocks = blocks.iter().zip(contents).filter(|(block, contents)| !block.is_new || contents.is_some());
     let (blocks, contents): (Vec<&Block<'_>>, Vec<Option<Contents>>) = blocks.unzip();
     let ids: Vec<Option<i64>> = blocks.iter().map(|block| block.id).collect();
     let partitions: Vec<Option<i32>> = blocks.iter().map(|block| partition(block.owner)).collect();
     let counts: Vec<i32> = blocks.iter().map(|block| number(block.term_count)).collect();
     let open: Vec<bool> = blocks.iter().map(|block| block.is_open).collect();
-    let tenants = blocks.iter().map(|block| block.owner.0.as_str());
-    let tenants: Vec<&str> = tenants.collect();
-    let closed = blocks.iter().zip(contents);
-    let closed = closed.map(|(block, contents)| contents.filter(|_| !block.is_open));
-    let closed: Vec<Option<Contents>> = closed.collect();
+    let tenants: Vec<&str> = blocks.iter().map(|block| block.owner.0.as_str()).collect();
+    let closed: Vec<Option<Contents>> =
+        blocks.iter().zip(contents).map(|(block, contents)| contents.filter(|_| !block.is_open)).collect();
     let times = |contents: &Option<Contents>| {
         let unknown = (PgTimestamp::NEGATIVE_INFINITY, PgTimestamp::INFINITY);
         let times = contents.as_ref().and_then(|contents| contents.times);
         times.unwrap_or(unknown)
     };
     let (firsts, lasts): (Vec<_>, Vec<_>) = closed.iter().map(times).unzip();
-    let filters = closed.into_iter();
-    let filters = filters.map(|contents| contents.map(|contents| BloomFilter::of(contents.terms)));
-    let filters: Vec<Option<BloomFilter>> = filters.collect();
-    let filters = filters.iter();
-    let filters: Vec<Option<&[u8]>> = filters.map(|filter| filter.as_ref().map(BloomFilter::as_bytes)).collect();
+    let filters: Vec<Option<BloomFilter>> =
+        closed.into_iter().map(|contents| contents.map(|contents| BloomFilter::of(contents.terms))).collect();
+    let filters: Vec<Option<&[u8]>> = filters.iter().map(|filter| filter.as_ref().map(BloomFilter::as_bytes)).collect();
     let arguments = arguments![ids, firsts, lasts, partitions, counts, open, tenants, filters];
     let sql = include_str!("write_blocks.sql");
     execute(connection, sql, arguments).await.map(drop)

@@ -32,10 +32,8 @@ pub async fn search_overview(model: &ReadModel) -> Result<SearchOverview, ReadMo
         let sequence = Sequence(unsigned(row.try_get(1)?));
         Ok((partition_of(row.try_get(0)?), sequence))
     };
-    let checkpoints = rows.iter().map(checkpoint);
-    let checkpoints = checkpoints.collect::<Result<_, ReadModelError>>()?;
-    let sizes = model.fetch(include_str!("sizes.sql"), PgArguments::default);
-    let sizes = sizes.await?;
+    let checkpoints = rows.iter().map(checkpoint).collect::<Result<_, ReadModelError>>()?;
+    let sizes = model.fetch(include_str!("sizes.sql"), PgArguments::default).await?;
     let Some(row) = sizes.first() else {
         return Ok(SearchOverview::default());
     };

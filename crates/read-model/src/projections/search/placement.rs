@@ -103,11 +103,13 @@ mod tests {
     fn check(rows: &[DocumentRow], open: Option<usize>, blocks: &[(bool, usize)], indexes: &[usize]) {
         let rows: Vec<&DocumentRow> = rows.iter().collect();
         let owner = rows[0].block_owner();
-        let held = open.map(|term_count| Block { id: Some(1), term_count, ..Block::new(owner) });
-        let held = held.map(|block| (owner, block)).into_iter().collect();
+        let held = open
+            .map(|term_count| Block { id: Some(1), term_count, ..Block::new(owner) })
+            .map(|block| (owner, block))
+            .into_iter()
+            .collect();
         let placement = place(&rows, held);
-        let seen = placement.blocks.iter();
-        let seen: Vec<_> = seen.map(|block| (block.is_open, block.term_count)).collect();
+        let seen: Vec<_> = placement.blocks.iter().map(|block| (block.is_open, block.term_count)).collect();
         assert_eq!((seen.as_slice(), placement.indexes.as_slice()), (blocks, indexes));
     }
 

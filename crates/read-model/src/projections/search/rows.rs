@@ -62,8 +62,8 @@ impl Documents {
 
     /// Writes the changes.
     pub(super) async fn write(&self, connection: &mut PgConnection) -> Result<(), sqlx::Error> {
-        let cleared = self.titles.iter().filter(|(_, title)| title.is_none());
-        let cleared: Vec<&ConversationKey> = cleared.map(|(key, _)| key).collect();
+        let cleared: Vec<&ConversationKey> =
+            self.titles.iter().filter(|(_, title)| title.is_none()).map(|(key, _)| key).collect();
         if !cleared.is_empty() {
             let keys = bind_keys(cleared.into_iter().map(key_parts));
             execute(connection, include_str!("delete_titles.sql"), keys).await?;

@@ -93,8 +93,7 @@ impl Page<'_> {
             return Ok(Progress::NotIndexed);
         };
         let mut documents = Documents::default();
-        let arguments = bind(bind_key(self.key), signed(self.after));
-        let arguments = bind(arguments, i64::from(EVENTS_PER_PAGE));
+        let arguments = bind(bind(bind_key(self.key), signed(self.after)), i64::from(EVENTS_PER_PAGE));
         let query = sqlx::query_with(include_str!("events_of_conversation.sql"), arguments);
         let events = query.fetch_all(&mut *connection).await?;
         for row in &events {
@@ -132,8 +131,7 @@ impl Page<'_> {
         };
         let columns = Columns::new(row, &self.key.tenant, self.key.conversation.as_str());
         let agent: &str = columns.get(0, "agent_id")?;
-        let agent = AgentId::parse(agent).map_err(|_| columns.corrupt("agent_id"))?;
-        let agent = (self.key.tenant.clone(), agent);
+        let agent = (self.key.tenant.clone(), AgentId::parse(agent).map_err(|_| columns.corrupt("agent_id"))?);
         let mut settings = settings_of(connection, [agent.clone()].into()).await?;
         let mut keys = term_keys(connection, [self.key.tenant.clone()].into()).await?;
         Ok(keys.remove(&self.key.tenant).zip(settings.remove(&agent)))

@@ -72,8 +72,7 @@ pub async fn expired_documents(
             i64::from(EXPIRED_DOCUMENTS_PER_READ_MAX),
         ]
     };
-    let rows = model.read(access, include_str!("expired.sql"), arguments);
-    let rows = rows.await?;
+    let rows = model.read(access, include_str!("expired.sql"), arguments).await?;
     let is_full = u32::try_from(rows.len()).is_ok_and(|rows| rows >= EXPIRED_DOCUMENTS_PER_READ_MAX);
     let last = rows.last().filter(|_| is_full);
     Ok(ExpiredDocumentsPage {
@@ -104,8 +103,8 @@ fn by_conversation(access: &TenantAccess, rows: &[PgRow]) -> Result<Vec<ExpiredD
                 });
             }
             Entry::Occupied(entry) => {
-                let known = conversations.get_mut(*entry.get());
-                let known = known.filter(|known| known.names.len() < EVENTS_PER_COMMIT_MAX);
+                let known =
+                    conversations.get_mut(*entry.get()).filter(|known| known.names.len() < EVENTS_PER_COMMIT_MAX);
                 if let Some(known) = known {
                     known.names.push(name);
                 }

@@ -45,8 +45,7 @@ pub async fn find_document(
     let namespace = name.namespace.encoded();
     let arguments =
         || arguments![access.tenant().as_str(), conversation.as_str(), namespace.as_str(), name.key.as_str(),];
-    let rows = model.read(access, include_str!("find.sql"), arguments);
-    let rows = rows.await?;
+    let rows = model.read(access, include_str!("find.sql"), arguments).await?;
     let Some(row) = rows.first() else {
         return Ok(ProjectedState::default());
     };

@@ -73,7 +73,5 @@ pub async fn list_document_namespaces(
 
 /// The labels as the column contains them; `NULL` matches every label.
 fn pattern(labels: &DocumentNamespace) -> Vec<Option<String>> {
-    let labels = labels.labels().iter();
-    let labels = labels.map(|label| (label != ANY).then(|| encoded_label(label)));
-    labels.collect()
+    labels.labels().iter().map(|label| (label != ANY).then(|| encoded_label(label))).collect()
 }

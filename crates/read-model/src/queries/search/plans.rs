@@ -43,8 +43,7 @@ async fn plan(url: &str, sql: &str, arguments: &str) -> String {
     reader.execute(AssertSqlSafe(prepare)).await.unwrap();
     let explain = format!("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, BUFFERS OFF) EXECUTE query ({arguments})");
     let explain = sqlx::raw_sql(AssertSqlSafe(explain));
-    let lines = explain.fetch_all(&mut reader).await.unwrap();
-    let lines: Vec<String> = lines.iter().map(|row| row.get(0)).collect();
+    let lines: Vec<String> = explain.fetch_all(&mut reader).await.unwrap().iter().map(|row| row.get(0)).collect();
     lines.join("\n")
 }
 

@@ -57,9 +57,9 @@ static BY_BLOCKS_OF_OWNER: LazyLock<[Statements; 3]> = LazyLock::new(|| {
     by_owner(&sql.replace("{owner}", "conversation.{owner_id} = $11")).map(|sql| of_documents(&sql))
 });
 static BY_OWNER: LazyLock<[Statements; 3]> = LazyLock::new(|| {
-    let sql = candidates_and_page(include_str!("candidates_of_owner.sql"));
-    let sql = sql.replace("{owner}", "conversation.{owner_id} = $11");
-    let sql = sql.replace("{candidates_read}", &(CANDIDATES_MAX + 1).to_string());
+    let sql = candidates_and_page(include_str!("candidates_of_owner.sql"))
+        .replace("{owner}", "conversation.{owner_id} = $11")
+        .replace("{candidates_read}", &(CANDIDATES_MAX + 1).to_string());
     by_owner(&sql).map(|sql| of_documents(&sql))
 });
 
@@ -94,8 +94,7 @@ fn candidates_and_page(candidates: &str) -> String {
 fn of_documents(template: &str) -> Statements {
     statements(|shape| {
         let numbers = FIRST_GROUP..FIRST_GROUP + shape.groups;
-        let any = numbers.map(|number| format!("AND terms && ${number}::integer[]"));
-        let any: Vec<String> = any.collect();
+        let any: Vec<String> = numbers.map(|number| format!("AND terms && ${number}::integer[]")).collect();
         // Without a condition, Postgres could not tell the type of the argument.
         let all = if shape.has_all { "AND terms @> $2::integer[]" } else { "AND $2::integer[] IS NOT NULL" };
         let blocks = format!("${}", FIRST_GROUP + shape.groups);
@@ -107,8 +106,7 @@ fn of_documents(template: &str) -> Statements {
 fn filters(shape: Shape) -> String {
     let numbers = PROBES + 1..=PROBES + shape.groups;
     let groups = numbers.map(|number| {
-        let bits = (0..PROBES_PER_TERM).map(|probe| bit(&format!("(${number})[first + {probe}]")));
-        let bits: Vec<String> = bits.collect();
+        let bits: Vec<String> = (0..PROBES_PER_TERM).map(|probe| bit(&format!("(${number})[first + {probe}]"))).collect();
         format!(
             "EXISTS (SELECT FROM generate_series(1, cardinality(${number}::bigint[]), {PROBES_PER_TERM}) AS first WHERE {})",
             bits.join(" AND ")

@@ -96,8 +96,8 @@ impl Walk<'_> {
 
     /// Whether no document of the next block, or of a later one, belongs to the page.
     fn is_full(&self, next: Block) -> bool {
-        let last = usize::try_from(self.query.limit).unwrap_or(usize::MAX);
-        let last = last.checked_sub(1).and_then(|last| self.rows.get(last));
+        let last =
+            usize::try_from(self.query.limit).unwrap_or(usize::MAX).checked_sub(1).and_then(|last| self.rows.get(last));
         last.is_some_and(|((at, ..), _)| *at > next.last_at)
     }
 
@@ -144,10 +144,8 @@ async fn read_blocks(
     ];
     let arguments = terms.any.iter().fold(arguments, |arguments, group| bind(arguments, by_term(group)));
     let sql = blocks_statement(Shape::of(&query.terms)).unwrap_or_default();
-    let rows = sqlx::query_with(sql, arguments).fetch_all(connection);
-    let rows = rows.await?;
-    let blocks = rows.iter().map(|row| Ok(Block { id: row.try_get(0)?, last_at: row.try_get(1)? }));
-    blocks.collect()
+    let rows = sqlx::query_with(sql, arguments).fetch_all(connection).await?;
+    rows.iter().map(|row| Ok(Block { id: row.try_get(0)?, last_at: row.try_get(1)? })).collect()
 }
 
 fn document_arguments(access: &TenantAccess, query: &DocumentQuery, limit: u32, blocks: &[Block]) -> PgArguments {

@@ -86,14 +86,16 @@ pub(super) async fn write(sides: &mut [Side], round: usize) {
         let mut times = Times::new(work, sides);
         let mut sequence = sides[0].projection.checkpoint.sequence.0;
         for batch in 0..=batches {
-            let items = authors.iter_mut().map(|author| {
-                sequence += 1;
-                if batch == 0 {
-                    return author.begin(sequence);
-                }
-                author.commit(sequence, vec![message(&"x".repeat(TEXT_BYTES)); 2])
-            });
-            let items: Vec<Item> = items.collect();
+            let items: Vec<Item> = authors
+                .iter_mut()
+                .map(|author| {
+                    sequence += 1;
+                    if batch == 0 {
+                        return author.begin(sequence);
+                    }
+                    author.commit(sequence, vec![message(&"x".repeat(TEXT_BYTES)); 2])
+                })
+                .collect();
             apply_in_turn(sides, &mut times, &items, batch % 2).await;
         }
         times.print(sides);

@@ -85,8 +85,7 @@ impl Slots {
     fn preempt(self: &Arc<Self>, count: u32) -> Option<OwnedSemaphorePermit> {
         let mut taken = self.free(0)?;
         loop {
-            let missing = usize_of(count).saturating_sub(taken.num_permits());
-            let missing = u32::try_from(missing).ok()?;
+            let missing = u32::try_from(usize_of(count).saturating_sub(taken.num_permits())).ok()?;
             if let Some(rest) = self.free(missing) {
                 taken.merge(rest);
                 return Some(taken);

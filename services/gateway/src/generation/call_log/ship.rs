@@ -75,10 +75,7 @@ async fn try_send(deps: &Dependencies, call: QueuedCall, shutdown: &Shutdown) ->
     };
     drop(room);
     let request = request(&origin, &call);
-    let log = || async {
-        let answer = deps.writer.runs().log_model_call(request.clone()).await;
-        answer.map_err(WriterError::from)
-    };
+    let log = || async { deps.writer.runs().log_model_call(request.clone()).await.map_err(WriterError::from) };
     let answer = log
         .retry(exponential(WAIT_BASE, WAIT_MAX).with_max_times(RETRIES_MAX))
         .when(|refusal| refusal.is_retryable() && !shutdown.has_begun())
@@ -94,8 +91,7 @@ async fn try_send(deps: &Dependencies, call: QueuedCall, shutdown: &Shutdown) ->
 /// The agent's context policy; `None`: it is unavailable. No body is logged without its redaction rules.
 async fn policy(gateway: &Gateway, origin: &CallOrigin) -> Option<Arc<ReadyPolicy>> {
     let (tenant, agent) = (&origin.key.tenant, &origin.agent);
-    let policy = gateway.policies.find(&gateway.registry, tenant, agent, None);
-    policy.await.ok()
+    gateway.policies.find(&gateway.registry, tenant, agent, None).await.ok()
 }
 
 fn request(origin: &CallOrigin, call: &ModelCall) -> proto::LogModelCallRequest {
@@ -113,8 +109,7 @@ fn request(origin: &CallOrigin, call: &ModelCall) -> proto::LogModelCallRequest 
 /// # Errors
 /// The outcome is not a valid label.
 pub(super) fn entry(origin: &CallOrigin, exchange: Exchange, rules: Option<&Rules>) -> Result<ModelCall, Violation> {
-    let since_epoch = exchange.started_at.duration_since(UNIX_EPOCH);
-    let since_epoch = since_epoch.unwrap_or_default();
+    let since_epoch = exchange.started_at.duration_since(UNIX_EPOCH).unwrap_or_default();
     let request = exchange.request.map(|body| String::from_utf8_lossy(&body).into_owned());
     Ok(ModelCall {
         id: LogId(Uuid::now_v7()),

@@ -9,8 +9,7 @@ use time::format_description::well_known::Rfc3339;
 pub fn rfc3339(time: Timestamp) -> String {
     // RFC 3339 covers every timestamp.
     let time = OffsetDateTime::from_unix_timestamp_nanos(time.0.into());
-    let text = time.ok().and_then(|time| time.format(&Rfc3339).ok());
-    text.unwrap_or_default()
+    time.ok().and_then(|time| time.format(&Rfc3339).ok()).unwrap_or_default()
 }
 
 /// Parses a time; `None`: not RFC 3339, or outside the years 1677 to 2262.

@@ -113,10 +113,10 @@ impl NewPartBody {
 }
 
 pub(super) fn parts(given: Vec<NewPartBody>, member: &str) -> Result<Vec<proto::Part>, Violation> {
-    let parts = given.into_iter().enumerate().map(|(index, part)| {
-        let part = part.into_proto();
-        part.map_err(|violation| violation.at(index).within(member))
-    });
+    let parts = given
+        .into_iter()
+        .enumerate()
+        .map(|(index, part)| part.into_proto().map_err(|violation| violation.at(index).within(member)));
     parts.collect()
 }
 

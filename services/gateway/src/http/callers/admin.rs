@@ -28,8 +28,8 @@ impl FromRequestParts<HttpState> for Admin {
 
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Self::Rejection> {
         let header = parts.headers.get(header::AUTHORIZATION);
-        let token = header.and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
-        let token = token.ok_or_else(unauthenticated)?;
+        let token =
+            header.and_then(|value| value.to_str().ok()?.strip_prefix("Bearer ")).ok_or_else(unauthenticated)?;
         positions::check()?;
         match state.gateway.token_keys.admin(token, state.now()).await {
             Ok(access) => {

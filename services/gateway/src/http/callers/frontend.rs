@@ -49,8 +49,7 @@ impl FromRequestParts<HttpState> for Frontend {
 
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Self::Rejection> {
         let secret = api_key(&parts.headers).ok_or_else(unauthenticated)?;
-        let key = state.gateway.registry.authenticate_api_key(secret, state.now());
-        let key = key.await.ok_or_else(unauthenticated)?;
+        let key = state.gateway.registry.authenticate_api_key(secret, state.now()).await.ok_or_else(unauthenticated)?;
         cors::admit(parts, &key.allowed_origins)?;
         positions::check()?;
         state.limits.admit_key(parts, &key.api_key_id)?;
@@ -145,15 +144,17 @@ impl Frontend {
     }
 
     fn resolve_user(&self, claimed: Claims) -> Result<Caller, HttpProblem> {
-        let caller = Caller::resolve_lister(self.key.access.clone(), claimed);
-        caller.map_err(|refusal| problems::from_refusal(&refusal))
+        Caller::resolve_lister(self.key.access.clone(), claimed).map_err(|refusal| problems::from_refusal(&refusal))
     }
 
     async fn claimed(&self, state: &HttpState, body: CallerIds) -> Result<Claims, HttpProblem> {
         let ids = CallerIds::merged(&[self.ids.clone(), body])?;
         let session = self.session(state, ids.session_id)?;
-        let user = ids.user_id.map(UserId::parse).transpose();
-        let user = user.map_err(|violation| problem::from_violation(violation.within("userId")))?;
+        let user = ids
+            .user_id
+            .map(UserId::parse)
+            .transpose()
+            .map_err(|violation| problem::from_violation(violation.within("userId")))?;
         let verified = match &self.user_token {
             Some(token) => {
                 let keys = &state.gateway.token_keys;

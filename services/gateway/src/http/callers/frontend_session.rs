@@ -35,8 +35,7 @@ impl Frontend {
             (None, Some(cookie)) => (cookie.clone(), Transport::Cookie),
             (None, None) => return Err(problems::from_refusal(&Refusal::SessionMissing)),
         };
-        let owner = self.verified_session(state, &token, transport);
-        owner.map_err(|refusal| problems::from_refusal(&refusal))
+        self.verified_session(state, &token, transport).map_err(|refusal| problems::from_refusal(&refusal))
     }
 
     /// Issues a session.
@@ -51,8 +50,7 @@ impl Frontend {
             return Err(HttpProblem::new(status, "COOKIE_NOT_ALLOWED", detail));
         }
         let session = IssuedSession::new(rand::random(), state.now(), state.section.session_age_max());
-        let key = self.session_key(state);
-        let key = key.map_err(|refusal| problems::from_refusal(&refusal))?;
+        let key = self.session_key(state).map_err(|refusal| problems::from_refusal(&refusal))?;
         let token = self.issuer(&key).token(&session);
         Ok(NewSession {
             header: session_header(transport, &self.key.access.agent, &token),
@@ -75,8 +73,7 @@ impl Frontend {
         };
         let is_open = self.identity_rule(state) == IdentityRule::Open;
         let owner = if is_open && !token.starts_with(SESSION_TOKEN_PREFIX) {
-            let chosen = chosen_session(token);
-            chosen.map_err(|violation| problem::from_violation(violation.within("sessionId")))?
+            chosen_session(token).map_err(|violation| problem::from_violation(violation.within("sessionId")))?
         } else {
             let verified = self.verified_session(state, &token, Transport::Header);
             verified.map_err(|refusal| problems::from_refusal(&refusal))?

@@ -108,8 +108,7 @@ mod tests {
 
     fn check(given: [Option<&str>; 3], expected: Result<Option<&str>, &str>) {
         let given = given.map(|value| value.map(str::to_owned));
-        let actual = only_value("sessionId", given.iter());
-        let actual = actual.map_err(|problem| problem.code.into_owned());
+        let actual = only_value("sessionId", given.iter()).map_err(|problem| problem.code.into_owned());
         let expected = expected.map(|value| value.map(str::to_owned));
         assert_eq!(actual, expected.map_err(str::to_owned), "{given:?}");
     }

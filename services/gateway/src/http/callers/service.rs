@@ -51,8 +51,7 @@ impl FromRequestParts<HttpState> for Service {
 
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Self::Rejection> {
         let bearer = wire::bearer::from_headers(&parts.headers).ok_or_else(unauthenticated)?;
-        let principal = state.gateway.registry.authenticate(bearer).await;
-        let principal = principal.ok_or_else(unauthenticated)?;
+        let principal = state.gateway.registry.authenticate(bearer).await.ok_or_else(unauthenticated)?;
         cors::admit(parts, &[])?;
         positions::check()?;
         check_query(parts.uri.query())?;
@@ -71,8 +70,10 @@ impl Service {
         scope: Scope,
         named: Option<&str>,
     ) -> Result<AgentAccess, HttpProblem> {
-        let named = named.map(AgentId::parse).transpose();
-        let named = named.map_err(|violation| problem::from_violation(violation.within("agentId")))?;
+        let named = named
+            .map(AgentId::parse)
+            .transpose()
+            .map_err(|violation| problem::from_violation(violation.within("agentId")))?;
         let agent = match (&self.agent, named) {
             (Some(header), Some(body)) if *header != body => return Err(ambiguous()),
             (Some(agent), _) => agent.clone(),
@@ -195,14 +196,12 @@ impl Service {
 
     async fn authorize(&self, state: &HttpState, scope: Scope, agent: &AgentId) -> Result<AgentAccess, HttpProblem> {
         let registry = &state.gateway.registry;
-        let access = registry.authorize(&self.principal, scope, agent).await;
-        access.map_err(from_access)
+        registry.authorize(&self.principal, scope, agent).await.map_err(from_access)
     }
 }
 
 fn agent(headers: &HeaderMap) -> Result<Option<AgentId>, HttpProblem> {
-    let agent = header_text(headers, AGENT_HEADER)?.map(AgentId::parse);
-    let agent = agent.transpose();
+    let agent = header_text(headers, AGENT_HEADER)?.map(AgentId::parse).transpose();
     agent.map_err(|violation| problem::from_violation(violation.within(AGENT_HEADER)))
 }
 

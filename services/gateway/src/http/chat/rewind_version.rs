@@ -19,8 +19,7 @@ pub(super) async fn for_regenerate(
     message_id: Option<&str>,
 ) -> Result<Version, HttpProblem> {
     // The active run's answer is the last message; no message has its id before it is recorded.
-    let active = chat.conversation.head.active_run.as_ref();
-    let active = active.map(|run| run.id.to_string());
+    let active = chat.conversation.head.active_run.as_ref().map(|run| run.id.to_string());
     let message_id = message_id.filter(|id| active.as_deref() != Some(*id));
     let found = search(state, chat, |page| {
         let index = message_index(page, message_id)?;

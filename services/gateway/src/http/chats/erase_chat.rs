@@ -109,8 +109,10 @@ async fn erased_before(
     };
     let last = state.gateway.reader.archive.last_commit(&target.key);
     let last = target.deadline.record(last).await.map_err(problem::from_problem)?;
-    let head = last.map(|last| last.open_head()).transpose();
-    let head = head.map_err(|corrupt| problem::from_problem(crate::problem::of_corrupt(&corrupt)))?;
+    let head = last
+        .map(|last| last.open_head())
+        .transpose()
+        .map_err(|corrupt| problem::from_problem(crate::problem::of_corrupt(&corrupt)))?;
     let is_tombstone = head.is_some_and(|head| {
         let last = head.recent.last();
         head.status == Status::Erased && last.is_some_and(|last| last.id == key)

@@ -168,8 +168,7 @@ async fn erase_fork(state: &HttpState, eraser: Eraser<'_>, fork: &ConversationId
 
 /// Contains the number of forks, and names the caller's; others are only counted.
 fn has_forks(forks: &[ForkRow], owner: Option<&Owner>) -> HttpProblem {
-    let own = forks.iter().filter(|fork| is_of(fork, owner));
-    let own: Vec<&str> = own.map(|fork| fork.id.as_str()).collect();
+    let own: Vec<&str> = forks.iter().filter(|fork| is_of(fork, owner)).map(|fork| fork.id.as_str()).collect();
     let (all, others) = (forks.len(), forks.len() - own.len());
     let remedy = if others > 0 {
         format!("{others} of them have other owners, who must erase them first")
@@ -179,8 +178,8 @@ fn has_forks(forks: &[ForkRow], owner: Option<&Owner>) -> HttpProblem {
         format!("erase some of them first: at most {FORKS_MAX} are erased together")
     };
     let detail = format!("{all} chats read through this one: {remedy}");
-    let refusal = HttpProblem::new(StatusCode::CONFLICT, Reason::HasForks.as_str(), detail);
-    let refusal = refusal.with("forks", all.to_string());
+    let refusal =
+        HttpProblem::new(StatusCode::CONFLICT, Reason::HasForks.as_str(), detail).with("forks", all.to_string());
     if own.is_empty() {
         return refusal;
     }

@@ -59,8 +59,7 @@ pub(in crate::http) async fn list_chats(
     frontend: Frontend,
     Query(query): Query<ListChatsQuery>,
 ) -> Result<Json<ConversationsPage>, HttpProblem> {
-    let size = CHATS_PAGE.take(query.limit.unwrap_or_default());
-    let size = size.map_err(problem::from_violation)?;
+    let size = CHATS_PAGE.take(query.limit.unwrap_or_default()).map_err(problem::from_violation)?;
     let caller = frontend.listing_caller(&state).await?;
     let agent = caller.access.agent.clone();
     let filter = ListFilter::of(agent, caller.owner);
@@ -80,15 +79,18 @@ pub(in crate::http) async fn page(
     token: &str,
     size: u32,
 ) -> Result<Json<ConversationsPage>, HttpProblem> {
-    let rows = catch_up::rows_at(&state.gateway, access.tenant(), &positions::fences()).await;
-    let rows = rows.map_err(problem::from_problem)?;
+    let rows = catch_up::rows_at(&state.gateway, access.tenant(), &positions::fences())
+        .await
+        .map_err(problem::from_problem)?;
     let paging = Paging { token, size, deadline: Deadline::until(None) };
-    let page = listing.page(&rows, access, paging, |conversation| {
-        let body = ConversationBody::from(&conversation);
-        let bytes = serde_json::to_vec(&body).map_or(0, |json| json.len());
-        (body, bytes)
-    });
-    let page = page.await.map_err(|error| named(problem::from_problem(error)))?;
+    let page = listing
+        .page(&rows, access, paging, |conversation| {
+            let body = ConversationBody::from(&conversation);
+            let bytes = serde_json::to_vec(&body).map_or(0, |json| json.len());
+            (body, bytes)
+        })
+        .await
+        .map_err(|error| named(problem::from_problem(error)))?;
     Ok(Json(ConversationsPage { conversations: page.conversations, next_cursor: page.next }))
 }
 

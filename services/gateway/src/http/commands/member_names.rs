@@ -32,8 +32,7 @@ pub(in crate::http) fn with_member_names(problem: HttpProblem) -> HttpProblem {
 }
 
 fn member_path(field: &str) -> String {
-    let names = field.split('.').filter(|name| !WRAPPERS.contains(name));
-    let names: Vec<String> = names.map(member).collect();
+    let names: Vec<String> = field.split('.').filter(|name| !WRAPPERS.contains(name)).map(member).collect();
     names.join(".")
 }
 

@@ -38,7 +38,6 @@ pub(super) async fn record_for(state: &HttpState, token: &str, action: Action<'_
         detail: action.detail.to_owned(),
     };
     let mut writer = state.commands.writer().registry(COMMAND_MAX);
-    let recorded = writer.record_dashboard_action(request).await;
-    recorded.map_err(|status| problem_from_status(&status))?;
+    writer.record_dashboard_action(request).await.map_err(|status| problem_from_status(&status))?;
     Ok(())
 }

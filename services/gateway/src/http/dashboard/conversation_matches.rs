@@ -117,8 +117,7 @@ pub async fn failures(
     access: &TenantAccess,
     ids: &[&str],
 ) -> Result<HashMap<ConversationId, Failures>, Problem> {
-    let facts = queries::conversation_facts(model, access, ids, None, None);
-    let facts = Deadline::until(None).rows(facts).await?;
+    let facts = Deadline::until(None).rows(queries::conversation_facts(model, access, ids, None, None)).await?;
     let failures = facts.into_iter().map(|facts| {
         let failures = failures_of(&facts);
         (facts.id, failures)
@@ -170,8 +169,7 @@ fn list_filters(filter: &ConversationFilter, agents: &[AgentId]) -> Vec<ListFilt
         let owners = owners(owner);
         let of = |agent: &AgentId| {
             let owners = owners.iter().cloned();
-            let lists = owners.map(|owner| ListFilter::of(agent.clone(), owner));
-            lists.collect::<Vec<_>>()
+            owners.map(|owner| ListFilter::of(agent.clone(), owner)).collect::<Vec<_>>()
         };
         return agents.iter().flat_map(of).collect();
     }

@@ -22,8 +22,7 @@ where
             let detail = "the form cannot be read: reload the page and send it again";
             HttpProblem::new(StatusCode::BAD_REQUEST, "FORM_MALFORMED", detail)
         };
-        let body = Bytes::from_request(request, state).await;
-        let body = body.map_err(|_| malformed())?;
+        let body = Bytes::from_request(request, state).await.map_err(|_| malformed())?;
         serde_urlencoded::from_bytes(&body).map(Self).map_err(|_| malformed())
     }
 }

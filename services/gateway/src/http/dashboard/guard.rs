@@ -65,8 +65,7 @@ pub(super) async fn layer(State(guard): State<Guard>, request: Request, next: Ne
         check_form_token(&parts.headers, &form, &person, &key)?;
         body = Body::from(form);
     }
-    let renewed = person.session.renewed(state.now());
-    let renewed = renewed.map(|session| key.sign(DashboardUse::Session, &session));
+    let renewed = person.session.renewed(state.now()).map(|session| key.sign(DashboardUse::Session, &session));
     parts.extensions.insert(person);
     let mut response = next.run(Request::from_parts(parts, body)).await;
     let cookie = renewed.and_then(|token| session_cookie::set(&token));
@@ -118,8 +117,8 @@ fn check_origin(headers: &HeaderMap, authority: Option<&Authority>) -> Result<()
 
 /// Whether an origin has the host and the port of the request. A proxy may have changed the scheme.
 fn is_own_origin(origin: &HeaderValue, headers: &HeaderMap, authority: Option<&Authority>) -> bool {
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
-    let host = host.or_else(|| authority.map(Authority::as_str));
+    let host =
+        headers.get(header::HOST).and_then(|host| host.to_str().ok()).or_else(|| authority.map(Authority::as_str));
     let origin = origin.to_str().ok();
     let origin = origin.and_then(|origin| {
         let plain = origin.strip_prefix("http://");
@@ -145,8 +144,7 @@ async fn read(parts: &Parts, body: Body) -> Result<Bytes, HttpProblem> {
 }
 
 fn check_form_token(headers: &HeaderMap, form: &[u8], person: &Person, key: &DashboardKey) -> Result<(), HttpProblem> {
-    let header = headers.get(FORM_TOKEN_HEADER);
-    let header = header.and_then(|value| value.to_str().ok());
+    let header = headers.get(FORM_TOKEN_HEADER).and_then(|value| value.to_str().ok());
     let token = header.map(str::to_owned).or_else(|| {
         let mut fields = form_urlencoded::parse(form);
         fields.find_map(|(name, value)| (name == FORM_TOKEN_FIELD).then(|| value.into_owned()))

@@ -52,16 +52,20 @@ pub(super) async fn list_conversations(
         Err(_) => (None, Vec::new()),
     };
     let (next, examined) = page.unwrap_or_default();
-    let next = next.map(|cursor| token(&query.q, tenant, &cursor));
-    let next = next.map(|token| list_url(BASE_PATH, &query.q, Some(&token)));
+    let next =
+        next.map(|cursor| token(&query.q, tenant, &cursor)).map(|token| list_url(BASE_PATH, &query.q, Some(&token)));
     let first = list_url(BASE_PATH, &query.q, None);
-    let views = state.gateway.registry.dashboard_views(tenant.tenant());
-    let views = views.into_iter().map(|view| SavedView {
-        href: list_url(BASE_PATH, &view.filter, None),
-        is_current: view.filter == query.q,
-        name: view.name,
-    });
-    let views: Vec<SavedView> = views.collect();
+    let views: Vec<SavedView> = state
+        .gateway
+        .registry
+        .dashboard_views(tenant.tenant())
+        .into_iter()
+        .map(|view| SavedView {
+            href: list_url(BASE_PATH, &view.filter, None),
+            is_current: view.filter == query.q,
+            name: view.name,
+        })
+        .collect();
     let markup = conversations(ConversationsPage {
         person: person.layout(),
         filter: &query.q,
@@ -85,17 +89,14 @@ async fn read(
     query: &ListQuery,
 ) -> Result<Matches, HttpProblem> {
     let hash = query_hash(&query.q, tenant);
-    let after = page_token::cursor(&query.page, hash, read_cursor);
-    let after = after.map_err(problem::from_problem)?;
+    let after = page_token::cursor(&query.page, hash, read_cursor).map_err(problem::from_problem)?;
     let agents = match &filter.owner {
         Some(_) => state.gateway.registry.list_agents(tenant.tenant()),
         None => Vec::new(),
     };
-    let agents = agents.into_iter().filter_map(|agent| AgentId::parse(agent.agent_id).ok());
-    let agents: Vec<AgentId> = agents.collect();
+    let agents: Vec<AgentId> = agents.into_iter().filter_map(|agent| AgentId::parse(agent.agent_id).ok()).collect();
     let tenant = Tenant { access: tenant, agents: &agents };
-    let found = matches(&state.gateway.reader.read_model, tenant, filter, after);
-    found.await.map_err(problem::from_problem)
+    matches(&state.gateway.reader.read_model, tenant, filter, after).await.map_err(problem::from_problem)
 }
 
 /// The rows of the page's conversations.
@@ -109,8 +110,7 @@ async fn rows(
     let excerpts = Deadline::until(None).rows(conversation_excerpts(model, tenant, &ids));
     let (excerpts, failures) =
         tokio::try_join!(excerpts, failures(model, tenant, &ids)).map_err(problem::from_problem)?;
-    let excerpts = excerpts.into_iter().map(|one| (one.id.clone(), one));
-    let excerpts: HashMap<_, _> = excerpts.collect();
+    let excerpts: HashMap<_, _> = excerpts.into_iter().map(|one| (one.id.clone(), one)).collect();
     let rows = found.into_iter().map(|one| row(one.conversation, &excerpts, &failures));
     Ok(rows.collect())
 }

@@ -37,7 +37,6 @@ pub(super) async fn save_view(
         view: Some(DashboardView { name: form.name, filter: form.q }),
     };
     let mut writer = state.commands.writer().registry(COMMAND_MAX);
-    let saved = writer.set_dashboard_view(request).await;
-    saved.map_err(|status| problem_from_status(&status))?;
+    writer.set_dashboard_view(request).await.map_err(|status| problem_from_status(&status))?;
     Ok(Redirect::to(&location))
 }

@@ -38,8 +38,7 @@ pub(super) async fn search_texts(
         Err(wrong) => (SearchPage::default(), Some(wrong)),
     };
     let first = list_url(PATH, &query.q, None);
-    let next = found.next.as_deref();
-    let next = next.map(|token| list_url(PATH, &query.q, Some(token)));
+    let next = found.next.as_deref().map(|token| list_url(PATH, &query.q, Some(token)));
     let rows: Vec<FoundText> = found.results.into_iter().map(row).collect();
     let markup = page::search(page::SearchPage {
         person: person.layout(),

@@ -76,8 +76,7 @@ async fn entries(
     let last = before.map(|before| Version(before.saturating_sub(1)));
     let query = history::Query { to: last.unwrap_or(EventQuery::OPEN_END), ..history::Query::all(Direction::Backward) };
     let bounds = PageBounds { events_max: AUDIT_PAGE_ENTRIES, bytes_max: AUDIT_PAGE_BYTES_MAX };
-    let page = EventPage::recorded(&state.gateway.reader, &target, query, bounds).await;
-    let page = page.map_err(from_read_error)?;
+    let page = EventPage::recorded(&state.gateway.reader, &target, query, bounds).await.map_err(from_read_error)?;
     let mut rows = Vec::new();
     for event in &page.events {
         let event = decode(&target.key, event).map_err(problem::from_problem)?;
@@ -110,17 +109,16 @@ struct Month {
 }
 
 fn month_of(seconds: i64) -> String {
-    let date = OffsetDateTime::from_unix_timestamp(seconds);
-    let date = date.unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    let date = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     format!("{:04}-{:02}", date.year(), u8::from(date.month()))
 }
 
 impl Month {
     fn parse(text: &str) -> Result<Self, HttpProblem> {
-        let parts = text.split_once('-');
-        let parts = parts.filter(|(year, month)| year.len() == 4 && month.len() == 2);
-        let month = parts.and_then(|(year, month)| Some(Self { year: year.parse().ok()?, month: month.parse().ok()? }));
-        let month = month.filter(|month| (1..=12).contains(&month.month));
+        let parts = text.split_once('-').filter(|(year, month)| year.len() == 4 && month.len() == 2);
+        let month = parts
+            .and_then(|(year, month)| Some(Self { year: year.parse().ok()?, month: month.parse().ok()? }))
+            .filter(|month| (1..=12).contains(&month.month));
         month.ok_or_else(|| {
             let detail = "month is no month: write it like 2026-11";
             HttpProblem::of_field("FIELD_MALFORMED", "month", detail)

@@ -86,8 +86,7 @@ impl Followed {
     ) -> Result<Self, HttpProblem> {
         let counted = state.limits.open_live_stream(address)?;
         let key = viewed.target.key.clone();
-        let subscription = Subscription::open(&state.gateway, viewed.target).await;
-        let subscription = subscription.map_err(from_read_error)?;
+        let subscription = Subscription::open(&state.gateway, viewed.target).await.map_err(from_read_error)?;
         let from = first(subscription.version)?;
         let span = tracing::info_span!(
             "gateway.conversation.stream",

@@ -55,8 +55,8 @@ pub(in crate::http) async fn respond(
     let followed = Followed::open(state, request.address, viewed, |last| {
         from = request.first(last)?;
         Ok(from)
-    });
-    let followed = followed.await?;
+    })
+    .await?;
     let section = &state.section.live;
     let events = Events {
         followed,

@@ -38,8 +38,7 @@ impl FromRequestParts<HttpState> for LiveRequest {
 
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Self::Rejection> {
         let Query(query) = Query::<LiveQuery>::from_request_parts(parts, state).await?;
-        let last = parts.headers.get(LAST_EVENT_ID);
-        let last = last.filter(|last| !last.is_empty());
+        let last = parts.headers.get(LAST_EVENT_ID).filter(|last| !last.is_empty());
         let (after, field) = match last {
             Some(last) => (last_version(last.to_str().ok())?, LAST_EVENT_ID),
             None => (query.after.unwrap_or_default(), "after"),

@@ -129,8 +129,7 @@ impl McpCaller {
             Self::Service(service) => {
                 let only = self.only_agent(state, named);
                 let named = named.or(only.as_deref());
-                let access = service.access(state, Scope::Read, named).await;
-                let access = access.map_err(with_argument)?;
+                let access = service.access(state, Scope::Read, named).await.map_err(with_argument)?;
                 Ok((access.tenant, access.agent))
             }
             Self::Admin(admin) => {

@@ -88,8 +88,8 @@ mod tests {
         check(&field.into(), "user_id is missing: add it");
         let named = HttpProblem::of_field("FIELD_TOO_LONG", "title", "title is too long");
         check(&named.into(), "title is too long");
-        let late = HttpProblem::new(axum::http::StatusCode::SERVICE_UNAVAILABLE, "X", "is busy");
-        let late = late.retry_after(Duration::from_millis(250));
+        let late = HttpProblem::new(axum::http::StatusCode::SERVICE_UNAVAILABLE, "X", "is busy")
+            .retry_after(Duration::from_millis(250));
         check(&late.into(), "is busy. Retry after 250 ms");
     }
 

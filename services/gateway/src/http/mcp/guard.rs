@@ -41,8 +41,7 @@ async fn admit(state: &HttpState, request: Request) -> Result<(Request, Option<S
     let is_listen = subscriptions::is_listen(&request);
     let (mut parts, body) = request.into_parts();
     hosts::check(&parts, section).map_err(refused)?;
-    let caller = McpCaller::authenticate(&mut parts, state).await;
-    let caller = caller.map_err(refused)?;
+    let caller = McpCaller::authenticate(&mut parts, state).await.map_err(refused)?;
     caller.require_any_scope().map_err(refused)?;
     parts.extensions.insert(Arc::new(caller));
     if let Some(positions) = positions::of_request() {
@@ -65,8 +64,9 @@ async fn admit(state: &HttpState, request: Request) -> Result<(Request, Option<S
 async fn read(request: Request) -> Result<Request, Box<Response>> {
     let (parts, body) = request.into_parts();
     let whole = Request::from_parts(parts.clone(), body);
-    let body = Bytes::from_request(whole, &()).await;
-    let body = body.map_err(|rejection| Box::new(unread(rejection.status()).into_response()))?;
+    let body = Bytes::from_request(whole, &())
+        .await
+        .map_err(|rejection| Box::new(unread(rejection.status()).into_response()))?;
     check_message(&body)?;
     Ok(Request::from_parts(parts, Body::from(body)))
 }

@@ -30,8 +30,8 @@ pub(super) fn check(parts: &Parts, section: &McpSection) -> Result<(), HttpProbl
 
 fn is_allowed(given: &Authority, section: &McpSection) -> bool {
     let name = bare(given.host());
-    let of_url = section.url.as_deref().and_then(|url| url.parse::<Uri>().ok());
-    let of_url = of_url.as_ref().and_then(Uri::host);
+    let public = section.url.as_deref().and_then(|url| url.parse::<Uri>().ok());
+    let of_url = public.as_ref().and_then(Uri::host);
     LOOPBACK
         .into_iter()
         .chain(section.hosts.iter().map(String::as_str))

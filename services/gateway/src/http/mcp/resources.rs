@@ -40,17 +40,18 @@ pub(super) async fn list(context: ToolContext<'_>, cursor: Option<String>) -> Re
     let paging =
         Paging { token: cursor.as_deref().unwrap_or_default(), size: PAGE_SIZE, deadline: Deadline::until(None) };
     let listing = Listing::of(filter);
-    let page = listing.page(&gateway.reader.read_model, &tenant, paging, |conversation| {
-        let id = conversation.id.as_str();
-        let resource = Resource::new(format!("{URI_PREFIX}{id}"), id);
-        let resource = resource.with_mime_type(MIME_TYPE);
-        let resource = match &conversation.title {
-            Some(title) => resource.with_title(title),
-            None => resource,
-        };
-        (resource, 0)
-    });
-    let page = page.await.map_err(|error| rejected(problem::from_problem(error)))?;
+    let page = listing
+        .page(&gateway.reader.read_model, &tenant, paging, |conversation| {
+            let id = conversation.id.as_str();
+            let resource = Resource::new(format!("{URI_PREFIX}{id}"), id).with_mime_type(MIME_TYPE);
+            let resource = match &conversation.title {
+                Some(title) => resource.with_title(title),
+                None => resource,
+            };
+            (resource, 0)
+        })
+        .await
+        .map_err(|error| rejected(problem::from_problem(error)))?;
     let mut listed = ListResourcesResult::with_all_items(page.conversations);
     listed.next_cursor = page.next;
     Ok(listed.with_ttl_ms(0).with_cache_scope(CacheScope::Private))
@@ -77,8 +78,7 @@ pub(super) async fn read(context: ToolContext<'_>, uri: &str) -> Result<ReadReso
         return Err(ErrorData::invalid_params("the token lacks the scope read", None));
     }
     let limit = usize::try_from(MESSAGES_MAX).unwrap_or(usize::MAX);
-    let history = messages::newest(&context, id, limit).await;
-    let history = history.map_err(|failure| match failure {
+    let history = messages::newest(&context, id, limit).await.map_err(|failure| match failure {
         failure if failure.is(Reason::ConversationNotFound) => missing(),
         failure => unreadable(&failure),
     })?;

@@ -101,9 +101,8 @@ impl ServerHandler for McpServer {
             return Err(resources::unknown_cursor());
         }
         let admitted = Admitted::of(&context, &self.state)?;
-        let tools = ToolName::ALL.into_iter();
-        let tools = tools.filter(|tool| tool.is_for(&admitted.caller));
-        let tools = tools.map(ToolName::definition).collect();
+        let tools =
+            ToolName::ALL.into_iter().filter(|tool| tool.is_for(&admitted.caller)).map(ToolName::definition).collect();
         let listed = ListToolsResult::with_all_items(tools);
         Ok(listed.with_ttl_ms(0).with_cache_scope(CacheScope::Private))
     }

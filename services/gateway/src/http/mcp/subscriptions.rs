@@ -87,8 +87,7 @@ async fn open(
     address: Option<IpAddr>,
     filter: &SubscriptionFilter,
 ) -> Result<Vec<Resource>, ErrorData> {
-    let uris = filter.resource_subscriptions.iter().flatten();
-    let uris: BTreeSet<&String> = uris.collect();
+    let uris: BTreeSet<&String> = filter.resource_subscriptions.iter().flatten().collect();
     if uris.len() > RESOURCES_MAX {
         let count = uris.len();
         let message = format!(

@@ -119,8 +119,7 @@ async fn messages(state: &HttpState, chat: &OwnedChat, paging: Paging) -> Result
     let query = Query { to, ..Query::all(Direction::Backward) };
     let mut batch = Batch { events_max: limit.saturating_mul(EVENTS_PER_MESSAGE).min(READ.events_max), ..READ };
     let _permit = state.pages.acquire().await;
-    let opened = Snapshot::open_with(&state.gateway.reader, &chat.target, &query, batch);
-    let (snapshot, first) = opened.await?;
+    let (snapshot, first) = Snapshot::open_with(&state.gateway.reader, &chat.target, &query, batch).await?;
     // The conversation may have been found on a replica that lacks the change.
     if snapshot.owner() != chat.conversation.head.owner.as_ref() {
         return Ok(None);

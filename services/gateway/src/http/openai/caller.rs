@@ -148,8 +148,7 @@ impl OpenAiCaller {
 }
 
 fn parse_user(user: String, field: &str) -> Result<UserId, HttpProblem> {
-    let user = UserId::parse(user);
-    user.map_err(|violation| problem::from_violation(violation.within(field)))
+    UserId::parse(user).map_err(|violation| problem::from_violation(violation.within(field)))
 }
 
 /// The request names no agent that the key may act for.

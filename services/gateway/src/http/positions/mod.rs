@@ -97,8 +97,7 @@ impl RequestScope {
 
 /// The positions of the request that this task serves.
 pub(in crate::http) fn of_request() -> Option<RequestScope> {
-    let request = REQUEST.try_with(|request| RequestScope(Arc::clone(request)));
-    request.ok()
+    REQUEST.try_with(|request| RequestScope(Arc::clone(request))).ok()
 }
 
 /// Reads the positions in the agent's cookie. The response to a write sets the cookie.
@@ -131,8 +130,7 @@ pub async fn fence(gateway: &Gateway, key: &ConversationKey) -> Result<Option<Po
     if is_empty() {
         return Ok(None);
     }
-    let partition = gateway.reader.archive.partition_of(key).await;
-    let partition = partition.map_err(unlocated)?;
+    let partition = gateway.reader.archive.partition_of(key).await.map_err(unlocated)?;
     let fence = REQUEST.try_with(|request| {
         let given = request.given().in_partition(partition);
         request.with(|collected| {
@@ -182,8 +180,7 @@ pub async fn record_read(
     key: &ConversationKey,
     position: CommitPosition,
 ) -> Result<(), HttpProblem> {
-    let token = position.token(&gateway.reader.archive, key).await;
-    let token = token.map_err(unlocated)?;
+    let token = position.token(&gateway.reader.archive, key).await.map_err(unlocated)?;
     // As in `record_write`.
     let _ = REQUEST.try_with(|request| request.with(|collected| collected.read.add(token)));
     Ok(())
@@ -245,8 +242,7 @@ impl Positions {
         let mut given = Self::default();
         let mut count = 0;
         for value in headers.get_all(POSITION_HEADER) {
-            let text = value.to_str();
-            let text = text.map_err(|_| Refusal::Token(TokenError::Malformed))?;
+            let text = value.to_str().map_err(|_| Refusal::Token(TokenError::Malformed))?;
             for token in text.split(',').map(str::trim).filter(|token| !token.is_empty()) {
                 count += 1;
                 given.add(PositionToken::decode(token, record).map_err(Refusal::Token)?);

@@ -50,8 +50,7 @@ impl<K: Hash + Eq + Clone, C: Clock> Limiter<K, C> {
     pub fn new(limit: RateLimit, clock: C) -> Self {
         let at_least_one = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
         let quota = Quota::per_second(at_least_one(limit.per_second)).allow_burst(at_least_one(limit.burst));
-        let buckets = Buckets(Cache::new(KEYS_MAX));
-        let buckets = RateLimiter::new(quota, buckets, clock);
+        let buckets = RateLimiter::new(quota, Buckets(Cache::new(KEYS_MAX)), clock);
         Self { limit, buckets }
     }
 

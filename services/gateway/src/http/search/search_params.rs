@@ -81,8 +81,7 @@ pub(in crate::http) async fn page(
         fences: positions::fences(),
         deadline: Deadline::until(None),
     };
-    let page = search(&state.gateway, request).await;
-    let page = page.map_err(|error| named(problem::from_problem(error)))?;
+    let page = search(&state.gateway, request).await.map_err(|error| named(problem::from_problem(error)))?;
     Ok(Json(SearchResultsBody::new(page, details)))
 }
 

@@ -117,8 +117,8 @@ async fn claim(state: &HttpState, user: &Caller, session: SessionId) -> Result<C
     };
     let mut pending = true;
     for _ in 0..PASSES_MAX {
-        let is_reached = catch_up::reached(&state.gateway, user.access.tenant.tenant()).await;
-        let is_reached = is_reached.map_err(problem::from_problem)?;
+        let is_reached =
+            catch_up::reached(&state.gateway, user.access.tenant.tenant()).await.map_err(problem::from_problem)?;
         let passed = pass(state, user, &mut claim).await?;
         pending = !is_reached || passed != Pass::Whole;
         if !is_reached || passed != Pass::Paged || Instant::now() >= claim.deadline {
@@ -136,8 +136,11 @@ async fn pass(state: &HttpState, user: &Caller, claim: &mut Claim) -> Result<Pas
     loop {
         let paging = Paging { token: &token, size: PAGE, deadline: Deadline::until(None) };
         let tenant = &user.access.tenant;
-        let page = claim.listing.page(&state.gateway.reader.read_model, tenant, paging, |one| (one, 0));
-        let page = page.await.map_err(problem::from_problem)?;
+        let page = claim
+            .listing
+            .page(&state.gateway.reader.read_model, tenant, paging, |one| (one, 0))
+            .await
+            .map_err(problem::from_problem)?;
         let conversations = page.conversations.into_iter();
         let changes = conversations.map(|one| change_owner(state, user, &claim.session, one.id));
         let is_claimed: Vec<bool> = stream::iter(changes).buffer_unordered(AT_ONCE).try_collect().await?;

@@ -91,8 +91,7 @@ fn too_long(field: &str, at: &str, bytes_max: usize) -> HttpProblem {
 }
 
 fn not_accepted(field: &str, what: &str, accepted: &AcceptedFiles) -> HttpProblem {
-    let types = accepted.types.iter().map(|known| known.media_type());
-    let types: Vec<&str> = types.collect();
+    let types: Vec<&str> = accepted.types.iter().map(|known| known.media_type()).collect();
     let remedy = if types.is_empty() {
         "the agent accepts no files: send text".to_owned()
     } else {
@@ -124,8 +123,7 @@ mod tests {
 
     fn check(parts: &[Part], types: &[AttachmentType], expected: &str) {
         let accepted = AcceptedFiles { types: types.to_vec(), file_bytes_max: BYTES_MAX, files_max: FILES_MAX };
-        let seen = super::check("parts", parts, &accepted);
-        let seen = seen.map_or_else(|problem| problem.detail, |()| String::new());
+        let seen = super::check("parts", parts, &accepted).map_or_else(|problem| problem.detail, |()| String::new());
         assert_eq!(seen, expected);
     }
 

@@ -30,8 +30,8 @@ pub(in crate::http) async fn run_version(
 ) -> Result<Option<Version>, HttpProblem> {
     let query = Query { kinds: &[EventKind::RunStarted], ..Query::all(Direction::Backward) };
     let (reader, target) = (&state.gateway.reader, &chat.target);
-    let history = EffectiveHistory::open(reader, target, query, RUNS, RUNS_LIKELY).await;
-    let mut history = history.map_err(from_read_error)?;
+    let mut history =
+        EffectiveHistory::open(reader, target, query, RUNS, RUNS_LIKELY).await.map_err(from_read_error)?;
     let mut newest = history.newest().await.map_err(from_read_error)?;
     if let Some(found) = find(&newest, chat, key)? {
         return Ok(Some(found));
@@ -67,8 +67,7 @@ pub(in crate::http) async fn version_before(
     let query =
         Query { from: Version(last.0.saturating_sub(most).max(1)), to: last, ..Query::all(Direction::Backward) };
     let reader = &state.gateway.reader;
-    let page = Page::recorded(reader, &chat.target, query, COMMIT_READ).await;
-    let page = page.map_err(from_read_error)?;
+    let page = Page::recorded(reader, &chat.target, query, COMMIT_READ).await.map_err(from_read_error)?;
     let rows = page.events.iter().filter(|row| row.commit == key);
     let first = rows.map(|row| row.version).min();
     Ok(first.map(|first| Version(first.0.saturating_sub(1))))

@@ -125,8 +125,7 @@ async fn check_results(state: &HttpState, chat: &OwnedChat, turn: &Turn) -> Resu
     let head = &chat.conversation.head;
     let webhooks = Webhooks::for_agent(state, &chat.target.access.agent);
     for (field, result) in turn.results() {
-        let call = head.open_calls.iter();
-        let mut call = call.filter(|call| call.call_id == result.call_id);
+        let mut call = head.open_calls.iter().filter(|call| call.call_id == result.call_id);
         match call.next() {
             Some(call) if webhooks.must_answer(&call.tool_name, result) => {
                 return Err(problems::answered_by_webhook(field));

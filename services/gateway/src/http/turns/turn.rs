@@ -171,8 +171,8 @@ pub(in crate::http) async fn start(state: &HttpState, chat: &OwnedChat, turn: Tu
         idempotency_key: turn.key,
         deadline: Deadline::until(None).at_most(crate::http::commands::COMMAND_MAX),
     };
-    let started = state.generations.start(start).await;
-    let started = started.map_err(|status| problems::not_started(&status, &turn.fields))?;
+    let started =
+        state.generations.start(start).await.map_err(|status| problems::not_started(&status, &turn.fields))?;
     positions::record_write(&started.commit.position_token);
     let approvals = state.approvals(&chat.target.access.agent);
     Ok(StartedRun { run: started.run, ui: UiStream::new(started.run, continued.as_ref(), approvals) })

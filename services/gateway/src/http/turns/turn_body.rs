@@ -153,8 +153,8 @@ mod tests {
     fn a_message_is_text_or_parts() {
         let check = |text: Option<&str>, parts: Option<&str>, expected: Result<usize, &str>| {
             let parts = parts.map(|parts| RawValue::from_string(parts.to_owned()).unwrap());
-            let actual = content(text.map(str::to_owned), parts.as_deref());
-            let actual = actual.map(|message| message.map_or(0, |(_, parts)| parts.len()));
+            let actual = content(text.map(str::to_owned), parts.as_deref())
+                .map(|message| message.map_or(0, |(_, parts)| parts.len()));
             assert_eq!(actual.map_err(|wrong| wrong.field), expected.map_err(str::to_owned));
         };
         check(None, None, Ok(0));

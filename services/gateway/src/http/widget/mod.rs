@@ -38,15 +38,21 @@ fn serve(file: &File, cache_control: &'static str, request: &HeaderMap) -> Respo
 
 /// Whether `If-None-Match` lists the tag. Proxies that compress make tags weak.
 fn is_known(request: &HeaderMap, etag: &str) -> bool {
-    let tags = request.get_all(header::IF_NONE_MATCH).iter();
-    let mut tags = tags.filter_map(|tags| tags.to_str().ok()).flat_map(|tags| tags.split(','));
+    let mut tags = request
+        .get_all(header::IF_NONE_MATCH)
+        .iter()
+        .filter_map(|tags| tags.to_str().ok())
+        .flat_map(|tags| tags.split(','));
     tags.any(|tag| tag.trim().trim_start_matches("W/") == etag)
 }
 
 /// Whether the client accepts gzip. A refusal is `q=0`.
 fn accepts_gzip(request: &HeaderMap) -> bool {
-    let codings = request.get_all(header::ACCEPT_ENCODING).iter();
-    let mut codings = codings.filter_map(|codings| codings.to_str().ok()).flat_map(|codings| codings.split(','));
+    let mut codings = request
+        .get_all(header::ACCEPT_ENCODING)
+        .iter()
+        .filter_map(|codings| codings.to_str().ok())
+        .flat_map(|codings| codings.split(','));
     codings.any(|coding| {
         let (name, weight) = coding.split_once(';').unwrap_or((coding, ""));
         let is_refused = weight.trim().strip_prefix("q=").is_some_and(|weight| weight.parse() == Ok(0.0));

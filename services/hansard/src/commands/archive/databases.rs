@@ -61,9 +61,7 @@ impl Databases {
     ) -> anyhow::Result<Vec<RowPosition>> {
         let mut idle = Vec::new();
         for (tenants, model) in &self.0 {
-            let own = keys.iter().copied();
-            let own = own.filter(|key| tenants.contains(&key.tenant));
-            let own: Vec<&ConversationKey> = own.collect();
+            let own: Vec<&ConversationKey> = keys.iter().copied().filter(|key| tenants.contains(&key.tenant)).collect();
             if !own.is_empty() {
                 idle.extend(idle_conversations(model, &own, before, erased).await?);
             }
@@ -92,6 +90,5 @@ pub(super) async fn lock_first(model: &ReadModel) -> anyhow::Result<SchemasLock>
 }
 
 async fn lock(model: &ReadModel) -> anyhow::Result<SchemasLock> {
-    let lock = SchemasLock::take(model).await?;
-    lock.context("a rebuild or another archive run is running: wait until it ends")
+    SchemasLock::take(model).await?.context("a rebuild or another archive run is running: wait until it ends")
 }

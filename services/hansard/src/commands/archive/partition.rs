@@ -75,8 +75,7 @@ async fn archive_conversations(
     while !old.is_empty() {
         let segment = builder.reserve().await?;
         let keys = old.iter().map(|one| one.key);
-        let first = keys.map(|key| record.timed_tail(key, Sequence(0), FIRST_READ));
-        let first = try_join_all(first).await?;
+        let first = try_join_all(keys.map(|key| record.timed_tail(key, Sequence(0), FIRST_READ))).await?;
         for (one, first) in old.iter().zip(first) {
             archive_conversation(scope, one, first, builder, report).await?;
             old = old.get(1..).unwrap_or_default();
@@ -92,8 +91,7 @@ async fn archive_conversations(
 /// The conversations of a partition that have commits in the record to archive.
 pub(super) async fn candidates(scope: &RunScope, partition: Partition) -> anyhow::Result<Vec<ConversationKey>> {
     let record = scope.archive.record();
-    let listed = record.conversations(partition, scope.tenant.as_ref());
-    let mut listed = listed.await?;
+    let mut listed = record.conversations(partition, scope.tenant.as_ref()).await?;
     listed.retain(|listed| scope.hibernates || listed.commits > 1);
     Ok(listed.into_iter().map(|listed| listed.key).collect())
 }
@@ -173,8 +171,7 @@ async fn archive_conversation(
 
 /// Checks that a commit continues the previous one. Returns its head and sequence, or the fault.
 fn audit(before: Option<&(Head, Sequence)>, commit: &TimedMessage) -> Result<(Head, Sequence), String> {
-    let opened = commit.message.open();
-    let opened = opened.map_err(|corrupt| corrupt.source.to_string())?.opened;
+    let opened = commit.message.open().map_err(|corrupt| corrupt.source.to_string())?.opened;
     if let Some((head, sequence)) = before
         && let Some(fault) = faults(Some((head, *sequence)), &opened.commit, &opened.body).first()
     {

@@ -25,8 +25,8 @@ pub(super) async fn prepare(record: RecordConfig, data_dir: &Path) -> anyhow::Re
     let path = data_dir.join(FILE);
     let record = Record::open(record).await?;
     let registry = Registry::open(&record).await?;
-    let kept = fs::read_to_string(&path).unwrap_or_default();
-    let kept = kept.trim();
+    let stored = fs::read_to_string(&path).unwrap_or_default();
+    let kept = stored.trim();
     let known = registry.authenticate(kept).await;
     // A token of an earlier version has fewer scopes.
     if known.is_some_and(|known| SCOPES.iter().all(|scope| known.scopes.contains(*scope))) {
@@ -39,7 +39,6 @@ pub(super) async fn prepare(record: RecordConfig, data_dir: &Path) -> anyhow::Re
         agents: BTreeSet::new(),
     };
     let (_, token) = registry.create_service_token(new, now()).await?;
-    let written = secret_file::write(&path, token.reveal());
-    written.with_context(|| format!("cannot write {}", path.display()))?;
+    secret_file::write(&path, token.reveal()).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(Secret::new(token.reveal()))
 }

@@ -23,8 +23,7 @@ pub(super) fn prepare(data_dir: &Path) -> anyhow::Result<MasterKeys> {
     let key = match fs::read_to_string(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             let key = MasterKey::generate();
-            let written = secret_file::write(&path, &key.reveal());
-            written.with_context(|| format!("cannot write {name}"))?;
+            secret_file::write(&path, &key.reveal()).with_context(|| format!("cannot write {name}"))?;
             key
         }
         text => {

@@ -93,8 +93,7 @@ mod tests {
         check(&settings("own", "a"), None, &settings("own", "a"));
         let first = chosen(None, None, &none);
         assert_eq!(first.map(|first| first.server), Some(ECHO.to_owned()));
-        let named = [(SERVER.to_owned(), ModelServerConfig::default())];
-        let named = ModelServersConfig(named.into());
+        let named = ModelServersConfig([(SERVER.to_owned(), ModelServerConfig::default())].into());
         let kept = settings(SERVER, "a");
         assert_eq!(chosen(Some(&kept), None, &named), Some(kept));
         let fresh = chosen(None, Some("a"), &none);

@@ -27,8 +27,9 @@ pub(super) async fn import(amount: Amount, roles: &Roles, demo: &mut Demo) -> an
     if amount <= demo.settings.imported {
         return Ok(());
     }
-    let path = devstack::dataset::chitchat(&console::print_step).await;
-    let path = path.context("cannot get the data set; start without it by --import none")?;
+    let path = devstack::dataset::chitchat(&console::print_step)
+        .await
+        .context("cannot get the data set; start without it by --import none")?;
     let destination = Destination { agent: NAME.to_owned(), dataset: DATASET.to_owned() };
     let service = Service::at(&format!("http://{}", roles.writer), &demo.settings.token)?;
     let stream = AppendStream::to(&service, CONVERSATIONS_IN_FLIGHT);

@@ -46,11 +46,10 @@ pub(super) async fn print(job: &Job, plan: &Plan, options: &EraseArgs) -> anyhow
 fn print_counts(plan: &Plan, dry_run: &DryRun, options: &EraseArgs) -> anyhow::Result<()> {
     let mut out = console::out();
     let commits = grouped(commits(&plan.conversations));
-    let archived = dry_run.archived.map(grouped);
-    let archived = archived.unwrap_or_else(|| "cannot be read".to_owned());
+    let archived = dry_run.archived.map_or_else(|| "cannot be read".to_owned(), grouped);
     let (conversations, forks) = (plan.conversations.len(), plan.forks.len());
-    let rule = clap::ValueEnum::to_possible_value(&options.forks);
-    let rule = rule.as_ref().map_or("", |rule| rule.get_name());
+    let option = clap::ValueEnum::to_possible_value(&options.forks);
+    let rule = option.as_ref().map_or("", |rule| rule.get_name());
     writeln!(out, "conversations to erase:   {conversations}")?;
     writeln!(out, "commits in the record:    {commits}")?;
     writeln!(out, "archived commits:         {archived}")?;
@@ -68,6 +67,5 @@ fn commits(found: &[ScannedConversation]) -> u64 {
 }
 
 fn ids(found: &[ScannedConversation]) -> Vec<&str> {
-    let ids = found.iter().map(|one| one.key.conversation.as_str());
-    ids.collect()
+    found.iter().map(|one| one.key.conversation.as_str()).collect()
 }

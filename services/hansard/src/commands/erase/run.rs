@@ -69,8 +69,7 @@ pub(super) async fn run(subject: Subject, options: EraseArgs) -> anyhow::Result<
 
 /// The unknown ids that did not come into existence while the others were erased.
 fn still_unknown(mut unknown: Vec<ConversationId>, erased: &ErasureResult) -> Vec<ConversationId> {
-    let erased = erased.conversations.iter();
-    let erased: HashSet<_> = erased.map(|found| &found.key.conversation).collect();
+    let erased: HashSet<_> = erased.conversations.iter().map(|found| &found.key.conversation).collect();
     unknown.retain(|id| !erased.contains(id));
     unknown
 }

@@ -69,8 +69,8 @@ async fn remaining(archive: &Archive, signed: &Signed) -> anyhow::Result<Vec<Str
     let reads = stream::iter(entries).map(|entry| remains(archive, entry)).buffered(READS_IN_FLIGHT);
     let in_record: Vec<Option<String>> = reads.try_collect().await?;
     let keys: anyhow::Result<BTreeSet<ConversationKey>> = entries.iter().map(key).collect();
-    let held = archive.find_archived(&keys?).await?;
-    let held = held.iter().map(|key| key.conversation.as_str().to_owned());
+    let archived = archive.find_archived(&keys?).await?;
+    let held = archived.iter().map(|key| key.conversation.as_str().to_owned());
     let all: BTreeSet<String> = in_record.into_iter().flatten().chain(held).collect();
     Ok(all.into_iter().collect())
 }

@@ -32,8 +32,7 @@ pub(super) struct HistoryKeyArgs {
 
 impl HistoryKeyArgs {
     pub(super) fn key(self) -> anyhow::Result<HistoryKey> {
-        let variables = self.variables.as_deref();
-        let variables = variables.map(|file| input_file::text(file, VARIABLES_FILE_BYTES_MAX));
+        let variables = self.variables.as_deref().map(|file| input_file::text(file, VARIABLES_FILE_BYTES_MAX));
         Ok(HistoryKey {
             agent_id: self.agent,
             namespace: self.namespace,

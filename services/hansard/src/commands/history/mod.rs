@@ -52,8 +52,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
 /// Reads the messages of a file: JSON Lines, oldest first.
 fn messages(file: &Path) -> anyhow::Result<Vec<MessageAppended>> {
     let text = input_file::text(file, MESSAGES_FILE_BYTES_MAX)?;
-    let lines = (1..).zip(text.lines());
-    let lines = lines.filter(|(_, line)| !line.trim().is_empty());
+    let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let messages = lines.map(|(number, line)| {
         json::read(MESSAGE, line).with_context(|| format!("{}: line {number}: not a message", file.display()))
     });

@@ -89,8 +89,7 @@ impl Plan {
         {
             return Ok(Self { before, after, is_resumed: true });
         }
-        let grown = layout.grown(partitions);
-        grown.map_err(|error| UsageError(error.to_string()))?;
+        layout.grown(partitions).map_err(|error| UsageError(error.to_string()))?;
         Ok(Self { before: layout.partitions(), after: partitions, is_resumed: false })
     }
 

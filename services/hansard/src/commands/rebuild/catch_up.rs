@@ -63,8 +63,8 @@ mod tests {
             (0..).zip(checkpoints_at).map(checkpoint).collect()
         };
         let check = |ahead: &[u64], behind: &[u64], expected: &[u64]| {
-            let found = lags(&checkpoints_at(ahead), &checkpoints_at(behind));
-            let found: Vec<u64> = found.into_iter().map(|(_, lag)| lag).collect();
+            let found: Vec<u64> =
+                lags(&checkpoints_at(ahead), &checkpoints_at(behind)).into_iter().map(|(_, lag)| lag).collect();
             assert_eq!(found, expected);
         };
         check(&[5, 7], &[5, 4], &[0, 3]);

@@ -57,8 +57,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
 }
 
 fn droppable(schemas: &[SchemaInfo], named: Option<&str>) -> Result<Vec<SchemaName>, UsageError> {
-    let idle = schemas.iter().filter(|one| one.state != SchemaState::Live);
-    let idle = idle.map(|one| one.name);
+    let idle = schemas.iter().filter(|one| one.state != SchemaState::Live).map(|one| one.name);
     let Some(named) = named else {
         return Ok(idle.collect());
     };
@@ -102,8 +101,7 @@ mod tests {
         let schemas =
             [standing(1, SchemaState::Kept), standing(2, SchemaState::Live), standing(3, SchemaState::Building)];
         let check = |named: Option<&str>, expected: Option<&[&str]>| {
-            let found = droppable(&schemas, named).ok();
-            let found = found.map(|names| names.iter().map(ToString::to_string).collect());
+            let found = droppable(&schemas, named).ok().map(|names| names.iter().map(ToString::to_string).collect());
             let expected: Option<Vec<String>> =
                 expected.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
             assert_eq!(found, expected, "{named:?}");

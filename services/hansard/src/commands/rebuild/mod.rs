@@ -62,8 +62,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
 
 /// Takes the lock for changes of the schemas.
 async fn lock(model: &ReadModel) -> anyhow::Result<SchemasLock> {
-    let lock = SchemasLock::take(model).await?;
-    lock.context("another process is changing the schemas: wait until it ends")
+    SchemasLock::take(model).await?.context("another process is changing the schemas: wait until it ends")
 }
 
 /// A running projector of this process, which writes a schema that is not live.

@@ -39,10 +39,11 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let archive = archive.of_tenants(shards::tenants(&model).await?);
     let form = Form::of(args.json);
     let from = model.live_schema().await?;
-    let kept = list(&model).await?;
-    let kept = kept.iter().filter(|one| one.state == SchemaState::Kept);
-    let to = kept.max_by_key(|one| one.left_at);
-    let to = to.context("no previous schema is kept: run `hansard rebuild conversations` to build one")?;
+    let schemas = list(&model).await?;
+    let kept = schemas.iter().filter(|one| one.state == SchemaState::Kept);
+    let to = kept
+        .max_by_key(|one| one.left_at)
+        .context("no previous schema is kept: run `hansard rebuild conversations` to build one")?;
     if args.dry_run {
         form.print(&Step::WouldSwitch { from, to: to.name })?;
         return Ok(Exit::Done);

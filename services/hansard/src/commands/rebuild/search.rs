@@ -39,8 +39,7 @@ pub(super) struct Args {
 }
 
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
-    let tenant = args.tenant.map(TenantId::parse).transpose();
-    let tenant = tenant.map_err(|violation| {
+    let tenant = args.tenant.map(TenantId::parse).transpose().map_err(|violation| {
         let rule = violation.description;
         UsageError(format!("--tenant {rule}"))
     })?;

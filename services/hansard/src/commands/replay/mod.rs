@@ -98,9 +98,7 @@ fn prefix(args: &Args) -> Result<Option<ReplayPrefix>, UsageError> {
         let why = "--resume with --to-subject requires --places FILE";
         return Err(UsageError(why.to_owned()));
     }
-    let prefix = args.to_subject.as_deref().map(ReplayPrefix::parse);
-    let prefix = prefix.transpose();
-    prefix.map_err(|error| UsageError(error.to_string()))
+    args.to_subject.as_deref().map(ReplayPrefix::parse).transpose().map_err(|error| UsageError(error.to_string()))
 }
 
 /// The counts of a replay.

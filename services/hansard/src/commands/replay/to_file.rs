@@ -54,8 +54,7 @@ impl ExistingFile {
 
     pub(super) fn positions(&self) -> Positions {
         let last = self.last.iter();
-        let last = last.map(|(partition, last)| (*partition, last.sequence));
-        last.collect()
+        last.map(|(partition, last)| (*partition, last.sequence)).collect()
     }
 
     /// Checks that the file belongs to this record: the last line of each partition must equal the commit in the record, unless
@@ -113,8 +112,7 @@ impl FileTarget {
         let mut options = OpenOptions::new();
         // Fails if another process has created the file meanwhile.
         options.write(true).create_new(!existing.exists).mode(MODE);
-        let opened = options.open(&existing.file);
-        let mut file = opened.with_context(|| format!("cannot write {shown}"))?;
+        let mut file = options.open(&existing.file).with_context(|| format!("cannot write {shown}"))?;
         file.set_len(existing.bytes)?;
         file.seek(SeekFrom::Start(existing.bytes))?;
         Ok(Self(BufWriter::new(file)))

@@ -49,8 +49,7 @@ pub(super) fn read(file: &Path, record: &Record, prefix: &ReplayPrefix) -> anyho
         saved.record == id_of(record) && saved.prefix == prefix.to_string(),
         UsageError(format!("{shown} belongs to another record or prefix"))
     );
-    let positions = saved.places.into_iter();
-    let positions = positions.map(|(partition, last)| (Partition(partition), Sequence(last)));
+    let positions = saved.places.into_iter().map(|(partition, last)| (Partition(partition), Sequence(last)));
     Ok(positions.collect())
 }
 
@@ -100,8 +99,7 @@ impl SubjectTarget {
         let Some(file) = &self.file else {
             return Ok(());
         };
-        let positions = self.positions.iter();
-        let positions = positions.map(|(partition, sequence)| (partition.0, sequence.0));
+        let positions = self.positions.iter().map(|(partition, sequence)| (partition.0, sequence.0));
         let saved = Saved { record: self.record.clone(), prefix: self.prefix.to_string(), places: positions.collect() };
         let shown = file.display();
         replace(file, &saved).with_context(|| format!("cannot write {shown}"))

@@ -34,8 +34,7 @@ fn check_load(set: &[&str], expected: Result<u16, &[&str]>) {
         check: true,
         end_with_stdin: false,
     };
-    let loaded = load::<writer::WriterConfig>(&settings, Sources::new());
-    let loaded = loaded.map(|process| process.role.record.partitions);
+    let loaded = load::<writer::WriterConfig>(&settings, Sources::new()).map(|process| process.role.record.partitions);
     let keys = loaded.map_err(|errors| errors.0.into_iter().map(|error| error.key).collect::<Vec<String>>());
     assert_eq!(keys, expected.map_err(|keys| keys.iter().map(ToString::to_string).collect()));
 }

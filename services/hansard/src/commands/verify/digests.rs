@@ -80,8 +80,10 @@ fn of_partition(parked: &[ParkedPosition], partition: Partition) -> Vec<ParkedPo
 
 async fn current(job: &VerifyJob, partition: Partition) -> anyhow::Result<(PartitionDigest, Vec<ParkedPosition>)> {
     let (all, parked) = digests(&job.model).await?;
-    let digest = all.into_iter().find(|digest| digest.partition == partition);
-    let digest = digest.context("the checkpoint of the partition was removed")?;
+    let digest = all
+        .into_iter()
+        .find(|digest| digest.partition == partition)
+        .context("the checkpoint of the partition was removed")?;
     Ok((digest, of_partition(&parked, partition)))
 }
 
@@ -92,8 +94,7 @@ async fn recorded(
     parked: &[ParkedPosition],
 ) -> anyhow::Result<RecordedPositions> {
     let before = |place: &ParkedPosition| Sequence(place.sequence.0.saturating_sub(1));
-    let parked = parked.iter().map(|place| (&place.key, before(place)));
-    let parked: BTreeMap<&ConversationKey, Sequence> = parked.collect();
+    let parked: BTreeMap<&ConversationKey, Sequence> = parked.iter().map(|place| (&place.key, before(place))).collect();
     // Read first: a conversation that is woken meanwhile is found in the record, too.
     let partition = digest.partition;
     let hibernated = job.archive.hibernated_conversations(partition).await?;
@@ -116,8 +117,7 @@ async fn recorded(
     later.dedup();
     later.retain(|key| !recorded.sequences.contains_key(key));
     for key in later {
-        let through = parked.get(&key).copied().unwrap_or(digest.checkpoint);
-        let through = through.min(digest.checkpoint);
+        let through = parked.get(&key).copied().unwrap_or(digest.checkpoint).min(digest.checkpoint);
         if let Some(message) = job.record.last_up_to(&key, through).await? {
             recorded.add(key, &message)?;
         }

@@ -87,8 +87,8 @@ async fn compare(job: &VerifyJob, key: &ConversationKey) -> anyhow::Result<Exami
     let is_unreadable = |problem: &Problem| matches!(problem, Problem::Unreadable(..));
     if !problems.iter().any(is_unreadable) {
         differences.extend(standing.compare(history.change.as_ref())?);
-        let held = history.first_version.zip(history.change.as_ref());
-        let held = held.map(|(first, change)| (first, change.head.version));
+        let held =
+            history.first_version.zip(history.change.as_ref()).map(|(first, change)| (first, change.head.version));
         differences.extend(unfounded(job, key, &standing, held).await?);
         let Some(documents) = documents(job, key, &standing, &history.documents).await? else {
             return Ok(Examination::unsettled(history.events));
@@ -149,8 +149,7 @@ async fn unfounded(
     };
     let (first_held, last_held) = held.unwrap_or((Version(1), Version::ZERO));
     let held = first_held..=last_held;
-    let read = unfounded_events(&job.model, key, &held, last);
-    read.await.context("cannot read event rows")
+    unfounded_events(&job.model, key, &held, last).await.context("cannot read event rows")
 }
 
 /// A page of the commits of a conversation after one sequence and up to another, from which rows are written.

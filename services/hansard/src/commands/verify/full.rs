@@ -112,8 +112,7 @@ impl Pass<'_> {
         };
         let recorded = self.entry(key);
         let commit = &placed.opened.commit;
-        let previous = recorded.folded.as_ref();
-        let previous = previous.map(|folded| (folded.head(), folded.sequence()));
+        let previous = recorded.folded.as_ref().map(|folded| (folded.head(), folded.sequence()));
         recorded.is_suspect |= !faults(previous, commit, &placed.opened.body).is_empty();
         recorded.events += u64::try_from(commit.events.len()).unwrap_or(u64::MAX);
         match &mut recorded.folded {

@@ -92,8 +92,7 @@ impl<'g> History<'g> {
         let commit = &stored.opened.commit;
         self.first_version.get_or_insert(commit.first_version);
         self.events += u64::try_from(commit.events.len()).unwrap_or(u64::MAX);
-        let previous = self.change.as_ref();
-        let previous = previous.map(|change| (&change.head, change.position.sequence));
+        let previous = self.change.as_ref().map(|change| (&change.head, change.position.sequence));
         let mut found = faults(previous, commit, &stored.opened.body);
         if !self.ids.insert(commit.id) && !found.contains(&Fault::IdRepeated) {
             found.push(Fault::IdRepeated);

@@ -36,8 +36,7 @@ fn part(text: &str) -> Result<proto::Part, Violation> {
         _ => None,
     };
     // A part with unknown members is stored unparsed, so that nothing is lost.
-    let kind = kind.filter(|_| fields.rest().is_empty());
-    let kind = kind.or_else(|| {
+    let kind = kind.filter(|_| fields.rest().is_empty()).or_else(|| {
         Some(Kind::ProviderItem(proto::ProviderItem { provider: PROVIDER.to_owned(), item_json: text.to_owned() }))
     });
     Ok(proto::Part { kind })

@@ -74,18 +74,19 @@ fn message(role: proto::Role, parts: Vec<proto::Part>, fields: &mut Fields<'_>) 
 }
 
 fn assistant(fields: &mut Fields<'_>, index: usize, dialogue: &mut Dialogue) -> Result<Vec<NewFact>, Violation> {
-    let parts = fields.take("content").map(content::parts).transpose();
-    let parts = parts.map_err(|violation| violation.within("content"))?;
-    let mut parts = parts.unwrap_or_default();
+    let mut parts = fields
+        .take("content")
+        .map(content::parts)
+        .transpose()
+        .map_err(|violation| violation.within("content"))?
+        .unwrap_or_default();
     if let Some(refusal) = fields.take_as("refusal")? {
         let kind = Some(proto::part::Kind::Refusal(refusal));
         parts.push(proto::Part { kind });
     }
     let mut remarks = Vec::new();
-    let calls = tools::calls(fields, &mut remarks);
-    let calls = calls.map_err(|violation| violation.within("tool_calls"))?;
-    let remarks = remarks.into_iter();
-    let remarks = remarks.map(|remark| format!("messages[{index}].{remark}"));
+    let calls = tools::calls(fields, &mut remarks).map_err(|violation| violation.within("tool_calls"))?;
+    let remarks = remarks.into_iter().map(|remark| format!("messages[{index}].{remark}"));
     dialogue.remarks.extend(remarks);
     let mut facts = Vec::with_capacity(calls.len() + 1);
     if !parts.is_empty() || calls.is_empty() || follows_assistant(dialogue) {

@@ -48,8 +48,9 @@ fn owner(fields: &mut Fields<'_>, key: &str) -> Result<proto::owner::Kind, Viola
     if !user.is_empty() {
         return Ok(proto::owner::Kind::UserId(user));
     }
-    let session = Some(fields.take_text("session")?).filter(|session| !session.is_empty());
-    let session = session.unwrap_or_else(|| format!("import:{key}"));
+    let session = Some(fields.take_text("session")?)
+        .filter(|session| !session.is_empty())
+        .unwrap_or_else(|| format!("import:{key}"));
     Ok(proto::owner::Kind::SessionId(session))
 }
 

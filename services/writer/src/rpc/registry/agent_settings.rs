@@ -26,8 +26,7 @@ pub(super) async fn set(
     changed(current.settings.unwrap_or_default())?;
     let what = if paths.is_empty() { "all settings".to_owned() } else { paths.join(", ") };
     by.record_change(writer, format!("agent {agent}: {what}")).await?;
-    let set = writer.registry.change_agent_settings(&agent, changed).await;
-    set.map_err(from_settings("agent_id"))
+    writer.registry.change_agent_settings(&agent, changed).await.map_err(from_settings("agent_id"))
 }
 
 /// Sets the named fields; without names, all fields.

@@ -42,8 +42,7 @@ pub(super) async fn set_origins(
     let id = visible(writer, &by.principal, request.api_key_id)?;
     let origins = origins(request.allowed_origins)?;
     by.record_change(writer, format!("API key {id}: origins")).await?;
-    let set = writer.registry.set_api_key_origins(&id, origins).await;
-    set.map_err(from_registry("api_key_id"))
+    writer.registry.set_api_key_origins(&id, origins).await.map_err(from_registry("api_key_id"))
 }
 
 pub(super) async fn revoke(
@@ -53,8 +52,7 @@ pub(super) async fn revoke(
     let (by, request) = administrator(writer, request).await?;
     let id = visible(writer, &by.principal, request.api_key_id)?;
     by.record_change(writer, format!("API key {id}: revoked")).await?;
-    let revoked = writer.registry.revoke_api_key(&id, writer.now()).await;
-    revoked.map_err(from_registry("api_key_id"))
+    writer.registry.revoke_api_key(&id, writer.now()).await.map_err(from_registry("api_key_id"))
 }
 
 pub(super) async fn list(

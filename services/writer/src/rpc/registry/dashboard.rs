@@ -42,8 +42,8 @@ pub(super) async fn end_token(
     let (_, request) = principal(writer, request, Scope::Append).await?;
     let token_use = if request.is_session { DashboardUse::Session } else { DashboardUse::Link };
     let registry = &writer.registry;
-    let ended = registry.end_dashboard_token(token_use, &request.token, writer.now());
-    let ended = ended.await.map_err(from_registry("token"))?;
+    let ended =
+        registry.end_dashboard_token(token_use, &request.token, writer.now()).await.map_err(from_registry("token"))?;
     Ok(ended.is_some())
 }
 
@@ -73,8 +73,7 @@ pub(super) async fn set_view(
     }
     let view = request.view.unwrap_or_default();
     check_view(&view).map_err(|violation| violation.within("view"))?;
-    let saved = writer.registry.set_dashboard_view(by.tenant.tenant(), &view);
-    saved.await.map_err(from_registry("view"))
+    writer.registry.set_dashboard_view(by.tenant.tenant(), &view).await.map_err(from_registry("view"))
 }
 
 fn check_view(view: &proto::DashboardView) -> Result<(), Violation> {

@@ -48,8 +48,7 @@ pub(super) async fn revoke(
     if !token.is_some_and(|token| may_see(&operator, &token.tenant_id)) {
         return Err(not_found("service token", "service_token_id"));
     }
-    let revoked = writer.registry.revoke_service_token(&id, writer.now()).await;
-    revoked.map_err(from_registry("service_token_id"))
+    writer.registry.revoke_service_token(&id, writer.now()).await.map_err(from_registry("service_token_id"))
 }
 
 pub(super) async fn list(
@@ -78,10 +77,8 @@ fn bound_agents(
         let rule = "is given with the scope `operate`, which is of whole tenants: leave one of them out";
         return Err(broken(rule.to_owned()).into());
     }
-    let visible = ids.iter().map(|id| {
-        let agent = agents::visible(writer, operator, id);
-        agent.map_err(|_| not_found("agent", "agent_ids"))
-    });
+    let visible =
+        ids.iter().map(|id| agents::visible(writer, operator, id).map_err(|_| not_found("agent", "agent_ids")));
     visible.collect()
 }
 

@@ -39,12 +39,11 @@ pub(super) async fn retire(
     let tenant = visible_tenant(writer, &by.principal, &request.tenant_id)?;
     let id = signing_key_id(&request.signing_key_id)?;
     let now = writer.now();
-    let from = request.retired_at.map_or(Ok(now), time::from_proto);
-    let from = from.map_err(|violation| violation.within("retired_at"))?;
+    let from =
+        request.retired_at.map_or(Ok(now), time::from_proto).map_err(|violation| violation.within("retired_at"))?;
     by.record_change(writer, format!("signing key {id}: retired")).await?;
     let registry = &writer.registry;
-    let retired = registry.retire_signing_key(&tenant, &id, from, now).await;
-    retired.map_err(from_registry("signing_key_id"))
+    registry.retire_signing_key(&tenant, &id, from, now).await.map_err(from_registry("signing_key_id"))
 }
 
 pub(super) async fn list(

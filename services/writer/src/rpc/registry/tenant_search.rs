@@ -8,6 +8,5 @@ pub(super) async fn set(
 ) -> Result<proto::Tenant, Problem> {
     let (operator, request) = operator(writer, request).await?;
     let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
-    let set = writer.registry.set_tenant_search(&tenant, request.disabled);
-    set.await.map_err(from_registry("tenant_id"))
+    writer.registry.set_tenant_search(&tenant, request.disabled).await.map_err(from_registry("tenant_id"))
 }

@@ -17,8 +17,7 @@ pub(super) async fn create(
     require_unbound(&operator)?;
     let id = TenantId::parse(request.tenant_id).map_err(|violation| violation.within("tenant_id"))?;
     display_name(&request.display_name)?;
-    let tenant = writer.registry.create_tenant(&id, &request.display_name, writer.now()).await;
-    tenant.map_err(from_registry("tenant_id"))
+    writer.registry.create_tenant(&id, &request.display_name, writer.now()).await.map_err(from_registry("tenant_id"))
 }
 
 pub(super) async fn list(
@@ -42,8 +41,7 @@ pub(super) async fn set_quotas(
     let paths = request.update_mask.unwrap_or_default().paths;
     let given = request.quotas;
     let changed = |current| changed_quotas(&current, given.as_ref(), &paths);
-    let set = writer.registry.change_tenant_quotas(&tenant, changed).await;
-    set.map_err(from_settings("tenant_id"))
+    writer.registry.change_tenant_quotas(&tenant, changed).await.map_err(from_settings("tenant_id"))
 }
 
 /// Sets the named quotas; without names, all quotas.

@@ -23,8 +23,7 @@ pub(super) async fn set(
         };
         CheckedTokenRules::parse(rules).map_err(SettingsError::Broken)
     };
-    let set = writer.registry.change_token_rules(&tenant, changed).await;
-    set.map_err(from_settings("tenant_id"))
+    writer.registry.change_token_rules(&tenant, changed).await.map_err(from_settings("tenant_id"))
 }
 
 pub(super) async fn revoke(

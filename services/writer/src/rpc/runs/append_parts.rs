@@ -140,8 +140,7 @@ async fn last_of_active(writer: &Writer, batch: &Batch) -> Result<Sequence, Prob
     let RunKey { conversation, run } = &batch.key;
     let loaded = writer.heads.load_from_leader(conversation).await?;
     check_loaded(batch, &loaded)?;
-    let last = writer.record.last_parts(conversation, *run).await;
-    let last = last.map_err(problem::from_record)?;
+    let last = writer.record.last_parts(conversation, *run).await.map_err(problem::from_record)?;
     Ok(last.map_or(Sequence(0), |last| last.sequence))
 }
 
@@ -152,8 +151,7 @@ async fn check_after_first(writer: &Writer, batch: &Batch) -> Result<Instant, Pr
     let loaded = writer.heads.load_from_leader(key).await?;
     match check_loaded(batch, &loaded) {
         Err(problem) if problem.reason() == Reason::ConversationErased => {
-            let purged = writer.record.erase_parts(key).await;
-            purged.map_err(problem::from_record)?;
+            writer.record.erase_parts(key).await.map_err(problem::from_record)?;
             Err(problem)
         }
         // The batch is published; the next batch detects that the run has ended or is stopping.

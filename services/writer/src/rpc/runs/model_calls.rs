@@ -37,8 +37,7 @@ async fn keep(writer: &Writer, caller: &Caller, request: LogModelCallRequest) ->
     check(writer, &key, &agent).await?;
     let logged = LoggedCall { agent: agent.clone(), days: logs.days, call: with_detail(call, logs.detail) };
     let (id, message) = (logged.call.id, encode_logged(&logged));
-    let publishing = writer.record.publish_log(&key, id, message, logged.kept_for());
-    publishing.await.map_err(problem::from_record)?;
+    writer.record.publish_log(&key, id, message, logged.kept_for()).await.map_err(problem::from_record)?;
     check(writer, &key, &agent).await?;
     Ok(true)
 }
@@ -50,8 +49,7 @@ async fn check(writer: &Writer, key: &ConversationKey, agent: &AgentId) -> Resul
     let rejection = match head.map(|head| head.status) {
         Some(Status::Active | Status::Archived) => return Ok(()),
         Some(Status::Erased) => {
-            let erased = writer.record.erase_logs(key).await;
-            erased.map_err(problem::from_record)?;
+            writer.record.erase_logs(key).await.map_err(problem::from_record)?;
             Rejection::Erased
         }
         None => Rejection::NotFound,
@@ -79,10 +77,8 @@ pub(super) async fn meter(writer: &Writer, request: Request<MeterModelCallReques
 }
 
 async fn publish_usage(writer: &Writer, caller: &Caller, request: MeterModelCallRequest) -> Result<bool, Problem> {
-    let call = metered_from_proto(request.call.ok_or_else(missing)?);
-    let call = call.map_err(|violation| violation.within("call"))?;
+    let call = metered_from_proto(request.call.ok_or_else(missing)?).map_err(|violation| violation.within("call"))?;
     let field = "call.agent_id";
     let access = caller.authorize(writer, Scope::Append, &call.agent, field).await?;
-    let publishing = writer.record.publish_usage(access.tenant.tenant(), &call);
-    publishing.await.map_err(problem::from_record)
+    writer.record.publish_usage(access.tenant.tenant(), &call).await.map_err(problem::from_record)
 }

@@ -98,8 +98,7 @@ async fn errors_are_at_their_fields_and_the_text_stays() {
         let page = check_shown(&answer, status, expected);
         assert!(page.contains("aria-invalid=\"true\""), "{name}: {page}");
         assert!(page.contains("Nothing was saved"), "{name}: {page}");
-        let typed = text.replace('&', "&amp;").replace('<', "&lt;");
-        let typed = typed.replace('>', "&gt;").replace('"', "&quot;");
+        let typed = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
         assert!(page.contains(&typed), "{name}: {page}");
     }
     assert_eq!(settings(&fixture).await, before);

@@ -72,12 +72,11 @@ async fn origins_are_changed_and_errors_keep_the_text() {
     assert!(wrong.contains("&lt;script&gt;"), "{wrong}");
     let many = "https://a.example\n".repeat(51);
     check_shown(&browser.post(&path, &[("origins", &many)]).await, 400, "at most 50");
-    let long = [("name", "n".repeat(257)), ("origins", "kept".to_owned())];
-    let long = long.each_ref().map(|(name, text)| (*name, text.as_str()));
+    let too_long = [("name", "n".repeat(257)), ("origins", "kept".to_owned())];
+    let long = too_long.each_ref().map(|(name, text)| (*name, text.as_str()));
     let long = check_shown(&browser.post(&keys, &long).await, 400, "display_name");
     assert!(long.contains("kept"), "{long}");
-    let overlap = [("overlap", "2592001")];
-    let overlap = browser.post(&format!("{keys}/{key}/rotate"), &overlap).await;
+    let overlap = browser.post(&format!("{keys}/{key}/rotate"), &[("overlap", "2592001")]).await;
     check_shown(&overlap, 400, "the maximum is 2592000");
     let none = browser.post(&path, &[("origins", "")]).await;
     assert_eq!(none.status, 303);

@@ -48,8 +48,7 @@ fn check_shown(answer: &Answer, status: u16, text: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn foreign_and_missing_agents_look_alike() {
     let (fixture, browser) = administrator().await;
-    let list = browser.get("/dashboard/settings").await;
-    let list = check_shown(&list, 200, "support");
+    let list = check_shown(&browser.get("/dashboard/settings").await, 200, "support");
     assert!(!list.contains(FOREIGN_AGENT), "{list}");
     let foreign_key = &fixture.foreign_key.id;
     let own_key = &fixture.other_key.id;

@@ -24,14 +24,12 @@ async fn a_policy_is_previewed_and_saved() {
     let digest = input(&shown, "digest");
     let draft = "{\n \"instructions\": \"Answer in rhymes.\"\n}";
     let fields = [("policy", draft), ("digest", &*digest), ("conversation", "c")];
-    let page = browser.post(&preview, &fields).await;
-    let page = check_shown(&page, 200, "By this policy");
+    let page = check_shown(&browser.post(&preview, &fields).await, 200, "By this policy");
     for text in ["Answer in rhymes.", "By the agent's policy", "hello &lt;/textarea"] {
         assert!(page.contains(text), "{text}: {page}");
     }
     assert_eq!(policy(&fixture).await, "{}");
-    let saved = browser.post(&path, &fields).await;
-    let saved = check_shown(&saved, 200, "Saved.");
+    let saved = check_shown(&browser.post(&path, &fields).await, 200, "Saved.");
     assert_eq!(policy(&fixture).await, r#"{"instructions":"Answer in rhymes."}"#);
     assert_eq!(input(&saved, "conversation"), "c");
     let log = browser.get("/dashboard/audit").await.text();
@@ -53,8 +51,7 @@ async fn each_session_records_its_view_of_a_conversation_once() {
     fixture.agent.create("c").await;
     let preview = format!("{PATH}/policy/preview");
     let fields = [("policy", "{}"), ("conversation", "c")];
-    let page = browser.post(&preview, &fields).await;
-    let page = check_shown(&page, 200, "By this policy");
+    let page = check_shown(&browser.post(&preview, &fields).await, 200, "By this policy");
     let views = async || {
         let log = browser.get("/dashboard/audit").await.text();
         log.matches("policy preview").count()

@@ -18,8 +18,7 @@ async fn pop(client: &HttpClient, path: &str) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_newest_item_is_deleted() {
     let fixture = Fixture::new().await;
-    let client = back_end(&fixture, &ALL).await;
-    let client = client.with("x-hansard-user", "ada");
+    let client = back_end(&fixture, &ALL).await.with("x-hansard-user", "ada");
     let call = json!({"type": "function_call", "call_id": "c", "name": "look", "arguments": "{}"});
     let output = json!({"type": "function_call_output", "call_id": "c", "output": "1"});
     let path = created(&client, json!([message("one"), call, output, message("two")])).await;
@@ -72,8 +71,7 @@ fn type_of(item: &Value) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_item_of_an_answer_with_several_is_deleted_alone() {
     let fixture = Fixture::new().await;
-    let client = back_end(&fixture, &ALL).await;
-    let client = client.with("x-hansard-user", "ada");
+    let client = back_end(&fixture, &ALL).await.with("x-hansard-user", "ada");
     let path = created(&client, json!([message("one")])).await;
     let events = json!({"events": [{"type": "MessageAppended", "role": "assistant", "parts": [
         {"type": "thinking", "text": "hm"}, {"type": "text", "text": "a"}

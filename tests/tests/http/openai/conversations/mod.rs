@@ -49,8 +49,8 @@ async fn items(client: &HttpClient, path: &str) -> Vec<Value> {
 
 /// The texts of messages, oldest first.
 async fn texts(client: &HttpClient, path: &str) -> Vec<String> {
-    let items = items(client, path).await;
-    let items = items.iter().filter_map(|item| item["content"][0]["text"].as_str());
+    let page = items(client, path).await;
+    let items = page.iter().filter_map(|item| item["content"][0]["text"].as_str());
     items.map(str::to_owned).collect()
 }
 

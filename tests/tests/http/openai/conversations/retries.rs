@@ -39,8 +39,7 @@ async fn calls_and_users(client: &HttpClient) {
         let first = append(&ada, &path, items.clone()).await;
         let retry = ada.with("x-stainless-retry-count", "1");
         assert_eq!(append(&retry, &path, items.clone()).await, first);
-        let eve = client.with("x-hansard-user", "eve");
-        let eve = eve.with("x-stainless-retry-count", "1");
+        let eve = client.with("x-hansard-user", "eve").with("x-stainless-retry-count", "1");
         let url = format!("{path}/items");
         let answer = eve.post(&url, &json!({"items": items})).await;
         assert_eq!(answer.status, 404);

@@ -35,8 +35,7 @@ async fn items_of_every_type_come_back_as_they_were_sent() {
         let one = client.get(&format!("{path}/items/{id}")).await.ok(200);
         assert_eq!(one, expected);
     }
-    let prefixes = listed.iter().map(|item| text(item, "id").split('_').next().unwrap());
-    let prefixes: Vec<&str> = prefixes.collect();
+    let prefixes: Vec<&str> = listed.iter().map(|item| text(item, "id").split('_').next().unwrap()).collect();
     assert_eq!(
         prefixes,
         [

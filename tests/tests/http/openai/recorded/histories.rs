@@ -140,8 +140,7 @@ async fn other_models_and_other_apis() {
     let id = conversation(&answer);
     let path = format!("/v1/conversations/{id}/events");
     let events = ada.get(&path).await.ok(200);
-    let started = events["events"].as_array().unwrap().iter();
-    let mut started = started.filter(|event| text(event, "type") == "RunStarted");
+    let mut started = events["events"].as_array().unwrap().iter().filter(|event| text(event, "type") == "RunStarted");
     assert_eq!(started.next().unwrap()["model"], "small");
     // A conversation of another API is continued.
     let items = json!({"items": [user("from another API")]});

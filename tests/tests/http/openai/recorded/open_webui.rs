@@ -11,9 +11,7 @@ const USER: &str = "5f0c7a6e-1c63-44b4-9c1e-7f2f5a1f9c11";
 
 /// A connection with the custom headers of the guide, for one call.
 fn connection(client: &HttpClient, message: &str, task: &str) -> HttpClient {
-    let client = client.with("x-hansard-user", USER);
-    let client = client.with(CONVERSATION, CHAT);
-    let client = client.with("x-hansard-message", message);
+    let client = client.with("x-hansard-user", USER).with(CONVERSATION, CHAT).with("x-hansard-message", message);
     client.with("x-hansard-task", task)
 }
 
@@ -60,8 +58,8 @@ async fn a_chat_is_one_conversation() {
     assert_eq!(rewinds.count(), 2);
     let path = format!("/v1/conversations/{id}/events?kinds=MessageAppended");
     let events = reader.get(&path).await.ok(200);
-    let ids = list(&events, "events").iter();
-    let ids: Vec<&str> = ids.filter_map(|event| event["metadata"]["clientMessageId"].as_str()).collect();
+    let ids: Vec<&str> =
+        list(&events, "events").iter().filter_map(|event| event["metadata"]["clientMessageId"].as_str()).collect();
     assert_eq!(ids, ["m1", "m2", "m3"]);
 }
 

@@ -17,8 +17,7 @@ fn result(content: &str) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_and_results_are_recorded() {
     let system = System::start().await;
-    let chat = system.client.with("x-hansard-user", "ada");
-    let chat = chat.with(CONVERSATION, "chat-1");
+    let chat = system.client.with("x-hansard-user", "ada").with(CONVERSATION, "chat-1");
     let question = user(LOOK);
     let answer = chat.post(PATH, &with_tools(std::slice::from_ref(&question))).await;
     let id = conversation(&answer);

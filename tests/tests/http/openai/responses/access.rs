@@ -26,8 +26,7 @@ async fn attempts(caller: &HttpClient, model: &str, response: &Value) -> Vec<(u1
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         answers.push(caller.post(PATH, &body).await);
     }
-    let found = answers.iter().map(|answer| (answer.status, error(answer).1));
-    found.collect()
+    answers.iter().map(|answer| (answer.status, error(answer).1)).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]

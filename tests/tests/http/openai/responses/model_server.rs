@@ -10,14 +10,12 @@ use super::{create, events, id, setup_with, text};
 fn sent(model: &Model) -> Vec<Value> {
     let requests = model.requests();
     let input = requests.last().unwrap()["input"].as_array().unwrap();
-    let kinds = input.iter().map(|item| item["type"].clone());
-    kinds.collect()
+    input.iter().map(|item| item["type"].clone()).collect()
 }
 
 /// The ids of the items of a stream, in their order.
 fn added_ids(events: &[Value]) -> Vec<&Value> {
-    let added = events.iter();
-    let added = added.filter(|event| event["type"] == "response.output_item.added");
+    let added = events.iter().filter(|event| event["type"] == "response.output_item.added");
     added.map(|event| &event["item"]["id"]).collect()
 }
 
@@ -52,8 +50,7 @@ async fn a_server_of_responses_gets_responses() {
         options.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         options
     };
-    let asked = create(&client, options(json!({"input": "Where?"}))).await;
-    let asked = asked.ok(200);
+    let asked = create(&client, options(json!({"input": "Where?"}))).await.ok(200);
     assert_eq!(asked["output"][0]["name"], "look");
     let first = model.requests().remove(0);
     assert_eq!((&first["tools"][0]["name"], &first["max_output_tokens"]), (&json!("look"), &json!(9)));

@@ -69,8 +69,7 @@ async fn a_response_and_its_conversation_are_one_commit() {
         let path = format!("/v1/conversations/{conversation}/events?limit=1000");
         let page = client.get(&path).await.ok(200);
         let events = page["events"].as_array().unwrap();
-        let start = events.iter().position(|event| event["type"] == "RunStarted");
-        let start = start.expect("a start");
+        let start = events.iter().position(|event| event["type"] == "RunStarted").expect("a start");
         assert_eq!(start, items + 2, "{response}");
         let commits = (&events[0]["commitId"], &events[start]["commitId"]);
         assert_eq!(commits.0 == commits.1, is_one_commit, "{items} items");

@@ -78,8 +78,7 @@ async fn history(fixture: &Fixture, agent: &str, key: &str) -> (String, String) 
         ..RecordHistoryRequest::default()
     };
     let mut service = fixture.agent.caller().history();
-    let recorded = service.record_history(request).await;
-    let recorded = recorded.expect("a history").into_inner();
+    let recorded = service.record_history(request).await.expect("a history").into_inner();
     (recorded.conversation_id, recorded.channel_id)
 }
 

@@ -136,8 +136,8 @@ async fn calls_are_logged_only_when_enabled() {
                 break key;
             }
         }
-    });
-    let first = first.await;
+    })
+    .await;
     assert_eq!(first.conversation.as_str(), text(&seen[0], "conversationId"));
 }
 
@@ -203,8 +203,8 @@ async fn administrators_read_only_logs_of_their_tenant() {
     let admin = fixture.admin();
     let seen = wait_for_logs(&admin, 2).await;
     let check = async |query: String, expected: &[&String]| {
-        let found = logs(&admin, &query).await;
-        let found: Vec<&str> = found.iter().map(|log| text(log, "conversationId")).collect();
+        let page = logs(&admin, &query).await;
+        let found: Vec<&str> = page.iter().map(|log| text(log, "conversationId")).collect();
         assert_eq!(found, expected, "{query}");
     };
     check(String::new(), &[&other, &one]).await;

@@ -68,8 +68,7 @@ async fn given_histories_are_read_verbatim_and_only_new_messages_are_stored() {
     let kept = async || {
         let path = format!("/v1/chat/sessions/{session}/messages");
         let shown = fixture.client.get(&path).await.ok(200);
-        let messages = list(&shown, "messages").iter().map(|one| text(one, "content").to_owned());
-        messages.collect::<Vec<_>>()
+        list(&shown, "messages").iter().map(|one| text(one, "content").to_owned()).collect::<Vec<_>>()
     };
     let mut history = vec![json!({"role": "system", "content": "be brief"})];
     let mut expected: Vec<String> = Vec::new();

@@ -67,8 +67,8 @@ async fn a_token_of_all_tenants_names_the_agent() {
     let named = all.with("x-agent-id", AGENT);
     assert_eq!(named.post(&format!("{path}/events"), &messages(1)).await.status, 200);
     assert_eq!(named.get(&path).await.ok(200)["version"], 2);
-    let two = json!({"agentId": OTHER_AGENT, "userId": "ada"});
-    let two = named.post("/v1/conversations", &two);
+    let body = json!({"agentId": OTHER_AGENT, "userId": "ada"});
+    let two = named.post("/v1/conversations", &body);
     assert_eq!(two.await.status_and_code(), (400, "CALLER_AMBIGUOUS".to_owned()));
 }
 
@@ -76,8 +76,7 @@ async fn a_token_of_all_tenants_names_the_agent() {
 async fn a_token_of_agents_sees_their_conversations_only() {
     let fixture = Fixture::new().await;
     let scopes = [Scope::Append, Scope::Read];
-    let one = fixture.operator.secret_key(&scopes, &[AGENT]).await;
-    let one = bearer(&fixture.stack, &one.secret);
+    let one = bearer(&fixture.stack, &fixture.operator.secret_key(&scopes, &[AGENT]).await.secret);
     // The agent need not be named.
     let body = json!({"userId": "ada"});
     let made = one.post("/v1/conversations", &body).await.ok(201);
@@ -89,11 +88,9 @@ async fn a_token_of_agents_sees_their_conversations_only() {
     let tenant = service(&fixture, &scopes).await;
     let made = tenant.post("/v1/conversations", &body).await.ok(201);
     let theirs = format!("/v1/conversations/{}", text(&made, "conversationId"));
-    let both = [AGENT, OTHER_AGENT];
-    let both = fixture.operator.secret_key(&scopes, &both).await;
+    let both = fixture.operator.secret_key(&scopes, &[AGENT, OTHER_AGENT]).await;
     let both = bearer(&fixture.stack, &both.secret);
-    let third = fixture.operator.secret_key(&scopes, &[OTHER_AGENT]).await;
-    let third = bearer(&fixture.stack, &third.secret);
+    let third = bearer(&fixture.stack, &fixture.operator.secret_key(&scopes, &[OTHER_AGENT]).await.secret);
     let missing = (404, "CONVERSATION_NOT_FOUND".to_owned());
     for (caller, path, is_visible) in [
         (&one, &ours, true),
@@ -118,8 +115,7 @@ async fn a_token_of_agents_sees_their_conversations_only() {
             }
         }
     }
-    let unnamed = json!({"userId": "ada"});
-    let unnamed = both.post("/v1/conversations", &unnamed).await;
+    let unnamed = both.post("/v1/conversations", &json!({"userId": "ada"})).await;
     assert_eq!(unnamed.status_and_code(), (400, "FIELD_MISSING".to_owned()));
 }
 

@@ -41,9 +41,9 @@ async fn a_budget_replaces_that_of_the_policy() {
     assert!((1..400).contains(&count(&small)), "{}", count(&small));
     let policy = small["policy"].to_string();
     assert_eq!(receipt(&small).policy_digest, Sha256::digest(policy).to_vec());
-    let few = context("&messages=7").await.ok(200);
+    let assembled = context("&messages=7").await.ok(200);
     let few: Vec<&str> =
-        few["body"]["messages"].as_array().unwrap().iter().map(|one| one["content"].as_str().unwrap()).collect();
+        assembled["body"]["messages"].as_array().unwrap().iter().map(|one| one["content"].as_str().unwrap()).collect();
     assert_eq!(few[few.len() - 7..], ["393", "394", "395", "396", "397", "398", "399"]);
     assert!(!few.contains(&"392"), "{few:?}");
     assert_eq!(count(&context("&version=5").await.ok(200)), 4);

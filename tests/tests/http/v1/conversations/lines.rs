@@ -19,8 +19,7 @@ const BOTH: [Scope; 2] = [Scope::Append, Scope::Read];
 async fn append(client: &HttpClient, path: &str, lines: &[String]) -> Answer {
     let client = client.with("content-type", "application/x-ndjson");
     let request = client.request(Method::POST, path);
-    let answer = request.body(lines.join("\n")).send();
-    let answer = within(path, answer).await.unwrap();
+    let answer = within(path, request.body(lines.join("\n")).send()).await.unwrap();
     let status = answer.status().as_u16();
     Answer { status, headers: std::collections::BTreeMap::new(), body: within(path, answer.bytes()).await.unwrap() }
 }
@@ -135,13 +134,11 @@ async fn requests_of_lines_are_checked() {
     let document = json!({"events": [message("x")]});
     let conflict = service.post(&expected, &document).await;
     assert_eq!(conflict.status_and_code(), (400, "FIELD_CONFLICT".to_owned()));
-    let long = vec!["x".repeat(1024 * 1024 + 1)];
-    let long = append(&service, &path, &long).await;
+    let long = append(&service, &path, &["x".repeat(1024 * 1024 + 1)]).await;
     assert_eq!(long.status_and_code(), (400, "LINE_TOO_LONG".to_owned()));
     // A recorded document with line breaks stays in its line.
     let body = "{\"events\": [{\"type\": \"ToolCalled\", \"callId\": \"c\", \"toolName\": \"t\", \"input\": {\n\"a\":\r\n1}}]}";
-    let request = service.request(Method::POST, &path);
-    let request = request.header("content-type", "application/json");
+    let request = service.request(Method::POST, &path).header("content-type", "application/json");
     let answer = within("an append", request.body(body).send()).await;
     assert_eq!(answer.unwrap().status().as_u16(), 200);
     let (events, _) = read(&service, &format!("{path}?from=503")).await;
@@ -158,8 +155,7 @@ async fn a_request_that_takes_too_long_says_what_is_recorded() {
     let arrived = lines(600).join("\n");
     let body = stream::iter([Ok::<_, Infallible>(arrived)]).chain(stream::pending());
     let lines = service.with("content-type", "application/x-ndjson");
-    let request = lines.request(Method::POST, &path);
-    let request = request.body(reqwest::Body::wrap_stream(body));
+    let request = lines.request(Method::POST, &path).body(reqwest::Body::wrap_stream(body));
     let answer = within("a late request", request.send()).await.unwrap();
     assert_eq!(answer.status().as_u16(), 504);
     let problem: Value = answer.json().await.unwrap();

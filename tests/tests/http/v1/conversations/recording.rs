@@ -32,8 +32,7 @@ async fn typed_events_come_back_verbatim() {
             {{"type": "HistoryRewound", "to": 5}}
         ]}}"#
     );
-    let request = service.request(Method::POST, &format!("{path}/events"));
-    let request = request.header("content-type", "application/json");
+    let request = service.request(Method::POST, &format!("{path}/events")).header("content-type", "application/json");
     let answer = request.body(body).send().await.unwrap();
     let token = answer.headers()["x-position-token"].to_str().unwrap().to_owned();
     assert_eq!(answer.status().as_u16(), 200);
@@ -44,8 +43,7 @@ async fn typed_events_come_back_verbatim() {
     let body = String::from_utf8_lossy(&page.body);
     assert_eq!(body.matches(document).count(), 4, "{body}");
     let document: Value = document.parse().unwrap();
-    let events = page.ok(200);
-    let events: Vec<Value> = list(&events, "events").iter().map(content).collect();
+    let events: Vec<Value> = list(&page.ok(200), "events").iter().map(content).collect();
     let expected = json!([
         {"type": "MessageAppended", "role": "user", "author": "Ada", "occurredAt": "2026-11-22T05:00:00.25Z",
          "metadata": document, "parts": [

@@ -28,8 +28,7 @@ async fn others_neither_load_nor_record() {
     let fixture = Fixture::new().await;
     let bot = bot(&fixture).await;
     record(&bot, KEY, &["u secret"]).await;
-    let foreign = fixture.operator.token(&BOTH, FOREIGN_TENANT).await;
-    let foreign = bearer(&fixture.stack, &foreign.secret);
+    let foreign = bearer(&fixture.stack, &fixture.operator.token(&BOTH, FOREIGN_TENANT).await.secret);
     let unknown = (404, "AGENT_NOT_FOUND");
     let unauthenticated = (401, "UNAUTHENTICATED");
     for (case, caller, (status, code)) in [

@@ -39,8 +39,7 @@ async fn every_key_is_one_history_over_http_and_grpc() {
             }),
             ..history::LoadHistoryRequest::default()
         };
-        let mut rpc = fixture.agent.caller().history();
-        let rpc = rpc.load_history(request).await.expect(key).into_inner();
+        let rpc = fixture.agent.caller().history().load_history(request).await.expect(key).into_inner();
         assert_eq!(loaded["conversationId"], rpc.conversation_id, "{key}");
         assert_eq!(loaded["channelId"], rpc.channel_id, "{key}");
         assert_eq!((loaded["version"].as_u64(), rpc.version), (Some(2), 2));

@@ -57,8 +57,8 @@ async fn a_body_has_at_most_four_mebibytes() {
     let fixture = Fixture::new().await;
     let bot = bot(&fixture).await;
     let body = |bytes: usize| {
-        let texts = vec!["u ".to_owned() + &"x".repeat(460_000); 9];
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let long = vec!["u ".to_owned() + &"x".repeat(460_000); 9];
+        let texts: Vec<&str> = long.iter().map(String::as_str).collect();
         let mut body = messages(&texts);
         let rest = bytes - body.to_string().len();
         body["messages"][0]["content"] = json!("x".repeat(460_000 + rest));

@@ -75,8 +75,7 @@ async fn a_retry_records_nothing_twice() {
     assert_eq!(reused["warnings"][0]["code"], "IDEMPOTENCY_KEY_REUSED");
     assert_eq!(reused["appendedCount"], 0);
     assert_eq!(short(&load(&bot, "room").await), ["u 1", "a 2"]);
-    let malformed = bot.with("idempotency-key", "mine");
-    let malformed = malformed.post(&path, &messages(&["u 1"])).await;
+    let malformed = bot.with("idempotency-key", "mine").post(&path, &messages(&["u 1"])).await;
     let expected = (400, "IDEMPOTENCY_KEY_MALFORMED".to_owned());
     assert_eq!(malformed.status_and_code(), expected);
 }

@@ -29,8 +29,7 @@ fn comparable(receipt: Option<Receipt>) -> Receipt {
 async fn assemble(agent: &Agent, id: &str, request: &AssembleContextRequest) -> (Value, Receipt) {
     let request = AssembleContextRequest { target: Some(agent.read_target(id)), ..request.clone() };
     let answer = agent.caller().read().assemble_context(request).await;
-    let context = answer.unwrap_or_else(|status| panic!("{id}: {status:?}"));
-    let context = context.into_inner();
+    let context = answer.unwrap_or_else(|status| panic!("{id}: {status:?}")).into_inner();
     let mut body: Value = serde_json::from_slice(&context.body).expect("JSON");
     if let Some(body) = body.as_object_mut() {
         body.remove("prompt_cache_key");

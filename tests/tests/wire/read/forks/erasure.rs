@@ -31,8 +31,7 @@ async fn forks_are_unreadable_after_the_erasure_of_the_parent() {
         let events = agent.events(agent.list_request(id)).await;
         assert_eq!(u64::try_from(events.len()), Ok(version), "{id}");
     }
-    let record = Record::open(settings::record(&stack.servers)).await;
-    let record = record.expect("a record");
+    let record = Record::open(settings::record(&stack.servers)).await.expect("a record");
     erasure_races::is_refused(&agent, &record, "root", &["beside", "one", "two"]).await;
     erasure_races::is_refused(&agent, &record, "one", &["two"]).await;
     // The middle one is erased: its fork becomes unreadable, also before projection; its parent and unrelated forks
@@ -91,8 +90,7 @@ async fn forks_after_the_tombstone_of_the_parent_are_rejected() {
     second.start().await;
     let caller = agent.caller().with_writer(&second.grpc_url());
     let other = Agent::new(caller, agent.id());
-    let record = Record::open(settings::record(&stack.servers)).await;
-    let record = record.expect("a record");
+    let record = Record::open(settings::record(&stack.servers)).await.expect("a record");
     let tenant = TenantId::parse("acme").expect("an id");
     let last = async |conversation: ConversationId| {
         let key = ConversationKey { tenant: tenant.clone(), conversation };

@@ -96,7 +96,7 @@ async fn run_round([one, other]: [&Agent; 2], record: &Record, number: u64) -> R
         let (parent, key) = (&parent, &key);
         async move {
             let request = with(fork_request(one, &format!("{parent}-{fork}"), parent, 1), |request| {
-                request.idempotency_key = Uuid::now_v7().to_string()
+                request.idempotency_key = Uuid::now_v7().to_string();
             });
             if number.is_multiple_of(2) {
                 eventually("an erasure", || is_entered(record, key)).await;

@@ -29,8 +29,8 @@ async fn check_listed(agent: &Agent, of_session: &[&str], of_user: &[&str]) {
         let request = with(agent.conversations_request(filter.clone()), |request| {
             request.page_size = 1;
         });
-        let listed = agent.conversations(request).await.into_iter();
-        let mut listed: Vec<String> = listed.map(|one| one.conversation_id).collect();
+        let mut listed: Vec<String> =
+            agent.conversations(request).await.into_iter().map(|one| one.conversation_id).collect();
         listed.sort();
         assert_eq!(listed, expected, "{filter:?}");
     }

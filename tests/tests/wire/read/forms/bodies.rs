@@ -173,9 +173,12 @@ async fn each_form_contains_everything() {
         let context = assemble(&agent, form_request(&agent, form)).await;
         let sketches: Vec<String> = list(&context).iter().map(sketch).collect();
         assert_eq!(sketches, expected, "{form:?}: {:#}", context.body);
-        let losses = context.receipt.losses.iter();
-        let losses: Vec<String> =
-            losses.map(|loss| format!("{} {} {}", loss.version, loss.lost, loss.became)).collect();
+        let losses: Vec<String> = context
+            .receipt
+            .losses
+            .iter()
+            .map(|loss| format!("{} {} {}", loss.version, loss.lost, loss.became))
+            .collect();
         assert_eq!(losses, lost, "{form:?}");
         assert_eq!((context.receipt.turns, context.receipt.left_out), (5, None), "{form:?}");
         let again = assemble(&agent, form_request(&agent, form)).await;
@@ -224,17 +227,18 @@ async fn settings_of_a_form() {
     let adjacent = RenderSettings { call_outputs: CallOutputs::Adjacent.into(), ..usual };
     let form = ContextFormat::OpenaiResponses;
     let answers = |context: &AssembledContext| -> Vec<String> {
-        let items = list(context).iter();
-        let items = items.filter(|item| item["call_id"].is_string());
-        let items = items.map(|item| format!("{} {}", item["type"], item["call_id"]));
+        let items = list(context)
+            .iter()
+            .filter(|item| item["call_id"].is_string())
+            .map(|item| format!("{} {}", item["type"], item["call_id"]));
         items.map(|item| item.replace('"', "")).collect()
     };
     let (called, output) = ("function_call", "function_call_output");
-    let expected = [(called, "a"), (called, "b"), (output, "a"), (output, "b")];
-    let expected = expected.map(|(kind, id)| format!("{kind} {id}"));
+    let expected =
+        [(called, "a"), (called, "b"), (output, "a"), (output, "b")].map(|(kind, id)| format!("{kind} {id}"));
     assert_eq!(answers(&rendered(form, usual).await), expected);
-    let expected = [(called, "a"), (output, "a"), (called, "b"), (output, "b")];
-    let expected = expected.map(|(kind, id)| format!("{kind} {id}"));
+    let expected =
+        [(called, "a"), (output, "a"), (called, "b"), (output, "b")].map(|(kind, id)| format!("{kind} {id}"));
     assert_eq!(answers(&rendered(form, adjacent).await), expected);
     let omit = RenderSettings { thoughts: Thoughts::Omit.into(), ..usual };
     let thoughts = |context: &AssembledContext| String::from_utf8_lossy(&context.bytes).contains("two calls");

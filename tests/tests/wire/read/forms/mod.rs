@@ -78,8 +78,7 @@ async fn try_assemble(agent: &Agent, request: AssembleContextRequest) -> Result<
 
 /// Assembles a context, and checks that its receipt matches the body and the request.
 async fn assemble(agent: &Agent, request: AssembleContextRequest) -> AssembledContext {
-    let context = try_assemble(agent, request.clone()).await;
-    let context = context.unwrap_or_else(|status| panic!("{request:?}: {status:?}"));
+    let context = try_assemble(agent, request.clone()).await.unwrap_or_else(|status| panic!("{request:?}: {status:?}"));
     let receipt = context.receipt.expect("a receipt");
     let bytes = context.body.to_vec();
     assert_eq!(receipt.body_sha256.to_vec(), Sha256::digest(&bytes).to_vec());

@@ -83,8 +83,7 @@ async fn foreign_policies_look_missing() {
     // The gateway has it in its cache, which must make no difference.
     assemble(&owner, request_with_digest(&owner, &set)).await;
     let refusal = async |digest: &[u8]| {
-        let outcome = try_assemble(&stranger, request_with_digest(&stranger, digest)).await;
-        outcome.expect_err("a refusal")
+        try_assemble(&stranger, request_with_digest(&stranger, digest)).await.expect_err("a refusal")
     };
     let (foreign, missing) = (refusal(&set).await, refusal(&[7; 32]).await);
     assert_eq!(status_parts(&foreign), status_parts(&missing));
@@ -105,8 +104,7 @@ async fn all_errors_are_reported_at_once() {
         "redact": {"keys": ["fine", ""]},
         "tool_digest": {"results_max": 0},
     });
-    let outcome = try_assemble(&agent, policy_request(&agent, &policy)).await;
-    let status = outcome.expect_err("a refusal");
+    let status = try_assemble(&agent, policy_request(&agent, &policy)).await.expect_err("a refusal");
     assert_eq!(status.code(), Code::InvalidArgument);
     let details = status.get_error_details();
     let violations = &details.bad_request().expect("violations").field_violations;

@@ -74,8 +74,7 @@ impl RowsFold {
     pub fn digest(self) -> RowsDigest {
         let erased = self.change.head.status == Status::Erased;
         let large = if erased { [None; 3] } else { self.large };
-        let row = ProjectedConversation::from_history(self.change);
-        let row = row.map(|row| digest_row(&row, large));
+        let row = ProjectedConversation::from_history(self.change).map(|row| digest_row(&row, large));
         let (events, documents) =
             if erased { (Sha256::new(), DocumentsDigest::default()) } else { (self.events, self.documents) };
         RowsDigest { row, events: events.finalize().into(), documents: documents.digest() }

@@ -66,11 +66,16 @@ async fn lock(
     partition: Partition,
 ) -> Result<Sequence, ReadModelError> {
     let sql = "SELECT sequence FROM checkpoint WHERE partition = $1 FOR UPDATE";
-    let checkpoint = sqlx::query_with(sql, arguments![i32::from(partition.0)]).fetch_optional(&mut *connection).await?;
-    let checkpoint = checkpoint.map_or(Ok(0), |row| row.try_get(0).map(unsigned))?;
+    let checkpoint = sqlx::query_with(sql, arguments![i32::from(partition.0)])
+        .fetch_optional(&mut *connection)
+        .await?
+        .map_or(Ok(0), |row| row.try_get(0).map(unsigned))?;
     let sql = "SELECT sequence FROM parked_conversation WHERE tenant_id = $1 AND conversation_id = $2";
-    let parked = sqlx::query_with(sql, bind_key(key)).fetch_optional(connection).await?;
-    let parked = parked.map(|row| row.try_get(0).map(unsigned)).transpose()?;
+    let parked = sqlx::query_with(sql, bind_key(key))
+        .fetch_optional(connection)
+        .await?
+        .map(|row| row.try_get(0).map(unsigned))
+        .transpose()?;
     let before_parked = parked.map_or(u64::MAX, |at| at.saturating_sub(1));
     Ok(Sequence(checkpoint.min(before_parked)))
 }

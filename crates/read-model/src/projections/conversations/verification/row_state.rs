@@ -68,8 +68,7 @@ impl RowState {
             (None, true) => Some(Difference::ConversationUnfounded),
             (Some(_), false) => Some(Difference::ConversationMissing),
             (Some(expected), true) => {
-                let columns = ProjectedConversation::ROW;
-                let columns = differing(columns, &expected, &self.row, FIRST_COLUMN)?;
+                let columns = differing(ProjectedConversation::ROW, &expected, &self.row, FIRST_COLUMN)?;
                 (!columns.is_empty()).then_some(Difference::ConversationDiffers(columns))
             }
         })

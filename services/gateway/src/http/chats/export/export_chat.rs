@@ -33,7 +33,6 @@ pub(in crate::http) async fn export_chat(
 ) -> Result<Response, HttpProblem> {
     let chat = frontend.chat(&state, &id).await?;
     let disclosure = state.disclosure(&chat.target.access.agent);
-    let export = Export::new(state.gateway.clone(), chat.target, chat.conversation, query.format);
-    let export = export.disclosed(disclosure);
+    let export = Export::new(state.gateway.clone(), chat.target, chat.conversation, query.format).disclosed(disclosure);
     Ok(export.respond(open, &format!("chat-{id}")))
 }

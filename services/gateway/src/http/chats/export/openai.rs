@@ -73,8 +73,7 @@ impl Messages {
 
     /// The result of the newest call with this id. A result whose call is written already is left out.
     fn answer(&mut self, version: Version, result: ToolReturned) {
-        let calls = self.waiting.iter_mut().rev();
-        let mut calls = calls.flat_map(|turn| turn.calls.iter_mut().rev());
+        let mut calls = self.waiting.iter_mut().rev().flat_map(|turn| turn.calls.iter_mut().rev());
         let call = calls.find(|call| call.called.call_id == result.call_id && !has_result(call));
         if let Some(call) = call {
             call.answer =

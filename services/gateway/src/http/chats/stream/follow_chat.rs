@@ -58,8 +58,13 @@ impl<S: Sync> FromRequestParts<S> for FollowRequest {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
         let Query(query) = Query::from_request_parts(parts, state).await?;
-        let last = parts.headers.get(LAST_EVENT_ID).map(HeaderValue::as_bytes);
-        let last = last.filter(|last| !last.is_empty()).map(parse_last_event).transpose()?;
+        let last = parts
+            .headers
+            .get(LAST_EVENT_ID)
+            .map(HeaderValue::as_bytes)
+            .filter(|last| !last.is_empty())
+            .map(parse_last_event)
+            .transpose()?;
         Ok(Self { query, last })
     }
 }
@@ -104,8 +109,13 @@ pub(in crate::http) async fn follow_chat(
 ) -> Result<Response, HttpProblem> {
     let chat = frontend.chat(&state, &id).await?;
     let active = chat.conversation.head.active_run.map(|run| run.id);
-    let named = request.query.run.as_deref().map(RunId::parse).transpose();
-    let named = named.map_err(|wrong| problem::from_violation(wrong.within("run")))?;
+    let named = request
+        .query
+        .run
+        .as_deref()
+        .map(RunId::parse)
+        .transpose()
+        .map_err(|wrong| problem::from_violation(wrong.within("run")))?;
     let start = match named {
         Some(run) => Some(start_of_named_run(run, &request)),
         None => start_without_run(&state, &chat, request.last, active).await?,
@@ -114,8 +124,7 @@ pub(in crate::http) async fn follow_chat(
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     let continued = last_turn::continued_message(&state, &chat, run).await?;
-    let parts = state.generations.follow(&chat.target.key, run, 1).await;
-    let mut parts = parts.map_err(problem::from_problem)?.boxed();
+    let mut parts = state.generations.follow(&chat.target.key, run, 1).await.map_err(problem::from_problem)?.boxed();
     if Some(run) != active {
         // The parts of a finished run are available immediately, or not at all.
         match parts.next().await {
@@ -168,8 +177,7 @@ async fn start_without_run(
 /// Whether a finished run has parts after this one, and all parts before can still be read.
 async fn has_more(state: &HttpState, chat: &OwnedChat, last: PartId) -> Result<bool, HttpProblem> {
     let key = &chat.target.key;
-    let parts = state.generations.follow(key, last.run, 1).await;
-    let mut parts = parts.map_err(problem::from_problem)?.boxed();
+    let mut parts = state.generations.follow(key, last.run, 1).await.map_err(problem::from_problem)?.boxed();
     while let Some(FollowItem::Part(part)) = parts.next().await {
         if part.number > last.part {
             return Ok(true);

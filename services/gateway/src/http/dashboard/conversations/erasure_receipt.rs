@@ -17,8 +17,7 @@ pub(in crate::http::dashboard) async fn show_receipt(
 ) -> Result<Page, HttpProblem> {
     let (key, head) = read_tombstone(&state, &person, &id).await?;
     let (reader, deadline) = (&state.gateway.reader, Deadline::until(None));
-    let messages = deadline.record(reader.record.messages_of(&key)).await;
-    let messages = messages.map_err(problem::from_problem)?;
+    let messages = deadline.record(reader.record.messages_of(&key)).await.map_err(problem::from_problem)?;
     let access = &person.admin.tenant;
     let rows = read_model::queries::stored_events(&reader.read_model, access, &key.conversation);
     let rows = deadline.rows(rows).await.map_err(problem::from_problem)?;
@@ -47,8 +46,7 @@ pub(super) async fn read_tombstone(
     let conversation = ConversationId::parse(id).map_err(|_| not_found())?;
     let key = ConversationKey { tenant: person.admin.tenant.tenant().clone(), conversation };
     let last = state.gateway.reader.archive.last_commit(&key);
-    let last = Deadline::until(None).record(last).await;
-    let last = last.map_err(problem::from_problem)?.ok_or_else(not_found)?;
+    let last = Deadline::until(None).record(last).await.map_err(problem::from_problem)?.ok_or_else(not_found)?;
     let head = last.open_head().map_err(|corrupt| problem::from_problem(crate::problem::of_corrupt(&corrupt)))?;
     if head.status != Status::Erased {
         return Err(not_found());

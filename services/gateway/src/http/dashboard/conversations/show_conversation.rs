@@ -154,8 +154,7 @@ async fn step_start(
         return Ok(Some(start));
     }
     let query = history::Query { to, ..history::Query::all(Direction::Backward) };
-    let read = Events::recorded(&state.gateway.reader, target, query, STEP_BOUNDS);
-    let before = read.await.map_err(from_read_error)?;
+    let before = Events::recorded(&state.gateway.reader, target, query, STEP_BOUNDS).await.map_err(from_read_error)?;
     for row in &before.events {
         let recorded = decode(&target.key, row).map_err(problem::from_problem)?;
         if !is_of_model(&recorded.event.fact) {
@@ -224,8 +223,8 @@ fn mark_starts_of_runs(events: &mut [EventOfTranscript]) {
 
 /// The forks, one more than are shown.
 async fn forks(state: &HttpState, target: &Target, id: &ConversationId) -> Result<Vec<ForkOfTranscript>, HttpProblem> {
-    let forks = list_forks(state, &target.access, id, FORKS_SHOWN_MAX + 1).await?;
-    let forks = forks
+    let forks = list_forks(state, &target.access, id, FORKS_SHOWN_MAX + 1)
+        .await?
         .into_iter()
         .map(|fork| ForkOfTranscript { id: fork.id.as_str().to_owned(), parent: fork.parent.as_str().to_owned() });
     Ok(forks.collect())

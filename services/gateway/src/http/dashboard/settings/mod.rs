@@ -33,8 +33,7 @@ fn registry(state: &HttpState, person: &Person) -> RegistryServiceClient<Authent
 
 /// The agent with this id, if it is of the person's tenant. Foreign and missing agents look alike.
 fn agent_of(state: &HttpState, person: &Person, id: &str) -> Result<Agent, HttpProblem> {
-    let agent = AgentId::parse(id).ok();
-    let agent = agent.and_then(|agent| state.gateway.registry.agent(&agent));
+    let agent = AgentId::parse(id).ok().and_then(|agent| state.gateway.registry.agent(&agent));
     let tenant = person.admin.tenant.tenant().as_str();
     let agent = agent.filter(|agent| agent.tenant_id == tenant);
     agent.ok_or_else(|| {

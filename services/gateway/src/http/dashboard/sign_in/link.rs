@@ -45,8 +45,7 @@ pub(in crate::http::dashboard) async fn use_link(
     let person = access.ok_or_else(sign_in_failed)?.person;
     let request = EndDashboardTokenRequest { token: link.token, is_session: false };
     let mut writer = state.commands.writer().registry(COMMAND_MAX);
-    let ended = writer.end_dashboard_token(request).await;
-    let ended = ended.map_err(|status| problem_from_status(&status))?;
+    let ended = writer.end_dashboard_token(request).await.map_err(|status| problem_from_status(&status))?;
     // Of concurrent uses, one ends the link.
     if !ended.into_inner().has_ended {
         return Err(sign_in_failed());

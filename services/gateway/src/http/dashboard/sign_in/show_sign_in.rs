@@ -19,11 +19,11 @@ pub(in crate::http::dashboard) async fn show_sign_in(
     State(state): State<HttpState>,
     Query(query): Query<SignInQuery>,
 ) -> Page {
-    let provider = state.provider.as_ref().map(|_| {
+    let url = state.provider.as_ref().map(|_| {
         let mut url = form_urlencoded::Serializer::new(String::new());
         url.append_pair("next", page_or_first(query.next.as_deref()));
         format!("/dashboard/sign-in/provider?{}", url.finish())
     });
-    let provider = provider.as_deref();
+    let provider = url.as_deref();
     Page(sign_in(SignInPage { provider }))
 }

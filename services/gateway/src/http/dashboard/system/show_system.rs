@@ -26,8 +26,8 @@ pub(in crate::http::dashboard) async fn show_system(
     person: Person,
 ) -> Result<Page, HttpProblem> {
     let status = read(&state).await;
-    let partitions = status.partitions.iter();
-    let partitions: Vec<Vec<String>> = partitions.map(|partition| partition_cells(partition).to_vec()).collect();
+    let partitions: Vec<Vec<String>> =
+        status.partitions.iter().map(|partition| partition_cells(partition).to_vec()).collect();
     let heads = PARTITION_COLUMNS.map(capitalised);
     let model = &state.gateway.reader.read_model;
     let schemas = schemas(model).await;
@@ -40,9 +40,11 @@ pub(in crate::http::dashboard) async fn show_system(
         let shown = tenants.get(..TENANTS_SHOWN_MAX);
         shown.unwrap_or(tenants)
     });
-    let samples = state.lag.list();
-    let samples =
-        samples.into_iter().map(|sample| LagSample { at: sample.at, rows: sample.rows, search: sample.search });
+    let samples = state.lag.list().into_iter().map(|sample| LagSample {
+        at: sample.at,
+        rows: sample.rows,
+        search: sample.search,
+    });
     Ok(Page(system(SystemPage {
         person: person.layout(),
         needs: &status.needs,
@@ -62,8 +64,7 @@ async fn read(state: &HttpState) -> Status {
     let gateway = &state.gateway;
     let (record, registry) = (gateway.reader.record.clone(), gateway.registry.clone());
     let model = &gateway.reader.read_model;
-    let shards = model.shards().iter();
-    let shards = shards.filter_map(|shard| Some((shard.shard_name()?.to_owned(), shard.clone())));
+    let shards = model.shards().iter().filter_map(|shard| Some((shard.shard_name()?.to_owned(), shard.clone())));
     let databases = model.databases();
     let mut reader = Reader::of_gateway(record, registry, model.clone()).with_shards(shards.collect());
     for database in &databases {
@@ -84,8 +85,7 @@ async fn schemas(model: &ReadModel) -> Vec<Vec<String>> {
     let databases = model.databases().into_iter();
     let lists = databases.map(|database| async move {
         let schemas = schemas::list(&database).await.unwrap_or_default();
-        let rows = schemas.iter().map(|one| schema(database.shard_name(), one));
-        rows.collect::<Vec<_>>()
+        schemas.iter().map(|one| schema(database.shard_name(), one)).collect::<Vec<_>>()
     });
     join_all(lists).await.concat()
 }
@@ -136,8 +136,8 @@ fn tenants(state: &HttpState, person: &Person) -> Option<Vec<String>> {
     if person.session.tenant_scope() != TenantScope::All {
         return None;
     }
-    let tenants = state.gateway.registry.list_tenants().into_iter();
-    let mut tenants: Vec<String> = tenants.map(|tenant| tenant.tenant_id).collect();
+    let mut tenants: Vec<String> =
+        state.gateway.registry.list_tenants().into_iter().map(|tenant| tenant.tenant_id).collect();
     tenants.sort();
     Some(tenants)
 }

@@ -28,8 +28,7 @@ pub(in crate::http::dashboard) async fn switch_tenant(
 ) -> Result<Response, HttpProblem> {
     let to = TenantId::parse(form.tenant.trim()).map_err(|_| tenant_not_found())?;
     let registry = &state.gateway.registry;
-    let token = registry.switch_dashboard_tenant(&person.session, &to);
-    let token = token.ok_or_else(tenant_not_found)?;
+    let token = registry.switch_dashboard_tenant(&person.session, &to).ok_or_else(tenant_not_found)?;
     let entry = |action, detail| Action { action, conversation: None, detail };
     // Administrators read the log of their tenant: it names no other one.
     let arrived = entry(DashboardAction::SignedIn, "from another tenant");
@@ -38,8 +37,7 @@ pub(in crate::http::dashboard) async fn switch_tenant(
     record(&state, &person, left).await?;
     let request = EndDashboardTokenRequest { token: person.token, is_session: true };
     let mut writer = state.commands.writer().registry(COMMAND_MAX);
-    let ended = writer.end_dashboard_token(request).await;
-    ended.map_err(|status| problem_from_status(&status))?;
+    writer.end_dashboard_token(request).await.map_err(|status| problem_from_status(&status))?;
     let cookie = session_cookie::set(&token).ok_or_else(sign_in_required)?;
     Ok(with_cookie(PATH, cookie))
 }

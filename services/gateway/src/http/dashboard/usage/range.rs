@@ -47,9 +47,11 @@ impl UsageQuery {
             self.from.clone()
         };
         let days = day_range(&from, &to).map_err(problem::from_violation)?;
-        let agent = Some(&self.agent).filter(|agent| !agent.is_empty());
-        let agent = agent.map(AgentId::parse).transpose();
-        let agent = agent.map_err(|violation| problem::from_violation(violation.within("agent")))?;
+        let agent = Some(&self.agent)
+            .filter(|agent| !agent.is_empty())
+            .map(AgentId::parse)
+            .transpose()
+            .map_err(|violation| problem::from_violation(violation.within("agent")))?;
         Ok(Range { days, agent })
     }
 }
@@ -73,8 +75,7 @@ impl Range {
     pub(super) async fn tokens(&self, state: &HttpState, tenant: &TenantAccess) -> Result<Vec<UsageDay>, HttpProblem> {
         let model = &state.gateway.reader.read_model;
         let rows = usage_by_day(model, tenant, self.agent.as_ref(), self.days);
-        let rows = Deadline::until(None).rows(rows).await;
-        rows.map_err(problem::from_problem)
+        Deadline::until(None).rows(rows).await.map_err(problem::from_problem)
     }
 
     /// The ended runs, by day, agent and outcome.
@@ -83,8 +84,7 @@ impl Range {
     /// The rows do not answer.
     pub(super) async fn runs(&self, state: &HttpState, tenant: &TenantAccess) -> Result<Vec<RunsDay>, HttpProblem> {
         let model = &state.gateway.reader.read_model;
-        let rows = runs_by_day(model, tenant, self.agent.as_ref(), self.days);
-        let rows = Deadline::until(None).rows(rows).await;
+        let rows = Deadline::until(None).rows(runs_by_day(model, tenant, self.agent.as_ref(), self.days)).await;
         rows.map_err(problem::from_problem)
     }
 }

@@ -24,9 +24,8 @@ pub(in crate::http::dashboard) async fn show_usage(
     let tokens = range.tokens(&state, tenant).await?;
     let runs = range.runs(&state, tenant).await?;
     let prices = state.section.dashboard.prices();
-    let agents = state.gateway.registry.list_agents(tenant.tenant());
-    let agents = agents.into_iter().map(|agent| agent.agent_id);
-    let mut agents: Vec<String> = agents.collect();
+    let mut agents: Vec<String> =
+        state.gateway.registry.list_agents(tenant.tenant()).into_iter().map(|agent| agent.agent_id).collect();
     agents.sort();
     agents.truncate(SUGGESTED_MAX);
     Ok(Page(usage(UsagePage {

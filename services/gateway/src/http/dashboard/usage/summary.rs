@@ -26,9 +26,7 @@ pub(super) fn by_name(rows: &[UsageDay], prices: &Prices, name: fn(&UsageDay) ->
     for row in rows {
         named.entry(name(row)).or_default().push(row);
     }
-    let sums = named.iter();
-    let sums = sums.map(|(name, rows)| summed(name, rows, prices));
-    let mut sums: Vec<UsageRow> = sums.collect();
+    let mut sums: Vec<UsageRow> = named.iter().map(|(name, rows)| summed(name, rows, prices)).collect();
     sums.sort_by_key(|row| {
         let tokens = &row.tokens;
         Reverse(tokens.input_tokens.saturating_add(tokens.output_tokens))
@@ -47,8 +45,7 @@ pub(super) fn runs_by_day(days: DayRange, rows: &[RunsDay]) -> Vec<RunsRow> {
             }
         }
     }
-    let rows = of_day.into_iter().map(|(day, runs)| RunsRow { day: day.to_string(), runs });
-    rows.collect()
+    of_day.into_iter().map(|(day, runs)| RunsRow { day: day.to_string(), runs }).collect()
 }
 
 fn summed(name: &str, rows: &[&UsageDay], prices: &Prices) -> UsageRow {

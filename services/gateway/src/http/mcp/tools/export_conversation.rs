@@ -68,20 +68,17 @@ pub(super) async fn call(context: ToolContext<'_>, arguments: Arguments) -> Resu
     let limit = bounded("limit", arguments.limit, EVENTS_DEFAULT, EVENTS_MAX)?;
     let from = Version(arguments.from_version.unwrap_or(1).max(1));
     let id = arguments.conversation_id;
-    let page = page(context, &id, from, limit).await;
-    page.map_err(|problem| Failure::of(problem, &id))
+    page(context, &id, from, limit).await.map_err(|problem| Failure::of(problem, &id))
 }
 
 async fn page(context: ToolContext<'_>, id: &str, from: Version, limit: u32) -> Result<Export, HttpProblem> {
     let target = context.caller.target(context.state, id).await?;
     let query = Query { from, ..Query::all(Direction::Forward) };
     let bounds = PageBounds { events_max: limit, bytes_max: EXPORT_BYTES_MAX };
-    let page = Page::recorded(&context.state.gateway.reader, &target, query, bounds).await;
-    let page = page.map_err(from_read_error)?;
+    let page = Page::recorded(&context.state.gateway.reader, &target, query, bounds).await.map_err(from_read_error)?;
     let disclosure = context.caller.disclosure(context.state);
-    let events = page.events.iter();
-    let events = events.filter_map(|row| event(&target.key, row, &disclosure).transpose());
-    let events: Result<_, Problem> = events.collect();
+    let events: Result<_, Problem> =
+        page.events.iter().filter_map(|row| event(&target.key, row, &disclosure).transpose()).collect();
     Ok(Export {
         conversation_id: id.to_owned(),
         version: page.position.version.0,

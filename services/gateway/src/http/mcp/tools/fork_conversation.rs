@@ -61,8 +61,7 @@ pub(super) fn definition() -> Tool {
 
 pub(super) async fn call(context: ToolContext<'_>, arguments: Arguments) -> Result<Fork, Failure> {
     let id = arguments.conversation_id.clone();
-    let forked = fork(context, arguments).await;
-    forked.map_err(|problem| Failure::of(problem, &id))
+    fork(context, arguments).await.map_err(|problem| Failure::of(problem, &id))
 }
 
 /// The last version that the fork shares.

@@ -61,10 +61,8 @@ pub(super) async fn call(context: ToolContext<'_>, arguments: Arguments) -> Resu
         .map(Some)
         .map_or(Ok(None), |given| bounded("messages", given, MESSAGES_MAX, MESSAGES_MAX).map(Some))?;
     let query = ContextQuery { format: arguments.format, budget: arguments.budget, messages, version: None };
-    let target = context.caller.target(context.state, &id).await;
-    let target = target.map_err(|problem| Failure::of(problem, &id))?;
-    let rendered = render(context.state, &target, query).await;
-    let rendered = rendered.map_err(|problem| Failure::of(problem, &id))?;
+    let target = context.caller.target(context.state, &id).await.map_err(|problem| Failure::of(problem, &id))?;
+    let rendered = render(context.state, &target, query).await.map_err(|problem| Failure::of(problem, &id))?;
     Ok(Context {
         conversation_id: id,
         version: rendered.version,

@@ -30,8 +30,7 @@ pub(super) fn definition() -> Tool {
 
 pub(super) async fn call(context: ToolContext<'_>, arguments: Arguments) -> Result<ConversationObject, Failure> {
     let id = &arguments.conversation_id;
-    let target = context.caller.target(context.state, id).await;
-    let target = target.map_err(|problem| Failure::of(problem, id))?;
+    let target = context.caller.target(context.state, id).await.map_err(|problem| Failure::of(problem, id))?;
     let read = read_conversation(context.state, &target).await;
     let (conversation, _) = read.map_err(|problem| Failure::of(problem, id))?;
     Ok(ConversationObject::from(&conversation))

@@ -45,8 +45,7 @@ pub(super) fn definition() -> Tool {
 
 pub(super) async fn call(context: ToolContext<'_>, arguments: Arguments) -> Result<Vec<ConversationObject>, Failure> {
     let limit = bounded("limit", arguments.limit, CONVERSATIONS_DEFAULT, CONVERSATIONS_MAX)?;
-    let user = UserId::parse(arguments.user_id);
-    let user = user.map_err(|wrong| problem::from_violation(wrong.within("user_id")))?;
+    let user = UserId::parse(arguments.user_id).map_err(|wrong| problem::from_violation(wrong.within("user_id")))?;
     let agent = arguments.agent_id.as_deref();
     let (tenant, agent) = context.caller.agent(context.state, agent).await?;
     // Of other users, a user sees what nobody has.

@@ -47,8 +47,7 @@ pub(in crate::http::mcp) async fn newest(
     id: &str,
     limit: usize,
 ) -> Result<HistoryObject, Failure> {
-    let target = context.caller.target(context.state, id).await;
-    let target = target.map_err(|problem| Failure::of(problem, id))?;
+    let target = context.caller.target(context.state, id).await.map_err(|problem| Failure::of(problem, id))?;
     let read = read(&context.state.gateway.reader, &target, id, limit).await;
     read.map_err(|error| Failure::of(from_read_error(error), id))
 }
@@ -62,8 +61,7 @@ async fn read(reader: &Reader, target: &Target, id: &str, limit: usize) -> Resul
     let cursor = snapshot.cursor(query, View::Effective(&effective));
     let mut messages = newest_first(cursor, id, batch).await?;
     messages.reverse();
-    let conversation = snapshot.into_conversation().await?;
-    let conversation = ConversationObject::from(&conversation);
+    let conversation = ConversationObject::from(&snapshot.into_conversation().await?);
     Ok(HistoryObject {
         conversation_id: conversation.id,
         user_id: conversation.user_id,

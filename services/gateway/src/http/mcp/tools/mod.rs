@@ -157,8 +157,7 @@ async fn run<'a, A: DeserializeOwned, R: Serialize>(
     context: ToolContext<'a>,
 ) -> Result<CallToolResult, Failure> {
     let arguments = from_json_value(arguments)?;
-    let result = call(context, arguments).await?;
-    let result = serde_json::to_value(&result).map_err(|error| unwritable(&error))?;
+    let result = serde_json::to_value(&call(context, arguments).await?).map_err(|error| unwritable(&error))?;
     let mut answer = CallToolResult::success(vec![ContentBlock::text(result.to_string())]);
     answer.structured_content = Some(result);
     Ok(answer)
@@ -220,8 +219,7 @@ fn bounded(field: &'static str, given: Option<i64>, default: u32, max: u32) -> R
     let Some(given) = given else {
         return Ok(default);
     };
-    let number = u32::try_from(given).ok();
-    let number = number.filter(|number| (1..=max).contains(number));
+    let number = u32::try_from(given).ok().filter(|number| (1..=max).contains(number));
     number.ok_or_else(|| {
         let detail = format!("must be between 1 and {max}, and is {given}");
         HttpProblem::of_field("FIELD_OUT_OF_RANGE", field, detail)

@@ -44,8 +44,7 @@ pub(super) async fn create(context: ToolContext<'_>, new: NewConversation) -> Re
         McpCaller::Service(service) => {
             let only = context.caller.only_agent(state, new.agent.as_deref());
             let named = new.agent.as_deref().or(only.as_deref());
-            let access = service.access(state, Scope::Append, named).await;
-            let access = access.map_err(with_argument)?;
+            let access = service.access(state, Scope::Append, named).await.map_err(with_argument)?;
             let mut writer = state.commands.write_for(&service.call);
             let answer = writer.create_conversation(request(access.agent.as_str()));
             result_for_caller(answer.await, |answer| answer.result)
@@ -65,8 +64,7 @@ pub(super) async fn create(context: ToolContext<'_>, new: NewConversation) -> Re
 /// # Errors
 /// The id is invalid, or 403 `USER_MISMATCH`.
 pub(super) fn owner(context: ToolContext<'_>, user: String) -> Result<Owner, HttpProblem> {
-    let user = UserId::parse(user);
-    let user = user.map_err(|wrong| problem::from_violation(wrong.within("user_id")))?;
+    let user = UserId::parse(user).map_err(|wrong| problem::from_violation(wrong.within("user_id")))?;
     let own = context.caller.own_user();
     if own.is_some_and(|own| own != user.as_str()) {
         let detail = "is not the user of the token: send that user's id";

@@ -77,8 +77,7 @@ pub(super) async fn call(context: ToolContext<'_>, arguments: Arguments) -> Resu
     let assistant = message(Role::Assistant, arguments.assistant_response);
     let id = arguments.conversation_id;
     let events = vec![user.0, assistant.0];
-    let commit = append(context, &id, key, events).await;
-    let commit = commit.map_err(|problem| Failure::of(with_argument(problem), &id))?;
+    let commit = append(context, &id, key, events).await.map_err(|problem| Failure::of(with_argument(problem), &id))?;
     let recorded_at = iso8601(recorded_at(&commit)?);
     let recorded = |message: MessageObject| MessageObject {
         conversation_id: id.clone(),
@@ -102,8 +101,7 @@ async fn append(
     let state = context.state;
     match context.caller {
         McpCaller::Service(service) => {
-            let target = service.command_target(state, id, key.text()).await?;
-            let target = Some(target);
+            let target = Some(service.command_target(state, id, key.text()).await?);
             let mut writer = state.commands.write_for(&service.call);
             let answer = writer.append_events(AppendEventsRequest { target, events, ..AppendEventsRequest::default() });
             result_for_caller(answer.await, |answer| answer.result)
@@ -124,8 +122,7 @@ async fn append(
 }
 
 fn idempotency_key(text: Option<&str>) -> Result<IdempotencyKey, HttpProblem> {
-    let key = text.filter(|text| !text.is_empty()).map(CommitId::parse);
-    let key = key.transpose().map_err(|_| {
+    let key = text.filter(|text| !text.is_empty()).map(CommitId::parse).transpose().map_err(|_| {
         let detail = "is not a UUID: send a new UUID for each interaction, or leave it out";
         HttpProblem::of_field("IDEMPOTENCY_KEY_MALFORMED", "idempotency_key", detail)
     })?;

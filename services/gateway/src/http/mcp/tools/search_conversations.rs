@@ -102,8 +102,7 @@ pub(super) async fn call(context: ToolContext<'_>, arguments: Arguments) -> Resu
         fences: positions::fences(),
         deadline: Deadline::until(None),
     };
-    let page = search(&context.state.gateway, request).await;
-    let page = page.map_err(problem::from_problem)?;
+    let page = search(&context.state.gateway, request).await.map_err(problem::from_problem)?;
     Ok(ResultsPage {
         has_more: page.next.is_some(),
         results: page.results.into_iter().map(FoundObject::from).collect(),

@@ -55,8 +55,7 @@ pub(in crate::http) async fn create_openai_conversation(
     Json(body): Json<CreateOpenAiConversationBody>,
 ) -> Result<Json<ConversationObject>, HttpProblem> {
     let metadata_json = metadata::checked(body.metadata.as_deref())?;
-    let items = body.items.unwrap_or_default();
-    let items = NewItems::read_field("items", CREATE_EVENTS_MAX, &items)?;
+    let items = NewItems::read_field("items", CREATE_EVENTS_MAX, &body.items.unwrap_or_default())?;
     let events = items.into_events(OpenBefore::Known(&[]))?;
     let access = caller.access(&state, Scope::Append, None).await?;
     let user = caller.user("user", None)?;
@@ -72,8 +71,7 @@ pub(in crate::http) async fn create_openai_conversation(
     let mut writer = state.commands.write_for(&caller.service.call);
     let answer = writer.create_conversation(request).await;
     let created = result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
-    let recorded_at = created.recorded_at.map(wire::time::from_proto);
-    let recorded_at = recorded_at.and_then(Result::ok);
+    let recorded_at = created.recorded_at.map(wire::time::from_proto).and_then(Result::ok);
     let metadata = Verbatim(JsonText::recorded(metadata_json));
     let created_at = recorded_at.unwrap_or_else(|| state.now());
     Ok(Json(ConversationObject::new(&new.id, created_at, Some(metadata))))

@@ -47,8 +47,7 @@ pub(in crate::http) async fn delete_openai_conversation(
     Path(id): Path<String>,
 ) -> Result<Json<DeletedConversationObject>, HttpProblem> {
     let id = record_id(&id)?;
-    let found = caller.service.conversation(&state, Scope::Erase, id.as_str());
-    let (access, conversation) = found.await?;
+    let (access, conversation) = caller.service.conversation(&state, Scope::Erase, id.as_str()).await?;
     let deleted =
         DeletedConversationObject { id: api_id(&id).to_owned(), object: "conversation.deleted", deleted: true };
     if is_retry(&headers) && was_erased(&state, &caller, &access, &conversation).await? {
@@ -73,10 +72,11 @@ async fn was_erased(
     key: &ConversationKey,
 ) -> Result<bool, HttpProblem> {
     let last = state.gateway.reader.archive.last_commit(key);
-    let last = caller.service.call.deadline.record(last).await;
-    let last = last.map_err(problem::from_problem)?;
-    let head = last.map(|last| last.open_head()).transpose();
-    let head = head.map_err(|corrupt| problem::from_problem(crate::problem::of_corrupt(&corrupt)))?;
+    let last = caller.service.call.deadline.record(last).await.map_err(problem::from_problem)?;
+    let head = last
+        .map(|last| last.open_head())
+        .transpose()
+        .map_err(|corrupt| problem::from_problem(crate::problem::of_corrupt(&corrupt)))?;
     Ok(head.is_some_and(|head| {
         head.status == Status::Erased && head.agent == access.agent && is_within_window(head.recorded_at, state.now())
     }))

@@ -70,8 +70,7 @@ pub(in crate::http::openai) async fn open<'a>(
     caller: &OpenAiCaller,
     target: &'a Target,
 ) -> Result<Snapshot<'a>, HttpProblem> {
-    let snapshot = Snapshot::open(&state.gateway.reader, target).await;
-    let snapshot = snapshot.map_err(from_read_error)?;
+    let snapshot = Snapshot::open(&state.gateway.reader, target).await.map_err(from_read_error)?;
     caller.check_owner(snapshot.owner())?;
     positions::record_read(&state.gateway, &target.key, snapshot.position()).await?;
     Ok(snapshot)
@@ -97,7 +96,6 @@ async fn open_with<'a>(
 
 /// The conversation of a snapshot, as clients get it.
 async fn object(snapshot: Snapshot<'_>) -> Result<ConversationObject, HttpProblem> {
-    let conversation = snapshot.into_conversation().await;
-    let conversation = conversation.map_err(from_read_error)?;
+    let conversation = snapshot.into_conversation().await.map_err(from_read_error)?;
     Ok(ConversationObject::new(&conversation.id, conversation.created_at, conversation.metadata.map(Verbatim)))
 }

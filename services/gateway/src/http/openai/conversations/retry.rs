@@ -62,8 +62,7 @@ impl RequestHash {
 
     /// The commit that created the conversation, if it is of this request. Its key is that of version 0, with its own time.
     pub(in crate::http::openai) fn creation(self, head: &Head) -> Option<RecentCommit> {
-        let first = head.recent.first();
-        let first = first.filter(|_| head.lists_every_commit())?;
+        let first = head.recent.first().filter(|_| head.lists_every_commit())?;
         let (seconds, nanos) = first.id.0.get_timestamp()?.to_unix();
         let created_at = Timestamp::from_parts(i64::try_from(seconds).ok()?, nanos)?;
         (self.key(Version::ZERO, created_at) == first.id).then_some(*first)
@@ -79,11 +78,13 @@ impl RequestHash {
         if !is_retry(headers) {
             return None;
         }
-        let pairs = head.recent.iter().zip(head.recent.iter().skip(1));
-        let mut found = pairs.filter(|(before, commit)| {
-            is_within_window(commit.recorded_at, now) && self.key(before.last_version, before.recorded_at) == commit.id
-        });
-        let found = found.next_back().map(|(_, commit)| *commit);
+        let mut pairs = head.recent.iter().zip(head.recent.iter().skip(1));
+        let found = pairs
+            .rfind(|(before, commit)| {
+                is_within_window(commit.recorded_at, now)
+                    && self.key(before.last_version, before.recorded_at) == commit.id
+            })
+            .map(|(_, commit)| *commit);
         let creation = || {
             let creation = self.creation(head)?;
             is_within_window(creation.recorded_at, now).then_some(creation)
@@ -94,8 +95,7 @@ impl RequestHash {
 
 /// Whether the client says that it has sent the request before.
 pub(in crate::http::openai) fn is_retry(headers: &HeaderMap) -> bool {
-    let count = headers.get(RETRY_COUNT_HEADER);
-    let count = count.and_then(|count| count.to_str().ok()?.parse::<u32>().ok());
+    let count = headers.get(RETRY_COUNT_HEADER).and_then(|count| count.to_str().ok()?.parse::<u32>().ok());
     count.is_some_and(|count| count > 0)
 }
 

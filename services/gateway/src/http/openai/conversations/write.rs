@@ -35,8 +35,7 @@ impl Destination {
         id: &str,
     ) -> Result<Self, HttpProblem> {
         let id = record_id(id)?;
-        let found = caller.service.conversation(state, Scope::Append, id.as_str());
-        let (access, key) = found.await?;
+        let (access, key) = caller.service.conversation(state, Scope::Append, id.as_str()).await?;
         Ok(Self { access, key })
     }
 

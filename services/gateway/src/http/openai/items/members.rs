@@ -32,8 +32,7 @@ pub(super) fn extras(given: &Members, rendered: &Members, without: &[&str]) -> M
             None => true,
         }
     });
-    let cloned = kept.map(|(name, value)| (name.clone(), value.clone()));
-    cloned.collect()
+    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
 /// Whether two documents have the same value. Numbers outside the range of `f64` are only the same if their texts are.

@@ -36,8 +36,7 @@ pub struct ItemEvent {
 /// # Errors
 /// The item is not an object, or has a value that no event can contain.
 pub fn read(raw: &RawValue, at: &str) -> Result<NewItem, Violation> {
-    let parsed = serde_json::from_str::<Members>(raw.get());
-    let item = parsed.map_err(|_| malformed("is not an object").within(at))?;
+    let item = serde_json::from_str::<Members>(raw.get()).map_err(|_| malformed("is not an object").within(at))?;
     check_id(&item).map_err(|violation| violation.within("id").within(at))?;
     let kind = match item.get("type") {
         None => "message".to_owned(),
@@ -132,22 +131,20 @@ fn role(item: &Members) -> Option<Role> {
 }
 
 fn message(item: &Members, role: Role, raw: &RawValue, at: &str) -> Result<(Fact, Note), Violation> {
-    let content = item.get("content");
-    let content = content.ok_or_else(|| missing().within("content").within(at))?;
+    let content = item.get("content").ok_or_else(|| missing().within("content").within(at))?;
     let fact = match facts(raw, at)? {
         Some(Fact::MessageAppended(message)) => message,
         _ => MessageAppended::new(role, Vec::new()),
     };
     let own = own_members(&fact.parts);
-    let parts = fact.parts.get(usize::from(own.is_some())..);
-    let parts = parts.unwrap_or_default();
+    let parts = fact.parts.get(usize::from(own.is_some())..).unwrap_or_default();
     let author = match role {
         Role::Assistant => Author::Model,
         Role::User | Role::System | Role::Developer => Author::Client,
     };
     let mut note = Note { whole: author == Author::Model && parts.iter().any(is_provider_item), ..Note::default() };
-    let rendered = super::stored_item::message_members(role, &own.unwrap_or_default());
-    let rendered = rendered.map_err(|_| malformed("cannot be written").within(at))?;
+    let rendered = super::stored_item::message_members(role, &own.unwrap_or_default())
+        .map_err(|_| malformed("cannot be written").within(at))?;
     note.members = extras(item, &rendered, &["id", "content"]);
     note_parts(&mut note, "content", content, parts, author);
     Ok((Fact::MessageAppended(fact), note))
@@ -204,8 +201,8 @@ fn canonical(item: &Members, required: &[&str], raw: &RawValue, at: &str) -> Res
 /// The fact of one item; `None`: it is a message without content.
 fn facts(raw: &RawValue, at: &str) -> Result<Option<Fact>, Violation> {
     let body = format!("{{\"input\":[{}]}}", raw.get());
-    let facts = formats::parse_history(Format::OpenAiResponses, body.as_bytes());
-    let facts = facts.map_err(|error| from_parse_error(error, at))?;
+    let facts = formats::parse_history(Format::OpenAiResponses, body.as_bytes())
+        .map_err(|error| from_parse_error(error, at))?;
     Ok(facts.into_iter().next())
 }
 

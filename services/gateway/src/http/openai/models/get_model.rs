@@ -23,8 +23,7 @@ pub(in crate::http) async fn get_model(
     Path(id): Path<String>,
 ) -> Result<Json<ModelBody>, HttpProblem> {
     let (agent, _) = split(&id);
-    let agent = caller.service.agent_by_id(&state, agent).await;
-    let agent = agent.ok_or_else(model_not_found)?;
+    let agent = caller.service.agent_by_id(&state, agent).await.ok_or_else(model_not_found)?;
     let found = ModelBody::of_agent(agent).find(|model| model.id == id);
     found.map(Json).ok_or_else(model_not_found)
 }

@@ -26,8 +26,7 @@ pub struct ModelBody {
 impl ModelBody {
     /// The models of an agent: its own, then the others that requests may name.
     fn of_agent(agent: Agent) -> impl Iterator<Item = Self> {
-        let others = agent.settings.unwrap_or_default().other_models.into_iter();
-        let others = others.map({
+        let others = agent.settings.unwrap_or_default().other_models.into_iter().map({
             let agent = agent.agent_id.clone();
             move |other| join(&agent, &other)
         });

@@ -110,8 +110,7 @@ async fn previous(
     let Some(id) = &body.previous_response_id else {
         return Ok(None);
     };
-    let found = RecordedResponse::find(state, caller, id).await;
-    let found = found.map_err(|problem| match problem.status {
+    let found = RecordedResponse::find(state, caller, id).await.map_err(|problem| match problem.status {
         StatusCode::NOT_FOUND => previous_not_found(),
         _ => problem,
     });
@@ -135,8 +134,7 @@ impl Exchange<'_> {
         headers: &HeaderMap,
     ) -> Result<StartedResponse, HttpProblem> {
         let placement = self.placement(state, caller, headers).await?;
-        let agent = headers.get(header::USER_AGENT);
-        let agent = agent.and_then(|agent| agent.to_str().ok());
+        let agent = headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
         if let (Some(conversation), true) = (&self.body.conversation, repeats_messages(agent)) {
             let items = std::mem::take(&mut self.request.items);
             let recorded = user_texts(state, caller, conversation.id(), items.len()).await?;

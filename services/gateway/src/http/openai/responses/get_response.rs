@@ -49,8 +49,7 @@ pub(in crate::http) async fn get_response(
         return Ok(Json(found.object()?).into_response());
     }
     let (key, run) = (&found.target.key, found.id.run);
-    let followed = state.generations.follow(key, run, 1).await;
-    let followed = followed.map_err(problem::from_problem)?.boxed();
+    let followed = state.generations.follow(key, run, 1).await.map_err(problem::from_problem)?.boxed();
     let answer = Answer {
         parts: or_recorded(followed, &found).await,
         finished: state.wait_until_finished(key, run),
@@ -78,7 +77,6 @@ async fn or_recorded(
 
 fn recorded(found: &RecordedResponse, end: RunEnd) -> BoxStream<'static, FollowItem> {
     let kinds = [RunPartKind::StepFinished(found.facts()), RunPartKind::RunEnded(end)];
-    let parts = (1..).zip(kinds);
-    let parts = parts.map(|(number, kind)| FollowItem::Part(RunPart { number, kind }));
+    let parts = (1..).zip(kinds).map(|(number, kind)| FollowItem::Part(RunPart { number, kind }));
     stream::iter(parts.collect::<Vec<_>>()).boxed()
 }

@@ -69,12 +69,9 @@ pub(super) async fn resolved(
         let Some(named) = ItemId::parse(&id) else {
             return Err(unresolved(INPUT, index));
         };
-        let target = target(state, caller, &named.conversation).await;
-        let target = target.map_err(|_| unresolved(INPUT, index))?;
-        let snapshot = open(state, caller, &target).await;
-        let snapshot = snapshot.map_err(|_| unresolved(INPUT, index))?;
-        let found = find(&snapshot, &id).await?;
-        let found = found.ok_or_else(|| unresolved(INPUT, index))?;
+        let target = target(state, caller, &named.conversation).await.map_err(|_| unresolved(INPUT, index))?;
+        let snapshot = open(state, caller, &target).await.map_err(|_| unresolved(INPUT, index))?;
+        let found = find(&snapshot, &id).await?.ok_or_else(|| unresolved(INPUT, index))?;
         let is_read =
             |history: ContinuedHistory<'_>| *history.key == target.key && found.place.version <= history.through;
         if continued.is_some_and(is_read) {

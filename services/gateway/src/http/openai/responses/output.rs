@@ -68,8 +68,7 @@ impl OutputPlace {
             }
         });
         // A model's facts are documents that were parsed as JSON.
-        let items = events.flat_map(|event| items(&event, &self.conversation).unwrap_or_default());
-        items.collect()
+        events.flat_map(|event| items(&event, &self.conversation).unwrap_or_default()).collect()
     }
 }
 

@@ -65,8 +65,7 @@ impl Placement {
     /// 404: the agent of the request has no such conversation.
     pub(super) async fn named(creator: Creator<'_>, id: &str) -> Result<Self, HttpProblem> {
         let Creator { state, caller, access, .. } = creator;
-        let writable = Writable::find(state, caller, id).await;
-        let writable = writable.map_err(in_conversation)?;
+        let writable = Writable::find(state, caller, id).await.map_err(in_conversation)?;
         if writable.head.agent != access.agent {
             return Err(in_conversation(not_found()));
         }
@@ -153,8 +152,7 @@ impl Placement {
     pub(super) fn in_new(creator: Creator<'_>, forked_from: Option<event::ForkPoint>) -> Result<Self, HttpProblem> {
         let Creator { access, user, .. } = creator;
         let new = OwnedId::of(&access.agent, user.cloned(), Uuid::now_v7())?;
-        let parent = forked_from.as_ref();
-        let parent = parent.map_or(Version::ZERO, |from| Version(from.version));
+        let parent = forked_from.as_ref().map_or(Version::ZERO, |from| Version(from.version));
         Ok(Self {
             key: ConversationKey { tenant: access.tenant.tenant().clone(), conversation: new.id },
             version: parent.next(),

@@ -44,8 +44,7 @@ impl RecordedResponse {
     /// 404: there is no such response that the caller may read, or it was deleted.
     pub(super) async fn find(state: &HttpState, caller: &OpenAiCaller, id: &str) -> Result<Self, HttpProblem> {
         let id = ResponseId::parse(id).ok_or_else(not_found)?;
-        let target = target(state, caller, &id.conversation).await;
-        let target = target.map_err(as_not_found)?;
+        let target = target(state, caller, &id.conversation).await.map_err(as_not_found)?;
         let found = read(state, caller, &id, &target).await?;
         if found.end.is_some() || !state.generations.finish_if_closed(&found.run_key()).await {
             return Ok(found.with(id, target));
@@ -80,8 +79,7 @@ impl RecordedResponse {
 
     /// The facts of its output.
     pub(super) fn facts(&self) -> Vec<Fact> {
-        let facts = self.output.iter().map(|event| event.event.fact.clone());
-        facts.collect()
+        self.output.iter().map(|event| event.event.fact.clone()).collect()
     }
 
     /// The version of its end: the model of a response that continues it reads the conversation up to there.
@@ -141,8 +139,7 @@ async fn read(
     target: &Target,
 ) -> Result<Found, HttpProblem> {
     let snapshot = open(state, caller, target).await.map_err(as_not_found)?;
-    let effective = snapshot.effective(snapshot.position().version).await;
-    let effective = effective.map_err(from_read_error)?;
+    let effective = snapshot.effective(snapshot.position().version).await.map_err(from_read_error)?;
     if !effective.contains(id.started) {
         return Err(not_found());
     }
@@ -169,8 +166,7 @@ async fn events(snapshot: &Snapshot<'_>, from: Version, to: Version) -> Result<V
     let query = Query { from, to, ..Query::all(Direction::Forward) };
     let mut cursor = snapshot.cursor(query, View::Recorded);
     let rows = cursor.next(BATCH).await.map_err(from_read_error)?;
-    let events = rows.into_iter().flatten();
-    let events = events.map(|event| decode(snapshot.key(), &event.row));
+    let events = rows.into_iter().flatten().map(|event| decode(snapshot.key(), &event.row));
     events.collect::<Result<_, _>>().map_err(from_read_error)
 }
 
@@ -217,10 +213,8 @@ pub(super) async fn version_without_items_after(
 ) -> Result<Option<Version>, HttpProblem> {
     let [messages, calls, results] = ITEM_KINDS;
     let kinds = [messages, calls, results, EventKind::RunStarted];
-    let snapshot = Snapshot::open(&state.gateway.reader, target).await;
-    let snapshot = snapshot.map_err(from_read_error)?;
-    let effective = snapshot.effective(snapshot.position().version).await;
-    let effective = effective.map_err(from_read_error)?;
+    let snapshot = Snapshot::open(&state.gateway.reader, target).await.map_err(from_read_error)?;
+    let effective = snapshot.effective(snapshot.position().version).await.map_err(from_read_error)?;
     let query = Query { from: version.next(), kinds: &kinds, ..Query::all(Direction::Forward) };
     let mut cursor = snapshot.cursor(query, View::Effective(&effective));
     let next = cursor.next(Batch::ONE).await.map_err(from_read_error)?;

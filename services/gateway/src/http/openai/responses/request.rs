@@ -152,9 +152,9 @@ impl ResponseRequest {
     /// Rejects what events of a stream cannot repeat: too many levels, numbers out of range, unpaired surrogates.
     fn check_values(&self) -> Result<(), HttpProblem> {
         let tools = self.tools.iter().flatten().map(|tool| ("tools", tool));
-        let others = [("tool_choice", &self.tool_choice), ("text", &self.text), ("reasoning", &self.reasoning)];
-        let others = others.into_iter();
-        let others = others.filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        let others = [("tool_choice", &self.tool_choice), ("text", &self.text), ("reasoning", &self.reasoning)]
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value.as_ref()?)));
         for (name, value) in others.chain(tools) {
             serde_json::from_str::<Value>(value.get())
                 .map_err(|error| wrong(MALFORMED, name, &format!("has a value that is not readable: {error}")))?;
@@ -184,8 +184,7 @@ impl ResponseRequest {
     /// 400 with the field: it is invalid, over its bound, or not supported.
     pub(super) fn settings(&self, model: Option<String>) -> Result<RequestSettings, HttpProblem> {
         let mut tools = tools(self.tools.as_deref().unwrap_or_default())?;
-        let choice = self.tool_choice.as_deref();
-        let choice = choice.filter(|choice| choice.get() != "null");
+        let choice = self.tool_choice.as_deref().filter(|choice| choice.get() != "null");
         let tool_choice = choice.map(|choice| tool_choice(choice, &mut tools));
         let text = self.text.as_deref();
         Ok(RequestSettings {
@@ -216,8 +215,7 @@ impl ResponseRequest {
         let Some(given) = &self.reasoning else {
             return Ok(None);
         };
-        let reasoning = serde_json::from_str::<Option<ReasoningBody>>(given.get());
-        let reasoning = reasoning.map_err(|_| {
+        let reasoning = serde_json::from_str::<Option<ReasoningBody>>(given.get()).map_err(|_| {
             let rule = "is not an object with `effort`";
             wrong(MALFORMED, "reasoning", rule)
         })?;

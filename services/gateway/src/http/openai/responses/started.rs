@@ -132,8 +132,7 @@ async fn record(
         input_from: placement.version.plus(placement.repeated.len()).next().0,
     };
     let note = noted.to_event()?;
-    let events = items.into_events(OpenBefore::Known(&placement.open_calls))?;
-    let mut events = new_events(events)?;
+    let mut events = new_events(items.into_events(OpenBefore::Known(&placement.open_calls))?)?;
     events.splice(0..0, std::mem::take(&mut placement.repeated));
     let creator = Creator { state, caller, access: &request.access, user: request.user.as_ref() };
     let mut events = append_first(creator, &mut placement, events).await?;
@@ -156,8 +155,7 @@ async fn record(
         idempotency_key: Some(command),
         deadline: Deadline::until(None).at_most(COMMAND_MAX),
     };
-    let started = state.generations.start(start).await;
-    let started = started.map_err(|status| rejected(not_started(&status, &[])))?;
+    let started = state.generations.start(start).await.map_err(|status| rejected(not_started(&status, &[])))?;
     positions::record_write(&started.commit.position_token);
     Ok(StartCommit {
         id: command,

@@ -33,8 +33,8 @@ struct ChatFormat {
 /// # Errors
 /// 400 with the field.
 pub(super) fn response_format(given: &RawValue) -> Result<Option<JsonText>, HttpProblem> {
-    let text = serde_json::from_str::<Option<TextBody>>(given.get());
-    let text = text.map_err(|_| malformed("text", "is not an object with `format`"))?;
+    let text = serde_json::from_str::<Option<TextBody>>(given.get())
+        .map_err(|_| malformed("text", "is not an object with `format`"))?;
     let Some(text) = text else {
         return Ok(None);
     };
@@ -45,8 +45,7 @@ pub(super) fn response_format(given: &RawValue) -> Result<Option<JsonText>, Http
         return Ok(None);
     };
     let mut members = serde_json::from_str::<Members>(format.get()).unwrap_or_default();
-    let kind = members.remove("type");
-    let kind = kind.and_then(|kind| serde_json::from_str::<String>(kind.get()).ok());
+    let kind = members.remove("type").and_then(|kind| serde_json::from_str::<String>(kind.get()).ok());
     let (kind, json_schema) = match kind.as_deref() {
         Some("text") => return Ok(None),
         Some("json_object") => ("json_object", None),
@@ -58,8 +57,8 @@ pub(super) fn response_format(given: &RawValue) -> Result<Option<JsonText>, Http
     };
     let in_chat_form = ChatFormat { r#type: kind, json_schema };
     // Documents in a struct always serialize.
-    let format = JsonText::parse(serde_json::to_string(&in_chat_form).unwrap_or_default());
-    let format = format.map_err(|violation| violation.within("text.format"));
+    let format = JsonText::parse(serde_json::to_string(&in_chat_form).unwrap_or_default())
+        .map_err(|violation| violation.within("text.format"));
     format.map(Some).map_err(problem::from_violation)
 }
 
@@ -84,9 +83,9 @@ mod tests {
     use super::*;
 
     fn check(given: &Value, expected: Result<Option<Value>, &str>) {
-        let found = response_format(&to_raw_value(given).unwrap());
-        let found = found.map(|format| format.map(|json| json.as_str().parse::<Value>().unwrap()));
-        let found = found.map_err(|problem| problem.field.unwrap());
+        let found = response_format(&to_raw_value(given).unwrap())
+            .map(|format| format.map(|json| json.as_str().parse::<Value>().unwrap()))
+            .map_err(|problem| problem.field.unwrap());
         assert_eq!(found, expected.map_err(str::to_owned), "{given}");
     }
 

@@ -32,15 +32,13 @@ struct ChoiceBody {
 pub(super) fn tools(given: &[Box<RawValue>]) -> Result<Vec<Tool>, HttpProblem> {
     check_count(given.len())?;
     let tools = given.iter().enumerate().map(|(index, tool)| {
-        let kind = serde_json::from_str::<Typed>(tool.get());
-        let kind = kind.map_err(|_| not_a_tool(index))?.r#type;
+        let kind = serde_json::from_str::<Typed>(tool.get()).map_err(|_| not_a_tool(index))?.r#type;
         if kind.as_deref() != Some("function") {
             return Err(not_supported(&format!("tools[{index}].type")));
         }
         let function = serde_json::from_str::<FunctionTool>(tool.get());
         let at_index = |violation: Violation| violation.at(index).within("tools");
-        let tool = function.map_err(|_| not_a_tool(index))?.tool();
-        tool.map_err(at_index).map_err(problem::from_violation)
+        function.map_err(|_| not_a_tool(index))?.tool().map_err(at_index).map_err(problem::from_violation)
     });
     tools.collect()
 }
@@ -59,8 +57,8 @@ pub(super) fn tool_choice(given: &RawValue, tools: &mut Vec<Tool>) -> Result<Opt
     if let Ok(mode) = serde_json::from_str::<String>(given.get()) {
         return by_mode(&mode, tools);
     }
-    let choice = serde_json::from_str::<ChoiceBody>(given.get());
-    let choice = choice.map_err(|_| invalid_choice("must be `auto`, `none`, `required` or an object"))?;
+    let choice = serde_json::from_str::<ChoiceBody>(given.get())
+        .map_err(|_| invalid_choice("must be `auto`, `none`, `required` or an object"))?;
     match (choice.r#type.as_str(), &choice.name, &choice.tools) {
         ("function", Some(name), _) => named(tools, name).map(ToolChoice::Tool).map(Some),
         ("allowed_tools", _, Some(allowed)) => {
@@ -100,11 +98,12 @@ mod tests {
 
     fn check(tools: &Value, choice: &Value, expected: Result<(usize, Option<ToolChoice>), &str>) {
         let raw: Vec<Box<RawValue>> = serde_json::from_str(&tools.to_string()).unwrap();
-        let parsed = parse(&raw).and_then(|mut tools| {
-            let choice = tool_choice(&to_raw_value(choice).unwrap(), &mut tools)?;
-            Ok((tools.len(), choice))
-        });
-        let parsed = parsed.map_err(|problem| problem.field.unwrap());
+        let parsed = parse(&raw)
+            .and_then(|mut tools| {
+                let choice = tool_choice(&to_raw_value(choice).unwrap(), &mut tools)?;
+                Ok((tools.len(), choice))
+            })
+            .map_err(|problem| problem.field.unwrap());
         assert_eq!(parsed, expected.map_err(str::to_owned), "{tools} {choice}");
     }
 

@@ -117,15 +117,16 @@ pub(in crate::http) async fn get_usage(
     Query(query): Query<GetUsageQuery>,
 ) -> Result<Json<UsagePage>, HttpProblem> {
     let days = day_range(&query.from, &query.to).map_err(problem::from_violation)?;
-    let agent = query.agent_id.map(AgentId::parse).transpose();
-    let agent = agent.map_err(|violation| problem::from_violation(violation.within("agentId")))?;
+    let agent = query
+        .agent_id
+        .map(AgentId::parse)
+        .transpose()
+        .map_err(|violation| problem::from_violation(violation.within("agentId")))?;
     let model = &state.gateway.reader.read_model;
     let rows = usage_by_day(model, &admin.tenant, agent.as_ref(), days);
-    let rows = Deadline::until(None).rows(rows).await;
-    let rows = rows.map_err(problem::from_problem)?;
+    let rows = Deadline::until(None).rows(rows).await.map_err(problem::from_problem)?;
     let calls = model_usage_by_day(model, &admin.tenant, agent.as_ref(), days);
-    let calls = Deadline::until(None).rows(calls).await;
-    let calls = calls.map_err(problem::from_problem)?;
+    let calls = Deadline::until(None).rows(calls).await.map_err(problem::from_problem)?;
     let is_cut = |rows: usize| u32::try_from(rows).is_ok_and(|rows| rows >= USAGE_ROWS_MAX);
     Ok(Json(UsagePage {
         quotas: tenant_quotas(&state, &admin.tenant).await,

@@ -151,9 +151,9 @@ mod tests {
 
     fn check(message: Option<&str>, history: Option<Vec<GivenMessage>>, expected: Result<usize, &str>) {
         let allowed = AllowedRoles::default();
-        let actual = messages(message.map(str::to_owned), history, &allowed);
-        let actual = actual.map(|messages| messages.into_messages().len());
-        let actual = actual.map_err(|problem| problem.field.unwrap_or_default());
+        let actual = messages(message.map(str::to_owned), history, &allowed)
+            .map(|messages| messages.into_messages().len())
+            .map_err(|problem| problem.field.unwrap_or_default());
         assert_eq!(actual, expected.map_err(str::to_owned));
     }
 

@@ -38,8 +38,7 @@ pub struct CommitBody {
 
 impl From<CommitResult> for CommitBody {
     fn from(result: CommitResult) -> Self {
-        let recorded_at = result.recorded_at.map(wire::time::from_proto);
-        let recorded_at: Option<Timestamp> = recorded_at.and_then(Result::ok);
+        let recorded_at: Option<Timestamp> = result.recorded_at.map(wire::time::from_proto).and_then(Result::ok);
         Self {
             conversation_id: result.conversation_id,
             commit_id: (!result.commit_id.is_empty()).then_some(result.commit_id),

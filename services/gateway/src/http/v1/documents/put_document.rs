@@ -75,8 +75,7 @@ pub(in crate::http) async fn put_document(
     let location = locate(&state, &service, &scopes, body.scope, name).await?;
     let change = change(&state, &service, &location, body.expected_version, key);
     let value = NewValue { value_json: json_text(Some(body.value)), ttl_seconds: body.ttl_seconds.unwrap_or_default() };
-    let written = put(change, value).await;
-    let written = written.map_err(|status| with_member_names(problem_for_caller(&status)))?;
+    let written = put(change, value).await.map_err(|status| with_member_names(problem_for_caller(&status)))?;
     positions::record_write(&written.position_token);
     Ok(Json(PutDocumentResult {
         version: written.version,

@@ -50,8 +50,7 @@ impl ScopeBody {
 }
 
 fn owner<T>(id: Result<T, Violation>, owner: fn(T) -> Owner, field: &str) -> Result<DocumentScope, Violation> {
-    let owner = id.map(|id| DocumentScope::Owner(owner(id)));
-    owner.map_err(|violation| violation.within(field))
+    id.map(|id| DocumentScope::Owner(owner(id))).map_err(|violation| violation.within(field))
 }
 
 /// The caller's permission, and whose documents the request names.
@@ -86,8 +85,7 @@ pub(super) async fn locate(
     let name = DocumentName::parse(name.0, name.1).map_err(problem::from_violation)?;
     let (access, scope) = authorize(state, service, scopes, scope).await?;
     let deadline: Deadline = service.call.deadline;
-    let location = scope.locate(&state.gateway, access, name, deadline);
-    location.map_err(problem::from_problem)
+    scope.locate(&state.gateway, access, name, deadline).map_err(problem::from_problem)
 }
 
 /// A change of a document.

@@ -82,8 +82,7 @@ impl LoadQuery {
         history: NamedHistory,
         current: &[MessageAppended],
     ) -> Result<HistoryBody, HttpProblem> {
-        let limit = LIMIT.take(self.limit.unwrap_or_default());
-        let limit = limit.map_err(problem::from_violation)?;
+        let limit = LIMIT.take(self.limit.unwrap_or_default()).map_err(problem::from_violation)?;
         let limit = MessagesMax::clamped(usize::try_from(limit).unwrap_or(usize::MAX));
         let loaded = load(&state.gateway, history.location(), current, limit).await;
         if let (Some(position), Ok(location)) = (loaded.position, history.location()) {
@@ -105,8 +104,7 @@ impl LoadQuery {
 
 /// Warnings for answers.
 pub(super) fn warning_bodies(warning: Option<Warning>) -> Vec<WarningBody> {
-    let warnings = warning.into_iter().map(|warning| WarningBody { code: warning.code(), message: warning.message() });
-    warnings.collect()
+    warning.into_iter().map(|warning| WarningBody { code: warning.code(), message: warning.message() }).collect()
 }
 
 impl From<&MessageAppended> for HistoryMessageBody {

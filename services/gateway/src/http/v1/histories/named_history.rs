@@ -44,8 +44,8 @@ impl NamedHistory {
         query: &NamespaceQuery,
     ) -> Result<Self, HttpProblem> {
         let key = HistoryKey::parse(key).map_err(refused)?;
-        let namespace = Namespace::parse(query.namespace.as_deref().unwrap_or_default());
-        let namespace = namespace.map_err(|violation| problem::from_violation(violation.within("namespace")))?;
+        let namespace = Namespace::parse(query.namespace.as_deref().unwrap_or_default())
+            .map_err(|violation| problem::from_violation(violation.within("namespace")))?;
         let access = service.access(state, Scope::Read, None).await?;
         for scope in scopes {
             service.access(state, *scope, None).await?;
@@ -74,13 +74,12 @@ impl NamedHistory {
 /// # Errors
 /// 400: there are too many, or one cannot be recorded.
 pub(super) fn current_messages(messages: Vec<NewMessageBody>) -> Result<Vec<MessageAppended>, HttpProblem> {
-    let messages = messages.into_iter().enumerate().map(|(index, message)| {
-        let message = message.into_proto();
-        message.map_err(|violation| violation.at(index).within("messages"))
-    });
-    let messages: Result<Vec<_>, Violation> = messages.collect();
-    let messages = messages.and_then(parse_messages);
-    messages.map_err(|violation| with_member_names(problem::from_violation(violation)))
+    let messages: Result<Vec<_>, Violation> = messages
+        .into_iter()
+        .enumerate()
+        .map(|(index, message)| message.into_proto().map_err(|violation| violation.at(index).within("messages")))
+        .collect();
+    messages.and_then(parse_messages).map_err(|violation| with_member_names(problem::from_violation(violation)))
 }
 
 /// The problem of a key that breaks a rule.

@@ -60,8 +60,7 @@ pub(super) enum ReplicaPlanError {
 
 /// The fewest moves after which no server leads two partitions more than another one that has a replica of one of them.
 pub(super) fn leaders(streams: &[StreamReplicas]) -> Vec<Move> {
-    let commits = streams.iter();
-    let commits: Vec<_> = commits.filter(|stream| stream.kind == StreamKind::Commits).collect();
+    let commits: Vec<_> = streams.iter().filter(|stream| stream.kind == StreamKind::Commits).collect();
     let mut led = BTreeMap::<&str, u32>::new();
     let mut leaders = BTreeMap::new();
     for stream in &commits {

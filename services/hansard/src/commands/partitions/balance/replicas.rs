@@ -22,8 +22,7 @@ const READ_INTERVAL: Duration = Duration::from_millis(250);
 /// Moves replicas until the goal is reached. Returns `false` if it was not; the reason is on standard error.
 pub(super) async fn run(record: &Record, goal: Goal<'_>, args: &Args, moves: &mut Vec<Move>) -> anyhow::Result<bool> {
     let servers = record.server_names().await?;
-    let planned = read_plan(record, &servers, goal).await?;
-    let planned = planned.map_err(|error| UsageError(error.to_string()))?;
+    let planned = read_plan(record, &servers, goal).await?.map_err(|error| UsageError(error.to_string()))?;
     if let Goal::Drain(server) = goal
         && planned.is_empty()
     {
@@ -85,9 +84,7 @@ async fn read_plan(
 
 fn with_streams(planned: Vec<Move>, streams: &[StreamReplicas]) -> Planned {
     let stream_of = |one: &Move| streams.iter().find(|stream| stream.stream == one.stream);
-    let planned = planned.into_iter();
-    let planned = planned.filter_map(|one| Some((stream_of(&one)?.clone(), one)));
-    planned.collect()
+    planned.into_iter().filter_map(|one| Some((stream_of(&one)?.clone(), one))).collect()
 }
 
 /// Moves a replica. A leader is moved first, by an election that prefers a complete replica. Returns the new server; `None`: too late.

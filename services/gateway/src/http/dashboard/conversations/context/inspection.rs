@@ -147,12 +147,11 @@ pub(super) async fn assemble(
     request: proto::AssembleContextRequest,
 ) -> Result<AssembledContext, HttpProblem> {
     let gateway = &state.gateway;
-    let request = ContextRequest::from_proto(gateway, target, request).await;
-    let request = request.map_err(problem::from_problem)?;
-    let request = request
+    let request = ContextRequest::from_proto(gateway, target, request)
+        .await
+        .map_err(problem::from_problem)?
         .ok_or_else(|| HttpProblem::of_field("FIELD_MISSING", "format", "a context needs a format".to_owned()))?;
-    let assembled = assembly::assemble(gateway, target, &request, &[]).await;
-    assembled.map_err(from_read_error)
+    assembly::assemble(gateway, target, &request, &[]).await.map_err(from_read_error)
 }
 
 /// The column of another policy or budget, or why there is none.
@@ -191,8 +190,13 @@ async fn other_policy(state: &HttpState, target: &Target, query: &ContextQuery) 
     let json = query.policy.trim();
     let given = (!json.is_empty()).then(|| RequestedPolicy::PolicyJson(json.to_owned()));
     let (tenant, agent) = (&target.key.tenant, &target.access.agent);
-    let policy = gateway.policies.find(&gateway.registry, tenant, agent, given);
-    let mut policy: Policy = policy.await.map_err(problem::from_problem)?.policy.clone();
+    let mut policy: Policy = gateway
+        .policies
+        .find(&gateway.registry, tenant, agent, given)
+        .await
+        .map_err(problem::from_problem)?
+        .policy
+        .clone();
     if query.budget.is_some() {
         policy.budget.context_tokens_max = query.budget;
     }
@@ -233,9 +237,7 @@ async fn read(
     query: history::Query<'_>,
     bounds: PageBounds,
 ) -> Result<(Vec<RecordedEvent>, bool), HttpProblem> {
-    let page = Events::recorded(&state.gateway.reader, target, query, bounds).await;
-    let page = page.map_err(from_read_error)?;
-    let events = page.events.iter().map(|row| decode(&target.key, row));
-    let events: Result<Vec<RecordedEvent>, Problem> = events.collect();
+    let page = Events::recorded(&state.gateway.reader, target, query, bounds).await.map_err(from_read_error)?;
+    let events: Result<Vec<RecordedEvent>, Problem> = page.events.iter().map(|row| decode(&target.key, row)).collect();
     Ok((events.map_err(problem::from_problem)?, page.next.is_some()))
 }

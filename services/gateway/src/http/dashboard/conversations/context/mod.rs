@@ -36,8 +36,8 @@ where
     T: FromStr,
     D: Deserializer<'de>,
 {
-    let text = String::deserialize(deserializer)?;
-    let text = text.trim();
+    let value = String::deserialize(deserializer)?;
+    let text = value.trim();
     if text.is_empty() {
         return Ok(None);
     }

@@ -73,8 +73,7 @@ fn ends_in(pieces: &[Piece], prefix_bytes: usize) -> usize {
 }
 
 fn piece(body: &[u8], piece: &Piece) -> PieceOfContext {
-    let json = body.get(piece.range.clone()).unwrap_or_default();
-    let json = String::from_utf8_lossy(json);
+    let json = String::from_utf8_lossy(body.get(piece.range.clone()).unwrap_or_default());
     let head = json.get(..json.floor_char_boundary(JSON_HEAD_BYTES));
     let (section, version) = match piece.section {
         Section::Fields => ("Fields", None),

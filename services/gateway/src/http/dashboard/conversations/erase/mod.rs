@@ -30,8 +30,7 @@ async fn plan(state: &HttpState, target: &Target) -> Result<ErasurePlan, HttpPro
     let most = usize::try_from(FORKS_MAX).unwrap_or(usize::MAX);
     let has_too_many_forks = forks.len() > most;
     forks.truncate(most);
-    let ids = forks.into_iter().map(|fork| fork.id);
-    let ids = std::iter::once(conversation.clone()).chain(ids);
+    let ids = std::iter::once(conversation.clone()).chain(forks.into_iter().map(|fork| fork.id));
     let counts = ids.map(|id| to_erase(state, &target.access, id));
     let removed = stream::iter(counts).buffered(COUNTS_IN_FLIGHT);
     Ok(ErasurePlan { removed: removed.try_collect().await?, has_too_many_forks })
@@ -48,8 +47,8 @@ async fn to_erase(state: &HttpState, access: &AgentAccess, id: ConversationId) -
     };
     let (conversation, _) = read_conversation(state, &target).await?;
     let reader = &state.gateway.reader;
-    let messages = target.deadline.record(reader.record.messages_of(&target.key));
-    let messages = messages.await.map_err(problem::from_problem)?;
+    let messages =
+        target.deadline.record(reader.record.messages_of(&target.key)).await.map_err(problem::from_problem)?;
     let rows = read_model::queries::stored_events(&reader.read_model, &access.tenant, &conversation.id);
     let rows = target.deadline.rows(rows).await.map_err(problem::from_problem)?;
     let head = &conversation.head;

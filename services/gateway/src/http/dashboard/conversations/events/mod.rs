@@ -32,8 +32,7 @@ async fn viewed_event(
 async fn read_event(state: &HttpState, target: &Target, version: u64) -> Result<RecordedEvent, HttpProblem> {
     let query =
         history::Query { from: Version(version), to: Version(version), ..history::Query::all(Direction::Backward) };
-    let snapshot = Snapshot::open(&state.gateway.reader, target).await;
-    let snapshot = snapshot.map_err(from_read_error)?;
+    let snapshot = Snapshot::open(&state.gateway.reader, target).await.map_err(from_read_error)?;
     let event = snapshot.newest(query, View::Recorded).await;
     event.map_err(from_read_error)?.ok_or_else(|| {
         let newest = snapshot.position().version;

@@ -70,8 +70,7 @@ impl SettingsForm {
 
     /// Puts a rejection at its field. Returns whether it has one.
     pub(super) fn reject(&mut self, rejection: &Rejection) -> bool {
-        let path = rejection.field.strip_prefix("settings.");
-        let path = path.unwrap_or_default();
+        let path = rejection.field.strip_prefix("settings.").unwrap_or_default();
         let is_at = |name: &str| {
             let rest = path.strip_prefix(name);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
@@ -162,8 +161,9 @@ fn checked(definition: &Definition, text: &str) -> Result<Option<Value>, String>
         Err(JsonError::Malformed { error, .. }) => {
             let message = error.to_string();
             let (text, position) = split_position(&message);
-            let position = position.filter(|_| definition.kind == Kind::Json);
-            let position = position.map(|(line, column)| (line.saturating_sub(1), column));
+            let position = position
+                .filter(|_| definition.kind == Kind::Json)
+                .map(|(line, column)| (line.saturating_sub(1), column));
             Err(located(text, position))
         }
         Err(error) => Err(error.to_string()),

@@ -32,8 +32,7 @@ pub(in crate::http::dashboard) async fn finish_sign_in(
 ) -> Result<Response, HttpProblem> {
     let provider = provider_of(&state)?;
     let attempt = attempt_cookie::attempt(&headers).ok_or_else(sign_in_rejected)?;
-    let claims = provider.claims(&attempt, callback(&query, &attempt)?, state.now());
-    let claims = claims.await.map_err(from_provider)?;
+    let claims = provider.claims(&attempt, callback(&query, &attempt)?, state.now()).await.map_err(from_provider)?;
     let mut people = people(provider.section(), &claims);
     let mut response = match (people.pop(), people.is_empty()) {
         (None, _) => return Err(no_grant()),
@@ -55,8 +54,7 @@ pub(in crate::http::dashboard) async fn finish_sign_in(
 /// The answer, if it is of this attempt.
 fn callback<'a>(query: &'a CallbackQuery, attempt: &Attempt) -> Result<Callback<'a>, HttpProblem> {
     let is_own = query.state.as_ref() == Some(&attempt.state);
-    let code = query.code.as_deref();
-    let code = code.filter(|_| is_own && query.error.is_none());
+    let code = query.code.as_deref().filter(|_| is_own && query.error.is_none());
     Ok(Callback { code: code.ok_or_else(sign_in_rejected)?, issuer: query.iss.as_deref() })
 }
 
@@ -64,11 +62,13 @@ fn callback<'a>(query: &'a CallbackQuery, attempt: &Attempt) -> Result<Callback<
 fn choice(state: &HttpState, people: Vec<NewPerson>) -> Result<Response, HttpProblem> {
     let registry = &state.gateway.registry;
     // Tenants that do not exist are left out.
-    let choices = people.into_iter().filter_map(|person| {
-        let (person, token) = registry.issue_dashboard_token(DashboardUse::Link, person, state.now())?;
-        Some(TenantChoice { tenant: person.tenant().as_str().to_owned(), role: person.role(), token })
-    });
-    let choices: Vec<TenantChoice> = choices.collect();
+    let choices: Vec<TenantChoice> = people
+        .into_iter()
+        .filter_map(|person| {
+            let (person, token) = registry.issue_dashboard_token(DashboardUse::Link, person, state.now())?;
+            Some(TenantChoice { tenant: person.tenant().as_str().to_owned(), role: person.role(), token })
+        })
+        .collect();
     if choices.is_empty() {
         return Err(no_grant());
     }

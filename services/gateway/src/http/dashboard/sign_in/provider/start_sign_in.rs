@@ -22,8 +22,7 @@ pub(in crate::http::dashboard) async fn start_sign_in(
 ) -> Result<Response, HttpProblem> {
     let provider = provider_of(&state)?;
     let attempt = Attempt::new(rand::random(), page_or_first(query.next.as_deref()));
-    let url = provider.sign_in_url(&attempt, state.now()).await;
-    let url = url.map_err(from_provider)?;
+    let url = provider.sign_in_url(&attempt, state.now()).await.map_err(from_provider)?;
     let cookie = attempt_cookie::set(&attempt).ok_or_else(sign_in_rejected)?;
     Ok(with_cookie(&url, cookie))
 }

@@ -108,9 +108,8 @@ impl CompletionChunks {
             self.sent.add(&part);
             return self.head.of_part(part).into_iter().collect();
         };
-        let missing = std::mem::take(&mut self.sent).missing(&facts);
-        let missing = missing.into_iter();
-        let missing = missing.filter_map(|part| self.head.of_part(part));
+        let missing =
+            std::mem::take(&mut self.sent).missing(&facts).into_iter().filter_map(|part| self.head.of_part(part));
         missing.chain(self.head.last(&facts)).collect()
     }
 }

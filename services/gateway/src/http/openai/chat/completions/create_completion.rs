@@ -69,8 +69,7 @@ pub(in crate::http) async fn create_completion(
 ) -> Result<Response, HttpProblem> {
     let body: CompletionRequest = parse_json(raw.get().as_bytes())?;
     // Boxed, because the future is large.
-    let answered = Box::pin(answer(&state, &caller, &headers, (&raw, &body)));
-    let (parts, conversation) = answered.await?;
+    let (parts, conversation) = Box::pin(answer(&state, &caller, &headers, (&raw, &body))).await?;
     let is_streamed = body.stream.unwrap_or_default();
     let head = ChunkHead {
         id: format!("chatcmpl-{}", Uuid::now_v7().simple()),
@@ -101,8 +100,7 @@ async fn answer(
     headers: &HeaderMap,
     (raw, body): (&RawValue, &CompletionRequest),
 ) -> Result<(BoxStream<'static, FollowItem>, Option<ConversationId>), HttpProblem> {
-    let model = Some(body.model.as_str());
-    let model = RequestedModel::find(state, caller, Scope::Append, model).await?;
+    let model = RequestedModel::find(state, caller, Scope::Append, Some(body.model.as_str())).await?;
     let client = ClientHeaders::read(headers)?;
     let turn = StatelessTurn { settings: body.settings(model.other)?, facts: body.facts()?, after: None };
     let (field, named) = body.end_user();

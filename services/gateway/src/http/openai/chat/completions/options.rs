@@ -71,8 +71,7 @@ impl CompletionRequest {
         let Some(format) = &self.response_format else {
             return Ok(None);
         };
-        let json = verbatim(format).map_err(|violation| violation.within(FIELD));
-        let json = json.map_err(problem::from_violation)?;
+        let json = verbatim(format).map_err(|violation| violation.within(FIELD)).map_err(problem::from_violation)?;
         let format = serde_json::from_str::<Value>(format.get()).unwrap_or_default();
         match format.get("type").and_then(Value::as_str) {
             Some("text") => Ok(None),
@@ -98,9 +97,11 @@ mod tests {
             let members = body.as_object().unwrap().clone();
             whole.as_object_mut().unwrap().extend(members);
             let request = serde_json::from_str::<CompletionRequest>(&whole.to_string()).unwrap();
-            let checked = request.options().map(drop);
-            let checked = checked.and(request.sampling_temperature().map(drop));
-            let checked = checked.and(request.output_tokens_max().map(drop));
+            let checked = request
+                .options()
+                .map(drop)
+                .and(request.sampling_temperature().map(drop))
+                .and(request.output_tokens_max().map(drop));
             let field = checked.err().and_then(|problem| problem.field);
             assert_eq!(field.as_deref(), expected, "{body}");
         };

@@ -27,7 +27,7 @@ impl SentStep {
             RunPartKind::TextDelta(text) => self.content.push_str(text),
             RunPartKind::RefusalDelta(text) => self.refusal.push_str(text),
             RunPartKind::CallBegan { index, call_id, .. } => {
-                self.calls.push(SentCall { index: *index, id: call_id.clone(), arguments: String::new() })
+                self.calls.push(SentCall { index: *index, id: call_id.clone(), arguments: String::new() });
             }
             RunPartKind::CallInput { index, fragment } => {
                 let mut newest_first = self.calls.iter_mut().rev();
@@ -129,8 +129,7 @@ mod tests {
             model: "support".to_owned(),
             includes_usage: false,
         });
-        let made = parts.into_iter().flat_map(|part| chunks.push(part));
-        let made: Vec<Value> = made.map(|chunk| json!(chunk)).collect();
+        let made: Vec<Value> = parts.into_iter().flat_map(|part| chunks.push(part)).map(|chunk| json!(chunk)).collect();
         let added: Vec<String> = made.iter().filter_map(addition).collect();
         assert_eq!(added, expected);
         let ends = made.iter().filter_map(|chunk| chunk.pointer("/choices/0/finish_reason")?.as_str());

@@ -93,8 +93,7 @@ impl ItemsRequest<'_> {
 
     async fn record(&self, new: NewEvents) -> Result<ItemListObject, HttpProblem> {
         let NewEvents { events, version } = new;
-        let texts = self.items.iter().map(|item| item.get());
-        let texts = ["create items"].into_iter().chain(texts);
+        let texts = ["create items"].into_iter().chain(self.items.iter().map(|item| item.get()));
         let hash = RequestHash::of(&self.destination.key, texts);
         let request = write::AppendEventsRequest {
             target: Some(write::CommandTarget {
@@ -147,8 +146,7 @@ fn depends_on_open_calls(problem: &HttpProblem) -> bool {
 /// Replaces references by copies of the items of the conversation.
 async fn resolve(snapshot: &Snapshot<'_>, items: &mut NewItems) -> Result<(), HttpProblem> {
     for (index, id) in items.references() {
-        let found = find(snapshot, &id).await?;
-        let found = found.ok_or_else(|| unresolved("items", index))?;
+        let found = find(snapshot, &id).await?.ok_or_else(|| unresolved("items", index))?;
         let copy = read(&found.json, &format!("items[{index}]"));
         items.resolve(index, copy.map_err(problem::from_violation)?);
     }

@@ -45,10 +45,8 @@ pub(in crate::http) async fn delete_openai_item(
     let earlier = request.earlier(&headers, &writable.head, state.now());
     if earlier.is_none() {
         let snapshot = open(&state, &caller, &target).await?;
-        let item = find(&snapshot, &item_id).await?;
-        let item = item.ok_or_else(item_not_found)?;
-        let newest = newest_event(&snapshot).await?;
-        let newest = newest.ok_or_else(item_not_found)?;
+        let item = find(&snapshot, &item_id).await?.ok_or_else(item_not_found)?;
+        let newest = newest_event(&snapshot).await?.ok_or_else(item_not_found)?;
         let events = without_last(&target.key.conversation, &newest, &item)?;
         writable.append(&state, &caller, request, events).await?;
     }

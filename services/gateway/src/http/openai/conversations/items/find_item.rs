@@ -34,8 +34,7 @@ pub(in crate::http::openai) async fn find(
 
 /// The item at a version, or shortly after it: other commits may precede an item whose id was made before it was recorded.
 async fn named_item(snapshot: &Snapshot<'_>, version: Version, id: &str) -> Result<Option<StoredItem>, HttpProblem> {
-    let effective = snapshot.effective(snapshot.position().version).await;
-    let effective = effective.map_err(from_read_error)?;
+    let effective = snapshot.effective(snapshot.position().version).await.map_err(from_read_error)?;
     for events_before in [0, EVENTS_BEFORE_MAX] {
         let query = Query { from: version, to: version.plus(events_before), ..item_query(Direction::Forward) };
         let mut cursor = snapshot.cursor(query, View::Effective(&effective));
@@ -54,8 +53,7 @@ async fn named_item(snapshot: &Snapshot<'_>, version: Version, id: &str) -> Resu
 
 /// The newest item with this id.
 async fn searched(snapshot: &Snapshot<'_>, id: &str) -> Result<Option<StoredItem>, HttpProblem> {
-    let effective = snapshot.effective(snapshot.position().version).await;
-    let effective = effective.map_err(from_read_error)?;
+    let effective = snapshot.effective(snapshot.position().version).await.map_err(from_read_error)?;
     let query = item_query(Direction::Backward);
     let mut cursor = snapshot.cursor(query, View::Effective(&effective));
     let mut searched = 0;
@@ -80,8 +78,7 @@ async fn searched(snapshot: &Snapshot<'_>, id: &str) -> Result<Option<StoredItem
 /// # Errors
 /// The conversation cannot be read.
 pub(super) async fn newest_event(snapshot: &Snapshot<'_>) -> Result<Option<RecordedEvent>, HttpProblem> {
-    let effective = snapshot.effective(snapshot.position().version).await;
-    let effective = effective.map_err(from_read_error)?;
+    let effective = snapshot.effective(snapshot.position().version).await.map_err(from_read_error)?;
     let query = item_query(Direction::Backward);
     let mut cursor = snapshot.cursor(query, View::Effective(&effective));
     let batch = cursor.next(NEWEST).await.map_err(from_read_error)?;

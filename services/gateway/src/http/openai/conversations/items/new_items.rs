@@ -138,11 +138,11 @@ impl NewItems {
                 NewItem::Reference(_) => return Err(unresolved(self.field, index)),
             }
         }
-        let events = with_open_calls(events, before).map_err(problem::from_violation)?;
-        let events = events.into_iter().enumerate().map(|(index, event)| {
-            let event = to_proto(event);
-            event.map_err(|violation| problem::from_violation(violation.at(index).within(self.field)))
-        });
+        let events = with_open_calls(events, before).map_err(problem::from_violation)?.into_iter().enumerate().map(
+            |(index, event)| {
+                to_proto(event).map_err(|violation| problem::from_violation(violation.at(index).within(self.field)))
+            },
+        );
         events.collect()
     }
 }
@@ -185,13 +185,11 @@ impl Appended {
     /// The answer of the writer has another form.
     pub(super) fn into_list(self) -> Result<ItemListObject, HttpProblem> {
         let commit = CommitId::parse(&self.result.commit_id).map_err(problem::from_violation)?;
-        let conversation = ConversationId::parse(self.result.conversation_id);
-        let conversation = conversation.map_err(problem::from_violation)?;
+        let conversation = ConversationId::parse(self.result.conversation_id).map_err(problem::from_violation)?;
         let mut items = Vec::with_capacity(self.events.len());
         let events = self.events.into_iter().enumerate();
         for (index, event) in events.skip(self.preceding) {
-            let event = wire::event::new_event_from_proto(event);
-            let event = event.map_err(problem::from_violation)?;
+            let event = wire::event::new_event_from_proto(event).map_err(problem::from_violation)?;
             let event = RecordedEvent {
                 version: Version(self.result.first_version).plus(index),
                 commit,

@@ -86,9 +86,7 @@ async fn newest(snapshot: &Snapshot<'_>, version: Version, searched: Batch) -> R
     let query = item_query(Direction::Backward);
     let mut cursor = snapshot.cursor(query, View::Effective(&effective));
     let batch = cursor.next(searched).await.map_err(from_read_error)?;
-    let events = batch.into_iter().flatten();
-    let events = events.map(|event| decode(snapshot.key(), &event.row).map_err(from_read_error));
-    events.collect()
+    batch.into_iter().flatten().map(|event| decode(snapshot.key(), &event.row).map_err(from_read_error)).collect()
 }
 
 /// How many of the newest events are recorded again: through the oldest call that is to be opened, and through the calls of all

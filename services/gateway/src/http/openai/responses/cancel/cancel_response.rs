@@ -32,8 +32,7 @@ pub(in crate::http) async fn cancel_response(
     if found.end.is_some() {
         return found.object().map(Json);
     }
-    let stopped = state.generations.stop(&found.run_key()).await;
-    stopped.map_err(|status| problem_from_status(&status))?;
+    state.generations.stop(&found.run_key()).await.map_err(|status| problem_from_status(&status))?;
     state.wait_until_finished(&found.target.key, found.id.run).await;
     let found = RecordedResponse::find(&state, &caller, &id).await?;
     found.object().map(Json)

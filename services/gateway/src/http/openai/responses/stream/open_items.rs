@@ -83,8 +83,7 @@ impl OpenItems {
             && let Streamed::Reasoning(summary) = &mut item.streamed
         {
             summary.push_str(delta);
-            let members = json!({"summary_index": 0, "delta": delta});
-            let members = item.name.with(members);
+            let members = item.name.with(json!({"summary_index": 0, "delta": delta}));
             events.add("response.reasoning_summary_text.delta", members);
         }
     }
@@ -100,8 +99,7 @@ impl OpenItems {
 
     /// A delta of the input of a call.
     pub(super) fn call_input(&mut self, events: &mut Events, index: u32, delta: &str) {
-        let mut open = self.items.iter_mut().rev();
-        let open = open.find(|item| item.call == Some(index) && !item.is_done);
+        let open = self.items.iter_mut().rev().find(|item| item.call == Some(index) && !item.is_done);
         if let Some(item) = open
             && let Streamed::Call(call) = &mut item.streamed
         {

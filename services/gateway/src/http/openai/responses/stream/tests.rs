@@ -82,8 +82,7 @@ fn text_delta(delta: &str) -> RunPartKind {
 
 /// The ids of the items that were added, with their indexes, and those that were done.
 fn ids(events: &[Value], name: &str) -> Vec<(u64, String)> {
-    let items = events.iter().filter(|event| event["type"] == name);
-    let items = items.map(|event| {
+    let items = events.iter().filter(|event| event["type"] == name).map(|event| {
         let index = event["output_index"].as_u64().unwrap();
         (index, event["item"]["id"].as_str().unwrap().to_owned())
     });
@@ -97,8 +96,12 @@ fn check_items(events: &[Value], count: usize) {
     done.sort();
     assert_eq!(added, done);
     assert_eq!(added.len(), count);
-    let output = events.last().unwrap()["response"]["output"].as_array().unwrap();
-    let mut output: Vec<&str> = output.iter().map(|item| item["id"].as_str().unwrap()).collect();
+    let mut output: Vec<&str> = events.last().unwrap()["response"]["output"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["id"].as_str().unwrap())
+        .collect();
     let mut added: Vec<&str> = added.iter().map(|(_, id)| id.as_str()).collect();
     output.sort_unstable();
     added.sort_unstable();

@@ -72,8 +72,7 @@ fn listing(query: ListConversationsQuery) -> Result<Listing, Violation> {
 }
 
 fn filter(agent: Option<String>, owner: Option<Owner>) -> Result<ListFilter, Violation> {
-    let agent = agent.map(AgentId::parse).transpose();
-    let agent = agent.map_err(|violation| violation.within("agentId"))?;
+    let agent = agent.map(AgentId::parse).transpose().map_err(|violation| violation.within("agentId"))?;
     match (agent, owner) {
         (None, None) => Ok(ListFilter::Tenant),
         (None, Some(_)) => Err(missing().within("agentId")),
@@ -87,8 +86,9 @@ fn owner(user: Option<String>, session: Option<String>, channel: Option<String>)
     let user = user.map(|id| UserId::parse(id).map(Owner::User));
     let session = session.map(|id| SessionId::parse(id).map(Owner::Session));
     let channel = channel.map(|id| ChannelId::parse(id).map(Owner::Channel));
-    let named = [("userId", user), ("sessionId", session), ("channelId", channel)];
-    let mut named = named.into_iter().filter_map(|(field, owner)| Some((field, owner?)));
+    let mut named = [("userId", user), ("sessionId", session), ("channelId", channel)]
+        .into_iter()
+        .filter_map(|(field, owner)| Some((field, owner?)));
     let first = named.next();
     if let (Some((first, _)), Some((second, _))) = (&first, named.next()) {
         let rule = format!("is given together with {first}: send one of them");

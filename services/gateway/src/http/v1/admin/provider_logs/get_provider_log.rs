@@ -43,8 +43,7 @@ pub(in crate::http) async fn get_provider_log(
 ) -> Result<Json<WholeProviderLog>, HttpProblem> {
     let id = LogId::parse(&id).map_err(|_| not_found())?;
     let found = queries::provider_log(&state.gateway.reader.read_model, &admin.tenant, id);
-    let found = Deadline::until(None).rows(found).await;
-    let mut found = found.map_err(problem::from_problem)?.ok_or_else(not_found)?;
+    let mut found = Deadline::until(None).rows(found).await.map_err(problem::from_problem)?.ok_or_else(not_found)?;
     // The rows may lag behind an erasure; the record does not.
     let conversation = found.conversation.as_str();
     let target = admin.target(&state, conversation).await;

@@ -71,8 +71,7 @@ pub(in crate::http) async fn list_provider_logs(
     admin: Admin,
     Query(query): Query<ListProviderLogsQuery>,
 ) -> Result<Json<ProviderLogsPage>, HttpProblem> {
-    let size = PROVIDER_LOGS_PAGE.take(query.limit.unwrap_or_default());
-    let size = size.map_err(problem::from_violation)?;
+    let size = PROVIDER_LOGS_PAGE.take(query.limit.unwrap_or_default()).map_err(problem::from_violation)?;
     let cursor = query.cursor.clone().unwrap_or_default();
     let mut query = parse(query).map_err(problem::from_violation)?;
     let hash = hash(&admin.tenant, &query);
@@ -80,8 +79,7 @@ pub(in crate::http) async fn list_provider_logs(
     query.after = after.map_err(|error| named(problem::from_problem(error)))?;
     query.limit = size.saturating_add(1);
     let found = queries::provider_logs(&state.gateway.reader.read_model, &admin.tenant, &query);
-    let found = Deadline::until(None).rows(found).await;
-    let mut found = found.map_err(problem::from_problem)?;
+    let mut found = Deadline::until(None).rows(found).await.map_err(problem::from_problem)?;
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     let has_more = found.len() > size;
     found.truncate(size);
@@ -110,10 +108,7 @@ fn parse(query: ListProviderLogsQuery) -> Result<ProviderLogQuery, Violation> {
 
 fn hash(access: &TenantAccess, query: &ProviderLogQuery) -> QueryHash {
     let text = |text: Option<&str>| text.unwrap_or_default().to_owned();
-    let bound = |time: Option<Timestamp>| {
-        let time = time.map(|time| time.0.to_be_bytes().to_vec());
-        time.unwrap_or_default()
-    };
+    let bound = |time: Option<Timestamp>| time.map(|time| time.0.to_be_bytes().to_vec()).unwrap_or_default();
     QueryHash::of(&[
         b"provider logs",
         access.tenant().as_str().as_bytes(),

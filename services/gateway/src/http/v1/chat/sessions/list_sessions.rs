@@ -49,8 +49,7 @@ pub(in crate::http) async fn list_sessions(
     frontend: Frontend,
     Query(query): Query<ListSessionsQuery>,
 ) -> Result<Json<SessionsPage>, HttpProblem> {
-    let size = CHATS_PAGE.take(query.limit.unwrap_or_default());
-    let size = size.map_err(problem::from_violation)?;
+    let size = CHATS_PAGE.take(query.limit.unwrap_or_default()).map_err(problem::from_violation)?;
     let caller = frontend.listing_caller(&state).await?;
     let agent = caller.access.agent.clone();
     let listing = Listing::of(ListFilter::of(agent, caller.owner));

@@ -96,11 +96,13 @@ pub(in crate::http) async fn render(
         policy: policy_json.map(RequestedPolicy::PolicyJson),
         ..proto::AssembleContextRequest::default()
     };
-    let request = ContextRequest::from_proto(&state.gateway, target, request).await;
-    let request = request.map_err(|error| with_query_names(problem::from_problem(error)))?;
-    let request = request.ok_or_else(unknown_format)?;
-    let context = assembly::assemble(&state.gateway, target, &request, &[]).await;
-    let context = context.map_err(|error| with_query_names(from_read_error(error)))?;
+    let request = ContextRequest::from_proto(&state.gateway, target, request)
+        .await
+        .map_err(|error| with_query_names(problem::from_problem(error)))?
+        .ok_or_else(unknown_format)?;
+    let context = assembly::assemble(&state.gateway, target, &request, &[])
+        .await
+        .map_err(|error| with_query_names(from_read_error(error)))?;
     let source = if context.is_in_rows { "rows" } else { "tail" };
     metrics::context_assembled(began.elapsed(), source);
     body(context, policy).map_err(problem::from_problem)
@@ -109,12 +111,10 @@ pub(in crate::http) async fn render(
 /// The agent's policy with another context window.
 async fn with_budget(gateway: &Gateway, target: &Target, tokens: u32) -> Result<Value, HttpProblem> {
     let (tenant, agent) = (&target.key.tenant, &target.access.agent);
-    let found = gateway.policies.find(&gateway.registry, tenant, agent, None);
-    let found = found.await.map_err(problem::from_problem)?;
+    let found = gateway.policies.find(&gateway.registry, tenant, agent, None).await.map_err(problem::from_problem)?;
     let mut policy: Policy = found.policy.clone();
     policy.budget.context_tokens_max = Some(tokens);
-    let policy = serde_json::to_value(&policy);
-    policy.map_err(|error| problem::from_problem(of_contradiction(error.to_string())))
+    serde_json::to_value(&policy).map_err(|error| problem::from_problem(of_contradiction(error.to_string())))
 }
 
 fn body(context: AssembledContext, policy: Option<Value>) -> Result<RenderedContextBody, Problem> {

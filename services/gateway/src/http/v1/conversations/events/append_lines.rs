@@ -81,8 +81,7 @@ impl Import<'_> {
     async fn append(&mut self, lines: &mut Lines) -> Result<(), HttpProblem> {
         let mut commit = Commit::default();
         loop {
-            let next = timeout_at(self.ends_at, lines.next()).await;
-            let next = next.map_err(|_| late(lines.current()))?;
+            let next = timeout_at(self.ends_at, lines.next()).await.map_err(|_| late(lines.current()))?;
             let Some(line) = next? else { break };
             if !commit.has_room(&line) {
                 self.record(std::mem::take(&mut commit)).await?;
@@ -113,8 +112,7 @@ impl Import<'_> {
         };
         let bearer = self.call.bearer().unwrap_or_default().to_owned();
         let call = Call::new(bearer, Deadline::until(None).at_most(left));
-        let answer = self.state.commands.write_for(&call);
-        let answer = { answer }.append_events(request).await;
+        let answer = { self.state.commands.write_for(&call) }.append_events(request).await;
         let result = result_for_caller(answer, |answer| answer.result)
             .map_err(|problem| in_line(with_member_names(problem), &commit.lines))?;
         if self.target.expected_version.is_some() {
@@ -147,9 +145,9 @@ impl Commit {
     }
 
     fn push(&mut self, line: &Line) -> Result<(), HttpProblem> {
-        let event = parse_json::<NewEventBody>(&line.text);
-        let event = event.and_then(|event| event.into_proto().map_err(problem::from_violation));
-        let event = event.map_err(|problem| of_line(problem, line.number))?;
+        let event = parse_json::<NewEventBody>(&line.text)
+            .and_then(|event| event.into_proto().map_err(problem::from_violation))
+            .map_err(|problem| of_line(problem, line.number))?;
         self.events.push(event);
         self.lines.push(line.number);
         self.bytes += line.text.len();
@@ -205,8 +203,7 @@ mod tests {
     #[test]
     fn problems_of_commits_name_the_line() {
         let check = |field: &str, detail: &str, expected: (&str, &str, &str)| {
-            let problem = HttpProblem::of_field("FIELD_TOO_LONG", field, detail);
-            let problem = in_line(problem, &[4, 6, 7]);
+            let problem = in_line(HttpProblem::of_field("FIELD_TOO_LONG", field, detail), &[4, 6, 7]);
             let seen = (problem.field.as_deref().unwrap(), &*problem.detail);
             assert_eq!(seen, (expected.0, expected.1));
             assert_eq!(problem.metadata["line"], expected.2);

@@ -50,8 +50,7 @@ impl FromRequest<HttpState> for AppendRequest {
 }
 
 fn is_ndjson(headers: &HeaderMap) -> bool {
-    let value = headers.get(header::CONTENT_TYPE);
-    let value = value.and_then(|value| value.to_str().ok());
+    let value = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = value.and_then(|value| value.split(';').next());
     essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case(NDJSON))
 }

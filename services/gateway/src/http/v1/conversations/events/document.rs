@@ -54,18 +54,17 @@ impl AppendEventsBody {
 }
 
 fn typed(events: Vec<NewEventBody>) -> Result<Vec<event::Event>, Violation> {
-    let events = events.into_iter().enumerate().map(|(index, event)| {
-        let event = event.into_proto();
-        event.map_err(|violation| violation.at(index).within("events"))
-    });
+    let events = events
+        .into_iter()
+        .enumerate()
+        .map(|(index, event)| event.into_proto().map_err(|violation| violation.at(index).within("events")));
     events.collect()
 }
 
 fn chat(messages: &RawValue, metadata: Option<&RawValue>) -> Result<Vec<event::Event>, Violation> {
     let body = format!("{{\"messages\":{}}}", messages.get());
-    let facts = formats::parse_history(Format::OpenAiChat, body.as_bytes());
-    let facts =
-        facts.map_err(|error| Violation::new(ViolationReason::Malformed, error.to_string()).within("messages"))?;
+    let facts = formats::parse_history(Format::OpenAiChat, body.as_bytes())
+        .map_err(|error| Violation::new(ViolationReason::Malformed, error.to_string()).within("messages"))?;
     let metadata_json = metadata.map(RawValue::get).unwrap_or_default();
     let events = facts
         .iter()

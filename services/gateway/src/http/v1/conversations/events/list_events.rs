@@ -93,8 +93,8 @@ pub(in crate::http) async fn list_recorded_events(
     Path(id): Path<String>,
     Query(query): Query<ListRecordedQuery>,
 ) -> Result<Response, HttpProblem> {
-    let kinds = kinds(query.kinds.as_deref().unwrap_or_default());
-    let kinds: Vec<EventKind> = kinds.map_err(problem::from_violation)?.into_iter().collect();
+    let kinds: Vec<EventKind> =
+        kinds(query.kinds.as_deref().unwrap_or_default()).map_err(problem::from_violation)?.into_iter().collect();
     let from = Version(query.from.unwrap_or_default().max(1));
     let to = query.to.map_or(EventQuery::OPEN_END, Version);
     if let Some(open) = lines {
@@ -102,12 +102,10 @@ pub(in crate::http) async fn list_recorded_events(
         let target = service.target(&state, &id).await?;
         let (target, conversation) = read_fenced(&state, target).await?;
         let gateway = state.gateway.clone();
-        let export = Export::new(gateway, target, conversation, ExportFormat::Ndjson);
-        let export = export.within(from, to, kinds);
+        let export = Export::new(gateway, target, conversation, ExportFormat::Ndjson).within(from, to, kinds);
         return Ok(export.respond(open, &format!("conversation-{id}")));
     }
-    let events_max = EVENTS_PAGE.take(query.limit.unwrap_or_default());
-    let events_max = events_max.map_err(problem::from_violation)?;
+    let events_max = EVENTS_PAGE.take(query.limit.unwrap_or_default()).map_err(problem::from_violation)?;
     let target = service.target(&state, &id).await?;
     let query = history::Query {
         from,
@@ -119,8 +117,7 @@ pub(in crate::http) async fn list_recorded_events(
         })
     };
     let bounds = PageBounds { events_max, bytes_max: EVENTS_PAGE_BYTES_MAX };
-    let page = Page::recorded(&state.gateway.reader, &target, query, bounds).await;
-    let page = page.map_err(from_read_error)?;
+    let page = Page::recorded(&state.gateway.reader, &target, query, bounds).await.map_err(from_read_error)?;
     let page = RecordedEventsPage {
         events: event_bodies(&target.key, &page)?,
         version: page.position.version.0,
@@ -150,8 +147,7 @@ impl<S: Sync> FromRequestParts<S> for LinesSlot {
     type Rejection = HttpProblem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Self::Rejection> {
-        let accepted = parts.headers.get_all(header::ACCEPT).iter();
-        let mut accepted = accepted.filter_map(|value| value.to_str().ok());
+        let mut accepted = parts.headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
         if !accepted.any(|value| value.to_ascii_lowercase().contains(NDJSON)) {
             return Ok(Self(None));
         }

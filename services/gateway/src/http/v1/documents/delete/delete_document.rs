@@ -64,8 +64,7 @@ pub(in crate::http) async fn delete_document(
     let name = (body.namespace, body.key);
     let location = locate(&state, &service, &scopes, body.scope, name).await?;
     let change = change(&state, &service, &location, body.expected_version, key);
-    let deleted = delete(change).await;
-    let deleted = deleted.map_err(|status| problem_for_caller(&status))?;
+    let deleted = delete(change).await.map_err(|status| problem_for_caller(&status))?;
     positions::record_write(&deleted.written.position_token);
     let version = deleted.written.version;
     Ok(Json(DeleteDocumentResult { deleted: deleted.deleted, version: (version != 0).then_some(version) }))

@@ -51,8 +51,7 @@ pub(in crate::http) async fn get_document(
 ) -> Result<Json<GetDocumentResult>, HttpProblem> {
     let name = (body.namespace, body.key);
     let location = locate(&state, &service, &[], body.scope, name).await?;
-    let found = find(&state.gateway, &location).await;
-    let found = found.map_err(problem::from_problem)?;
+    let found = find(&state.gateway, &location).await.map_err(problem::from_problem)?;
     let value = found.live(now(&state)).cloned();
     let document =
         value.map(|value| Document { conversation: location.target.key.conversation, name: location.name, value });

@@ -64,8 +64,7 @@ pub(in crate::http) async fn list_namespaces(
     let suffix = labels(body.suffix, "suffix")?;
     let limit = DOCUMENT_NAMESPACES_PAGE.take(body.limit.unwrap_or_default());
     let offset = DocumentsPage::check_offset(body.offset.unwrap_or_default());
-    let depth = DOCUMENT_DEPTH.take(body.max_depth.unwrap_or_default());
-    let depth = depth.map_err(|violation| {
+    let depth = DOCUMENT_DEPTH.take(body.max_depth.unwrap_or_default()).map_err(|violation| {
         problem::from_violation(domain::Violation { field: "maxDepth".to_owned(), ..violation })
     })?;
     let page = DocumentsPage {

@@ -64,8 +64,8 @@ pub(in crate::http) async fn search_documents(
     Json(body): Json<SearchDocumentsBody>,
 ) -> Result<Json<SearchDocumentsResult>, HttpProblem> {
     let prefix = labels(body.namespace_prefix, "namespacePrefix")?;
-    let conditions = parse_filter(&json_text(body.filter));
-    let conditions = conditions.map_err(|violation| problem::from_violation(violation.within("filter")))?;
+    let conditions = parse_filter(&json_text(body.filter))
+        .map_err(|violation| problem::from_violation(violation.within("filter")))?;
     let limit = DOCUMENTS_PAGE.take(body.limit.unwrap_or_default());
     let offset = DocumentsPage::check_offset(body.offset.unwrap_or_default());
     let page = DocumentsPage {

@@ -91,8 +91,7 @@ pub(in crate::http) async fn record_messages(
         seen: body.loaded_version.map(Version),
         idempotency_key: idempotency_key.0,
     };
-    let recorded = record(recording).await;
-    let recorded = recorded.map_err(|status| problem_for_caller(&status))?;
+    let recorded = record(recording).await.map_err(|status| problem_for_caller(&status))?;
     positions::record_write(&recorded.position_token);
     Ok(Json(RecordedMessagesBody::of(&history, recorded)))
 }

@@ -15,8 +15,7 @@ fn stream(index: usize, leader: Option<&str>, servers: &[&str]) -> StreamReplica
 
 fn streams(all: &[(Option<&str>, &[&str])]) -> Vec<StreamReplicas> {
     let numbered = all.iter().enumerate();
-    let streams = numbered.map(|(index, (leader, servers))| stream(index, *leader, servers));
-    streams.collect()
+    numbered.map(|(index, (leader, servers))| stream(index, *leader, servers)).collect()
 }
 
 fn text(one: &Move) -> String {
@@ -45,8 +44,7 @@ fn leaders_are_spread_over_the_servers_of_their_partitions() {
 fn plan(all: &[StreamReplicas], servers: &[&str], goal: Goal<'_>) -> Result<Vec<String>, String> {
     let servers = servers.iter().map(|server| (*server).to_owned()).collect();
     let moves = replicas(all, &servers, goal);
-    let moves = moves.map(|moves| moves.iter().map(text).collect());
-    moves.map_err(|error| error.to_string())
+    moves.map(|moves| moves.iter().map(text).collect()).map_err(|error| error.to_string())
 }
 
 #[test]

@@ -33,8 +33,7 @@ struct Shown<'a> {
 async fn keys_of(state: &HttpState, person: &Person, agent: &str) -> Result<Vec<ApiKey>, HttpProblem> {
     agent_of(state, person, agent)?;
     let request = ListApiKeysRequest { agent_id: agent.to_owned() };
-    let listed = registry(state, person).list_api_keys(request).await;
-    let listed = listed.map_err(|status| failure(&status))?;
+    let listed = registry(state, person).list_api_keys(request).await.map_err(|status| failure(&status))?;
     Ok(listed.into_inner().api_keys)
 }
 
@@ -106,7 +105,6 @@ fn row(key: ApiKey, now: Timestamp) -> ApiKeyRow {
 
 /// The origins of a form, one a line.
 fn origins(text: &str) -> Vec<String> {
-    let lines = text.lines().map(str::trim);
-    let lines = lines.filter(|line| !line.is_empty());
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     lines.map(str::to_owned).collect()
 }

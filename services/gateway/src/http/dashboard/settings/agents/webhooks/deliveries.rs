@@ -41,8 +41,7 @@ pub(super) async fn deliveries(
         return Ok(Vec::new());
     }
     let model = &state.gateway.reader.read_model;
-    let newest = newest(model, tenant, agent).await;
-    let newest = newest.map_err(problem::from_problem)?;
+    let newest = newest(model, tenant, agent).await.map_err(problem::from_problem)?;
     let reads = newest.into_iter().map(|one| events(model, tenant, one.id));
     let reads = stream::iter(reads).buffered(SEARCHES_IN_FLIGHT);
     let found: Vec<_> = reads.try_collect().await.map_err(problem::from_problem)?;
@@ -76,8 +75,7 @@ async fn events(
         kinds: vec![EventKind::ToolCalled, EventKind::ToolReturned],
         ..EventQuery::latest(EVENTS_EXAMINED, EVENT_BYTES_MAX)
     };
-    let events = queries::events(model, tenant, &id, &query);
-    let events = Deadline::until(None).rows(events).await?;
+    let events = Deadline::until(None).rows(queries::events(model, tenant, &id, &query)).await?;
     Ok((id, events))
 }
 

@@ -23,8 +23,7 @@ async fn page(
     new: Option<NewSecret<'_>>,
     error: Option<&str>,
 ) -> Result<Page, HttpProblem> {
-    let tools = agent.settings.unwrap_or_default().tools;
-    let tools = tools.into_iter().filter(|tool| !tool.webhook_url.is_empty());
+    let tools = agent.settings.unwrap_or_default().tools.into_iter().filter(|tool| !tool.webhook_url.is_empty());
     let rows: Vec<WebhookRow> = tools.map(row).collect();
     let calls = deliveries(state, &person.admin.tenant, &agent.agent_id, &rows).await?;
     Ok(Page(webhooks(WebhooksPage {

@@ -120,8 +120,7 @@ async fn parts(
     key: &ConversationKey,
     run: RunId,
 ) -> Result<BoxStream<'static, FollowItem>, HttpProblem> {
-    let parts = state.generations.follow(key, run, 1).await;
-    let parts = parts.map_err(problem::from_problem)?;
+    let parts = state.generations.follow(key, run, 1).await.map_err(problem::from_problem)?;
     let (state, key) = (state.clone(), key.clone());
     let recorded = parts.then(move |item| {
         let ends = matches!(&item, FollowItem::Part(part) if matches!(part.kind, RunPartKind::RunEnded(_)));

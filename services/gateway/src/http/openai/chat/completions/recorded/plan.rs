@@ -60,8 +60,7 @@ pub(super) fn plan_of_end(sent: &[Fact], newest: &[StoredEvent]) -> Option<Plan>
     let compared = compared(sent);
     let mut numbers = HashMap::new();
     let sent_numbers: Vec<usize> = numbered(&mut numbers, compared.iter().map(|(_, sent)| sent));
-    let newest = newest.iter().map(|stored| &stored.content);
-    let newest = numbered(&mut numbers, newest);
+    let newest = numbered(&mut numbers, newest.iter().map(|stored| &stored.content));
     let longest = sent_numbers.len().min(newest.len());
     let is_shared = |length: &usize| {
         let end = newest.get(newest.len() - length..);

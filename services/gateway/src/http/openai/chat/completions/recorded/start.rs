@@ -85,8 +85,7 @@ pub(super) async fn start(
     let mut earlier_plan: Option<Plan> = None;
     for _ in 0..ATTEMPTS_MAX {
         let head = settled_head(state, caller, turn, known.take()).await?;
-        let earlier = turn.request.earlier(headers, &head, state.now());
-        let earlier = earlier.map(|commit| run_started_by(commit.id));
+        let earlier = turn.request.earlier(headers, &head, state.now()).map(|commit| run_started_by(commit.id));
         match (&head.active_run, earlier) {
             (Some(active), Some(run)) if active.id == run => return Ok(run),
             (Some(_), _) => return Err(locked()),
@@ -202,8 +201,7 @@ async fn start_by(
         idempotency_key: Some(command),
         deadline: Deadline::until(None).at_most(COMMAND_MAX),
     };
-    let started = state.generations.start(start).await;
-    let started = started.map_err(|status| problems::not_started(&status, &fields))?;
+    let started = state.generations.start(start).await.map_err(|status| problems::not_started(&status, &fields))?;
     positions::record_write(&started.commit.position_token);
     Ok(started.run)
 }

@@ -43,13 +43,11 @@ pub(super) async fn read(
     };
     let batch = Batch { events_max, bytes_max: CONTEXT_BYTES_MAX };
     let reader = &state.gateway.reader;
-    let opened = Snapshot::open_with(reader, target, &query, batch).await;
-    let (snapshot, first) = opened.map_err(from_read_error)?;
+    let (snapshot, first) = Snapshot::open_with(reader, target, &query, batch).await.map_err(from_read_error)?;
     if snapshot.position().version != head.version {
         return Ok(None);
     }
-    let effective = snapshot.effective(head.version).await;
-    let effective = effective.map_err(from_read_error)?;
+    let effective = snapshot.effective(head.version).await.map_err(from_read_error)?;
     let cursor = snapshot.cursor_from(query, View::Effective(&effective), first);
     let mut events = collect(cursor, batch).await?;
     if end == HistoryEnd::Newest {

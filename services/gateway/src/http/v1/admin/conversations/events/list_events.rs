@@ -58,16 +58,14 @@ pub(in crate::http) async fn list_events(
     Path(id): Path<String>,
     Query(query): Query<ListEventsQuery>,
 ) -> Result<Json<EventsPage>, HttpProblem> {
-    let events_max = EVENTS_PAGE.take(query.limit.unwrap_or_default());
-    let events_max = events_max.map_err(problem::from_violation)?;
+    let events_max = EVENTS_PAGE.take(query.limit.unwrap_or_default()).map_err(problem::from_violation)?;
     let target = admin.target(&state, &id).await?;
     let query = history::Query {
         from: Version(query.after.unwrap_or_default()).next(),
         ..history::Query::all(Direction::Forward)
     };
     let bounds = PageBounds { events_max, bytes_max: EVENTS_PAGE_BYTES_MAX };
-    let page = Page::recorded(&state.gateway.reader, &target, query, bounds).await;
-    let page = page.map_err(from_read_error)?;
+    let page = Page::recorded(&state.gateway.reader, &target, query, bounds).await.map_err(from_read_error)?;
     Ok(Json(EventsPage {
         events: event_bodies(&target.key, &page)?,
         version: page.position.version.0,
@@ -77,10 +75,13 @@ pub(in crate::http) async fn list_events(
 
 /// The events of a page, as JSON.
 pub(in crate::http) fn event_bodies(key: &ConversationKey, page: &Page) -> Result<Vec<EventBody>, HttpProblem> {
-    let events = page.events.iter().map(|row| {
-        let event = decode(key, row)?;
-        Ok(EventBody::from(&event))
-    });
-    let events: Result<Vec<EventBody>, Problem> = events.collect();
+    let events: Result<Vec<EventBody>, Problem> = page
+        .events
+        .iter()
+        .map(|row| {
+            let event = decode(key, row)?;
+            Ok(EventBody::from(&event))
+        })
+        .collect();
     events.map_err(problem::from_problem)
 }
