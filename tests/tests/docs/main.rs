@@ -1,4 +1,4 @@
-//! README and `docs/`: links have targets, commands are valid, claims name their tests, generated parts are current.
+//! README, CONTRIBUTING and `docs/`: links have targets, commands are valid, claims name their tests, generated parts are current.
 //!
 //! Parts of the reference are generated from the code, between `<!-- generated: NAME -->` and `<!-- end -->`. After a
 //! change of the code, `INSTA_UPDATE=always cargo test -p tests --test docs` updates them.
@@ -18,6 +18,7 @@ mod links;
 mod markdown;
 mod metrics;
 mod paths;
+mod recipes;
 mod settings;
 mod shell;
 mod source;

@@ -16,9 +16,9 @@ pub(crate) struct Document {
     pub(crate) text: String,
 }
 
-/// README and every document of `docs/`.
+/// README, CONTRIBUTING and every document of `docs/`.
 pub(crate) fn documents() -> Vec<Document> {
-    let mut paths = vec![PathBuf::from("README.md")];
+    let mut paths = vec![PathBuf::from("README.md"), PathBuf::from("CONTRIBUTING.md")];
     collect(Path::new("docs"), &mut paths);
     assert!(paths.len() > 20, "{paths:?}");
     paths.into_iter().map(read).collect()
