@@ -12,13 +12,13 @@ dev *arguments:
 test:
     cargo test --workspace
 
-# Runs the tests of one crate whose names contain a word: `just one formats anthropic`.
+# Runs the tests of one pure crate whose names contain a word: `just one formats anthropic`.
 one crate *name:
     cargo test -p {{ crate }} {{ name }}
 
-# Runs one suite of end-to-end tests: `just suite wire retries`.
+# Runs one suite, a file or folder of a `tests` folder: `just suite wire retries`.
 suite suite *name:
-    cargo test -p tests --test {{ suite }} {{ name }}
+    cargo test --test {{ suite }} {{ name }}
 
 # Formats everything, and checks format, imports and lints as CI does.
 lint:
@@ -26,9 +26,9 @@ lint:
     python3 .ci/import-rules
     cargo clippy --workspace --all-targets -- -D warnings
 
-# Writes the snapshots and the generated parts of documents of one crate's tests: review the difference before the commit.
-accept crate *name:
-    INSTA_UPDATE=always cargo test -p {{ crate }} {{ name }}
+# Writes the snapshots and the generated parts of documents of some tests: review the difference before the commit.
+accept *arguments:
+    INSTA_UPDATE=always cargo test {{ arguments }}
 
 # Builds the documentation of all crates, private items too.
 doc:
