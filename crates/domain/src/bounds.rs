@@ -66,3 +66,53 @@ pub const DOCUMENT_NUMBER_MAX: usize = 1_000;
 pub const DOCUMENT_TTL_SECONDS_MAX: u64 = 10 * 366 * 86_400;
 /// Deepest nesting of a JSON document.
 pub const JSON_DEPTH_MAX: usize = 128;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The values are part of the contract: the tests of each bound use its constant, and this one its number.
+    #[test]
+    fn bounds_are_these_numbers() {
+        for (name, bound, expected) in [
+            ("SCOPE_ID_CHARS_MAX", SCOPE_ID_CHARS_MAX, 64),
+            ("CONVERSATION_ID_CHARS_MAX", CONVERSATION_ID_CHARS_MAX, 128),
+            ("CHANNEL_ID_CHARS", CHANNEL_ID_CHARS, 64),
+            ("LABEL_BYTES_MAX", LABEL_BYTES_MAX, 256),
+            ("TITLE_BYTES_MAX", TITLE_BYTES_MAX, 1_024),
+            ("CLIENT_TEXT_BYTES_MAX", CLIENT_TEXT_BYTES_MAX, 4_096),
+            ("METADATA_BYTES_MAX", METADATA_BYTES_MAX, 65_536),
+            ("EVENTS_PER_COMMIT_MAX", EVENTS_PER_COMMIT_MAX, 500),
+            ("SUMMARY_BYTES_MAX", SUMMARY_BYTES_MAX, 262_144),
+            ("EVENT_BYTES_MAX", EVENT_BYTES_MAX, 524_288),
+            ("PARTS_MAX", PARTS_MAX, 1_000),
+            ("OPEN_CALLS_MAX", OPEN_CALLS_MAX, 128),
+            ("CREATE_EVENTS_MAX", CREATE_EVENTS_MAX, 499),
+            ("RUN_EVENTS_MAX", RUN_EVENTS_MAX, 499),
+            ("CREATE_RUN_EVENTS_MAX", CREATE_RUN_EVENTS_MAX, 498),
+            ("PARTS_PER_BATCH_MAX", PARTS_PER_BATCH_MAX, 500),
+            ("DELTA_BYTES_MAX", DELTA_BYTES_MAX, 262_144),
+            ("BATCH_DELTA_BYTES_MAX", BATCH_DELTA_BYTES_MAX, 1_048_576),
+            ("RUN_ERROR_BYTES_MAX", RUN_ERROR_BYTES_MAX, 4_096),
+            ("LOGGED_BODY_BYTES_MAX", LOGGED_BODY_BYTES_MAX, 65_536),
+            ("RECENT_COMMITS_MAX", RECENT_COMMITS_MAX, 8),
+            ("DOCUMENT_LABELS_MAX", DOCUMENT_LABELS_MAX, 16),
+            ("DOCUMENT_LABEL_BYTES_MAX", DOCUMENT_LABEL_BYTES_MAX, 256),
+            ("DOCUMENT_NAMESPACE_BYTES_MAX", DOCUMENT_NAMESPACE_BYTES_MAX, 1_024),
+            ("DOCUMENT_KEY_BYTES_MAX", DOCUMENT_KEY_BYTES_MAX, 256),
+            ("DOCUMENT_VALUE_BYTES_MAX", DOCUMENT_VALUE_BYTES_MAX, 65_536),
+            ("DOCUMENT_NUMBER_MAX", DOCUMENT_NUMBER_MAX, 1_000),
+            ("JSON_DEPTH_MAX", JSON_DEPTH_MAX, 128),
+            ("layout::GENERATIONS_MAX", crate::layout::GENERATIONS_MAX, 8),
+            ("layout::PARTITIONS_MAX", usize::from(crate::PARTITIONS_MAX), 1_024),
+        ] {
+            assert_eq!(bound, expected, "{name}");
+        }
+        assert_eq!(FORK_DEPTH_MAX, 64);
+        assert_eq!((LOG_DAYS_DEFAULT, LOG_DAYS_MAX), (14, 90));
+        assert_eq!(COMMIT_OVERHEAD_BYTES, 512);
+        assert_eq!(DOCUMENT_TTL_SECONDS_MAX, 316_224_000);
+        assert_eq!(crate::TOMBSTONE_IN_FLIGHT_MAX.as_secs(), 3_600);
+        assert_eq!(crate::FORKS_HELD_MAX.as_secs(), 180);
+    }
+}

@@ -260,13 +260,52 @@ mod tests {
     }
 
     #[test]
-    fn histories_have_a_reserved_prefix() {
-        let is_history = |id: &str| ConversationId::parse(id).unwrap().is_history();
-        assert!(is_history("history:"));
-        assert!(is_history("history:x"));
-        for id in ["history", "History:x", "a:history:x", "historyx"] {
-            assert!(!is_history(id), "{id}");
+    fn reserved_ids_of_conversations() {
+        for (id, history, audit_log, document) in [
+            ("history:", true, false, false),
+            ("history:x", true, false, false),
+            ("history:audit:", true, true, false),
+            ("history:audit:2026", true, true, false),
+            ("history:audit", true, false, false),
+            ("document:", false, false, true),
+            ("document:x", false, false, true),
+            ("history", false, false, false),
+            ("History:x", false, false, false),
+            ("a:history:x", false, false, false),
+            ("historyx", false, false, false),
+            ("audit:x", false, false, false),
+            ("a:document:x", false, false, false),
+            ("documents", false, false, false),
+        ] {
+            let id = ConversationId::parse(id).unwrap();
+            let reserved = (id.is_history(), id.is_audit_log(), id.is_document());
+            assert_eq!(reserved, (history, audit_log, document), "{id}");
         }
+    }
+
+    #[test]
+    fn only_one_agent_is_of_audit_logs() {
+        for (id, expected) in [
+            ("hansard-audit-log", true),
+            ("hansard-audit-log-2", false),
+            ("Hansard-audit-log", false),
+            ("hansard", false),
+            ("helper", false),
+        ] {
+            assert_eq!(AgentId::parse(id).unwrap().is_audit_log(), expected, "{id}");
+        }
+    }
+
+    #[test]
+    fn channel_ids_have_64_digits_and_names_show_their_text() {
+        assert_eq!(CHANNEL_ID_CHARS, 64);
+        let digits = "0123456789abcdef".repeat(4);
+        assert_eq!(ChannelId::parse(digits.as_str()).unwrap().to_string(), digits);
+        assert_eq!(ConversationId::parse("a:b").unwrap().to_string(), "a:b");
+        let uuid = "0192f0c1-2345-7000-8000-000000000001";
+        assert_eq!(EventId::parse(uuid).unwrap().to_string(), uuid);
+        let refused = LogId::parse("0192f0c1").unwrap_err();
+        assert_eq!(refused.reason, ViolationReason::Malformed);
     }
 
     #[test]

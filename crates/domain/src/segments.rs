@@ -121,10 +121,8 @@ impl Segments {
         let tokens = self.holder(rewind.at).map(|holder| holder.tokens_before.saturating_add(rewind.tokens_through));
         let mut newer = self.list.split_off(self.count_to(rewind.to));
         if let Some(older) = self.list.last_mut() {
-            let hidden_part = Segment { first: older.first.max(rewind.at), ..*older };
-            if hidden_part.first <= hidden_part.last {
-                newer.insert(0, hidden_part);
-            }
+            // What this segment has from the rewind on.
+            newer.insert(0, *older);
             older.last = older.last.min(rewind.to);
             older.tokens_at_rewind = tokens;
         }
@@ -204,12 +202,6 @@ impl Segments {
     #[must_use]
     pub fn token_counts(&self) -> TokenCounts<'_> {
         TokenCounts { segments: &self.list, is_entered: false, shift: 0 }
-    }
-
-    /// The tokens of the lineage before the own events of the conversation that recorded a version.
-    #[must_use]
-    pub fn tokens_before(&self, version: Version) -> u64 {
-        self.holder(version).map_or(0, |holder| holder.tokens_before)
     }
 }
 

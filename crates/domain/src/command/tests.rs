@@ -4,7 +4,8 @@ use super::*;
 use crate::bounds::{OPEN_CALLS_MAX, RECENT_COMMITS_MAX};
 use crate::content::Part;
 use crate::event::{
-    ClientContext, ConversationCreated, Fact, MessageAppended, Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned,
+    ClientContext, ConversationCreated, Fact, HistorySummarised, MessageAppended, Role, ToolCalled, ToolOutcome,
+    ToolOutput, ToolReturned,
 };
 use crate::head::CommitFacts;
 use crate::id::{SessionId, ToolName};
@@ -15,6 +16,7 @@ use crate::request_digest::RequestDigest;
 use crate::time::Timestamp;
 
 mod forks;
+mod heads;
 mod owners;
 mod rewinds;
 mod runs;
@@ -161,6 +163,16 @@ fn a_conversation_is_created_with_its_first_events() {
     let head = head_after(vec![created_with([said("x"), called("a")])]).unwrap();
     assert_eq!((head.version, head.totals.commits), (Version(3), 1));
     assert_eq!(head.open_calls[0].version, Version(3));
+    let summarised = |through| {
+        let (through, text) = (Version(through), "They spoke.".to_owned());
+        Fact::from(HistorySummarised { through, text, model: None, previous: None })
+    };
+    check(vec![], created_with([said("x"), summarised(2)]), Ok(3));
+    check(
+        vec![],
+        created_with([said("x"), summarised(3)]),
+        Err(Rejection::SummaryBeyondHistory { index: 1, through: Version(3), last: Version(2) }),
+    );
     let Decision::Commit(events) = decide(None, &command(9, created_with([said("x")]))).unwrap() else {
         panic!("nothing was decided")
     };

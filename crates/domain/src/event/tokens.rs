@@ -19,3 +19,15 @@ impl EventTokens {
         self.through.saturating_sub(self.own.into())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sum_before_an_event_is_without_its_own_tokens() {
+        for (own, through, expected) in [(0, 0, 0), (3, 10, 7), (10, 10, 0), (0, 10, 10), (32, 10, 0)] {
+            assert_eq!(EventTokens { own, through }.before(), expected, "{own} {through}");
+        }
+    }
+}

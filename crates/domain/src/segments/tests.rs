@@ -107,6 +107,16 @@ fn conversations() -> impl Strategy<Value = Vec<(u64, Vec<(bool, u64)>)>> {
     prop::collection::vec((0_u64..100, steps), 1..5)
 }
 
+#[test]
+fn a_segment_is_cut_at_a_version() {
+    let ancestor = Inherited { first: Version(3), last: Version(9), tokens_through: 0 };
+    let segment = Segments::recorded(&[ancestor]).within(Version(3), Version(9)).next().unwrap();
+    for (to, last) in [(3, 3), (8, 8), (9, 9), (10, 9)] {
+        let part = segment.up_to(Version(to));
+        assert_eq!((part.ancestor, part.first, part.last), (1, Version(3), Version(last)), "{to}");
+    }
+}
+
 proptest! {
     #[test]
     fn segments_are_what_a_replay_shows(conversations in conversations()) {
