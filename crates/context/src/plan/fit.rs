@@ -17,8 +17,8 @@ use crate::unit::Unit;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Weight {
     pub(super) version: Version,
-    before: u64,
-    tokens: u64,
+    pub(super) before: u64,
+    pub(super) tokens: u64,
 }
 
 /// The first turn of a context.

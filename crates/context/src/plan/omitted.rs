@@ -69,3 +69,39 @@ pub(super) fn redacted(redactions: &Redactions) -> impl Iterator<Item = Outcome>
     let all = replaced.chain(dropped);
     all.map(|(version, effect)| Outcome::of(version, version, effect))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The ranges of versions before the first turn, for instructions and a summary through these versions.
+    #[track_caller]
+    fn check(own: u64, summarised: u64, before: Option<u64>, expected: &[(u64, u64, Effect)]) {
+        let reason = Reason::Budget;
+        let left_out = before.map(|before| LeftOut { before: Version(before), tokens: 0, reason });
+        let outcomes = before_the_turns(Version(own), Version(summarised), left_out);
+        let ranges: Vec<_> = outcomes.map(|one| (one.first.0, one.last.0, one.effect)).collect();
+        assert_eq!(ranges, expected, "{own} {summarised} {before:?}");
+    }
+
+    #[test]
+    fn what_is_omitted_follows_what_instructions_and_summary_cover() {
+        use Effect::{MovedToInstructions, OverBudget, Summarised};
+        check(0, 0, None, &[]);
+        check(2, 0, None, &[(1, 2, MovedToInstructions)]);
+        check(0, 4, None, &[(1, 4, Summarised)]);
+        check(2, 4, None, &[(1, 2, MovedToInstructions), (1, 4, Summarised)]);
+        check(0, 0, Some(1), &[]);
+        check(0, 0, Some(2), &[(1, 1, OverBudget)]);
+        check(0, 0, Some(6), &[(1, 5, OverBudget)]);
+        check(2, 0, Some(6), &[(1, 2, MovedToInstructions), (3, 5, OverBudget)]);
+        check(0, 3, Some(6), &[(1, 3, Summarised), (4, 5, OverBudget)]);
+        check(2, 3, Some(6), &[(1, 2, MovedToInstructions), (1, 3, Summarised), (4, 5, OverBudget)]);
+        // One version is omitted after the summary.
+        check(0, 4, Some(6), &[(1, 4, Summarised), (5, 5, OverBudget)]);
+        // A turn from before the summary's end is included.
+        check(0, 5, Some(6), &[(1, 5, Summarised), (1, 5, OverBudget)]);
+        check(0, 5, Some(3), &[(1, 5, Summarised), (1, 2, OverBudget)]);
+        check(0, 5, Some(0), &[(1, 5, Summarised)]);
+    }
+}

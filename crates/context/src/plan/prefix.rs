@@ -110,3 +110,70 @@ fn has_thoughts(turn: &Turn) -> bool {
     let thinks = |part: &Part| matches!(part, Part::Thinking { .. } | Part::RedactedThinking(_));
     turn.parts.iter().any(thinks)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROOM: Room = Room { turns: 100, fresh: 100, step: 50 };
+    /// The first turn of a context that contains all turns.
+    const ALL: FirstTurn = FirstTurn { version: Version(1), before: 0, tokens: 0, fits_all: true };
+
+    /// Each event has 30 tokens: the threshold is 0 through version 3, 50 through version 5, and 100 through version 6.
+    fn prefix<'a>(token_counts: &'a [(Version, u64)], change: impl FnOnce(&mut Prefix<'a>)) -> Prefix<'a> {
+        let mut prefix = Prefix {
+            room: ROOM,
+            threshold: 50,
+            token_counts,
+            weights: &[],
+            first_turn: ALL,
+            revised_at: Version::ZERO,
+            recounted_at: Version::ZERO,
+            is_cut_by_bound: false,
+        };
+        change(&mut prefix);
+        prefix
+    }
+
+    #[track_caller]
+    fn check(until: u64, change: impl FnOnce(&mut Prefix<'_>), expected: bool) {
+        let counts: Vec<_> = (1..=6).map(|version| (Version(version), version * 30)).collect();
+        assert_eq!(prefix(&counts, change).was_same_before(Version(until)), expected, "{until}");
+    }
+
+    #[test]
+    fn a_prefix_depends_on_threshold_and_changes_before_a_version() {
+        for (until, expected) in [(1, false), (4, false), (5, true), (6, true), (7, false), (9, false)] {
+            check(until, |_| (), expected);
+        }
+        for (until, expected) in [(1, true), (4, true), (5, false)] {
+            check(until, |prefix| prefix.threshold = 0, expected);
+        }
+        check(5, |prefix| prefix.is_cut_by_bound = true, false);
+        for (changed, expected) in [(3, true), (4, true), (5, false), (6, false)] {
+            check(5, |prefix| prefix.revised_at = Version(changed), expected);
+            check(5, |prefix| prefix.recounted_at = Version(changed), expected);
+        }
+        // Token counts decide nothing before the first trim.
+        check(4, |prefix| (prefix.threshold, prefix.recounted_at) = (0, Version(9)), true);
+    }
+
+    #[test]
+    fn a_prefix_begins_where_the_weights_before_a_version_begin() {
+        let mut before = 0;
+        let weights: Vec<Weight> = (1..)
+            .zip([20, 20, 20, 20, 30])
+            .map(|(version, tokens)| {
+                before += tokens;
+                Weight { version: Version(version), before: before - tokens, tokens }
+            })
+            .collect();
+        let first_turn = first_turn(&weights, ROOM).unwrap();
+        assert_eq!((first_turn.version, first_turn.fits_all), (Version(4), false));
+        for (until, expected) in [(1, false), (4, false), (5, false), (6, true), (9, true)] {
+            let prefix = prefix(&[], |prefix| (prefix.weights, prefix.first_turn) = (&weights, first_turn));
+            assert_eq!(prefix.had_same_start(Version(until)), expected, "{until}");
+        }
+        assert!(prefix(&[], |_| ()).had_same_start(Version(1)));
+    }
+}

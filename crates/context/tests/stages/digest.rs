@@ -38,6 +38,19 @@ fn calls_take_no_room_of_turns() {
 }
 
 #[test]
+fn the_closing_section_weighs_what_it_has() {
+    const FRAME: u64 = 16;
+    for (words, has_calls) in [("u a u", false), ("u c1 r1 a u", true)] {
+        let events = weighed(history(words), |_| 10);
+        let assembled = assembled(&events, &policy(8_000, "{}")).unwrap();
+        let closing = assembled.transcript.closing.as_deref();
+        assert_eq!(closing.is_some(), has_calls, "{words}");
+        let tokens = closing.map_or(0, |text| u64::from(tokens::count_text(text)) + FRAME);
+        assert_eq!(assembled.report.sections.closing, tokens, "{words}");
+    }
+}
+
+#[test]
 fn the_beginning_moves_by_steps() {
     let policy = policy(2_000, r#"{"results_max":2,"bytes_max":300}"#);
     let mut firsts: Vec<Version> = (1..=300)

@@ -18,3 +18,4 @@ mod redaction;
 mod secrets;
 mod select;
 mod select_properties;
+mod thoughts;

@@ -69,9 +69,25 @@ fn calls_and_answers_are_redacted_and_a_changed_call_loses_its_signature() {
     let version = Version(1);
     let what = DroppedKind::CallSignature;
     assert_eq!(found.dropped(), [Dropped { version, what }]);
+    // The first call, and the result of both calls, which are at version 2.
+    assert_eq!(found.replaced(), [1, 2].map(Version));
     let mut twice = found.clone();
     twice.merge(&found);
     assert_eq!(twice.total(), 6);
+}
+
+#[test]
+fn an_event_is_named_once_however_many_secrets_it_has() {
+    let secret = || Part::Text("token=abc token=def".to_owned());
+    let at = |version, parts| Turn { version: Version(version), ..turn(parts, Vec::new()) };
+    let mut turns =
+        [at(3, vec![secret(), secret()]), at(4, vec![Part::Text("fine".to_owned())]), at(7, vec![secret()])];
+    let found = redact(&mut turns, &rules());
+    assert_eq!(found.replaced(), [3, 7].map(Version));
+    assert_eq!(found.total(), 6);
+    let mut merged = redact(&mut [at(7, vec![secret()])], &rules());
+    merged.merge(&redact(&mut [at(7, vec![secret()]), at(8, vec![secret()])], &rules()));
+    assert_eq!(merged.replaced(), [7, 8].map(Version));
 }
 
 fn check(part: Part, expected: Option<Part>, dropped: Option<DroppedKind>) {
@@ -81,6 +97,8 @@ fn check(part: Part, expected: Option<Part>, dropped: Option<DroppedKind>) {
     let version = Version(1);
     let dropped = dropped.map(|what| Dropped { version, what });
     assert_eq!(found.dropped(), Vec::from_iter(dropped));
+    let is_replaced = found.total() > 0 && dropped.is_none();
+    assert_eq!(found.replaced(), Vec::from_iter(is_replaced.then_some(version)));
     // Nothing is put into the place of what is dropped.
     assert!(dropped.is_none() || found.tokens_added() == 0);
 }
