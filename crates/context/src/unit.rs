@@ -3,7 +3,8 @@
 use domain::event::{MessageAppended, Role, ToolCalled, ToolReturned};
 use domain::{CallId, EventTokens, Version};
 
-/// A turn with the results of all its calls. It is included or omitted as a whole (see the head of the provider rules).
+/// A turn with the results of all its calls. It is included or omitted as a whole, because providers reject a call
+/// without its result and a result without its call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
     /// The version of its first event. Units are ordered by it.

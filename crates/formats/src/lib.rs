@@ -3,6 +3,9 @@
 //! One file or folder per format. Each renders a [`context::Transcript`] as the part of a request that contains the history,
 //! by the rules of its provider, and parses replies (whole and streamed) and histories into facts. Content that a format
 //! cannot represent is listed as a [`Loss`].
+//!
+//! A rule of a provider has an id, such as A5: a letter for the provider's API, and a number. `docs/reference/provider-rules.md` lists
+//! them all.
 
 pub mod anthropic;
 pub mod canonical;

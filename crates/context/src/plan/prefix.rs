@@ -1,4 +1,5 @@
-//! Finds turns that were written after another prefix than the context's: their thoughts are valid only after that one (A7).
+//! Finds turns that were written after another prefix than the context's: their thoughts are valid only after that one
+//! (A7 in `docs/reference/provider-rules.md`).
 //!
 //! A turn is judged together with its loop: a user's message and everything up to the next one. The prefix of a loop follows
 //! from the last event before its answer: the clearing threshold at its token count, and the summary and repairs of that time.

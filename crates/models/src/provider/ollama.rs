@@ -11,7 +11,8 @@ use crate::error::ModelError;
 struct Body<'a> {
     model: &'a str,
     stream: bool,
-    /// Always false: the server's truncation does not keep calls and results together (L5).
+    /// Always false: the server's truncation does not keep calls and results together (L5 in
+    /// `docs/reference/provider-rules.md`).
     truncate: bool,
     options: Options,
     #[serde(skip_serializing_if = "Vec::is_empty")]

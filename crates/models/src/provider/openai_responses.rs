@@ -12,7 +12,8 @@ use super::{Choice, NamedSchema, OutgoingRequest, choice};
 pub(super) struct Head<'a> {
     model: &'a str,
     stream: bool,
-    /// Always false: every request contains all items (R6).
+    /// Always false: every request contains all items, so none of them is stored (R6 in
+    /// `docs/reference/provider-rules.md`).
     store: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_output_tokens: Option<u32>,

@@ -1,4 +1,5 @@
-//! Checks the history in a request against the rules of its provider: one function per rule, from `PROVIDER_RULES.md` only.
+//! Checks the history in a request against the rules of its provider: one function per rule of
+//! `docs/reference/provider-rules.md`.
 //!
 //! The checkers are independent of the renderers. If sources disagree, the stricter rule applies. A rule whose id is only a
 //! letter is the structure in the provider's published API description.
