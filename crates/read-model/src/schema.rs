@@ -20,8 +20,8 @@
 //! `conversation_change`, which a schema has while it is filled. A column that cannot be computed from the existing rows
 //! needs a rebuild. A column with personal content needs `SET STATISTICS 0`: statistics of the planner outlive an erasure.
 //!
-//! `event` may have table partitions, `event_p00` and so on (see [`crate::schemas::TablePartitions`]). Changes of its columns
-//! and indexes reach them; a storage setting must be set in each.
+//! In an old schema `event` may have table partitions, `event_p00` and so on, until the next rebuild. Changes of its columns and
+//! indexes reach them; a storage setting must be set in each.
 //!
 //! A migration declares whether programs that do not know it can continue, during a rolling upgrade and after a rollback:
 //! its first line is `-- Additive: ` with the reason, or its last statement makes it the floor (see migration 21).

@@ -5,7 +5,6 @@ use sqlx::postgres::PgConnection;
 
 use super::list::Phase;
 use super::structure::{Tables, make_index, missing_indexes};
-use super::table_partitions::TablePartitions;
 use crate::arguments::{arguments, execute};
 use crate::error::ReadModelError;
 use crate::live::SchemaName;
@@ -17,25 +16,18 @@ const TIDY: &str = "VACUUM (ANALYZE) conversation, event";
 /// Maximum number of reads of the list of missing indexes: another process may be creating one of them.
 const INDEX_ROUNDS_MAX: usize = 10;
 
-/// A schema that is being built beside the live one, with the same structure; only its table partitions may differ.
+/// A schema that is being built beside the live one, with the same structure.
 #[derive(Debug)]
 pub struct SchemaBuild {
     model: ReadModel,
     name: SchemaName,
     live: SchemaName,
     phase: Phase,
-    table_partitions: TablePartitions,
 }
 
 impl SchemaBuild {
-    pub(super) fn new(
-        model: &ReadModel,
-        name: SchemaName,
-        phase: Phase,
-        live: SchemaName,
-        table_partitions: TablePartitions,
-    ) -> Self {
-        Self { model: model.in_schema(name), name, live, phase, table_partitions }
+    pub(super) fn new(model: &ReadModel, name: SchemaName, phase: Phase, live: SchemaName) -> Self {
+        Self { model: model.in_schema(name), name, live, phase }
     }
 
     /// The name of the schema.
@@ -54,12 +46,6 @@ impl SchemaBuild {
     #[must_use]
     pub fn live(&self) -> SchemaName {
         self.live
-    }
-
-    /// The table partitions of its events.
-    #[must_use]
-    pub fn table_partitions(&self) -> TablePartitions {
-        self.table_partitions
     }
 
     /// A handle to the schema.

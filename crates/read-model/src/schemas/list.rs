@@ -4,7 +4,6 @@ use domain::Timestamp;
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgRow};
 
-use super::table_partitions::TablePartitions;
 use crate::arguments::unsigned;
 use crate::error::ReadModelError;
 use crate::live::{SchemaName, parse_schema_name};
@@ -50,8 +49,6 @@ pub struct SchemaInfo {
     pub left_at: Option<Timestamp>,
     /// Size of its tables and indexes on disk, in bytes.
     pub bytes: u64,
-    /// The table partitions of its events.
-    pub table_partitions: TablePartitions,
 }
 
 impl Phase {
@@ -104,6 +101,5 @@ fn schema_info(row: &PgRow) -> Result<SchemaInfo, ReadModelError> {
         made_at: made_at.with_nanos(0),
         left_at: left_at.map(|left_at| left_at.with_nanos(0)),
         bytes: unsigned(row.try_get(5)?),
-        table_partitions: TablePartitions::of_catalogue(row.try_get(6)?),
     })
 }

@@ -3,11 +3,7 @@ SELECT schema.name, schema.name = projection.live_schema AS is_live, schema.phas
            SELECT sum(pg_total_relation_size(class.oid))
            FROM pg_class AS class
            WHERE class.relkind = 'r' AND class.relnamespace = to_regnamespace(quote_ident(schema.name))
-       ), 0)::bigint AS bytes,
-       (
-           SELECT count(*) FROM pg_inherits
-           WHERE inhparent = to_regclass(format('%I.event', schema.name)) AND NOT inhdetachpending
-       ) AS table_partitions
+       ), 0)::bigint AS bytes
 FROM hansard.schema AS schema
 JOIN hansard.projection AS projection ON projection.name = schema.projection
 WHERE schema.projection = 'conversations'

@@ -8,7 +8,6 @@ use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 use super::building::SchemaBuild;
 use super::list::{Phase, SchemaInfo, SchemaState, list};
 use super::structure::clone_structure;
-use super::table_partitions::TablePartitions;
 use crate::arguments::{arguments, execute};
 use crate::connections::PooledConnection;
 use crate::error::ReadModelError;
@@ -59,28 +58,22 @@ impl SchemasLock {
         Ok(is_taken.then(|| Self { model: model.clone(), _session: session }))
     }
 
-    /// Resumes the unfinished schema, or creates a new, empty one beside the live one. `table_partitions` is for a new one; `None`:
-    /// as many as the live schema has.
+    /// Resumes the unfinished schema, or creates a new, empty one beside the live one.
     ///
     /// # Errors
     /// [`ReadModelError::Unavailable`], or [`ReadModelError::Refused`] if the login may not create schemas.
-    pub async fn begin(&self, table_partitions: Option<TablePartitions>) -> Result<SchemaBuild, ReadModelError> {
+    pub async fn begin(&self) -> Result<SchemaBuild, ReadModelError> {
         let live = self.model.live_schema().await?;
         let schemas = list(&self.model).await?;
         let is_unfinished = |schema: &&SchemaInfo| schema.state == SchemaState::Building;
         if let Some(schema) = schemas.iter().find(is_unfinished) {
-            return Ok(SchemaBuild::new(&self.model, schema.name, schema.phase, live, schema.table_partitions));
+            return Ok(SchemaBuild::new(&self.model, schema.name, schema.phase, live));
         }
-        let of_live = schemas
-            .iter()
-            .find(|schema| schema.name == live)
-            .map_or(TablePartitions::ONE, |schema| schema.table_partitions);
-        let partitions = table_partitions.unwrap_or(of_live);
         let last = schemas.iter().map(|schema| schema.name).max();
         let name = last.unwrap_or(live).next();
         let make = async |connection: &mut PgConnection| {
             connection.execute("BEGIN").await?;
-            clone_structure(connection, live, name, partitions).await?;
+            clone_structure(connection, live, name).await?;
             let enter = format!("SET LOCAL search_path = {name}");
             connection.execute(AssertSqlSafe(enter)).await?;
             connection.execute(include_str!("conversation_change.sql")).await?;
@@ -88,9 +81,8 @@ impl SchemasLock {
             connection.execute("COMMIT").await?;
             Ok(())
         };
-        // Many table partitions take longer than a transaction may.
         self.model.without_timeouts(make).await?;
-        Ok(SchemaBuild::new(&self.model, name, Phase::Copying, live, partitions))
+        Ok(SchemaBuild::new(&self.model, name, Phase::Copying, live))
     }
 
     /// Drops a schema that is not live, with its content.

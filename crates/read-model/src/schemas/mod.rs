@@ -6,7 +6,8 @@
 //! readers use ([`flip()`]). Each step can be stopped at any time and resumed: the database contains its phase.
 //!
 //! The clone has the tables, settings, policies, grants, functions, keys, indexes and triggers of the live schema, read from
-//! the catalogue. Views are not cloned. The events of the clone may have another number of table partitions.
+//! the catalogue. Views are not cloned. A schema whose
+//! events an earlier version divided into table partitions is read, written and dropped like any other; its clone has one table.
 
 mod building;
 pub mod compare;
@@ -14,13 +15,11 @@ mod flip;
 mod list;
 mod lock;
 mod structure;
-mod table_partitions;
 
 pub use building::SchemaBuild;
 pub use flip::{Flip, FlipOutcome, flip};
 pub use list::{Phase, SchemaInfo, SchemaState, list};
 pub use lock::{DROP_GRACE, DropOutcome, SchemasLock};
-pub use table_partitions::TablePartitions;
 
 /// The tables that are filled before their indexes are created.
 const BULK_TABLES: [&str; 2] = ["conversation", "event"];

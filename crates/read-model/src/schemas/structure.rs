@@ -4,7 +4,6 @@ use sqlx::postgres::{PgArguments, PgConnection};
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 
 use super::BULK_TABLES;
-use super::table_partitions::TablePartitions;
 use crate::arguments::{arguments, bind};
 use crate::error::{ReadModelError, sqlstate_of};
 use crate::live::SchemaName;
@@ -21,16 +20,14 @@ pub(super) enum Tables {
     Others,
 }
 
-/// Creates `to` with the structure of `from` and these table partitions, except the indexes of the large tables, in a transaction
-/// of the caller.
+/// Creates `to` with the structure of `from`, except the indexes of the large tables, in a transaction of the caller. A partitioned
+/// table of `from` becomes one table.
 pub(super) async fn clone_structure(
     connection: &mut PgConnection,
     from: SchemaName,
     to: SchemaName,
-    partitions: TablePartitions,
 ) -> Result<(), ReadModelError> {
-    let arguments = bind(names(from, to), i32::from(partitions.get()));
-    let query = sqlx::query_with(include_str!("structure.sql"), arguments);
+    let query = sqlx::query_with(include_str!("structure.sql"), names(from, to));
     for row in query.fetch_all(&mut *connection).await? {
         run(connection, row.try_get(0)?).await?;
     }

@@ -1,11 +1,10 @@
--- The statements that create schema $2 with the structure of $1, in order: tables, settings, privileges, policies, triggers. The
--- table of events gets $3 table partitions; 1: it is one table.
+-- The statements that create schema $2 with the structure of $1, in order: tables, settings, privileges, policies, triggers. A
+-- partitioned table of $1 becomes one table.
 WITH source AS (
     SELECT pg_namespace.oid, pg_namespace.nspname, pg_namespace.nspacl, pg_namespace.nspowner, $2::text AS made
     FROM pg_namespace WHERE nspname = $1::text
 ), tables AS (
-    SELECT class.*, source.nspname, source.made,
-           CASE WHEN class.relname = 'event' AND $3::integer > 1 THEN $3::integer ELSE 0 END AS partitions
+    SELECT class.*, source.nspname, source.made
     FROM pg_class AS class JOIN source ON source.oid = class.relnamespace
     WHERE class.relkind IN ('r', 'p') AND NOT class.relispartition AND class.relname <> 'conversation_change'
 ), settings AS (
@@ -15,9 +14,6 @@ WITH source AS (
                WHERE inhparent = tables.oid ORDER BY part.relname LIMIT 1
            )) AS reloptions
     FROM tables
-), partitions AS (
-    SELECT tables.oid, nspname, made, relname, relname || '_p' || lpad(remainder::text, 2, '0') AS part, partitions, remainder
-    FROM tables, generate_series(0, partitions - 1) AS remainder
 )
 SELECT statement FROM (
     SELECT 1 AS place, '' AS name, format('CREATE SCHEMA %I', made) AS statement FROM source
@@ -29,41 +25,30 @@ SELECT statement FROM (
     FROM pg_proc AS routine JOIN source ON source.oid = routine.pronamespace
     UNION ALL
     SELECT 4, relname, format(
-               'CREATE TABLE %I.%I (LIKE %I.%I INCLUDING ALL EXCLUDING INDEXES)%s', made, relname, nspname, relname,
-               CASE WHEN partitions > 0 THEN ' PARTITION BY HASH (conversation_id)' END
+               'CREATE TABLE %I.%I (LIKE %I.%I INCLUDING ALL EXCLUDING INDEXES)', made, relname, nspname, relname
            )
     FROM tables
     UNION ALL
-    SELECT 5, part, format(
-               'CREATE TABLE %I.%I PARTITION OF %I.%I FOR VALUES WITH (MODULUS %s, REMAINDER %s)',
-               made, part, made, relname, partitions, remainder
-           )
-    FROM partitions
+    SELECT 5, relname, format('ALTER TABLE %I.%I SET (%s)', made, relname, array_to_string(settings.reloptions, ', '))
+    FROM tables JOIN settings USING (oid) WHERE settings.reloptions IS NOT NULL
     UNION ALL
-    SELECT 6, relname, format('ALTER TABLE %I.%I SET (%s)', made, relname, array_to_string(settings.reloptions, ', '))
-    FROM tables JOIN settings USING (oid) WHERE settings.reloptions IS NOT NULL AND partitions = 0
-    UNION ALL
-    SELECT 6, part, format('ALTER TABLE %I.%I SET (%s)', made, part, array_to_string(reloptions, ', '))
-    FROM partitions JOIN settings USING (oid) WHERE reloptions IS NOT NULL
-    UNION ALL
-    -- Also of the partitions.
-    SELECT 6, relname, format('ALTER TABLE %I.%I ALTER COLUMN %I SET STATISTICS %s', made, relname, attname, attstattarget)
+    SELECT 5, relname, format('ALTER TABLE %I.%I ALTER COLUMN %I SET STATISTICS %s', made, relname, attname, attstattarget)
     FROM tables JOIN pg_attribute ON attrelid = tables.oid AND attnum > 0 AND NOT attisdropped
     WHERE attstattarget IS NOT NULL
     UNION ALL
-    SELECT 7, relname, format('ALTER TABLE %I.%I ENABLE ROW LEVEL SECURITY', made, relname)
+    SELECT 6, relname, format('ALTER TABLE %I.%I ENABLE ROW LEVEL SECURITY', made, relname)
     FROM tables WHERE relrowsecurity
     UNION ALL
-    SELECT 8, relname, format('GRANT %s ON %I.%I TO %I', privilege_type, made, relname, grantee::regrole::text)
+    SELECT 7, relname, format('GRANT %s ON %I.%I TO %I', privilege_type, made, relname, grantee::regrole::text)
     FROM tables, aclexplode(relacl) WHERE grantee <> relowner AND grantee <> 0
     UNION ALL
-    SELECT 9, tablename, format(
+    SELECT 8, tablename, format(
                'CREATE POLICY %I ON %I.%I AS %s FOR %s TO %s%s%s', policyname, made, tablename, permissive, cmd,
                array_to_string(roles, ', '), ' USING (' || qual || ')', ' WITH CHECK (' || with_check || ')'
            )
     FROM pg_policies JOIN source ON source.nspname = pg_policies.schemaname
     UNION ALL
-    SELECT 10, tgname, replace(
+    SELECT 9, tgname, replace(
                pg_get_triggerdef(trigger.oid), format(' ON %I.%I ', nspname, relname), format(' ON %I.%I ', made, relname)
            )
     FROM tables JOIN pg_trigger AS trigger ON trigger.tgrelid = tables.oid AND NOT trigger.tgisinternal

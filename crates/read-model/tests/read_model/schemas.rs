@@ -3,7 +3,7 @@
 use domain::event::{ConversationUpdated, Usage};
 use domain::{ChannelId, ConversationId, Fact, FieldChange, ForkPoint, JsonText, Lifecycle, Owner, UserId, Version};
 use read_model::projections::conversations::{Item, copy, parking};
-use read_model::schemas::{Phase, SchemaBuild, SchemaState, SchemasLock, TablePartitions, compare, list};
+use read_model::schemas::{Phase, SchemaBuild, SchemaState, SchemasLock, compare, list};
 use read_model::{ReadModel, SchemaName};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
 
@@ -68,18 +68,7 @@ pub(crate) async fn fill(building: &SchemaBuild, items: &[Item], chunk: usize) {
 }
 
 pub(crate) async fn made(lock: &SchemasLock, items: &[Item], chunk: usize) -> SchemaBuild {
-    made_with(lock, items, chunk, None).await
-}
-
-/// With a number of table partitions.
-pub(crate) async fn made_with(
-    lock: &SchemasLock,
-    items: &[Item],
-    chunk: usize,
-    partitions: Option<u16>,
-) -> SchemaBuild {
-    let partitions = partitions.map(|number| TablePartitions::new(number).unwrap());
-    let mut building = lock.begin(partitions).await.unwrap();
+    let mut building = lock.begin().await.unwrap();
     assert_eq!(building.phase(), Phase::Copying);
     fill(&building, items, chunk).await;
     building.build_conversations().await.unwrap();
@@ -103,17 +92,18 @@ pub(crate) async fn differing(live: &ReadModel, other: &ReadModel) -> Vec<String
     }
 }
 
+/// The rows of a query as text, in a schema.
+pub(crate) async fn in_schema(url: &str, sql: &str, schema: SchemaName) -> Vec<String> {
+    let mut connection = PgConnection::connect(url).await.unwrap();
+    let sql = sql.replace("{schema}", &schema.to_string());
+    let rows = sqlx::query(AssertSqlSafe(sql)).fetch_all(&mut connection).await.unwrap();
+    rows.iter().map(|row| row.get(0)).collect()
+}
+
 /// The rows of a query as text, in each of two schemas.
 pub(crate) async fn in_both(url: &str, sql: &str, schemas: [SchemaName; 2]) -> [Vec<String>; 2] {
-    let mut connection = PgConnection::connect(url).await.unwrap();
-    let mut found = [Vec::new(), Vec::new()];
-    for (schema, rows) in schemas.iter().zip(&mut found) {
-        let sql = sql.replace("{schema}", &schema.to_string());
-        let all = sqlx::query(AssertSqlSafe(sql)).fetch_all(&mut connection);
-        let text = |row: &sqlx::postgres::PgRow| -> String { row.get(0) };
-        *rows = all.await.unwrap().iter().map(text).collect();
-    }
-    found
+    let [first, second] = schemas;
+    [in_schema(url, sql, first).await, in_schema(url, sql, second).await]
 }
 
 const USAGE: &str = "SELECT usage_day::text FROM {schema}.usage_day ORDER BY 1";
@@ -209,7 +199,7 @@ async fn a_stopped_rebuild_is_resumed_by_one_process() {
     let items = history();
     let lock = SchemasLock::take(&live.model).await.unwrap().unwrap();
     assert!(SchemasLock::take(&live.model).await.unwrap().is_none());
-    let building = lock.begin(None).await.unwrap();
+    let building = lock.begin().await.unwrap();
     fill(&building, &items[..20], 10).await;
     drop(lock);
     let lock = loop {
@@ -219,16 +209,16 @@ async fn a_stopped_rebuild_is_resumed_by_one_process() {
         }
         tokio::task::yield_now().await;
     };
-    let mut again = lock.begin(None).await.unwrap();
+    let mut again = lock.begin().await.unwrap();
     assert_eq!((again.name(), again.phase()), (building.name(), Phase::Copying));
     fill(&again, &items[20..], 10).await;
     again.build_conversations().await.unwrap();
-    let mut again = lock.begin(None).await.unwrap();
+    let mut again = lock.begin().await.unwrap();
     assert_eq!(again.phase(), Phase::Indexing);
     let mut indexes = Vec::new();
     again.index(|name| indexes.push(name.to_owned())).await.unwrap();
     assert!(indexes.len() >= 10, "{indexes:?}");
-    let again = lock.begin(None).await.unwrap();
+    let again = lock.begin().await.unwrap();
     assert_eq!((again.name(), again.phase()), (building.name(), Phase::Following));
     let states: Vec<_> = list(&live.model).await.unwrap();
     let states: Vec<_> = states.iter().map(|one| (one.state, one.bytes > 0)).collect();

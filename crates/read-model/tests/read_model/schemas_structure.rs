@@ -1,13 +1,12 @@
 //! A rebuilt schema has the structure of the live one, including later migrations.
 
-use read_model::SchemaName;
 use read_model::schemas::SchemasLock;
 
 use crate::fixture::{Projection, execute};
-use crate::schemas::{in_both, made, made_with};
+use crate::schemas::{in_both, made};
 
 /// The structure of a schema from the catalogue, without the name of the schema.
-const STRUCTURE: &str = "
+pub(crate) const STRUCTURE: &str = "
     WITH class AS (
         SELECT class.* FROM pg_class AS class WHERE relnamespace = '{schema}'::regnamespace AND relkind IN ('r', 'p')
     )
@@ -37,7 +36,7 @@ const STRUCTURE: &str = "
     ORDER BY 1";
 
 /// The lines of each side that the other lacks.
-fn differences(one: &[String], other: &[String]) -> [Vec<String>; 2] {
+pub(crate) fn differences(one: &[String], other: &[String]) -> [Vec<String>; 2] {
     let missing = |lines: &[String], other: &[String]| -> Vec<String> {
         let missing = lines.iter().filter(|line| !other.contains(line));
         missing.cloned().collect()
@@ -60,31 +59,4 @@ async fn a_rebuild_clones_the_structure() {
     let [live, made] = in_both(&url, STRUCTURE, schemas).await;
     assert!(live.len() > 60, "{}", live.len());
     assert_eq!(differences(&live, &made), [[""; 0]; 2]);
-}
-
-/// Makes the schema that is being built the live one.
-const POINT: &str = "
-    UPDATE hansard.schema SET phase = 'whole';
-    UPDATE hansard.projection SET live_schema = (SELECT max(name) FROM hansard.schema) WHERE name = 'conversations'";
-
-#[tokio::test]
-async fn a_clone_has_the_table_partitions_of_its_source_or_others() {
-    let url = devstack::test::database().await.url;
-    let projection = Projection::at(&url).await;
-    let settings = "ALTER TABLE conversations_v1.event SET (autovacuum_vacuum_cost_limit = 77)";
-    execute(&url, settings).await;
-    let lock = SchemasLock::take(&projection.model).await.unwrap().unwrap();
-    let mut schemas = vec![SchemaName::FIRST];
-    for partitions in [Some(3), None, Some(2), Some(1)] {
-        let building = made_with(&lock, &[], 1, partitions).await;
-        schemas.push(building.name());
-        execute(&url, POINT).await;
-    }
-    let check = async |one: usize, other: usize| {
-        let [one, other] = in_both(&url, STRUCTURE, [schemas[one], schemas[other]]).await;
-        assert!(one.iter().any(|line| line.contains("cost_limit=77")), "{one:?}");
-        assert_eq!(differences(&one, &other), [[""; 0]; 2]);
-    };
-    check(1, 2).await;
-    check(0, 4).await;
 }

@@ -1,132 +1,134 @@
-//! Events in table partitions: a rebuild creates them, and reads, erasures and comparisons work as with one table.
+//! Schemas whose events an earlier version divided into table partitions: they are read, written, rebuilt into one table, and dropped.
 
 use domain::{Fact, Lifecycle};
-use read_model::projections::conversations::residue;
-use read_model::schemas::{SchemaBuild, SchemasLock, list};
-use read_model::{Direction, SchemaName, head_and_events};
+use read_model::projections::conversations::{Item, residue};
+use read_model::schemas::{DropOutcome, SchemaBuild, SchemasLock};
+use read_model::{Direction, ReadModel, SchemaName, head_and_events};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, Row as _};
 
 use crate::fixture::{Author, Projection, access, execute, message};
 use crate::rows::all;
-use crate::schemas::{differing, history, made_with};
+use crate::schemas::{differing, history, in_schema, made};
+use crate::schemas_structure::{STRUCTURE, differences};
 
-const PARTITIONS: u16 = 4;
+/// Makes the schema that is being built the live one.
+const SWITCH: &str = "
+    UPDATE hansard.schema SET phase = 'whole';
+    UPDATE hansard.projection SET live_schema = (SELECT max(name) FROM hansard.schema) WHERE name = 'conversations'";
+const PARTITIONS: [&str; 2] = ["conversations_v1.event_p00", "conversations_v1.event_p01"];
+const AUTHORS: usize = 20;
+/// The creation and two messages of each author.
+const EVENTS_PER_AUTHOR: i64 = 3;
 
-/// The names of the table partitions of a schema and their numbers of rows.
-async fn rows_of_partitions(url: &str, schema: SchemaName) -> Vec<(String, i64)> {
-    let mut connection = PgConnection::connect(url).await.unwrap();
-    let names = format!(
-        "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = '{schema}.event'::regclass ORDER BY 1"
-    );
-    let names = connection.fetch_all(AssertSqlSafe(names)).await.unwrap();
-    let mut found = Vec::new();
-    for row in &names {
-        let name: String = row.get(0);
-        let count = connection.fetch_one(AssertSqlSafe(format!("SELECT count(*) FROM {name}"))).await.unwrap();
-        found.push((name, count.get(0)));
-    }
-    found
+/// A live schema with table partitions, and a rebuilt one.
+struct Rebuilt {
+    live: Projection,
+    lock: SchemasLock,
+    building: SchemaBuild,
 }
 
-fn total(partitions: &[(String, i64)]) -> i64 {
-    partitions.iter().map(|(_, rows)| rows).sum()
-}
-
-/// A database with a live schema of one table, and one with table partitions that follows it.
-async fn rebuilt(url: &str, conversations: &mut [Author]) -> (Projection, SchemaBuild) {
+async fn rebuilt(url: &str, authors: &mut [Author]) -> Rebuilt {
     let mut live = Projection::at(url).await;
+    execute(url, include_str!("partitioned_events.sql")).await;
     let mut items = history();
     let mut at = 1_000;
-    for author in conversations {
+    for author in authors {
         items.push(author.begin(at));
         items.push(author.commit(at + 1, vec![message("x"), message("y")]));
         at += 2;
     }
     live.apply(items.clone()).await;
     let lock = SchemasLock::take(&live.model).await.unwrap().unwrap();
-    let building = made_with(&lock, &items, 10, Some(PARTITIONS)).await;
-    (live, building)
+    let building = made(&lock, &items, 10).await;
+    Rebuilt { live, lock, building }
 }
 
 fn authors() -> Vec<Author> {
-    (0..20).map(|n| Author::new(&format!("erased{n}"))).collect()
+    (0..AUTHORS).map(|n| Author::new(&format!("erased{n}"))).collect()
 }
 
-fn erasures(authors: &mut [Author]) -> Vec<read_model::projections::conversations::Item> {
+fn erasures(authors: &mut [Author]) -> Vec<Item> {
     let erased = || vec![Fact::Lifecycle(Lifecycle::ConversationErased)];
     let erase = |(author, at): (&mut Author, u64)| author.commit(at, erased());
     authors.iter_mut().zip(2_000..).map(erase).collect()
 }
 
-#[tokio::test]
-async fn a_rebuild_partitions_the_events() {
-    let url = devstack::test::database().await.url;
-    let mut authors = authors();
-    let (live, building) = rebuilt(&url, &mut authors).await;
-    let partitions = rows_of_partitions(&url, building.name()).await;
-    assert_eq!(partitions.len(), usize::from(PARTITIONS));
-    assert!(partitions.iter().all(|(_, rows)| *rows > 0), "{partitions:?}");
-    assert_eq!(differing(&live.model, building.model()).await, [""; 0]);
-    let schemas = list(&live.model).await.unwrap();
-    let tables = schemas.iter().map(|schema| schema.table_partitions.get());
-    assert_eq!(tables.collect::<Vec<_>>(), [1, PARTITIONS]);
+async fn rows(url: &str, table: &str) -> i64 {
+    let mut connection = PgConnection::connect(url).await.unwrap();
+    let count = format!("SELECT count(*) FROM {table}");
+    connection.fetch_one(AssertSqlSafe(count)).await.unwrap().get(0)
+}
 
-    let changed = Projection::of(building.model().clone()).await;
-    let id = &authors[0].key.conversation;
-    let (model, access) = (&changed.model, access("acme"));
-    let read = head_and_events(model, &access, id, &all(Direction::Forward)).await;
-    assert_eq!(read.unwrap().unwrap().1.len(), 3);
+/// The rows of the table partitions, each of which has some.
+async fn rows_of_partitions(url: &str) -> i64 {
+    let [first, second] = [rows(url, PARTITIONS[0]).await, rows(url, PARTITIONS[1]).await];
+    assert!(first > 0 && second > 0, "{first}, {second}");
+    first + second
+}
+
+async fn events_read(model: &ReadModel, author: &Author) -> usize {
+    let read = head_and_events(model, &access("acme"), &author.key.conversation, &all(Direction::Forward)).await;
+    read.unwrap().unwrap().1.len()
 }
 
 #[tokio::test]
-async fn an_erasure_leaves_no_row_in_any_partition() {
+async fn a_rebuild_makes_one_table() {
     let url = devstack::test::database().await.url;
     let mut authors = authors();
-    let (_live, building) = rebuilt(&url, &mut authors).await;
-    let before = total(&rows_of_partitions(&url, building.name()).await);
-    let mut partitioned = Projection::of(building.model().clone()).await;
-    partitioned.apply(erasures(&mut authors)).await;
-    let partitions = rows_of_partitions(&url, building.name()).await;
-    assert_eq!(before - total(&partitions), 60);
-    let keys: Vec<_> = authors.iter().map(|author| &author.key).collect();
-    assert_eq!(residue(building.model(), &keys).await, Ok(0));
-    let mut connection = PgConnection::connect(&url).await.unwrap();
-    for (name, _) in &partitions {
-        let remains = format!("SELECT 1 FROM {name} WHERE conversation_id LIKE 'erased%'");
-        let rows = connection.fetch_all(AssertSqlSafe(remains)).await.unwrap();
-        assert_eq!(rows.len(), 0, "{name}");
+    let Rebuilt { live, lock, building } = rebuilt(&url, &mut authors).await;
+    assert_eq!(rows_of_partitions(&url).await, rows(&url, "conversations_v2.event").await);
+    assert_eq!(differing(&live.model, building.model()).await, [""; 0]);
+    for model in [&live.model, building.model()] {
+        assert_eq!(events_read(model, &authors[0]).await, 3);
+    }
+    let unpartitioned = devstack::test::database().await.url;
+    drop(Projection::at(&unpartitioned).await);
+    let expected = in_schema(&unpartitioned, STRUCTURE, SchemaName::FIRST).await;
+    let found = in_schema(&url, STRUCTURE, building.name()).await;
+    assert_eq!(differences(&expected, &found), [[""; 0]; 2]);
+    execute(&url, SWITCH).await;
+    assert_eq!(lock.drop_schema(SchemaName::FIRST).await, Ok(DropOutcome::Dropped));
+    let left = "(SELECT FROM pg_class WHERE relname LIKE 'event\\_p0_') AS left_over";
+    assert_eq!(rows(&url, left).await, 0);
+}
+
+#[tokio::test]
+async fn erasures_reach_each_partition_of_live_and_retained_schemas() {
+    for is_retained in [false, true] {
+        let url = devstack::test::database().await.url;
+        let mut authors = authors();
+        let Rebuilt { mut live, building, .. } = rebuilt(&url, &mut authors).await;
+        let before = rows_of_partitions(&url).await;
+        if is_retained {
+            execute(&url, SWITCH).await;
+            Projection::of(building.model().clone()).await.apply(erasures(&mut authors)).await;
+        } else {
+            live.apply(erasures(&mut authors)).await;
+        }
+        assert_eq!(before - rows_of_partitions(&url).await, EVENTS_PER_AUTHOR * i64::try_from(AUTHORS).unwrap());
+        for table in PARTITIONS {
+            let of_erased = format!("{table} WHERE conversation_id LIKE 'erased%'");
+            assert_eq!(rows(&url, &of_erased).await, 0, "{table}");
+        }
+        let keys: Vec<_> = authors.iter().map(|author| &author.key).collect();
+        assert_eq!(residue(&live.model.in_schema(SchemaName::FIRST), &keys).await, Ok(0));
     }
 }
 
 #[tokio::test]
-async fn an_erasure_reaches_the_partitions_of_a_retained_schema() {
+async fn readers_cannot_read_partitions() {
     let url = devstack::test::database().await.url;
-    let mut authors = authors();
-    let (mut live, building) = rebuilt(&url, &mut authors).await;
-    let before = total(&rows_of_partitions(&url, building.name()).await);
-    execute(&url, "UPDATE hansard.schema SET phase = 'whole'").await;
-    live.apply(erasures(&mut authors)).await;
-    let after = total(&rows_of_partitions(&url, building.name()).await);
-    assert_eq!(before - after, 60);
-    assert_eq!(differing(&live.model, building.model()).await, [""; 0]);
-}
-
-#[tokio::test]
-async fn a_reader_sees_no_partition_of_its_own_accord() {
-    let url = devstack::test::database().await.url;
-    let (_live, building) = rebuilt(&url, &mut authors()).await;
-    let partitions = rows_of_partitions(&url, building.name()).await;
+    let _rebuilt = rebuilt(&url, &mut authors()).await;
     let mut reader = PgConnection::connect(&url).await.unwrap();
     for statement in ["SET ROLE hansard_reader", "SET hansard.tenant = 'globex'"] {
         reader.execute(statement).await.unwrap();
     }
-    let of_parent = format!("SELECT version FROM {}.event", building.name());
-    let rows = reader.fetch_all(AssertSqlSafe(of_parent)).await.unwrap();
+    let rows = reader.fetch_all("SELECT version FROM conversations_v1.event").await.unwrap();
     assert_eq!(rows.len(), 0, "rows of another tenant");
-    for (name, _) in partitions {
-        let sql = format!("SELECT version FROM {name}");
-        let error = reader.fetch_all(AssertSqlSafe(sql)).await.unwrap_err();
+    for table in PARTITIONS {
+        let select = format!("SELECT version FROM {table}");
+        let error = reader.fetch_all(AssertSqlSafe(select)).await.unwrap_err();
         let code = error.as_database_error().unwrap().code();
-        assert_eq!(code.as_deref(), Some("42501"), "{name}");
+        assert_eq!(code.as_deref(), Some("42501"), "{table}");
     }
 }

@@ -134,7 +134,7 @@ async fn bare_insert(url: &str, items: &[Item], rows: usize) -> Duration {
 }
 
 /// A row without the columns that are empty in this load.
-pub(crate) struct Row<'i> {
+struct Row<'i> {
     version: i64,
     recorded_at: OffsetDateTime,
     sequence: Option<i64>,
@@ -147,7 +147,7 @@ pub(crate) struct Row<'i> {
     body: &'i [u8],
 }
 
-pub(crate) fn rows_of(item: &Item) -> impl Iterator<Item = Row<'_>> {
+fn rows_of(item: &Item) -> impl Iterator<Item = Row<'_>> {
     let Item::Commit(placed) = item else { panic!() };
     let commit = &placed.opened.commit;
     let recorded_at = OffsetDateTime::from_unix_timestamp_nanos(i128::from(commit.recorded_at.0)).unwrap();
@@ -166,7 +166,7 @@ pub(crate) fn rows_of(item: &Item) -> impl Iterator<Item = Row<'_>> {
 }
 
 /// Runs `bare_insert.sql`, or the same for another table.
-pub(crate) async fn insert(connection: &mut PgConnection, sql: &'static str, rows: &[Row<'_>]) {
+async fn insert(connection: &mut PgConnection, sql: &'static str, rows: &[Row<'_>]) {
     let ones = vec![1_i16; rows.len()];
     let (no_number, no_text) = (vec![None::<i64>; rows.len()], vec![None::<&str>; rows.len()]);
     sqlx::query(sql)

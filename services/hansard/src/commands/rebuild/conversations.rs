@@ -5,7 +5,7 @@ use std::time::Instant;
 use archive::Archive;
 use projector::rebuild::{Switch, SwitchOutcome, switch};
 use read_model::ReadModel;
-use read_model::schemas::{Phase, SchemaBuild, SchemaState, SchemasLock, TablePartitions, list};
+use read_model::schemas::{Phase, SchemaBuild, SchemaState, SchemasLock, list};
 use read_model::shards;
 use runtime::rate_limiter::RateLimiter;
 use runtime::shutdown::Shutdown;
@@ -17,7 +17,7 @@ use super::drop::drop_one;
 use super::report::{Form, Step};
 use super::{TemporaryProjector, lock, plan};
 use crate::commands::stores::Stores;
-use crate::exit::{Exit, UsageError};
+use crate::exit::Exit;
 use crate::progress::{Length, Progress};
 
 /// Compute conversations, events, listings and usage again in a new schema, and switch to it.
@@ -30,8 +30,7 @@ use crate::progress::{Length, Progress};
 Examples:
   hansard rebuild conversations --dry-run
   hansard rebuild conversations --keep --json
-  hansard rebuild conversations --rate 5000
-  hansard rebuild conversations --table-partitions 16")]
+  hansard rebuild conversations --rate 5000")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(super) struct Args {
     #[command(flatten)]
@@ -45,10 +44,6 @@ pub(super) struct Args {
     /// Maximum number of copied events per second, to leave capacity for other work; by default unlimited.
     #[arg(long, value_name = "EVENTS", value_parser = clap::value_parser!(u32).range(1..))]
     rate: Option<u32>,
-    /// Number of tables for the events, 1 to 64; by default as many as the live schema has. Postgres vacuums and indexes each by
-    /// itself, but writes cost more.
-    #[arg(long, value_name = "TABLES", value_parser = parse_table_partitions)]
-    table_partitions: Option<TablePartitions>,
     /// Print what would be done, and change nothing.
     #[arg(long)]
     dry_run: bool,
@@ -63,7 +58,6 @@ struct Rebuild {
     model: ReadModel,
     shutdown: Shutdown,
     form: Form,
-    table_partitions: Option<TablePartitions>,
 }
 
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
@@ -75,7 +69,6 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
         model,
         shutdown: Shutdown::new(),
         form: Form::of(args.json),
-        table_partitions: args.table_partitions,
     };
     // Checked first: without the archived commits the rows would be incomplete.
     rebuild.archive.check_reachable().await?;
@@ -96,8 +89,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
 impl Rebuild {
     /// Fills and indexes a new schema, or completes an interrupted one.
     async fn build(&self, lock: &SchemasLock, pace: RateLimiter) -> anyhow::Result<SchemaBuild> {
-        let mut building = lock.begin(self.table_partitions).await?;
-        self.check_table_partitions(&building)?;
+        let mut building = lock.begin().await?;
         self.form.print(&Step::Started {
             schema: building.name(),
             live: building.live(),
@@ -110,19 +102,6 @@ impl Rebuild {
             self.index(&mut building).await?;
         }
         Ok(building)
-    }
-
-    /// An unfinished schema keeps its table partitions.
-    fn check_table_partitions(&self, building: &SchemaBuild) -> Result<(), UsageError> {
-        let found = building.table_partitions();
-        if self.table_partitions.is_none_or(|wanted| wanted == found) {
-            return Ok(());
-        }
-        Err(UsageError(format!(
-            "the unfinished schema {} has --table-partitions {}: resume it without the option, or drop it with `hansard rebuild drop`",
-            building.name(),
-            found.get()
-        )))
     }
 
     async fn index(&self, building: &mut SchemaBuild) -> anyhow::Result<()> {
@@ -190,9 +169,4 @@ impl Rebuild {
         }
         Ok(())
     }
-}
-
-fn parse_table_partitions(text: &str) -> Result<TablePartitions, String> {
-    let number = text.parse().ok().and_then(TablePartitions::new);
-    number.ok_or_else(|| format!("give 1 to {}", TablePartitions::MAX))
 }

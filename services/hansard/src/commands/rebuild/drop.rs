@@ -83,7 +83,7 @@ pub(super) async fn drop_one(lock: &SchemasLock, schema: SchemaName) -> anyhow::
 #[cfg(test)]
 mod tests {
     use domain::Timestamp;
-    use read_model::schemas::{Phase, TablePartitions};
+    use read_model::schemas::Phase;
 
     use super::*;
 
@@ -96,7 +96,6 @@ mod tests {
             made_at: Timestamp(0),
             left_at: None,
             bytes: 0,
-            table_partitions: TablePartitions::ONE,
         };
         let schemas =
             [standing(1, SchemaState::Kept), standing(2, SchemaState::Live), standing(3, SchemaState::Building)];

@@ -28,18 +28,17 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let model = args.read_model.open()?;
     model.check().await?;
     let schemas = list(&model).await?;
-    let header = ["SCHEMA", "STATE", "PHASE", "SIZE", "TABLES", "MADE", "LEFT"];
+    let header = ["SCHEMA", "STATE", "PHASE", "SIZE", "MADE", "LEFT"];
     table::print_list(&schemas, args.json.then_some(object), header, row)?;
     Ok(Exit::Done)
 }
 
-fn row(schema: &SchemaInfo) -> [String; 7] {
+fn row(schema: &SchemaInfo) -> [String; 6] {
     [
         schema.name.to_string(),
         word(schema.state).to_owned(),
         schema.phase.as_str().to_owned(),
         HumanBytes(schema.bytes).to_string(),
-        schema.table_partitions.get().to_string(),
         time(schema.made_at),
         schema.left_at.map_or_else(String::new, time),
     ]
@@ -51,7 +50,6 @@ fn object(schema: &SchemaInfo) -> serde_json::Value {
         "state": word(schema.state),
         "phase": schema.phase.as_str(),
         "bytes": schema.bytes,
-        "tablePartitions": schema.table_partitions.get(),
         "madeAt": time(schema.made_at),
         "leftAt": schema.left_at.map(time),
     })
