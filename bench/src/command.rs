@@ -53,7 +53,7 @@ pub(crate) struct Args {
     /// The parent of the temporary folder, on a real disk. As root, an unprivileged Postgres must be able to enter it.
     #[arg(long, value_name = "FOLDER", requires = "own_stack")]
     data_dir: Option<PathBuf>,
-    /// A setting of a role of the own stack, such as `projector.batch_rows=500`; repeatable.
+    /// A setting of a role of the own stack, such as `projector.lanes=4`; repeatable.
     #[arg(long = "set", value_name = "ROLE.KEY=VALUE", requires = "own_stack")]
     set: Vec<String>,
     #[command(flatten)]

@@ -57,7 +57,7 @@ pub(crate) struct OwnStack {
 
 impl OwnStack {
     /// Starts servers and roles. `program` is `hansard` or this program; `changes` are settings of roles, such as
-    /// `projector.batch_rows=500`. The record has `partitions`.
+    /// `projector.lanes=4`. The record has `partitions`.
     pub(crate) async fn start(
         program: PathBuf,
         parent: PathBuf,

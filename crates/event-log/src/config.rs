@@ -31,6 +31,11 @@ pub const API_PREFIX_BYTES_MAX: usize = 128;
 /// How long a stream recognises the id of a commit and answers a retry by itself.
 pub const DUPLICATE_WINDOW: Duration = Duration::from_mins(10);
 
+/// The name of the connections of roles.
+fn client_name() -> String {
+    "hansard".to_owned()
+}
+
 /// Configuration of the record and of the connection to it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordConfig {
@@ -59,7 +64,8 @@ pub struct RecordConfig {
     pub accept_data_loss: bool,
     /// The server's monitoring address, such as `http://127.0.0.1:8222`: only it shows when the server syncs.
     pub monitor_url: Option<String>,
-    /// The name of the connection on the server.
+    /// The name of the connection on the server. It is no setting: each program has its own.
+    #[serde(skip, default = "client_name")]
     pub client_name: String,
     /// The master keys that encrypt stored secrets. They are read separately from the settings.
     #[serde(skip)]
@@ -80,7 +86,7 @@ impl RecordConfig {
             request_timeout_ms: REQUEST_TIMEOUT_MS_DEFAULT,
             accept_data_loss: false,
             monitor_url: None,
-            client_name: "hansard".to_owned(),
+            client_name: client_name(),
             master_keys: MasterKeys::default(),
         }
     }

@@ -22,6 +22,8 @@ use crate::request::{ModelRequest, declare, output_schema};
 use crate::request_metrics;
 use crate::retry::{self, RETRY_AFTER_MS_DEFAULT};
 
+/// Maximum time to connect to a server.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 const USER_AGENT: &str = concat!("hansard/", env!("CARGO_PKG_VERSION"));
 /// Anthropic's status for an overload.
 const SITE_OVERLOADED: u16 = 529;
@@ -76,7 +78,7 @@ impl Remote {
             name: name.to_owned(),
             provider,
             format: config.kind.format(),
-            client: client(config, headers, tls)?,
+            client: client(headers, tls)?,
             url: url.map_err(|_| invalid("base_url", "is not a URL"))?,
             first_piece_max: Duration::from_millis(config.first_token_timeout_ms),
             silence_max: Duration::from_millis(config.idle_timeout_ms),
@@ -210,12 +212,12 @@ impl Remote {
     }
 }
 
-fn client(config: &ModelServerConfig, headers: HeaderMap, tls: ClientConfig) -> Result<Client, ModelsError> {
+fn client(headers: HeaderMap, tls: ClientConfig) -> Result<Client, ModelsError> {
     Client::builder()
         .tls_backend_preconfigured(tls)
         .default_headers(headers)
         .user_agent(USER_AGENT)
-        .connect_timeout(Duration::from_millis(config.connect_timeout_ms))
+        .connect_timeout(CONNECT_TIMEOUT)
         // The request contains a key and message contents. They must be sent only to the configured URL.
         .redirect(reqwest::redirect::Policy::none())
         .no_proxy()

@@ -23,6 +23,9 @@ use crate::retry::RETRY_AFTER_MS_DEFAULT;
 use crate::tls::{self, Trust};
 use crate::unsupported_option::unsupported_option;
 
+/// Maximum number of waiting requests of one tenant at a server. Further requests are rejected.
+const WAITING_MAX: usize = 256;
+
 /// The model servers by name. Clones share connections, breakers and bounds.
 #[derive(Debug, Clone)]
 pub struct ModelServers {
@@ -116,7 +119,7 @@ impl Server {
             call_outputs: config.call_outputs,
             permits: FairSemaphore::new(
                 config.requests_max,
-                config.waiting_max,
+                WAITING_MAX,
                 Duration::from_millis(config.wait_timeout_ms),
             ),
             backend,

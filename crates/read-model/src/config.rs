@@ -11,8 +11,13 @@ use crate::certificates;
 
 /// Maximum number of connections of one process.
 pub const CONNECTIONS_MAX: u32 = 1_000;
-/// Upper bound of the configurable timeouts, in milliseconds.
+/// Upper bound of the timeout of statements, in milliseconds.
 pub const TIMEOUT_MS_MAX: u64 = 60_000;
+
+/// Timeout for getting a connection.
+const fn acquire_timeout_ms() -> u64 {
+    2_000
+}
 
 /// URL, connection limit and timeouts of the database.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,11 +26,13 @@ pub struct ReadModelConfig {
     /// `?sslmode=verify-full&sslrootcert=FILE` requires TLS and a certificate for that host by a CA of the file; without a
     /// file, by a CA of the system. By default, TLS is used if the server offers it, and certificates are not verified.
     pub database_url: String,
-    /// Maximum number of open connections.
+    /// Maximum number of open connections, to each replica too. Raise it if calls wait for a connection and Postgres is not busy.
     pub connections_max: u32,
-    /// Timeout for getting a connection, in milliseconds.
+    /// Timeout for getting a connection, in milliseconds. It is no setting: a longer wait would only hide that there are too few
+    /// connections.
+    #[serde(skip, default = "acquire_timeout_ms")]
     pub acquire_timeout_ms: u64,
-    /// Timeout of one statement, in milliseconds.
+    /// Timeout of one statement, in milliseconds. Raise it if statements of large tenants or on slow disks are cancelled.
     pub statement_timeout_ms: u64,
     /// Further databases, at most 16, each with the rows of some tenants. The first one has those of all others. Use the same names and
     /// tenants for all roles.
@@ -40,7 +47,7 @@ impl ReadModelConfig {
         Self {
             database_url: database_url.into(),
             connections_max: 10,
-            acquire_timeout_ms: 2_000,
+            acquire_timeout_ms: acquire_timeout_ms(),
             statement_timeout_ms: 5_000,
             shards: Vec::new(),
         }
@@ -64,13 +71,10 @@ impl ReadModelConfig {
             let problem = format!("is {connections}, but must be 1 to {CONNECTIONS_MAX} connections");
             errors.push(("connections_max", problem));
         }
-        let timeouts =
-            [("acquire_timeout_ms", self.acquire_timeout_ms), ("statement_timeout_ms", self.statement_timeout_ms)];
-        for (key, value) in timeouts {
-            if !(1..=TIMEOUT_MS_MAX).contains(&value) {
-                let problem = format!("is {value}, but must be 1 to {TIMEOUT_MS_MAX} ms");
-                errors.push((key, problem));
-            }
+        let timeout_ms = self.statement_timeout_ms;
+        if !(1..=TIMEOUT_MS_MAX).contains(&timeout_ms) {
+            let problem = format!("is {timeout_ms}, but must be 1 to {TIMEOUT_MS_MAX} ms");
+            errors.push(("statement_timeout_ms", problem));
         }
         let of_shards = shards::errors(&self.database_url, &self.shards);
         errors.extend(of_shards.into_iter().map(|error| ("shards", error)));

@@ -20,7 +20,11 @@ use crate::writer::WriterClient;
 
 const FENCE_WAIT: Bounds<u64> = ms(0, 60_000);
 const WATCHERS: Bounds<usize> = count(1, 100_000, "watchers");
-const IDLE_CHECK: Bounds<u64> = ms(100, 600_000);
+
+/// The idle time of a watcher before it reads the record again.
+const fn watch_idle_check_ms() -> u64 {
+    5_000
+}
 
 /// The configuration of the gateway.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,10 +57,12 @@ pub struct GatewayConfig {
     /// The quotas of tenants, agents, keys, owners and addresses that the registry does not override.
     pub quotas: QuotaSet,
     /// Maximum wait of a read for the position in its token, in ms. A shorter deadline of the call ends it earlier.
+    /// Raise it if reads fail while the rows lag.
     pub fence_wait_ms: u64,
-    /// Maximum number of concurrent watches. Further watches are rejected.
+    /// Maximum number of concurrent watches. Further watches are rejected. Raise it if memory is free.
     pub watchers_max: usize,
-    /// A watcher without events for this long reads the record again, in ms.
+    /// A watcher without events for this long reads the record again, in ms. It is no setting.
+    #[serde(skip, default = "watch_idle_check_ms")]
     pub watch_idle_check_ms: u64,
     /// The retention job. It runs under `writer_token`.
     pub retention: RetentionConfig,
@@ -80,7 +86,7 @@ impl Default for GatewayConfig {
             quotas: QuotaSet::deployment(),
             fence_wait_ms: 2_000,
             watchers_max: 4_000,
-            watch_idle_check_ms: 5_000,
+            watch_idle_check_ms: watch_idle_check_ms(),
             retention: RetentionConfig::default(),
         }
     }
@@ -107,7 +113,6 @@ impl Validate for GatewayConfig {
         }
         checks.bounds("fence_wait_ms", self.fence_wait_ms, &FENCE_WAIT);
         checks.bounds("watchers_max", self.watchers_max, &WATCHERS);
-        checks.bounds("watch_idle_check_ms", self.watch_idle_check_ms, &IDLE_CHECK);
         checks.section("retention", &self.retention);
     }
 }

@@ -39,6 +39,9 @@ use crate::watcher::Watchers;
 use crate::writer::WriterClient;
 use crate::{Gateway, GatewayConfig, Parts, retention, search};
 
+/// Maximum size of a request message, in bytes.
+const MESSAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
+
 /// The addresses of a running gateway.
 #[derive(Debug, Clone, Copy)]
 pub struct Running {
@@ -153,13 +156,12 @@ fn sampled_lag(gateway: &Gateway, shutdown: &Shutdown) -> LagSamples {
 
 /// The gRPC services.
 fn grpc_server(config: GrpcConfig, health: Health, gateway: Gateway, writer: WriterClient) -> GrpcServer {
-    let message_bytes_max = config.message_bytes_max;
     let known_callers = gateway.registry.clone();
-    let read = ReadServiceServer::new(ReadRpc::new(gateway.clone())).max_decoding_message_size(message_bytes_max);
+    let read = ReadServiceServer::new(ReadRpc::new(gateway.clone())).max_decoding_message_size(MESSAGE_BYTES_MAX);
     let documents = DocumentRpc::new(gateway.clone(), writer.clone(), Clock::System);
-    let documents = DocumentServiceServer::new(documents).max_decoding_message_size(message_bytes_max);
+    let documents = DocumentServiceServer::new(documents).max_decoding_message_size(MESSAGE_BYTES_MAX);
     let history =
-        HistoryServiceServer::new(HistoryRpc::new(gateway, writer)).max_decoding_message_size(message_bytes_max);
+        HistoryServiceServer::new(HistoryRpc::new(gateway, writer)).max_decoding_message_size(MESSAGE_BYTES_MAX);
     GrpcServer::new(config, health)
         .trusted_callers(move |headers| known_callers.known_token_id(headers).is_some())
         .descriptors(wire::proto::FILE_DESCRIPTOR_SET)

@@ -1,7 +1,6 @@
 //! The settings of the projector and their bounds.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::time::Duration;
 
 use archive::StoreUrl;
 use event_log::RecordConfig;
@@ -11,8 +10,6 @@ use runtime::config::{Bounds, Checks, Validate};
 use serde::{Deserialize, Serialize};
 
 const LANES: Bounds<u16> = Bounds::new(1..=64, "transactions");
-const BATCH_ROWS: Bounds<usize> = Bounds::new(1..=10_000, "rows");
-const BATCH_WAIT: Bounds<u64> = Bounds::new(0..=1_000, "ms");
 const BUFFER: Bounds<u32> = Bounds::new(16..=4_096, "MiB");
 const LEASE: Bounds<u64> = Bounds::new(500..=60_000, "ms");
 
@@ -31,20 +28,17 @@ pub struct ProjectorConfig {
     /// Whether to migrate the read model at the start. If not, the projector waits for `hansard migrate`, which may use another login.
     pub migrates: bool,
     /// Number of concurrent transactions, each with its own partitions: while Postgres executes one, the next is prepared.
-    /// Each uses one connection of the read model.
+    /// Each uses one connection of the read model. Raise it if the rows lag and Postgres has idle processors.
     pub lanes: u16,
-    /// Number of event rows that make a batch full; one commit may exceed it. A larger batch combines more changes of one
-    /// conversation, which speeds up a backlog of small commits.
-    pub batch_rows: usize,
-    /// How long an incomplete batch waits for more commits, in ms.
-    pub batch_wait_ms: u64,
     /// Maximum size of commits that are read and not yet written, of all partitions, in MiB.
+    /// Lower it on small machines.
     pub buffer_mib: u32,
     /// URL of the archived segments, if they were moved from the place in the record's catalogue; empty: they were not. Used
     /// only to compute rows of commits that are no longer in the record.
     #[serde(default)]
     pub archive_url: String,
     /// TTL of a lease without renewal, in ms: the time after which another projector replaces a lost one.
+    /// Lower it for a faster takeover; raise it if pauses of a machine cost leases.
     pub lease_ttl_ms: u64,
 }
 
@@ -57,8 +51,6 @@ impl Default for ProjectorConfig {
             shard: String::new(),
             migrates: true,
             lanes: 2,
-            batch_rows: 8_000,
-            batch_wait_ms: 20,
             buffer_mib: 64,
             archive_url: String::new(),
             lease_ttl_ms: LEASE_TTL_MS,
@@ -67,12 +59,6 @@ impl Default for ProjectorConfig {
 }
 
 impl ProjectorConfig {
-    /// How long an incomplete batch waits for more commits.
-    #[must_use]
-    pub fn batch_wait(&self) -> Duration {
-        Duration::from_millis(self.batch_wait_ms)
-    }
-
     /// The URL of moved archived segments; `None`: the catalogue has their URL.
     #[must_use]
     pub fn archive(&self) -> Option<StoreUrl> {
@@ -94,8 +80,6 @@ impl Validate for ProjectorConfig {
             checks.invalid("archive_url", error.to_string());
         }
         checks.bounds("lanes", self.lanes, &LANES);
-        checks.bounds("batch_rows", self.batch_rows, &BATCH_ROWS);
-        checks.bounds("batch_wait_ms", self.batch_wait_ms, &BATCH_WAIT);
         checks.bounds("buffer_mib", self.buffer_mib, &BUFFER);
         checks.bounds("lease_ttl_ms", self.lease_ttl_ms, &LEASE);
     }

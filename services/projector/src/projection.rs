@@ -28,6 +28,9 @@ use crate::{metrics, parked};
 /// First and longest wait after a failed transaction.
 const RETRY_WAITS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
+/// How long an incomplete batch waits for more commits. It adds to the delay of the rows.
+const BATCH_WAIT: Duration = Duration::from_millis(20);
+
 #[derive(Debug)]
 pub(crate) struct Projection {
     archive: Archive,
@@ -39,7 +42,6 @@ pub(crate) struct Projection {
     reads: mpsc::Receiver<Read>,
     changes: mpsc::Receiver<LeaseChange>,
     batch_rows: usize,
-    batch_wait: Duration,
     held: HashMap<Partition, Held>,
     readers: u64,
 }
@@ -73,8 +75,7 @@ impl Projection {
             sender,
             reads,
             changes,
-            batch_rows: kind.batch_rows(config.batch_rows),
-            batch_wait: config.batch_wait(),
+            batch_rows: kind.batch_rows(),
             held: HashMap::new(),
             readers: 0,
         }
@@ -139,10 +140,10 @@ impl Projection {
         }
     }
 
-    /// Collects messages after a first one until the batch is full or `batch_wait` is over.
+    /// Collects messages after a first one until the batch is full or [`BATCH_WAIT`] is over.
     async fn collect(&mut self, first: Read) -> Pending {
         let mut pending = Pending::default();
-        let until = tokio::time::Instant::now() + self.batch_wait;
+        let until = tokio::time::Instant::now() + BATCH_WAIT;
         self.add(&mut pending, first);
         while pending.rows < self.batch_rows {
             match timeout_at(until, self.reads.recv()).await {

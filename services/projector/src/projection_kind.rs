@@ -12,6 +12,9 @@ pub enum ProjectionKind {
     Search,
 }
 
+/// The number of event rows that make a batch of conversations full. A large batch combines more changes of one conversation,
+/// which speeds up a backlog of small commits.
+const BATCH_ROWS_MAX: usize = 8_000;
 /// Maximum number of event rows of a transaction of the search: each has many terms in memory.
 const SEARCH_BATCH_ROWS_MAX: usize = 4_000;
 
@@ -25,11 +28,11 @@ impl ProjectionKind {
         }
     }
 
-    /// The number of event rows that make a batch full, for the configured number.
-    pub(crate) fn batch_rows(self, configured: usize) -> usize {
+    /// The number of event rows that make a batch full; one commit may exceed it.
+    pub(crate) fn batch_rows(self) -> usize {
         match self {
-            Self::Conversations => configured,
-            Self::Search => configured.min(SEARCH_BATCH_ROWS_MAX),
+            Self::Conversations => BATCH_ROWS_MAX,
+            Self::Search => SEARCH_BATCH_ROWS_MAX,
         }
     }
 

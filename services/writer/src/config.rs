@@ -12,10 +12,6 @@ use runtime::grpc::GrpcConfig;
 use serde::{Deserialize, Serialize};
 
 const HEADS_CACHED: Bounds<usize> = Bounds::new(1..=10_000_000, "heads");
-const STREAM_COMMANDS: Bounds<usize> = Bounds::new(1..=65_536, "commands");
-
-/// Above the payload limit of the record, so that a commit that is too large gets its own error.
-const MESSAGE_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// The settings of the writer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -35,10 +31,8 @@ pub struct WriterConfig {
     /// Servers that webhooks, JWK sets and models of tenants may use. Must be equal to the setting of the gateway.
     pub egress: EgressConfig,
     /// Maximum number of cached heads, about 1 KiB each. An append to a conversation without a cached head needs one more
-    /// read of about 70 µs.
+    /// read of about 70 µs. Raise it if more conversations are active at once.
     pub heads_cached_max: usize,
-    /// Most commands of one stream that are carried out at once; more wait at the caller.
-    pub stream_commands_max: usize,
     /// Quotas of tenants, agents and owners without quotas in the registry. The writer applies `conversations`,
     /// `stored_bytes` and `appended_bytes_per_minute`.
     pub quotas: QuotaSet,
@@ -48,14 +42,13 @@ impl Default for WriterConfig {
     fn default() -> Self {
         let local = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         Self {
-            grpc: GrpcConfig { message_bytes_max: MESSAGE_BYTES_MAX, ..GrpcConfig::at(local(7301)) },
+            grpc: GrpcConfig::at(local(7301)),
             admin_addr: local(7311),
             record: RecordConfig::default(),
             read_model: ReadModelConfig::default(),
             archive_url: String::new(),
             egress: EgressConfig::default(),
             heads_cached_max: 50_000,
-            stream_commands_max: 256,
             quotas: QuotaSet::deployment(),
         }
     }
@@ -71,7 +64,6 @@ impl Validate for WriterConfig {
         }
         checks.invalid_section("egress", self.egress.errors());
         checks.bounds("heads_cached_max", self.heads_cached_max, &HEADS_CACHED);
-        checks.bounds("stream_commands_max", self.stream_commands_max, &STREAM_COMMANDS);
         if let Err((scope, quota, error)) = self.quotas.validate() {
             let key = format!("quotas.{}.{}", scope.as_str(), quota.as_str());
             checks.invalid(&key, error.to_string());

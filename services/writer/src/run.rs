@@ -20,6 +20,14 @@ use crate::rpc::{RegistryRpc, RunRpc, StreamSettings, WriteRpc};
 use crate::tips::TIPS_CACHED_MAX;
 use crate::{EgressRules, HeadCache, Parts, Queues, Removals, Tips, WriteQuotas, Writer, WriterConfig};
 
+/// Maximum size of a request message, in bytes: above the payload limit of the record, so that a commit that is too large
+/// gets its own error.
+const MESSAGE_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// Maximum number of commands of one stream that are executed at once. Further ones wait at the caller. More did not make a
+/// stream faster.
+const STREAM_COMMANDS_MAX: usize = 256;
+
 /// The addresses of a running writer.
 #[derive(Debug, Clone, Copy)]
 pub struct Running {
@@ -61,12 +69,11 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
         removals,
         clock: Clock::System,
     });
-    let streams = StreamSettings { commands_max: config.stream_commands_max, drain: shutdown.token() };
-    let message_bytes_max = config.grpc.message_bytes_max;
+    let streams = StreamSettings { commands_max: STREAM_COMMANDS_MAX, drain: shutdown.token() };
     let write =
-        WriteServiceServer::new(WriteRpc::new(writer.clone(), streams)).max_decoding_message_size(message_bytes_max);
-    let run = RunServiceServer::new(RunRpc::new(writer.clone())).max_decoding_message_size(message_bytes_max);
-    let registry = RegistryServiceServer::new(RegistryRpc::new(writer)).max_decoding_message_size(message_bytes_max);
+        WriteServiceServer::new(WriteRpc::new(writer.clone(), streams)).max_decoding_message_size(MESSAGE_BYTES_MAX);
+    let run = RunServiceServer::new(RunRpc::new(writer.clone())).max_decoding_message_size(MESSAGE_BYTES_MAX);
+    let registry = RegistryServiceServer::new(RegistryRpc::new(writer)).max_decoding_message_size(MESSAGE_BYTES_MAX);
     let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
     let server = GrpcServer::new(config.grpc, health)
         .trusted_callers(move |headers| known_callers.known_token_id(headers).is_some())

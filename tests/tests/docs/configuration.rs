@@ -2,7 +2,7 @@
 //!
 //! Keys and defaults are those that the roles serialize; ranges and meanings are read from the sources.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use serde::Serialize;
@@ -34,6 +34,9 @@ const OTHERS: [&str; 3] =
     ["crates/runtime/src/net/bounds.rs", "services/projector/src/config.rs", "services/writer/src/config.rs"];
 /// Structs that the reference describes in one row.
 const QUOTAS: &str = "QuotaSet";
+
+/// Maximum number of different settings of all roles. What no operator has a reason to change is a constant.
+const SETTINGS_MAX: usize = 100;
 
 /// A field of a struct of settings.
 struct Field {
@@ -178,4 +181,13 @@ fn settings_of_every_role() {
     check("gateway", "GatewayConfig", &defaults::<gateway::GatewayConfig>());
     check("telemetry", "TelemetryConfig", &defaults::<runtime::telemetry::TelemetryConfig>());
     check("model server", "ModelServerConfig", &model_server());
+}
+
+#[test]
+fn the_number_of_settings_is_bounded() {
+    let text = source::read("docs/reference/configuration.md");
+    let (_, tables) = text.split_once("<!-- generated: writer -->").expect("the tables");
+    let keys = tables.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next());
+    let keys: BTreeSet<&str> = keys.collect();
+    assert!((50..=SETTINGS_MAX).contains(&keys.len()), "{}: {keys:?}", keys.len());
 }

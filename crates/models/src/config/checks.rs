@@ -42,21 +42,13 @@ fn is_name(name: &str) -> bool {
 fn numbers(server: &ModelServerConfig) -> impl Iterator<Item = (&'static str, String)> + use<> {
     let s = server;
     let requests_max = u64::try_from(s.requests_max).unwrap_or(u64::MAX);
-    let waiting_max = u64::try_from(s.waiting_max).unwrap_or(u64::MAX);
-    let failures_max = u64::from(s.breaker.failures_max);
     let num_ctx = s.num_ctx.map_or(1, u64::from);
     let first_token_ms = s.first_token_timeout_ms;
     let fields = [
-        ("connect_timeout_ms", s.connect_timeout_ms, 1..=60_000),
         ("first_token_timeout_ms", first_token_ms, 1..=600_000),
         ("idle_timeout_ms", s.idle_timeout_ms, 1..=600_000),
-        ("total_timeout_ms", s.total_timeout_ms, 1..=3_600_000),
         ("retries_max", u64::from(s.retries_max), 0..=10),
-        ("breaker.failures_max", failures_max, 1..=1_000),
-        ("breaker.open_ms", s.breaker.open_ms, 1..=600_000),
         ("requests_max", requests_max, 1..=65_536),
-        ("waiting_max", waiting_max, 0..=65_536),
-        ("wait_timeout_ms", s.wait_timeout_ms, 0..=60_000),
         ("num_ctx", num_ctx, 1..=16_777_216),
         ("echo_word_delay_ms", s.echo_word_delay_ms, 0..=60_000),
     ];
@@ -115,33 +107,16 @@ mod tests {
     #[test]
     fn numbers_are_checked_at_their_edges() {
         check(|_| (), None);
-        let invalid = Some("a.connect_timeout_ms");
-        check(|s| s.connect_timeout_ms = 0, invalid);
-        check(|s| s.connect_timeout_ms = 60_000, None);
-        check(|s| s.connect_timeout_ms = 60_001, invalid);
         let invalid = Some("a.first_token_timeout_ms");
         check(|s| s.first_token_timeout_ms = 0, invalid);
         check(|s| s.first_token_timeout_ms = 600_000, None);
         check(|s| s.first_token_timeout_ms = 600_001, invalid);
         check(|s| s.idle_timeout_ms = 600_001, Some("a.idle_timeout_ms"));
-        let invalid = Some("a.total_timeout_ms");
-        check(|s| s.total_timeout_ms = 3_600_000, None);
-        check(|s| s.total_timeout_ms = 3_600_001, invalid);
         check(|s| s.retries_max = 10, None);
         check(|s| s.retries_max = 11, Some("a.retries_max"));
-        let invalid = Some("a.breaker.failures_max");
-        check(|s| s.breaker.failures_max = 0, invalid);
-        check(|s| s.breaker.failures_max = 1_000, None);
-        check(|s| s.breaker.failures_max = 1_001, invalid);
-        check(|s| s.breaker.open_ms = 0, Some("a.breaker.open_ms"));
-        check(|s| s.breaker.open_ms = 600_001, Some("a.breaker.open_ms"));
         check(|s| s.requests_max = 0, Some("a.requests_max"));
         check(|s| s.requests_max = 65_536, None);
         check(|s| s.requests_max = 65_537, Some("a.requests_max"));
-        check(|s| s.waiting_max = 65_536, None);
-        check(|s| s.waiting_max = 65_537, Some("a.waiting_max"));
-        check(|s| s.wait_timeout_ms = 60_000, None);
-        check(|s| s.wait_timeout_ms = 60_001, Some("a.wait_timeout_ms"));
         check(|s| s.num_ctx = Some(0), Some("a.num_ctx"));
         check(|s| s.num_ctx = Some(16_777_216), None);
         check(|s| s.num_ctx = Some(16_777_217), Some("a.num_ctx"));

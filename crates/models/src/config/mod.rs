@@ -38,23 +38,25 @@ pub struct ModelServerConfig {
     pub base_url: Option<String>,
     /// The API key; empty: no key.
     pub api_key: Option<ApiKey>,
-    /// Maximum time to connect, in ms.
-    pub connect_timeout_ms: u64,
-    /// Maximum time from the start of an attempt to the first piece of the reply, in ms.
+    /// Maximum time from the start of an attempt to the first piece of the reply, in ms. Raise it for servers that load models on
+    /// demand or think for long.
     pub first_token_timeout_ms: u64,
-    /// Maximum time without any bytes after the first piece, in ms. Keep-alive bytes restart it.
+    /// Maximum time without any bytes after the first piece, in ms. Keep-alive bytes restart it. Raise it for slow local models.
     pub idle_timeout_ms: u64,
-    /// Maximum time for a reply including retries, in ms.
+    /// Maximum time for a reply including retries, in ms. It is no setting: it is the maximum of
+    /// `generation.run_timeout_ms`, which ends a run.
+    #[serde(skip)]
     pub total_timeout_ms: u64,
-    /// Maximum number of retries. A request is not retried after its first piece.
+    /// Maximum number of retries. A request is not retried after its first piece. Lower it if a proxy before the server retries
+    /// already.
     pub retries_max: u32,
-    /// The circuit breaker.
+    /// The circuit breaker. It is no setting.
+    #[serde(skip)]
     pub breaker: BreakerConfig,
-    /// Maximum number of concurrent requests; further requests wait.
+    /// Maximum number of concurrent requests; further requests wait. Set it to what the server can serve at once.
     pub requests_max: usize,
-    /// Maximum number of waiting requests of one tenant; further requests are rejected.
-    pub waiting_max: usize,
-    /// Maximum time that a request waits, in ms.
+    /// Maximum time that a request waits, in ms. It is no setting.
+    #[serde(skip)]
     pub wait_timeout_ms: u64,
     /// The context window in tokens if the rendered body has none; only for `ollama`.
     pub num_ctx: Option<u32>,
@@ -62,13 +64,12 @@ pub struct ModelServerConfig {
     pub output_limit: OutputLimit,
     /// The position of the outputs of a turn's calls; only for `openai_responses`. Some servers require `adjacent`.
     pub call_outputs: CallOutputs,
-    /// Delay of `echo` before each word, in ms.
+    /// Delay of `echo` before each word, in ms. Set it to see a frontend with a slow reply, without a model.
     pub echo_word_delay_ms: u64,
 }
 
-/// The settings of a circuit breaker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+/// The limits of a circuit breaker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BreakerConfig {
     /// The number of consecutive failures that opens the breaker.
     pub failures_max: u32,
@@ -132,14 +133,12 @@ impl Default for ModelServerConfig {
             kind: ServerKind::default(),
             base_url: None,
             api_key: None,
-            connect_timeout_ms: 2_000,
             first_token_timeout_ms: 60_000,
             idle_timeout_ms: 30_000,
-            total_timeout_ms: 600_000,
+            total_timeout_ms: 1_800_000,
             retries_max: 2,
             breaker: BreakerConfig::default(),
             requests_max: 256,
-            waiting_max: 256,
             wait_timeout_ms: 10_000,
             num_ctx: None,
             output_limit: OutputLimit::default(),
@@ -160,14 +159,12 @@ impl fmt::Debug for ModelServerConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ModelServerConfig")
             .field("kind", &self.kind)
-            .field("connect_timeout_ms", &self.connect_timeout_ms)
             .field("first_token_timeout_ms", &self.first_token_timeout_ms)
             .field("idle_timeout_ms", &self.idle_timeout_ms)
             .field("total_timeout_ms", &self.total_timeout_ms)
             .field("retries_max", &self.retries_max)
             .field("breaker", &self.breaker)
             .field("requests_max", &self.requests_max)
-            .field("waiting_max", &self.waiting_max)
             .field("wait_timeout_ms", &self.wait_timeout_ms)
             .finish_non_exhaustive()
     }

@@ -33,6 +33,9 @@ pub enum ErrorKind {
     /// There is no setting with this key.
     #[error("is not a setting; {0}")]
     UnknownKey(String),
+    /// The key was a setting of earlier versions. Its value is now always the one in the error.
+    #[error("is gone: its value is fixed at {0}; remove the line")]
+    Removed(&'static str),
     /// The value has the wrong type; the error does not contain the value.
     #[error("is {found}; write {expected}")]
     WrongType {

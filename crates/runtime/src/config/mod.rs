@@ -6,6 +6,7 @@
 
 mod error;
 mod leaf;
+mod removed;
 mod secret;
 mod sources;
 mod validate;

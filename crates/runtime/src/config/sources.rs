@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::error::{ConfigError, ErrorKind, Origin};
 use super::leaf::{Leaf, check_known};
+use super::removed;
 
 /// The prefix of every environment variable that is a setting.
 pub const ENV_PREFIX: &str = "HANSARD_";
@@ -116,8 +117,14 @@ impl Sources {
             Some(Ok(_)) | None => {}
         }
         leaves.retain(|leaf| {
-            let unknown = check_known(defaults, &leaf.path).map_err(|kind| kind.at(leaf.key(), leaf.origin.clone()));
-            unknown.map_err(|error| errors.push(error)).is_ok()
+            let mut refused = removed::errors(leaf, defaults);
+            if refused.is_empty() {
+                let unknown = check_known(defaults, &leaf.path).err();
+                refused.extend(unknown.map(|kind| (leaf.key(), kind)));
+            }
+            let is_known = refused.is_empty();
+            errors.extend(refused.into_iter().map(|(key, kind)| kind.at(key, leaf.origin.clone())));
+            is_known
         });
         leaves
     }

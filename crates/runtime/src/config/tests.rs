@@ -161,6 +161,45 @@ fn errors_of_every_kind_and_layer() {
 }
 
 #[test]
+fn former_settings_are_refused_in_every_layer_also_with_the_former_default() {
+    let gone = "is gone: its value is fixed at 100; remove the line";
+    check_lines("[grpc]\nretry_after_ms = 100\n", &[], &[&format!("`grpc.retry_after_ms` (file FILE) {gone}")]);
+    check_lines(
+        "",
+        &[("HANSARD_GRPC__RETRY_AFTER_MS", "7")],
+        &[&format!("`grpc.retry_after_ms` (environment variable HANSARD_GRPC__RETRY_AFTER_MS) {gone}")],
+    );
+    check_lines(
+        "",
+        &[("HANSARD_GRPC", "{retry_after_ms=7}")],
+        &[&format!("`grpc.retry_after_ms` (environment variable HANSARD_GRPC) {gone}")],
+    );
+    let flags = serde_json::json!({ "grpc": { "retry_after_ms": 100 } });
+    let error = load::<Config>(&Sources::new().flags(&flags)).unwrap_err();
+    assert_eq!(error.to_string(), format!("`grpc.retry_after_ms` (flag) {gone}"));
+}
+
+#[test]
+fn former_settings_are_refused_in_maps() {
+    #[derive(Debug, Default, Serialize, Deserialize)]
+    struct Named {
+        models: BTreeMap<String, BTreeMap<String, BTreeMap<String, u32>>>,
+    }
+    impl Validate for Named {
+        fn validate(&self, _: &mut Checks<'_>) {}
+    }
+    let gone = "is gone: its value is fixed at 10000; remove the line";
+    for (name, value) in [("HANSARD_MODELS__A__BREAKER__OPEN_MS", "5"), ("HANSARD_MODELS", "{a={breaker={open_ms=5}}}")]
+    {
+        let error = load::<Named>(&Sources::new().variables([(name, value)])).unwrap_err();
+        let expected = format!("`models.a.breaker.open_ms` (environment variable {name}) {gone}");
+        assert_eq!(error.to_string(), expected);
+    }
+    let taken = load::<Named>(&Sources::new().variables([("HANSARD_MODELS__A__BREAKER__OPEN", "5")]));
+    assert_eq!(taken.unwrap().models["a"]["breaker"]["open"], 5);
+}
+
+#[test]
 fn a_broken_file_hides_no_other_layer() {
     check_lines(
         "name = 'x'\npassword = 'hunter2\n",

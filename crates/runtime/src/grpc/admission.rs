@@ -14,22 +14,23 @@ use crate::net::{Drain, Interruption, Slot, Slots};
 /// `google.rpc.ErrorInfo.domain` of rejections; all errors of Hansard have it.
 const ERROR_DOMAIN: &str = "hansard";
 
+/// Retry delay that rejected callers get in `RetryInfo`.
+const RETRY_AFTER: Duration = Duration::from_millis(100);
+
 #[derive(Debug)]
 pub(super) struct Admission {
     calls: Arc<Slots>,
     streams: Arc<Slots>,
     drain: Drain,
-    retry_after: Duration,
 }
 
 impl Admission {
     pub(super) fn new(config: &GrpcConfig, drain: Drain) -> Self {
-        let preempt_after = config.connection.preempt_after();
+        let preempt_after = config.transport.preempt_after();
         Self {
             calls: Slots::new("grpc.calls", config.calls_max, preempt_after),
             streams: Slots::new("grpc.streams", config.streams_max, preempt_after),
             drain,
-            retry_after: Duration::from_millis(config.retry_after_ms),
         }
     }
 
@@ -79,7 +80,7 @@ impl Admission {
     }
 
     fn reject(&self, code: Code, reason: &str, message: &str) -> Status {
-        let mut details = ErrorDetails::with_retry_info(Some(self.retry_after));
+        let mut details = ErrorDetails::with_retry_info(Some(RETRY_AFTER));
         details.set_error_info(reason, ERROR_DOMAIN, HashMap::new());
         Status::with_error_details(code, message, details)
     }

@@ -40,6 +40,16 @@ const CONNECTION_WINDOW_BYTES: u32 = 16 * 1024 * 1024;
 /// The HTTP/2 window of a stream, in bytes.
 const STREAM_WINDOW_BYTES: u32 = 1024 * 1024;
 
+/// Maximum number of concurrent calls on one connection. Further calls wait in the client.
+const CONNECTION_STREAMS_MAX: u32 = 1024;
+
+/// Time without traffic on a connection after which the server sends a PING. It is shorter than the idle timeouts of usual
+/// load balancers and NATs.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(20);
+
+/// Maximum wait for the reply to a PING. Then the connection is closed.
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// Maximum time until the first call of a connection.
 const FIRST_CALL_TIMEOUT: Duration = Duration::from_mins(1);
 
@@ -108,8 +118,7 @@ impl GrpcServer {
         self
     }
 
-    /// Adds a service, also to health and reflection. The caller must set its `max_decoding_message_size` to
-    /// [`GrpcConfig::message_bytes_max`].
+    /// Adds a service, also to health and reflection. The caller must set its `max_decoding_message_size`.
     pub fn service<S>(mut self, service: S) -> Self
     where
         S: Service<Request<Body>, Error = Infallible> + NamedService + Clone + Send + Sync + 'static,
@@ -154,11 +163,12 @@ impl GrpcServer {
                 connections_max: config.connections_max,
                 proxies: Proxies::default(),
                 config: config.connection,
+                limits: config.transport,
             },
             rules: net::Rules {
                 transport: transport(config),
                 header_timeout: FIRST_CALL_TIMEOUT,
-                body_progress: config.body_progress(),
+                body_progress: config.transport.body_progress(),
                 memory: None,
                 drain,
             },
@@ -220,14 +230,14 @@ impl BoundGrpcServer {
 }
 
 fn transport(config: &GrpcConfig) -> Builder<StreamExecutor> {
-    let executor = StreamExecutor { write_timeout: config.connection.write_timeout() };
+    let executor = StreamExecutor { write_timeout: config.transport.write_timeout() };
     let mut builder = Builder::new(executor).http2_only();
     builder
         .http2()
         .timer(TokioTimer::new())
-        .keep_alive_interval(Duration::from_millis(config.keepalive_interval_ms))
-        .keep_alive_timeout(Duration::from_millis(config.keepalive_timeout_ms))
-        .max_concurrent_streams(config.connection_streams_max)
+        .keep_alive_interval(KEEPALIVE_INTERVAL)
+        .keep_alive_timeout(KEEPALIVE_TIMEOUT)
+        .max_concurrent_streams(CONNECTION_STREAMS_MAX)
         .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
         .initial_stream_window_size(STREAM_WINDOW_BYTES)
         .max_header_list_size(HEADER_LIST_BYTES_MAX);

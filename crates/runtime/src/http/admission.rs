@@ -27,7 +27,7 @@ pub(super) struct Admission {
 
 impl Admission {
     pub(super) fn new(config: &HttpConfig, drain: Drain) -> Self {
-        let preempt_after = config.connection.preempt_after();
+        let preempt_after = config.transport.preempt_after();
         Self {
             requests: Slots::new("http.requests", config.requests_max, preempt_after),
             streams: Slots::new("http.streams", config.streams_max, preempt_after),

@@ -28,4 +28,4 @@ pub use server::{BoundHttpServer, HttpError, HttpServer};
 
 pub use tower_http::request_id::RequestId;
 
-pub use crate::net::{ConnectionConfig, Peer, address_key};
+pub use crate::net::{ConnectionConfig, Peer, TransportLimits, address_key};

@@ -73,8 +73,8 @@ impl HttpServer {
         Self { config, health, router: Router::new(), wrap: Box::new(|router| router), trusted_proxies: Vec::new() }
     }
 
-    /// Sets the networks of trusted proxies. Each proxy may have `connections_per_proxy_max` connections, and its traces are
-    /// continued.
+    /// Sets the networks of trusted proxies. The limit of connections per address does not apply to them, and their
+    /// traces are continued.
     pub fn trusted_proxies(mut self, networks: Vec<IpNet>) -> Self {
         self.trusted_proxies = networks;
         self
@@ -105,8 +105,7 @@ impl HttpServer {
         let (socket, local_addr) = net::bind(SERVER, self.config.addr).await?;
         let drain = Drain::default();
         let admission = Arc::new(Admission::new(&self.config, drain.clone()));
-        let proxies =
-            Proxies { networks: self.trusted_proxies, connections_max: self.config.connections_per_proxy_max };
+        let proxies = Proxies { networks: self.trusted_proxies };
         let config = &self.config;
         let rules = Rules {
             admission: Arc::clone(&admission),
@@ -123,11 +122,12 @@ impl HttpServer {
                 connections_max: config.connections_max,
                 proxies,
                 config: config.connection,
+                limits: config.transport,
             },
             rules: net::Rules {
                 transport: transport(config),
                 header_timeout: config.header_timeout(),
-                body_progress: config.body_progress(),
+                body_progress: config.transport.body_progress(),
                 memory: Some(admission.memory()),
                 drain,
             },
@@ -170,7 +170,7 @@ impl BoundHttpServer {
 /// The transport of every connection: HTTP/1.1 or HTTP/2, detected by the first bytes.
 fn transport(config: &HttpConfig) -> Builder<StreamExecutor> {
     let header_bytes_max = (config.header_bytes_max + HEADER_SLACK_BYTES).max(HEADER_BUFFER_BYTES_MIN);
-    let mut builder = Builder::new(StreamExecutor { write_timeout: config.connection.write_timeout() });
+    let mut builder = Builder::new(StreamExecutor { write_timeout: config.transport.write_timeout() });
     builder
         .http1()
         .timer(TokioTimer::new())

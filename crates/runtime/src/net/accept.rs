@@ -17,7 +17,7 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::addresses::{AddressSlot, Addresses, Proxies};
 use super::close_reason::{CloseReason, count_closed};
-use super::config::ConnectionConfig;
+use super::config::{ConnectionConfig, TransportLimits};
 use super::drain::Drain;
 use super::exchange::Activity;
 use super::transport::Transport;
@@ -37,6 +37,7 @@ pub(crate) struct Listener {
     pub(crate) connections_max: usize,
     pub(crate) proxies: Proxies,
     pub(crate) config: ConnectionConfig,
+    pub(crate) limits: TransportLimits,
 }
 
 /// Accepts connections, each with one of `slots`; dropping the stream closes the port.
@@ -51,7 +52,7 @@ pub(super) fn connections(listener: Listener, slots: Arc<Semaphore>, drain: Drai
                 None => count_closed(listener.server, CloseReason::ADDRESS_LIMIT),
             }
         };
-        set_options(&stream, &listener.config);
+        set_options(&stream, &listener.limits);
         let connection = Connection {
             peer,
             activity: Activity::new(),
@@ -78,14 +79,14 @@ async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
 }
 
 /// Sets options by which the system detects dead peers. The connection also works without them.
-fn set_options(stream: &TcpStream, config: &ConnectionConfig) {
+fn set_options(stream: &TcpStream, limits: &TransportLimits) {
     let _ = stream.set_nodelay(true);
     let socket = SockRef::from(stream);
-    let interval = Duration::from_millis(config.tcp_keepalive_ms);
+    let interval = Duration::from_millis(limits.tcp_keepalive_ms);
     let probes = TcpKeepalive::new().with_time(interval).with_interval(interval);
     let _ = socket.set_tcp_keepalive(&probes);
     #[cfg(target_os = "linux")]
-    let _ = socket.set_tcp_user_timeout(Some(Duration::from_millis(config.tcp_user_timeout_ms)));
+    let _ = socket.set_tcp_user_timeout(Some(Duration::from_millis(limits.tcp_user_timeout_ms)));
 }
 
 /// A connection that fails when the drain ends.

@@ -18,11 +18,10 @@ pub fn address_key(client: IpAddr) -> IpAddr {
     }
 }
 
-/// The networks of trusted proxies, and the maximum number of connections of each proxy.
+/// The networks of trusted proxies. Their connections have no limit per address.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Proxies {
     pub(crate) networks: Vec<IpNet>,
-    pub(crate) connections_max: usize,
 }
 
 impl Proxies {
@@ -52,7 +51,7 @@ impl Addresses {
     }
 
     fn max_for(&self, address: IpAddr) -> usize {
-        if self.proxies.contains(address) { self.proxies.connections_max } else { self.per_address_max }
+        if self.proxies.contains(address) { usize::MAX } else { self.per_address_max }
     }
 
     /// Counts a connection; `None` if its address is at its limit.
@@ -102,9 +101,8 @@ mod tests {
     }
 
     #[test]
-    fn an_address_and_a_proxy_have_different_limits() {
-        let addresses =
-            Addresses::new(2, Proxies { networks: vec!["10.0.0.0/8".parse().unwrap()], connections_max: 3 });
+    fn an_address_has_a_limit_and_a_proxy_has_none() {
+        let addresses = Addresses::new(2, Proxies { networks: vec!["10.0.0.0/8".parse().unwrap()] });
         let check = |address: &str, max: usize| {
             let count = || addresses.count(address.parse().unwrap());
             let held: Vec<_> = (0..max).map(|_| count().unwrap()).collect();
@@ -114,9 +112,9 @@ mod tests {
         };
         check("198.51.100.7", 2);
         check("2001:db8:1:2::1", 2);
-        check("10.0.0.1", 3);
-        check("::ffff:10.0.0.1", 3);
         let count = |address: &str| addresses.count(address.parse().unwrap());
+        let _proxied: Vec<_> =
+            (0..100).flat_map(|_| ["10.0.0.1", "::ffff:10.0.0.1"]).map(|a| count(a).unwrap()).collect();
         let _held = (count("2001:db8:1:2::1"), count("2001:db8:1:2::2"));
         assert!(count("2001:db8:1:2::3").is_none());
         assert!(count("2001:db8:1:3::3").is_some());

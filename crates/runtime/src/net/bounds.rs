@@ -9,11 +9,5 @@ pub(crate) const STREAMS: Bounds<usize> = Bounds::new(1..=1_000_000, "streams");
 
 pub(crate) const CONNECTIONS: Bounds<usize> = Bounds::new(1..=100_000, "connections");
 
-/// Bytes of a body that must arrive in each interval.
-pub(crate) const PROGRESS: Bounds<usize> = Bounds::new(1..=1024 * 1024, "bytes");
-
 /// The time for calls in flight after the shutdown begins.
 pub(crate) const DRAIN: Bounds<u64> = Bounds::new(0..=600_000, "ms");
-
-/// The retry delay of rejected callers.
-pub(crate) const RETRY_AFTER: Bounds<u64> = Bounds::new(1..=60_000, "ms");

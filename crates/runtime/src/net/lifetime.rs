@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::CUT_GRACE;
 use super::close_reason::CloseReason;
-use super::config::ConnectionConfig;
+use super::config::{ConnectionConfig, TransportLimits};
 use super::exchange::Activity;
 
 /// Up to this share is subtracted from the maximum age, so that connections opened together do not close together.
@@ -25,7 +25,7 @@ pub(super) struct Lifetime {
     accepted: Instant,
     header_timeout: Duration,
     age_max: Duration,
-    config: ConnectionConfig,
+    limits: TransportLimits,
     closing_since: Option<(Instant, CloseReason)>,
 }
 
@@ -39,30 +39,30 @@ pub(super) enum Decision {
 }
 
 impl Lifetime {
-    pub(super) fn new(config: ConnectionConfig, header_timeout: Duration) -> Self {
+    pub(super) fn new(config: ConnectionConfig, limits: TransportLimits, header_timeout: Duration) -> Self {
         let jitter = 1.0 - AGE_JITTER * rand::rng().random::<f64>();
         Self {
             accepted: Instant::now(),
             header_timeout,
             age_max: Duration::from_millis(config.age_max_ms).mul_f64(jitter),
-            config,
+            limits,
             closing_since: None,
         }
     }
 
     pub(super) fn check_interval(&self) -> Duration {
         let shortest =
-            self.header_timeout.min(self.config.idle_timeout()).min(self.config.write_timeout()).min(self.age_max);
+            self.header_timeout.min(self.limits.idle_timeout()).min(self.limits.write_timeout()).min(self.age_max);
         (shortest / CHECKS_PER_TIMEOUT).clamp(CHECK_INTERVAL_MIN, CHECK_INTERVAL_MAX)
     }
 
     pub(super) fn check(&mut self, activity: &Activity) -> Decision {
-        if activity.is_stalled(self.config.write_timeout()) {
+        if activity.is_stalled(self.limits.write_timeout()) {
             return Decision::Close(CloseReason::WRITE_TIMEOUT);
         }
         let idle = activity.idle_for();
         if let Some((since, reason)) = self.closing_since {
-            let over = since.elapsed() >= Duration::from_millis(self.config.age_grace_ms);
+            let over = since.elapsed() >= Duration::from_millis(self.limits.age_grace_ms);
             let unused = since.elapsed() >= CUT_GRACE && idle.is_some();
             return if over || unused { Decision::Close(reason) } else { Decision::Keep };
         }
@@ -73,7 +73,7 @@ impl Lifetime {
                 Decision::Keep
             };
         }
-        let reason = if idle.is_some_and(|idle| idle >= self.config.idle_timeout()) {
+        let reason = if idle.is_some_and(|idle| idle >= self.limits.idle_timeout()) {
             CloseReason::IDLE
         } else if self.accepted.elapsed() >= self.age_max {
             CloseReason::AGE

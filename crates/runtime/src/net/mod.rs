@@ -28,7 +28,7 @@ pub(crate) use accept::Listener;
 pub(crate) use addresses::Proxies;
 pub use addresses::address_key;
 pub(crate) use bodies::{BodyProgress, ReceivedBody};
-pub use config::ConnectionConfig;
+pub use config::{ConnectionConfig, TransportLimits};
 pub(crate) use drain::Drain;
 pub(crate) use exchange::{Exchange, Interruption, Slot, Slots, memory_slots};
 pub use serve::Peer;

@@ -23,7 +23,6 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 use super::accept::{Connection, Listener, connections};
 use super::bodies::{BodyProgress, ReceivedBody, SentBody};
 use super::close_reason::{CloseReason, count_closed};
-use super::config::ConnectionConfig;
 use super::exchange::{Exchange, Slots};
 use super::lifetime::{Decision, Lifetime};
 use super::stream_task::{StreamExecutor, is_stream, watch};
@@ -64,7 +63,7 @@ impl Server {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let (listener, rules, health) = (self.listener, self.rules, self.health);
-        let (server, config) = (listener.server, listener.config);
+        let (server, config, limits) = (listener.server, listener.config, listener.limits);
         let cut = rules.drain.cut_on_drop();
         let permits = Arc::new(Semaphore::new(listener.connections_max));
         let gauges = Gauges {
@@ -73,7 +72,7 @@ impl Server {
             connections: Arc::clone(&permits),
             connections_max: listener.connections_max,
         };
-        let saturated_after = Duration::from_millis(config.saturated_after_ms);
+        let saturated_after = Duration::from_millis(limits.saturated_after_ms);
         let monitor = saturation::watch(gauges, saturated_after, health.clone());
         let _monitor = AbortOnDropHandle::new(tokio::spawn(monitor));
         let tasks = TaskTracker::new();
@@ -83,7 +82,13 @@ impl Server {
             while let Some(connection) = accepted.next().await {
                 let (rules, answer) = (rules.clone(), answer.clone());
                 tasks.spawn(async move {
-                    let reason = serve_connection(connection, config, rules, answer).await;
+                    let reason = serve_connection(
+                        connection,
+                        Lifetime::new(config, limits, rules.header_timeout),
+                        rules,
+                        answer,
+                    )
+                    .await;
                     count_closed(server, reason);
                 });
             }
@@ -110,7 +115,7 @@ impl fmt::Debug for Server {
 /// Serves a connection to its end, and returns the reason of the end.
 async fn serve_connection<A, F, B>(
     connection: Connection,
-    config: ConnectionConfig,
+    mut lifetime: Lifetime,
     rules: Rules,
     answer: A,
 ) -> CloseReason
@@ -141,7 +146,6 @@ where
         })
     };
     let mut serving = pin!(rules.transport.serve_connection(TokioIo::new(connection), service));
-    let mut lifetime = Lifetime::new(config, rules.header_timeout);
     let mut checks = interval(lifetime.check_interval());
     let (mut begins, mut cuts) = (pin!(rules.drain.begins()), pin!(rules.drain.cuts()));
     let mut closing = pin!(activity.closing());

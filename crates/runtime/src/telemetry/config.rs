@@ -22,7 +22,8 @@ pub enum LogFormat {
 /// The settings of logs and traces.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TelemetryConfig {
-    /// The name of this process in traces.
+    /// The name of this process in traces. It is no setting: [`super::init`] gets it from the program.
+    #[serde(skip)]
     pub service_name: String,
     /// The format of log lines: `pretty` or `json`.
     pub log_format: LogFormat,
@@ -31,8 +32,6 @@ pub struct TelemetryConfig {
     /// The OTLP/gRPC endpoint for traces: `http://host:port`, or `https://host:port?ca=FILE` for TLS. Without it, no traces
     /// are exported.
     pub otlp_endpoint: Option<String>,
-    /// Which spans are traced, as directives of `tracing_subscriber::EnvFilter`.
-    pub otlp_filter: String,
     /// The share of exported traces among those that start here. For other traces, the caller has decided.
     pub otlp_sample_ratio: f64,
 }
@@ -44,10 +43,6 @@ impl Default for TelemetryConfig {
             log_format: LogFormat::Pretty,
             log_filter: "info".to_owned(),
             otlp_endpoint: None,
-            // The transport of the exporter must not be traced: each export would cause another one.
-            otlp_filter: "info,runtime=debug,h2=off,hyper=off,tonic=off,tower=off,\
-                          opentelemetry=off"
-                .to_owned(),
             otlp_sample_ratio: 1.0,
         }
     }
@@ -55,11 +50,9 @@ impl Default for TelemetryConfig {
 
 impl Validate for TelemetryConfig {
     fn validate(&self, checks: &mut Checks<'_>) {
-        for (key, directives) in [("log_filter", &self.log_filter), ("otlp_filter", &self.otlp_filter)] {
-            if let Err(error) = EnvFilter::try_new(directives) {
-                let message = format!("is not a filter: {error}; write it like `info,projector=debug`");
-                checks.invalid(key, message);
-            }
+        if let Err(error) = EnvFilter::try_new(&self.log_filter) {
+            let message = format!("is not a filter: {error}; write it like `info,projector=debug`");
+            checks.invalid("log_filter", message);
         }
         if let Some(Err(error)) = self.otlp_endpoint.as_deref().map(tls::endpoint) {
             checks.invalid("otlp_endpoint", error.to_string());

@@ -50,7 +50,7 @@ pub enum TelemetryError {
 /// A filter or the endpoint cannot be used.
 pub fn init(config: &TelemetryConfig) -> Result<TelemetryGuard, TelemetryError> {
     let log_filter = filter("log_filter", &config.log_filter)?;
-    let otlp_filter = filter("otlp_filter", &config.otlp_filter)?;
+    let otlp_filter = filter("otlp_filter", OTLP_FILTER)?;
     if tracing::dispatcher::has_been_set() {
         return Ok(TelemetryGuard(None));
     }
@@ -61,6 +61,9 @@ pub fn init(config: &TelemetryConfig) -> Result<TelemetryGuard, TelemetryError> 
     // Another thread may have been first.
     Ok(TelemetryGuard(provider.filter(|_| installed.is_ok())))
 }
+
+/// Which spans are traced. The transport of the exporter must not be: each export would cause another one.
+const OTLP_FILTER: &str = "info,runtime=debug,h2=off,hyper=off,tonic=off,tower=off,opentelemetry=off";
 
 /// What `rmcp` logs at other levels contains whole messages.
 const RMCP_ERRORS: &str = "rmcp=error";

@@ -73,7 +73,7 @@ async fn a_unary_call_ends_at_its_deadline() {
 
 #[tokio::test]
 async fn a_message_over_the_limit_is_rejected() {
-    let stack = serve(|c| c.message_bytes_max = 4096).await;
+    let stack = serve(|_| {}).await;
     let client = stack.client().await;
     // The field of the string adds three bytes.
     for (bytes, error) in [(4093, None), (4094, Some(Code::OutOfRange))] {
@@ -100,7 +100,7 @@ async fn connections_over_the_limit_wait() {
 #[tokio::test]
 async fn a_server_that_cannot_be_built_returns_the_reason() {
     let health = Health::new(&[]);
-    let echo = Echo::new(tokio_util::sync::CancellationToken::new(), 4096);
+    let echo = Echo::new(tokio_util::sync::CancellationToken::new());
     let server = || GrpcServer::new(GrpcConfig::default(), health.clone()).service(echo.clone());
     let error = server().bind().await.unwrap_err();
     assert!(matches!(error, GrpcError::Undescribed("test.Echo")), "{error}");

@@ -62,8 +62,8 @@ fn check_minute(opened: Instant) {
 async fn an_unread_call_is_reset_and_its_slot_released() {
     let stack = serve(|c| {
         c.streams_max = 1;
-        c.connection.write_timeout_ms = 200;
-        c.connection.preempt_after_ms = 600_000;
+        c.transport.write_timeout_ms = 200;
+        c.transport.preempt_after_ms = 600_000;
     })
     .await;
     let (requests, connection) = stalling(&stack).await;
@@ -84,7 +84,7 @@ async fn an_unread_call_is_reset_and_its_slot_released() {
 async fn another_stream_takes_the_slot_of_an_unread_stream() {
     let stack = serve(|c| {
         c.streams_max = 1;
-        c.connection.preempt_after_ms = 100;
+        c.transport.preempt_after_ms = 100;
     })
     .await;
     let (requests, _connection) = stalling(&stack).await;
@@ -109,7 +109,7 @@ async fn another_stream_takes_the_slot_of_an_unread_stream() {
 #[tokio::test]
 async fn a_channel_reconnects_when_its_idle_and_old_connections_are_closed() {
     let stack = serve(|c| {
-        c.connection.idle_timeout_ms = 30;
+        c.transport.idle_timeout_ms = 30;
         c.connection.age_max_ms = 150;
     })
     .await;

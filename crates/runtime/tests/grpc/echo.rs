@@ -22,6 +22,9 @@ pub(crate) const SAY: &str = "/test.Echo/Say";
 pub(crate) const WATCH: &str = "/test.Echo/Watch";
 pub(crate) const CHAT: &str = "/test.Echo/Chat";
 
+/// Maximum size of a request message of the service, in bytes.
+const MESSAGE_BYTES_MAX: usize = 4096;
+
 /// `Say` returns its request; `hold` waits for the gate, `panic` panics, and `remaining` returns the remaining
 /// milliseconds. `Watch` sends its request once and then nothing. `Chat` returns all requests until `shutdown`,
 /// and then `bye`.
@@ -30,7 +33,6 @@ pub(crate) struct Echo {
     pub(crate) gate: Arc<Semaphore>,
     pub(crate) held: watch::Sender<usize>,
     pub(crate) shutdown: CancellationToken,
-    pub(crate) message_bytes_max: usize,
 }
 
 impl NamedService for Echo {
@@ -38,9 +40,9 @@ impl NamedService for Echo {
 }
 
 impl Echo {
-    pub(crate) fn new(shutdown: CancellationToken, message_bytes_max: usize) -> Self {
+    pub(crate) fn new(shutdown: CancellationToken) -> Self {
         let gate = Arc::new(Semaphore::new(0));
-        Self { gate, held: watch::Sender::new(0), shutdown, message_bytes_max }
+        Self { gate, held: watch::Sender::new(0), shutdown }
     }
 
     pub(crate) fn descriptors() -> &'static [u8] {
@@ -93,7 +95,7 @@ impl Echo {
 
     async fn serve(self, request: Request<Body>) -> Response<Body> {
         let mut grpc = Grpc::new(ProstCodec::<String, String>::default())
-            .apply_max_message_size_config(Some(self.message_bytes_max), None);
+            .apply_max_message_size_config(Some(MESSAGE_BYTES_MAX), None);
         match request.uri().path() {
             SAY => grpc.unary(service_fn(|r| self.clone().say(r)), request).await,
             WATCH => grpc.server_streaming(service_fn(watch), request).await,

@@ -24,9 +24,9 @@ const LONG_TIMEOUT_MS: u64 = 1_500;
 
 async fn serve_slow(timeout_ms: u64) -> Stack {
     serve(|c| {
-        c.body_progress_timeout_ms = timeout_ms;
-        c.body_progress_bytes_min = 4;
-        c.connection.preempt_after_ms = 600_000;
+        c.transport.body_progress_timeout_ms = timeout_ms;
+        c.transport.body_progress_bytes_min = 4;
+        c.transport.preempt_after_ms = 600_000;
     })
     .await
 }
@@ -138,7 +138,7 @@ async fn another_call_takes_the_slot_of_a_call_that_waits_for_its_request() {
     let stack = serve(|c| {
         c.calls_max = 1;
         c.streams_max = 1;
-        c.connection.preempt_after_ms = 100;
+        c.transport.preempt_after_ms = 100;
     })
     .await;
     let requests = connect(&stack).await;
@@ -166,7 +166,7 @@ async fn another_call_takes_the_slot_of_a_call_that_waits_for_its_request() {
 /// A client that reads nothing does not extend its timeout by sending.
 #[tokio::test]
 async fn bytes_of_the_request_are_no_progress_of_the_response() {
-    let stack = serve(|c| c.connection.write_timeout_ms = 300).await;
+    let stack = serve(|c| c.transport.write_timeout_ms = 300).await;
     let socket = stack.connect().await;
     let builder = h2::client::Builder::new().initial_window_size(0).clone();
     let (requests, connection) = builder.handshake::<_, Bytes>(socket).await.unwrap();

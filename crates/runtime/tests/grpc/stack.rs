@@ -40,7 +40,7 @@ pub(crate) async fn serve(change: impl FnOnce(&mut GrpcConfig)) -> Stack {
     change(&mut config);
     let shutdown = CancellationToken::new();
     let health = Health::new(&["nats"]);
-    let echo = Echo::new(shutdown.clone(), config.message_bytes_max);
+    let echo = Echo::new(shutdown.clone());
     let bound = GrpcServer::new(config, health.clone())
         .descriptors(Echo::descriptors())
         .service(echo.clone())

@@ -19,9 +19,9 @@ async fn server(preempt_after_ms: u64) -> Stack {
         config.bodies_bytes_max = 64 * MIB;
         config.body_bytes_max = BIG_BYTES;
         config.request_timeout_ms = NEVER_MS;
-        config.body_progress_timeout_ms = NEVER_MS;
-        config.connection.write_timeout_ms = NEVER_MS;
-        config.connection.preempt_after_ms = preempt_after_ms;
+        config.transport.body_progress_timeout_ms = NEVER_MS;
+        config.transport.write_timeout_ms = NEVER_MS;
+        config.transport.preempt_after_ms = preempt_after_ms;
     })
     .await
 }

@@ -22,8 +22,8 @@ async fn unread_responses_hold_all_slots_only_without_limits() {
         let stack = serve(|c| {
             c.requests_max = 4;
             c.streams_max = 4;
-            c.connection.preempt_after_ms = preempt_after_ms;
-            c.connection.write_timeout_ms = write_timeout_ms;
+            c.transport.preempt_after_ms = preempt_after_ms;
+            c.transport.write_timeout_ms = write_timeout_ms;
         })
         .await;
         let mut attacker = Stalling::connect(stack.addr, 0).await;
@@ -43,7 +43,7 @@ async fn unread_responses_hold_all_slots_only_without_limits() {
 
 #[tokio::test]
 async fn a_stream_without_window_is_reset_and_the_connection_stays_open() {
-    let stack = serve(|c| c.connection.write_timeout_ms = 200).await;
+    let stack = serve(|c| c.transport.write_timeout_ms = 200).await;
     let mut client = Stalling::connect(stack.addr, 0).await;
     for path in ["/hello", "/flood"] {
         let started = Instant::now();
@@ -56,7 +56,7 @@ async fn a_stream_without_window_is_reset_and_the_connection_stays_open() {
 
 #[tokio::test]
 async fn the_last_bytes_of_a_response_have_the_same_timeout() {
-    let stack = serve(|c| c.connection.write_timeout_ms = 200).await;
+    let stack = serve(|c| c.transport.write_timeout_ms = 200).await;
     let mut client = Stalling::connect(stack.addr, 1).await;
     assert_eq!(client.hold("/hello").await, 200);
     // A response in the transport cannot be reset without its connection.
@@ -65,7 +65,7 @@ async fn the_last_bytes_of_a_response_have_the_same_timeout() {
 
 #[tokio::test]
 async fn a_socket_that_is_not_read_is_closed() {
-    let stack = serve(|c| c.connection.write_timeout_ms = 300).await;
+    let stack = serve(|c| c.transport.write_timeout_ms = 300).await;
     let mut socket = TcpStream::connect(stack.addr).await.unwrap();
     let request = b"GET /flood HTTP/1.1\r\n\r\n";
     socket.write_all(request).await.unwrap();
@@ -81,8 +81,8 @@ async fn a_socket_that_is_not_read_is_closed() {
 #[tokio::test]
 async fn a_body_must_make_progress() {
     let stack = serve(|c| {
-        c.body_progress_timeout_ms = 1_500;
-        c.body_progress_bytes_min = 4;
+        c.transport.body_progress_timeout_ms = 1_500;
+        c.transport.body_progress_bytes_min = 4;
     })
     .await;
     let head = "POST /items HTTP/1.1\r\nconnection: close\r\ncontent-type: application/json\r\n\
@@ -103,7 +103,7 @@ async fn a_body_must_make_progress() {
 async fn another_request_takes_the_slot_of_a_request_that_waits_for_its_body() {
     let stack = serve(|c| {
         c.requests_max = 1;
-        c.connection.preempt_after_ms = 100;
+        c.transport.preempt_after_ms = 100;
     })
     .await;
     let mut slow = TcpStream::connect(stack.addr).await.unwrap();
@@ -123,7 +123,7 @@ async fn another_request_takes_the_slot_of_a_request_that_waits_for_its_body() {
 async fn saturated_slots_are_in_readiness_and_metrics() {
     let stack = serve(|c| {
         c.requests_max = 2;
-        c.connection.saturated_after_ms = 100;
+        c.transport.saturated_after_ms = 100;
     })
     .await;
     let held = [stack.getting("/hold"), stack.getting("/hold")];
@@ -153,8 +153,8 @@ async fn saturated_slots_are_in_readiness_and_metrics() {
 async fn what_a_layer_rejects_takes_no_slot() {
     let stack = serve(|c| {
         c.requests_max = 1;
-        c.connection.preempt_after_ms = NEVER_MS;
-        c.connection.write_timeout_ms = NEVER_MS;
+        c.transport.preempt_after_ms = NEVER_MS;
+        c.transport.write_timeout_ms = NEVER_MS;
     })
     .await;
     let mut attacker = Stalling::connect(stack.addr, 0).await;

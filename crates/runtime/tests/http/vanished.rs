@@ -22,10 +22,10 @@ async fn serve_one() -> Stack {
     serve(|c| {
         c.connections_max = 1;
         c.header_timeout_ms = NEVER_MS;
-        c.connection.write_timeout_ms = NEVER_MS;
-        c.connection.idle_timeout_ms = NEVER_MS;
-        c.connection.tcp_keepalive_ms = SECOND_MS;
-        c.connection.tcp_user_timeout_ms = SECOND_MS;
+        c.transport.write_timeout_ms = NEVER_MS;
+        c.transport.idle_timeout_ms = NEVER_MS;
+        c.transport.tcp_keepalive_ms = SECOND_MS;
+        c.transport.tcp_user_timeout_ms = SECOND_MS;
     })
     .await
 }

@@ -53,7 +53,7 @@ pub(super) async fn drive(generations: Generations, spec: RunSpec) {
 /// Executes the run and publishes its parts. Returns whether it is closed.
 async fn execute_and_close(generations: &Generations, spec: &RunSpec) -> bool {
     let writer = generations.writer.clone();
-    let keep_alive = Duration::from_millis(generations.config.keep_alive_ms);
+    let keep_alive = generations.config.keep_alive();
     let (part_sender, publisher) = Publisher::new(writer, spec.run.clone(), keep_alive);
     let end = {
         let mut publishing = std::pin::pin!(publisher.run());

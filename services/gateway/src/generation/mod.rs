@@ -80,6 +80,11 @@ use crate::writer::WriterClient;
 use crate::{Gateway, problem};
 use history::{Deadline, Freshness, Target};
 
+/// Maximum number of waiting runs of one tenant on this gateway. Further runs are rejected.
+const RUNS_WAITING_MAX: usize = 200;
+/// Maximum number of concurrent summaries on this gateway. They are background work: further ones wait for a later run.
+const SUMMARIES_AT_ONCE: usize = 4;
+
 /// The dependencies of runs, in addition to a gateway.
 #[derive(Debug)]
 pub struct Dependencies {
@@ -154,13 +159,9 @@ impl Generations {
             webhooks: Webhooks::new(Policy::new(&deps.egress))?,
             egress: deps.egress,
             followers: Arc::new(Semaphore::new(config.followers_max)),
-            places: FairSemaphore::new(
-                config.runs_max,
-                config.runs_waiting_max,
-                Duration::from_millis(config.run_wait_ms),
-            ),
+            places: FairSemaphore::new(config.runs_max, RUNS_WAITING_MAX, Duration::from_millis(config.run_wait_ms)),
             quotas,
-            summaries: Arc::new(Semaphore::new(config.summaries_max)),
+            summaries: Arc::new(Semaphore::new(SUMMARIES_AT_ONCE)),
             titles: Arc::new(Semaphore::new(TITLES_AT_ONCE)),
             config: config.clone(),
             shutdown: deps.shutdown,

@@ -8,27 +8,25 @@ use serde::{Deserialize, Serialize};
 use crate::bounds::count;
 
 const EVERY: Bounds<u64> = count(0, 86_400, "s");
-const CHANGES: Bounds<u32> = count(1, 100_000, "changes");
-const AT_ONCE: Bounds<u32> = count(1, 64, "changes");
-const PER_SECOND: Bounds<u32> = count(1, 1_000, "changes");
+/// Maximum number of conversations that the rules change in a round, and of those whose expired documents it deletes. The next
+/// round continues where it ended.
+const CHANGES_MAX: u32 = 1_000;
+/// Maximum number of concurrent changes: few beside those of callers.
+const CHANGES_AT_ONCE: u32 = 8;
+/// Minimum interval between the starts of two changes: 50 per second, a small share of what the writer takes.
+const CHANGE_EVERY: Duration = Duration::from_millis(20);
 
 /// The configuration of the retention job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RetentionConfig {
-    /// Interval between two rounds, in s, plus or minus up to 25%; 0: this gateway runs no rounds.
+    /// Interval between two rounds, in s, plus or minus up to 25%; 0: this gateway runs no rounds. Lower it if rounds
+    /// end as `cut`: each changes at most 1,000 conversations.
     pub every_seconds: u64,
-    /// Maximum number of conversations that the rules change in a round, and of those whose expired documents it deletes. The next
-    /// round continues where it ended.
-    pub changes_max: u32,
-    /// Maximum number of concurrent changes.
-    pub changes_at_once: u32,
-    /// Maximum number of changes per second.
-    pub changes_per_second: u32,
 }
 
 impl Default for RetentionConfig {
     fn default() -> Self {
-        Self { every_seconds: 300, changes_max: 1_000, changes_at_once: 8, changes_per_second: 50 }
+        Self { every_seconds: 300 }
     }
 }
 
@@ -43,9 +41,9 @@ impl RetentionConfig {
     #[must_use]
     pub fn limits(&self) -> Limits {
         Limits {
-            changes_max: self.changes_max,
-            changes_at_once: self.changes_at_once,
-            change_every: Duration::from_secs(1) / self.changes_per_second.max(1),
+            changes_max: CHANGES_MAX,
+            changes_at_once: CHANGES_AT_ONCE,
+            change_every: CHANGE_EVERY,
             rows_wait: ROWS_WAIT,
         }
     }
@@ -54,9 +52,6 @@ impl RetentionConfig {
 impl Validate for RetentionConfig {
     fn validate(&self, checks: &mut Checks<'_>) {
         checks.bounds("every_seconds", self.every_seconds, &EVERY);
-        checks.bounds("changes_max", self.changes_max, &CHANGES);
-        checks.bounds("changes_at_once", self.changes_at_once, &AT_ONCE);
-        checks.bounds("changes_per_second", self.changes_per_second, &PER_SECOND);
     }
 }
 
@@ -90,25 +85,15 @@ mod tests {
             let taken = load::<RetentionConfig>(&Sources::new().flags(&settings));
             assert_eq!(taken.is_ok(), expected, "{settings}");
         };
-        for (key, min, max) in [
-            ("every_seconds", 0, 86_400),
-            ("changes_max", 1, 100_000),
-            ("changes_at_once", 1, 64),
-            ("changes_per_second", 1, 1_000),
-        ] {
-            check(key, min, true);
-            check(key, max, true);
-            check(key, max + 1, false);
-            if min > 0 {
-                check(key, min - 1, false);
-            }
-        }
+        check("every_seconds", 0, true);
+        check("every_seconds", 86_400, true);
+        check("every_seconds", 86_401, false);
     }
 
     #[test]
     fn an_interval_of_zero_disables_rounds() {
         let check = |every_seconds: u64, expected: Option<u64>| {
-            let config = RetentionConfig { every_seconds, ..RetentionConfig::default() };
+            let config = RetentionConfig { every_seconds };
             assert_eq!(config.every(), expected.map(Duration::from_secs));
         };
         check(0, None);

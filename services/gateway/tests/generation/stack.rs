@@ -110,7 +110,6 @@ impl Stack {
             egress: egress::EgressConfig::loopback(),
             ..GatewayConfig::default()
         };
-        config.generation.keep_alive_ms = 250;
         // No gateway ends a run that the machine only delays. Tests of abandoned runs have a stack of their own.
         config.generation.abandoned_after_ms = 20_000;
         config.generation.sweep_every_ms = 200;

@@ -62,10 +62,7 @@ struct Process<T> {
 
 impl<T: RoleConfig> Default for Process<T> {
     fn default() -> Self {
-        Self {
-            telemetry: TelemetryConfig { service_name: format!("hansard-{}", T::NAME), ..TelemetryConfig::default() },
-            role: T::default(),
-        }
+        Self { telemetry: TelemetryConfig::default(), role: T::default() }
     }
 }
 
@@ -150,7 +147,9 @@ pub(crate) async fn run<T: RoleConfig>(settings: Settings) -> anyhow::Result<Exi
 
 fn load<T: RoleConfig>(settings: &Settings, sources: Sources) -> Result<Process<T>, ConfigErrors> {
     let sources = sources.file(settings.config.clone()).reserved(&RESERVED).flags(&nested(&settings.set));
-    runtime::config::load(&sources)
+    let mut process: Process<T> = runtime::config::load(&sources)?;
+    process.telemetry.service_name = format!("hansard-{}", T::NAME);
+    Ok(process)
 }
 
 fn end_with_stdin(shutdown: &Shutdown) {

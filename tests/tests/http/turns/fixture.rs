@@ -40,7 +40,6 @@ impl TurnFixture {
     pub(crate) async fn in_processes(program: Program) -> Self {
         let mut stack = Setup::processes(program).prepare().await;
         stack.gateway.settings.gateway.generation = GenerationConfig {
-            keep_alive_ms: 250,
             // Longer than the machine may delay the parts of a run that is not abandoned.
             abandoned_after_ms: 6_000,
             sweep_every_ms: 200,

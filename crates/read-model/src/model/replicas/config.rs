@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::server_name;
 use crate::certificates;
-use crate::config::{CONNECTIONS_MAX, ReadModelConfig};
+use crate::config::ReadModelConfig;
 use crate::error::ReadModelError;
 
 /// Maximum number of replicas.
@@ -26,8 +26,6 @@ pub struct ReplicatedReadModelConfig {
     /// URLs of streaming replicas of that database, at most 16, each as `database_url`. Reads use them in turn while they
     /// answer and do not lag too far behind, and the primary otherwise. Empty: all reads use the primary.
     pub replica_urls: Vec<String>,
-    /// Maximum number of open connections to each replica. One more measures its lag.
-    pub replica_connections_max: u32,
     /// Maximum lag of a replica that is read, in milliseconds; 200 to 60000.
     pub replica_lag_ms_max: u64,
 }
@@ -35,7 +33,7 @@ pub struct ReplicatedReadModelConfig {
 impl From<ReadModelConfig> for ReplicatedReadModelConfig {
     /// No replicas.
     fn from(primary: ReadModelConfig) -> Self {
-        Self { primary, replica_urls: Vec::new(), replica_connections_max: 10, replica_lag_ms_max: 1_000 }
+        Self { primary, replica_urls: Vec::new(), replica_lag_ms_max: 1_000 }
     }
 }
 
@@ -57,11 +55,6 @@ impl ReplicatedReadModelConfig {
             let error = |error| format!("has a shard {} whose replica_urls {error}", shard.name);
             errors.extend(of_urls.into_iter().map(|problem| ("shards", error(problem))));
         }
-        let connections = self.replica_connections_max;
-        if !(1..=CONNECTIONS_MAX).contains(&connections) {
-            let problem = format!("is {connections}, but must be 1 to {CONNECTIONS_MAX} connections");
-            errors.push(("replica_connections_max", problem));
-        }
         let lag = self.replica_lag_ms_max;
         if !(REPLICA_LAG_MS_MIN..=REPLICA_LAG_MS_MAX).contains(&lag) {
             let problem = format!("is {lag}, but must be {REPLICA_LAG_MS_MIN} to {REPLICA_LAG_MS_MAX} ms");
@@ -77,7 +70,6 @@ impl fmt::Debug for ReplicatedReadModelConfig {
         f.debug_struct("ReplicatedReadModelConfig")
             .field("primary", &self.primary)
             .field("replicas", &self.replica_urls.len())
-            .field("replica_connections_max", &self.replica_connections_max)
             .field("replica_lag_ms_max", &self.replica_lag_ms_max)
             .finish()
     }
@@ -172,7 +164,8 @@ mod tests {
             assert_eq!(config.errors().is_empty(), is_valid, "{lag}");
         }
         for (connections, is_valid) in [(0, false), (1, true), (1_000, true), (1_001, false)] {
-            let config = ReplicatedReadModelConfig { replica_connections_max: connections, ..config(&[]) };
+            let mut config = config(&[]);
+            config.primary.connections_max = connections;
             assert_eq!(config.errors().is_empty(), is_valid, "{connections}");
         }
     }

@@ -129,7 +129,7 @@ impl Replica {
         let name = server_name(url)?;
         let reads = ReadModelConfig {
             database_url: url.to_owned(),
-            connections_max: config.replica_connections_max,
+            connections_max: config.primary.connections_max,
             ..config.primary.clone()
         };
         Ok(Self {

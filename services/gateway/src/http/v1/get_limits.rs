@@ -124,8 +124,8 @@ pub(in crate::http) async fn get_limits(State(state): State<HttpState>, parts: P
             header_bytes_max: server.header_bytes_max,
             body_bytes_max: server.body_bytes_max,
             timeout_ms: server.request_timeout_ms,
-            body_progress_timeout_ms: server.body_progress_timeout_ms,
-            body_progress_bytes_min: server.body_progress_bytes_min,
+            body_progress_timeout_ms: server.transport.body_progress_timeout_ms,
+            body_progress_bytes_min: server.transport.body_progress_bytes_min,
         },
         content: ContentBounds {
             title_bytes_max: bounds::TITLE_BYTES_MAX,
@@ -138,8 +138,8 @@ pub(in crate::http) async fn get_limits(State(state): State<HttpState>, parts: P
         rates: state.section.limits,
         connections: ConnectionBounds {
             per_address_max: server.connection.per_address_max,
-            write_timeout_ms: server.connection.write_timeout_ms,
-            idle_timeout_ms: server.connection.idle_timeout_ms,
+            write_timeout_ms: server.transport.write_timeout_ms,
+            idle_timeout_ms: server.transport.idle_timeout_ms,
             age_max_ms: server.connection.age_max_ms,
         },
         live_streams: live_streams(&state),

@@ -26,14 +26,18 @@ fn dotted_keys_become_nested_objects() {
     assert_eq!(nested(&settings), json!({"a": {"b": 2}}));
 }
 
-fn check_load(set: &[&str], expected: Result<u16, &[&str]>) {
-    let settings = Settings {
+fn settings(set: &[&str]) -> Settings {
+    Settings {
         keys: MasterKeyArgs::default(),
         config: None,
         set: set.iter().map(|text| setting(text).unwrap()).collect(),
         check: true,
         end_with_stdin: false,
-    };
+    }
+}
+
+fn check_load(set: &[&str], expected: Result<u16, &[&str]>) {
+    let settings = settings(set);
     let loaded = load::<writer::WriterConfig>(&settings, Sources::new()).map(|process| process.role.record.partitions);
     let keys = loaded.map_err(|errors| errors.0.into_iter().map(|error| error.key).collect::<Vec<String>>());
     assert_eq!(keys, expected.map_err(|keys| keys.iter().map(ToString::to_string).collect()));
@@ -51,8 +55,27 @@ fn all_errors_of_the_settings_are_reported_together() {
 
 #[test]
 fn a_process_is_named_after_its_role() {
-    let process = Process::<gateway::GatewayConfig>::default();
+    let process = load::<gateway::GatewayConfig>(&settings(&[]), Sources::new()).unwrap();
     assert_eq!(process.telemetry.service_name, "hansard-gateway");
+}
+
+#[test]
+fn former_settings_are_refused_also_with_the_former_default() {
+    let set = ["grpc.retry_after_ms=100", "stream_commands_max=256", "telemetry.service_name=writer"];
+    let errors = load::<writer::WriterConfig>(&settings(&set), Sources::new()).unwrap_err();
+    assert_eq!(
+        errors.to_string(),
+        "`grpc.retry_after_ms` (flag) is gone: its value is fixed at 100; remove the line\n\
+         `stream_commands_max` (flag) is gone: its value is fixed at 256; remove the line\n\
+         `telemetry.service_name` (flag) is gone: its value is fixed at hansard-ROLE; remove the line"
+    );
+    let variable = ("HANSARD_MODELS__OPENAI__WAITING_MAX", "256");
+    let errors = load::<gateway::GatewayConfig>(&settings(&[]), Sources::new().variables([variable])).unwrap_err();
+    assert_eq!(
+        errors.to_string(),
+        "`models.openai.waiting_max` (environment variable HANSARD_MODELS__OPENAI__WAITING_MAX) is gone: its value is fixed at \
+         256; remove the line"
+    );
 }
 
 fn check_deployed<T>(file: &str)
