@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use domain::{
     Action, Decision, Event, Head, Rejection, Sequence, Timestamp, Version, Violation, ViolationReason, decide,
 };
@@ -153,7 +152,7 @@ async fn append(
     charge: &mut Option<Charge>,
 ) -> Result<Appended, Problem> {
     let previous = loaded.stored.as_deref();
-    let recorded_at = writer.now().max(previous.map_or(Timestamp(i64::MIN), |stored| stored.head.recorded_at));
+    let recorded_at = recorded_at(writer.now(), previous.map(|stored| stored.head.recorded_at));
     let draft = Draft {
         tenant: &intent.key.tenant,
         conversation: &intent.key.conversation,
@@ -164,7 +163,7 @@ async fn append(
         events,
     };
     let sealed = seal(&draft, previous.map(|stored| (&stored.head, stored.sequence)))?;
-    check_payload(writer, &sealed.message)?;
+    check_payload(sealed.message.len(), writer.record.payload_bytes_max())?;
     if charge.is_none() {
         *charge = Some(writer.quotas.admit(writer, intent, &sealed).await?);
     }
@@ -212,22 +211,28 @@ fn keep_head(writer: &Writer, intent: &Intent, previous: Option<&StoredHead>, he
     writer.heads.keep(&intent.key, stored);
 }
 
-fn check_payload(writer: &Writer, message: &Bytes) -> Result<(), Problem> {
-    let bytes_max = writer.record.payload_bytes_max();
-    if message.len() <= bytes_max {
+/// The time of a commit after another one: it never decreases, also if the clock of this writer is behind.
+fn recorded_at(now: Timestamp, previous: Option<Timestamp>) -> Timestamp {
+    previous.map_or(now, |previous| previous.max(now))
+}
+
+fn check_payload(bytes: usize, bytes_max: usize) -> Result<(), Problem> {
+    if bytes <= bytes_max {
         return Ok(());
     }
-    let description = format!(
-        "is {} bytes as one commit, the record accepts at most {bytes_max}: append in several commits",
-        message.len()
-    );
+    let description =
+        format!("is {bytes} bytes as one commit, the record accepts at most {bytes_max}: append in several commits");
     Err(Violation::new(ViolationReason::CommitTooLarge, description).within("events").into())
 }
 
 async fn wait_before_rebase(rebases: u32) {
-    let longest = REBASE_WAIT_BASE.saturating_mul(1 << (rebases - 1).min(8));
-    let wait = longest.mul_f64(rand::rng().random_range(0.0..1.0));
+    let wait = rebase_wait_max(rebases).mul_f64(rand::rng().random_range(0.0..1.0));
     tokio::time::sleep(wait).await;
+}
+
+/// Maximum wait before a new decision; `rebases`: the number of this decision, from 1.
+fn rebase_wait_max(rebases: u32) -> Duration {
+    REBASE_WAIT_BASE.saturating_mul(1 << (rebases - 1).min(8))
 }
 
 /// The result of the commit that contains a head.
@@ -252,4 +257,35 @@ async fn unchanged(writer: &Writer, intent: &Intent, loaded: &LoadedHead) -> Res
         first_version: 0,
         ..last_result(writer, intent, &stored.head, stored.sequence).await?
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_commits_never_decreases() {
+        let check = |now: i64, previous: Option<i64>, expected: i64| {
+            assert_eq!(recorded_at(Timestamp(now), previous.map(Timestamp)), Timestamp(expected), "{now} {previous:?}");
+        };
+        check(5, None, 5);
+        check(-5, None, -5);
+        check(5, Some(4), 5);
+        check(5, Some(6), 6);
+    }
+
+    #[test]
+    fn a_commit_may_be_as_large_as_the_record_accepts() {
+        assert!(check_payload(7, 7).is_ok());
+        let too_large = check_payload(8, 7).unwrap_err();
+        assert_eq!(too_large.reason(), Reason::Field(ViolationReason::CommitTooLarge));
+        assert_eq!(too_large.field(), Some("events"));
+    }
+
+    #[test]
+    fn the_wait_before_a_new_decision_doubles_up_to_a_bound() {
+        for (rebases, expected_ms) in [(1, 1), (2, 2), (3, 4), (8, 128), (9, 256), (10, 256)] {
+            assert_eq!(rebase_wait_max(rebases), Duration::from_millis(expected_ms), "{rebases}");
+        }
+    }
 }

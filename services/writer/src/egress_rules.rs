@@ -57,3 +57,59 @@ fn reason(refusal: Refusal) -> Reason {
         Refusal::Plaintext | Refusal::InternalName | Refusal::SpecialAddress => Reason::DestinationNotAllowed,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use wire::proto::operate::v1::{SummarySettings, ToolSettings};
+
+    use super::*;
+
+    fn rules() -> EgressRules {
+        let tenants = BTreeSet::from(["acme".to_owned()]);
+        let model_tenants = BTreeMap::from([("own".to_owned(), tenants)]);
+        EgressRules::new(EgressConfig { model_tenants, ..EgressConfig::default() })
+    }
+
+    fn model(server: &str) -> Option<ModelSettings> {
+        Some(ModelSettings { server: server.to_owned(), ..ModelSettings::default() })
+    }
+
+    #[test]
+    fn a_tenant_uses_its_own_model_servers_and_shared_ones() {
+        let check = |tenant: &str, settings: &AgentSettings, expected: Option<&str>| {
+            let checked = rules().check_settings(&TenantId::parse(tenant).unwrap(), settings);
+            let seen = checked.as_ref().err().map(|problem| (problem.reason(), problem.field()));
+            assert_eq!(seen, expected.map(|field| (Reason::ModelServerNotAllowed, Some(field))), "{tenant}");
+        };
+        let turns = |server| AgentSettings { model: model(server), ..AgentSettings::default() };
+        let summaries = |server| {
+            let summaries = SummarySettings { model: model(server), ..SummarySettings::default() };
+            AgentSettings { summaries: Some(summaries), ..AgentSettings::default() }
+        };
+        check("other", &AgentSettings::default(), None);
+        check("acme", &turns("own"), None);
+        check("other", &turns("shared"), None);
+        check("other", &turns("own"), Some("settings.model.server"));
+        check("acme", &summaries("own"), None);
+        check("other", &summaries("own"), Some("settings.summaries.model.server"));
+    }
+
+    #[test]
+    fn webhooks_are_called_on_the_public_internet() {
+        let check = |urls: &[&str], expected: Option<(Reason, &str)>| {
+            let tool = |url: &&str| ToolSettings { webhook_url: (*url).to_owned(), ..ToolSettings::default() };
+            let settings = AgentSettings { tools: urls.iter().map(tool).collect(), ..AgentSettings::default() };
+            let checked = rules().check_settings(&TenantId::parse("acme").unwrap(), &settings);
+            let seen = checked.as_ref().err().map(|problem| (problem.reason(), problem.field().unwrap()));
+            assert_eq!(seen, expected, "{urls:?}");
+        };
+        let public = "https://hooks.example.com/x";
+        let malformed = Reason::Field(ViolationReason::Malformed);
+        check(&["", public], None);
+        check(&[public, "https://10.0.0.1/x"], Some((Reason::DestinationNotAllowed, "settings.tools[1].webhook_url")));
+        check(&["http://hooks.example.com/x"], Some((Reason::DestinationNotAllowed, "settings.tools[0].webhook_url")));
+        check(&["ftp://hooks.example.com/x"], Some((malformed, "settings.tools[0].webhook_url")));
+    }
+}

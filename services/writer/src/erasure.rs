@@ -59,7 +59,7 @@ struct WrittenEntry {
 /// entry is replaced. `None`: the commit before the tombstone is not the last one any more, so that the append will fail; the
 /// entries of others remain.
 async fn write_entry(writer: &Writer, key: &ConversationKey, last: Sequence) -> Result<Option<WrittenEntry>, Problem> {
-    let deadline = Instant::now() + DECISION_WAIT_MAX;
+    let started = Instant::now();
     loop {
         let earlier = writer.record.pending_erasure(key).await.map_err(problem::from_record)?;
         let stored = writer.heads.load_from_leader(key).await?.stored;
@@ -67,8 +67,8 @@ async fn write_entry(writer: &Writer, key: &ConversationKey, last: Sequence) -> 
             return Ok(None);
         }
         let now = writer.now();
-        let may_be_withdrawn = is_decided(earlier.as_ref(), last, now);
-        if may_be_withdrawn || Instant::now() >= deadline {
+        let step = entry_step(is_decided(earlier.as_ref(), last, now), started.elapsed());
+        if let EntryStep::Write { may_be_withdrawn } = step {
             let holder = writer.removals.holder();
             let entry = writer.record.replace_erasure(key, last, holder, now, earlier.as_ref());
             if let Some(entry) = entry.await.map_err(problem::from_record)? {
@@ -77,6 +77,23 @@ async fn write_entry(writer: &Writer, key: &ConversationKey, last: Sequence) -> 
         }
         sleep(POLL_INTERVAL).await;
     }
+}
+
+/// What an erasure does about the entry of an earlier one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EntryStep {
+    /// The earlier erasure may still append its tombstone.
+    Wait,
+    /// Replace the entry; `may_be_withdrawn`: see [`WrittenEntry`].
+    Write { may_be_withdrawn: bool },
+}
+
+/// The step after a wait of `waited` for an earlier erasure; `earlier_is_decided`: see [`is_decided`].
+fn entry_step(earlier_is_decided: bool, waited: Duration) -> EntryStep {
+    if earlier_is_decided || waited >= DECISION_WAIT_MAX {
+        return EntryStep::Write { may_be_withdrawn: earlier_is_decided };
+    }
+    EntryStep::Wait
 }
 
 /// Checks that the conversation has no forks, in rows that contain everything that was recorded before this call. Forks that
@@ -121,6 +138,26 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+
+    #[test]
+    fn an_undecided_erasure_is_taken_over_after_a_wait() {
+        let check = |earlier_is_decided: bool, waited_ms: u64, expected: EntryStep| {
+            let step = entry_step(earlier_is_decided, Duration::from_millis(waited_ms));
+            assert_eq!(step, expected, "{earlier_is_decided} {waited_ms}");
+        };
+        for waited_ms in [0, 2_999, 3_000, 3_001] {
+            check(true, waited_ms, EntryStep::Write { may_be_withdrawn: true });
+        }
+        check(false, 0, EntryStep::Wait);
+        check(false, 2_999, EntryStep::Wait);
+        check(false, 3_000, EntryStep::Write { may_be_withdrawn: false });
+    }
+
+    /// A slow check for forks is not treated as a crashed one.
+    #[test]
+    fn a_check_ends_before_others_take_over() {
+        assert!(FORK_CHECK_MAX < DECISION_WAIT_MAX && ROWS_WAIT_MAX < FORK_CHECK_MAX);
+    }
 
     #[test]
     fn an_erasure_is_decided_when_no_tombstone_can_follow() {

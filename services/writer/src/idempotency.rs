@@ -4,7 +4,10 @@
 //! are searched in the read model, and in commits of the record without rows. The key by which a run is finished has no
 //! time; it is searched only when the run is finished.
 
-use domain::{Action, CommitId, ConversationKey, Fact, Lifecycle, RecentCommit, Sequence, Status, Version};
+use domain::{
+    Action, CommitId, ConversationKey, Fact, Lifecycle, RecentCommit, RequestDigest, Sequence, Status, Timestamp,
+    Version,
+};
 use event_log::{CLOCK_SKEW_MAX, StoredCommit, Tail, TailBounds, Unavailable};
 use wire::proto::write::v1 as proto;
 use wire::status::Problem;
@@ -38,18 +41,11 @@ enum SearchStage {
 impl Search {
     /// The search for the key of a command. Without a key, there is no search.
     pub(crate) fn new(writer: &Writer, intent: &Intent) -> Self {
-        let finished = finished_run(intent);
-        let key = finished.unwrap_or(intent.command.commit);
-        let age = age(key, writer.now());
-        Self {
-            is_done: !intent.has_key,
-            stage: match (finished, age) {
-                (None, KeyAge::Old | KeyAge::Ahead) => SearchStage::BeforeDecision,
-                (Some(_), _) | (None, KeyAge::Young { .. }) => SearchStage::BeforeRejection,
-            },
-            age,
-            ahead: ahead(writer, intent),
-        }
+        let (commit, action, now) = (intent.command.commit, &intent.command.action, writer.now());
+        let finished = finished_run(commit, action);
+        let age = age(finished.unwrap_or(commit), now);
+        let key = intent.has_key.then_some((commit, intent.key_field));
+        Self { is_done: !intent.has_key, stage: stage(finished, age), age, ahead: ahead(key, action, now) }
     }
 
     /// The first result from the head; for an old key also from the read model and the tail.
@@ -96,9 +92,7 @@ impl Search {
             return from_read_model(writer, intent, loaded).await;
         };
         let oldest = loaded.head().and_then(|head| head.recent.first());
-        let is_listed = |oldest: &RecentCommit| oldest.recorded_at < before(since, CLOCK_SKEW_MAX);
-        if oldest.is_some_and(is_listed) {
-            // The head lists every commit since the key was made.
+        if lists_all_since(oldest, since) {
             return Ok(None);
         }
         let (key, commit) = (&intent.key, intent.command.commit);
@@ -118,16 +112,25 @@ impl Search {
     }
 }
 
-/// The field of a key, or of the id of a new run, that is too far in the future.
-fn ahead(writer: &Writer, intent: &Intent) -> Option<&'static str> {
-    let now = writer.now();
-    let is_ahead = |id: CommitId| age(id, now) == KeyAge::Ahead;
-    if intent.has_key && is_ahead(intent.command.commit) {
-        return Some(intent.key_field);
+/// The stage of the search for a key of this age; `finished`: the run that the key finishes.
+fn stage(finished: Option<CommitId>, age: KeyAge) -> SearchStage {
+    match (finished, age) {
+        (None, KeyAge::Old | KeyAge::Ahead) => SearchStage::BeforeDecision,
+        (Some(_), _) | (None, KeyAge::Young { .. }) => SearchStage::BeforeRejection,
     }
-    let (run, field) = if let Action::StartRun(start) = &intent.command.action {
+}
+
+/// The field of a key, or of the id of a new run, that is too far in the future. `key`: the key of the caller and its field.
+fn ahead(key: Option<(CommitId, &'static str)>, action: &Action, now: Timestamp) -> Option<&'static str> {
+    let is_ahead = |id: CommitId| age(id, now) == KeyAge::Ahead;
+    if let Some((key, field)) = key
+        && is_ahead(key)
+    {
+        return Some(field);
+    }
+    let (run, field) = if let Action::StartRun(start) = action {
         (&start.started, "run_id")
-    } else if let Action::Create(create) = &intent.command.action {
+    } else if let Action::Create(create) = action {
         (create.run.as_ref()?, "run.run_id")
     } else {
         return None;
@@ -136,12 +139,17 @@ fn ahead(writer: &Writer, intent: &Intent) -> Option<&'static str> {
 }
 
 /// The id of the run, if the command finishes a run with the key of the run. The id has a time before the finish.
-fn finished_run(intent: &Intent) -> Option<CommitId> {
-    let Action::FinishRun(finish) = &intent.command.action else {
+fn finished_run(commit: CommitId, action: &Action) -> Option<CommitId> {
+    let Action::FinishRun(finish) = action else {
         return None;
     };
     let run = finish.finished.run;
-    (run.finish_commit() == intent.command.commit).then_some(CommitId(run.0))
+    (run.finish_commit() == commit).then_some(CommitId(run.0))
+}
+
+/// Whether a head lists every commit since a key was made; `oldest`: the oldest commit that it lists.
+fn lists_all_since(oldest: Option<&RecentCommit>, since: Timestamp) -> bool {
+    oldest.is_some_and(|oldest| oldest.recorded_at < before(since, CLOCK_SKEW_MAX))
 }
 
 async fn from_head(
@@ -314,6 +322,12 @@ async fn replayed_stored(
     replayed(writer, intent, &earlier, sequence).await
 }
 
+/// Checks that a commit is of the same request.
+/// Errors: the key was used for another request.
+fn check_same_request(commit: &RecentCommit, request: RequestDigest, key_field: &str) -> Result<(), Problem> {
+    if commit.request_digest == request { Ok(()) } else { Err(problem::key_reused(key_field)) }
+}
+
 /// The result of a commit of an earlier attempt at this sequence.
 async fn replayed(
     writer: &Writer,
@@ -321,8 +335,105 @@ async fn replayed(
     commit: &RecentCommit,
     sequence: Sequence,
 ) -> Result<Option<proto::CommitResult>, Problem> {
-    if commit.request_digest != intent.request_digest {
-        return Err(problem::key_reused(intent.key_field));
-    }
+    check_same_request(commit, intent.request_digest, intent.key_field)?;
     Ok(Some(proto::CommitResult { replayed: true, ..writer.commit_result(&intent.key, commit, sequence).await? }))
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::event::{RunFinished, RunStarted};
+    use domain::{FinishRun, RunId, RunOutcome, StartRun};
+    use uuid::{NoContext, Timestamp as UuidTime, Uuid};
+
+    use super::*;
+
+    const NOW_S: u64 = 1_800_000_000;
+    const NOW: Timestamp = Timestamp(1_800_000_000_000_000_000);
+    const SECOND: i64 = 1_000_000_000;
+
+    /// The id of a time after now.
+    fn id(after_s: u64) -> Uuid {
+        Uuid::new_v7(UuidTime::from_unix(NoContext, NOW_S + after_s, 0))
+    }
+
+    fn start(run: Uuid) -> Action {
+        let started = RunStarted { run: RunId(run), model: None, provider: None };
+        Action::StartRun(Box::new(StartRun { started, events: Vec::new() }))
+    }
+
+    fn finish(run: Uuid) -> Action {
+        let finished = RunFinished { run: RunId(run), outcome: RunOutcome::Completed };
+        Action::FinishRun(Box::new(FinishRun { finished, events: Vec::new() }))
+    }
+
+    fn commit(recorded_at: Timestamp) -> RecentCommit {
+        RecentCommit {
+            id: CommitId(Uuid::nil()),
+            request_digest: RequestDigest([1; 16]),
+            first_version: Version(1),
+            last_version: Version(1),
+            sequence: None,
+            recorded_at,
+        }
+    }
+
+    #[test]
+    fn old_keys_are_searched_before_the_decision() {
+        let young = KeyAge::Young { since: NOW };
+        assert_eq!(stage(None, KeyAge::Old), SearchStage::BeforeDecision);
+        assert_eq!(stage(None, KeyAge::Ahead), SearchStage::BeforeDecision);
+        assert_eq!(stage(None, young), SearchStage::BeforeRejection);
+        for age in [KeyAge::Old, KeyAge::Ahead, young] {
+            assert_eq!(stage(Some(CommitId(Uuid::nil())), age), SearchStage::BeforeRejection);
+        }
+    }
+
+    #[test]
+    fn ids_from_the_future_are_named() {
+        let check = |key: Option<u64>, action: &Action, expected: Option<&str>| {
+            let key = key.map(|after_s| (CommitId(id(after_s)), "key"));
+            assert_eq!(ahead(key, action, NOW), expected, "{key:?} {action:?}");
+        };
+        check(None, &Action::Archive, None);
+        check(Some(60), &Action::Archive, None);
+        check(Some(61), &Action::Archive, Some("key"));
+        check(Some(0), &start(id(60)), None);
+        check(Some(0), &start(id(61)), Some("run_id"));
+        check(Some(61), &start(id(61)), Some("key"));
+        check(None, &start(id(61)), Some("run_id"));
+        // The run has started before.
+        check(None, &finish(id(61)), None);
+    }
+
+    #[test]
+    fn the_key_of_a_run_finishes_only_it() {
+        let (run, other) = (RunId(id(0)), RunId(id(1)));
+        let key = run.finish_commit();
+        assert_eq!(finished_run(key, &finish(run.0)), Some(CommitId(run.0)));
+        assert_eq!(finished_run(key, &finish(other.0)), None);
+        assert_eq!(finished_run(CommitId(id(0)), &finish(run.0)), None);
+        assert_eq!(finished_run(key, &start(run.0)), None);
+    }
+
+    #[test]
+    fn a_head_lists_all_commits_since_a_time_with_an_older_one() {
+        let skew = i64::try_from(CLOCK_SKEW_MAX.as_nanos()).unwrap();
+        assert!(skew >= SECOND);
+        let check = |recorded_at: Option<i64>, expected: bool| {
+            let oldest = recorded_at.map(|nanos| commit(Timestamp(nanos)));
+            assert_eq!(lists_all_since(oldest.as_ref(), NOW), expected, "{recorded_at:?}");
+        };
+        check(None, false);
+        check(Some(NOW.0 - skew - 1), true);
+        check(Some(NOW.0 - skew), false);
+        check(Some(NOW.0), false);
+    }
+
+    #[test]
+    fn a_key_belongs_to_one_request() {
+        let commit = commit(NOW);
+        assert!(check_same_request(&commit, RequestDigest([1; 16]), "key").is_ok());
+        let reused = check_same_request(&commit, RequestDigest([2; 16]), "key").unwrap_err();
+        assert_eq!(reused.field(), Some("key"));
+    }
 }

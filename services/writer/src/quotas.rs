@@ -10,7 +10,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ::quotas::{Bucket, Consumer, Exceeded, Limits, Quota, QuotaSet, Scope, Subject};
-use domain::{Action, Owner};
+use domain::{Action, AgentId, ConversationId, Owner, TenantId};
 use event_log::registry::quota_problem;
 use quick_cache::sync::Cache;
 use read_model::queries::{Storage, StorageScope};
@@ -131,12 +131,10 @@ impl WriteQuotas {
         charge: &mut Charge,
     ) -> Result<(), Problem> {
         let owner = sealed.head.owner.as_ref();
-        // A document is no conversation to those who count them; its bytes are counted.
-        let creates = matches!(intent.command.action, Action::Create(_)) && !intent.key.conversation.is_document();
         let addition = Addition {
             read_model: &writer.read_model,
             access: &intent.access.tenant,
-            wanted: Storage { conversations: u64::from(creates), bytes: sealed.stored_bytes },
+            wanted: wanted(&intent.command.action, &intent.key.conversation, sealed.stored_bytes),
             now_ms: now_ms(writer),
         };
         charge.amount = addition.wanted;
@@ -147,7 +145,7 @@ impl WriteQuotas {
             if widest.is_some_and(|widest| is_within(widest, limits)) {
                 self.storage.add_allowed(&subject, addition.wanted).await;
             } else {
-                let by = stored_by(&subject, intent, owner);
+                let by = stored_by(subject.scope, &intent.command.agent, owner);
                 let added = self.storage.add(&subject, by, limits, &addition).await;
                 widest = Some(added.map_err(|exceeded| reject(&exceeded))?);
             }
@@ -162,27 +160,31 @@ impl WriteQuotas {
     }
 }
 
+/// The amount of a commit. A document is no conversation to those who count them; its bytes are counted.
+fn wanted(action: &Action, conversation: &ConversationId, bytes: u64) -> Storage {
+    let creates = matches!(action, Action::Create(_)) && !conversation.is_document();
+    Storage { conversations: u64::from(creates), bytes }
+}
+
 /// The subjects of a commit, the widest first.
 fn subjects(intent: &Intent, owner: Option<&Owner>) -> Vec<Subject> {
-    let agent = intent.command.agent.as_str();
+    subjects_of(&intent.key.tenant, &intent.command.agent, owner)
+}
+
+fn subjects_of(tenant: &TenantId, agent: &AgentId, owner: Option<&Owner>) -> Vec<Subject> {
+    let agent = agent.as_str();
     let owner = owner.map(|owner| match owner {
         Owner::User(user) => format!("{agent}/user/{}", user.as_str()),
         Owner::Channel(channel) => format!("{agent}/channel/{}", channel.as_str()),
         Owner::Session(session) => format!("{agent}/session/{}", session.as_str()),
     });
-    let consumer = Consumer {
-        tenant: intent.key.tenant.as_str().to_owned(),
-        agent: agent.to_owned(),
-        key: None,
-        owner,
-        address: None,
-    };
+    let consumer =
+        Consumer { tenant: tenant.as_str().to_owned(), agent: agent.to_owned(), key: None, owner, address: None };
     consumer.subjects().collect()
 }
 
-fn stored_by(subject: &Subject, intent: &Intent, owner: Option<&Owner>) -> StorageScope {
-    let agent = &intent.command.agent;
-    match (subject.scope, owner) {
+fn stored_by(scope: Scope, agent: &AgentId, owner: Option<&Owner>) -> StorageScope {
+    match (scope, owner) {
         (Scope::Owner, Some(owner)) => StorageScope::Owner(agent.clone(), owner.clone()),
         (Scope::Agent, _) => StorageScope::Agent(agent.clone()),
         _ => StorageScope::Tenant,
@@ -206,4 +208,102 @@ fn now_ms(writer: &Writer) -> u64 {
 fn reject(exceeded: &Exceeded) -> Problem {
     metrics::quota_exceeded(exceeded);
     quota_problem(exceeded)
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::event::{ClientContext, ConversationCreated};
+    use domain::{Create, ForkRule, RunId, SessionId, UserId};
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn agent() -> AgentId {
+        AgentId::parse("helper").unwrap()
+    }
+
+    fn ada() -> Owner {
+        Owner::User(UserId::parse("ada").unwrap())
+    }
+
+    fn create() -> Action {
+        Action::Create(Box::new(Create {
+            created: ConversationCreated {
+                agent: agent(),
+                owner: ada(),
+                title: None,
+                metadata: None,
+                client_context: ClientContext::default(),
+                provider_conversation_id: None,
+                forked_from: None,
+            },
+            occurred_at: None,
+            events: Vec::new(),
+            run: None,
+        }))
+    }
+
+    fn append() -> Action {
+        Action::Append { events: Vec::new(), expected: None }
+    }
+
+    #[test]
+    fn quotas_reject_no_end_and_no_removal() {
+        let check = |action: &Action, expected: bool| assert_eq!(may_be_rejected(action), expected, "{action:?}");
+        check(&create(), true);
+        check(&append(), true);
+        check(&Action::Update(Box::default()), true);
+        check(&Action::Archive, false);
+        check(&Action::Restore, false);
+        check(&Action::StopRun(RunId(Uuid::nil())), false);
+        check(&Action::Erase { expected: None, forks: ForkRule::Refuse }, false);
+        check(&Action::ChangeOwner { expected: None, owner: ada() }, false);
+    }
+
+    #[test]
+    fn only_the_creation_of_a_conversation_counts_as_one() {
+        let check = |action: &Action, id: &str, conversations: u64| {
+            let amount = wanted(action, &ConversationId::parse(id).unwrap(), 7);
+            assert_eq!(amount, Storage { conversations, bytes: 7 }, "{action:?} {id}");
+        };
+        check(&create(), "c", 1);
+        check(&create(), "document:x", 0);
+        check(&append(), "c", 0);
+    }
+
+    #[test]
+    fn an_amount_at_its_limits_is_within_them() {
+        let limits = Limits { conversations: Some(2), stored_bytes: Some(100), ..Limits::default() };
+        let check = |conversations: u64, bytes: u64, limits: &Limits, expected: bool| {
+            assert_eq!(is_within(Storage { conversations, bytes }, limits), expected, "{conversations} {bytes}");
+        };
+        check(2, 100, &limits, true);
+        check(3, 100, &limits, false);
+        check(2, 101, &limits, false);
+        check(u64::MAX, u64::MAX, &Limits::default(), true);
+    }
+
+    #[test]
+    fn subjects_and_their_rows_have_one_scope() {
+        let tenant = TenantId::parse("acme").unwrap();
+        let owners = [ada(), Owner::Session(SessionId::parse("ada").unwrap())];
+        let of = |owner: Option<&Owner>| {
+            let subjects = subjects_of(&tenant, &agent(), owner);
+            subjects.into_iter().map(|subject| (subject.scope, subject.name)).collect::<Vec<_>>()
+        };
+        let scopes = |owner: Option<&Owner>| of(owner).into_iter().map(|(scope, _)| scope).collect::<Vec<_>>();
+        assert_eq!(scopes(None), [Scope::Tenant, Scope::Agent]);
+        for owner in &owners {
+            assert_eq!(scopes(Some(owner)), [Scope::Tenant, Scope::Agent, Scope::Owner]);
+        }
+        // A user and a session with one name are two subjects.
+        let [user, session] = owners.each_ref().map(|owner| of(Some(owner)).pop());
+        assert_ne!(user, session);
+        let check = |scope, owner: Option<&Owner>, expected: StorageScope| {
+            assert_eq!(stored_by(scope, &agent(), owner), expected);
+        };
+        check(Scope::Tenant, Some(&ada()), StorageScope::Tenant);
+        check(Scope::Agent, Some(&ada()), StorageScope::Agent(agent()));
+        check(Scope::Owner, Some(&ada()), StorageScope::Owner(agent(), ada()));
+    }
 }

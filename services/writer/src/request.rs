@@ -168,3 +168,39 @@ pub(crate) fn idempotency_key(text: &str) -> Result<Option<CommitId>, Violation>
         _ => CommitId::parse(text).map(Some).map_err(|violation| violation.within("idempotency_key")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use domain::{ForkRule, RunId};
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn only_erasures_need_the_scope_for_them() {
+        let check = |action: &Action, expected: Scope| assert_eq!(scope_of(action), expected, "{action:?}");
+        for forks in [ForkRule::Refuse, ForkRule::Sever] {
+            check(&Action::Erase { expected: None, forks }, Scope::Erase);
+        }
+        check(&Action::Append { events: Vec::new(), expected: None }, Scope::Append);
+        check(&Action::Update(Box::default()), Scope::Append);
+        check(&Action::Archive, Scope::Append);
+        check(&Action::Restore, Scope::Append);
+        check(&Action::StopRun(RunId(Uuid::nil())), Scope::Append);
+    }
+
+    #[test]
+    fn equal_requests_have_equal_digests() {
+        let request = |id: &str| proto::CommandTarget { agent_id: id.to_owned(), ..proto::CommandTarget::default() };
+        assert_eq!(digest(&request("a")), digest(&request("a")));
+        assert_ne!(digest(&request("a")), digest(&request("b")));
+    }
+
+    #[test]
+    fn an_idempotency_key_is_optional() {
+        assert_eq!(idempotency_key(""), Ok(None));
+        let key = CommitId(Uuid::from_u128(7));
+        assert_eq!(idempotency_key(&key.to_string()), Ok(Some(key)));
+        assert_eq!(idempotency_key("7").unwrap_err().field, "idempotency_key");
+    }
+}

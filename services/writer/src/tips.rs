@@ -59,3 +59,36 @@ impl KnownTip {
 
 /// The tips of runs whose parts this writer has published; at most [`TIPS_CACHED_MAX`].
 pub(crate) type Tips = Cache<RunKey, KnownTip>;
+
+#[cfg(test)]
+mod tests {
+    use domain::{RunEnd, RunOutcome};
+
+    use super::*;
+
+    #[test]
+    fn a_tip_is_the_last_part_of_its_batch() {
+        let text = |number| RunPart { number, kind: RunPartKind::TextDelta("a".to_owned()) };
+        let end = |number| {
+            let end = RunEnd { outcome: RunOutcome::Completed, error: None };
+            RunPart { number, kind: RunPartKind::RunEnded(end) }
+        };
+        let check = |parts: &[RunPart], last_number: u64, is_end: bool| {
+            let tip = Tip { sequence: Sequence(5), last_number, is_end };
+            assert_eq!(Tip::after(parts, Sequence(5)), tip, "{parts:?}");
+        };
+        check(&[], 0, false);
+        check(&[text(1), text(2)], 2, false);
+        check(&[text(1), end(2)], 2, true);
+    }
+
+    #[test]
+    fn the_answer_that_a_run_is_active_expires() {
+        let is_fresh = |age: Duration| {
+            let active_at = Instant::now().checked_sub(age).unwrap();
+            KnownTip { tip: Tip::NONE, active_at }.is_fresh()
+        };
+        assert!(is_fresh(Duration::ZERO));
+        assert!(!is_fresh(Duration::from_millis(500)));
+    }
+}

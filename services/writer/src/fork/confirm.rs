@@ -50,16 +50,11 @@ pub(crate) async fn confirm(writer: &Writer, intent: &Intent, result: &CommitRes
         return Ok(Confirmation::Acknowledged);
     };
     let is_erased = fork.head().is_some_and(|head| head.status == Status::Erased);
-    let may_be_acknowledged = if is_erased {
-        tombstone(writer, &intent.key).await?.rule != ForkRule::Undo
-    } else {
-        erased.rule == ForkRule::Sever
-    };
-    if may_be_acknowledged && is_replay_from_before(result, erased.at) {
+    let own_rule = if is_erased { Some(tombstone(writer, &intent.key).await?.rule) } else { None };
+    if was_maybe_acknowledged(own_rule, erased.rule) && is_replay_from_before(result, erased.at) {
         return Ok(Confirmation::Acknowledged);
     }
-    // A fork with later events remains, like every fork whose parent is erased.
-    let unused = fork.stored.as_deref().filter(|stored| !is_erased && stored.head.version.0 == result.version);
+    let unused = fork.stored.as_deref().filter(|stored| is_unused(&stored.head, result.version));
     let undo = unused.map(|stored| Box::new(undo(intent, stored)));
     Ok(Confirmation::ParentErased { undo })
 }
@@ -69,6 +64,20 @@ pub(crate) async fn confirm(writer: &Writer, intent: &Intent, result: &CommitRes
 struct Tombstone {
     at: Timestamp,
     rule: ForkRule,
+}
+
+/// Whether a fork may have been acknowledged before the erasure of its ancestor. `own`: the rule of the tombstone of the fork, if
+/// it is erased itself; `ancestor`: that of its ancestor.
+fn was_maybe_acknowledged(own: Option<ForkRule>, ancestor: ForkRule) -> bool {
+    match own {
+        Some(own) => own != ForkRule::Undo,
+        None => ancestor == ForkRule::Sever,
+    }
+}
+
+/// Whether a fork has no events after its creation. A fork with later events remains, like every fork whose parent is erased.
+fn is_unused(fork: &Head, created_through: u64) -> bool {
+    fork.status != Status::Erased && fork.version.0 == created_through
 }
 
 /// Whether the result is the replay of a commit that was recorded before `at`.
@@ -153,5 +162,39 @@ fn undo(intent: &Intent, fork: &StoredHead) -> Intent {
             action: Action::Erase { expected: None, forks: ForkRule::Undo },
         },
         fork_from: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forks_of_severed_ancestors_and_erased_forks_may_have_been_acknowledged() {
+        let check = |own: Option<ForkRule>, ancestor: ForkRule, expected: bool| {
+            assert_eq!(was_maybe_acknowledged(own, ancestor), expected, "{own:?} {ancestor:?}");
+        };
+        check(None, ForkRule::Refuse, false);
+        check(None, ForkRule::Undo, false);
+        check(None, ForkRule::Sever, true);
+        for ancestor in [ForkRule::Refuse, ForkRule::Sever, ForkRule::Undo] {
+            check(Some(ForkRule::Undo), ancestor, false);
+            check(Some(ForkRule::Refuse), ancestor, true);
+            check(Some(ForkRule::Sever), ancestor, true);
+        }
+    }
+
+    #[test]
+    fn only_a_replay_from_before_an_erasure_is_from_before() {
+        let check = |replayed: bool, recorded_at: Option<i64>, expected: bool| {
+            let recorded_at = recorded_at.map(|nanos| wire::time::to_proto(Timestamp(nanos)));
+            let result = CommitResult { replayed, recorded_at, ..CommitResult::default() };
+            assert_eq!(is_replay_from_before(&result, Timestamp(100)), expected, "{result:?}");
+        };
+        check(true, Some(99), true);
+        check(true, Some(100), false);
+        check(true, Some(101), false);
+        check(true, None, false);
+        check(false, Some(99), false);
     }
 }

@@ -45,6 +45,17 @@ pub(super) struct Addition<'a> {
     pub(super) now_ms: u64,
 }
 
+/// How the rows are read before an addition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RowsRead {
+    /// Not at all: the count is valid, or is being read.
+    None,
+    /// The addition waits for them.
+    Awaited,
+    /// The addition does not wait for them.
+    Background,
+}
+
 /// The stored amount of one subject.
 #[derive(Debug, Default)]
 struct Count {
@@ -76,13 +87,14 @@ impl StorageCounts {
         let Addition { wanted, now_ms, .. } = *addition;
         let shared = self.of(subject);
         let mut count = shared.lock().await;
-        if now_ms >= count.fresh_until_ms {
-            let is_new = wanted.conversations > 0 && !count.is_counted;
-            if is_new || count.allows(subject, limits, wanted, now_ms).is_err() {
+        match count.read_before(subject, limits, wanted, now_ms) {
+            RowsRead::None => {}
+            RowsRead::Awaited => {
                 let before = count.added;
                 let read = read(addition.read_model, addition.access, &by).await;
                 count.update(read, before, limits, now_ms);
-            } else if !count.is_being_read {
+            }
+            RowsRead::Background => {
                 count.is_being_read = self.read_in_background(&shared, by, *limits, addition);
             }
         }
@@ -147,6 +159,21 @@ impl StorageCounts {
 impl Count {
     fn used(&self) -> Storage {
         sum(self.counted, self.added)
+    }
+
+    /// How the rows are read before an addition. An expired count is read again; the addition waits if the count would reject it,
+    /// and for the first conversation of a subject without a count.
+    fn read_before(&self, subject: &Subject, limits: &Limits, wanted: Storage, now_ms: u64) -> RowsRead {
+        let is_new = wanted.conversations > 0 && !self.is_counted;
+        if now_ms < self.fresh_until_ms {
+            RowsRead::None
+        } else if is_new || self.allows(subject, limits, wanted, now_ms).is_err() {
+            RowsRead::Awaited
+        } else if self.is_being_read {
+            RowsRead::None
+        } else {
+            RowsRead::Background
+        }
     }
 
     fn allows(&self, subject: &Subject, limits: &Limits, wanted: Storage, now_ms: u64) -> Result<(), Exceeded> {
@@ -251,9 +278,75 @@ mod tests {
         check(false, Some(stored(4, 10)), stored(5, 30));
     }
 
+    fn subject() -> Subject {
+        Subject { scope: Scope::Owner, tenant: "acme".to_owned(), name: "a".to_owned() }
+    }
+
+    #[test]
+    fn an_addition_waits_for_the_rows_if_it_needs_them() {
+        let limits = Limits { conversations: Some(2), stored_bytes: Some(100), ..Limits::default() };
+        let check = |count: &Count, wanted: Storage, now_ms: u64, expected: RowsRead| {
+            let read = count.read_before(&subject(), &limits, wanted, now_ms);
+            assert_eq!(read, expected, "{count:?} {wanted:?} {now_ms}");
+        };
+        let (create, append, too_much) = (stored(1, 10), stored(0, 10), stored(0, 101));
+        // After a restart no count is known: the first conversation waits, an append to an old one does not.
+        let restarted = Count::default();
+        check(&restarted, create, 0, RowsRead::Awaited);
+        check(&restarted, append, 0, RowsRead::Background);
+        check(&restarted, too_much, 0, RowsRead::Awaited);
+        let counted = || Count { is_counted: true, fresh_until_ms: 50, ..Count::default() };
+        for wanted in [create, append, too_much] {
+            check(&counted(), wanted, 49, RowsRead::None);
+        }
+        check(&counted(), create, 50, RowsRead::Background);
+        check(&counted(), append, 50, RowsRead::Background);
+        check(&counted(), too_much, 50, RowsRead::Awaited);
+        // One read of a subject at a time, but a rejection still waits for its own.
+        let being_read = Count { is_being_read: true, ..counted() };
+        check(&being_read, append, 50, RowsRead::None);
+        check(&being_read, too_much, 50, RowsRead::Awaited);
+    }
+
+    #[test]
+    fn an_updated_count_is_valid_for_a_while() {
+        let mut count = Count::default();
+        let limits = Limits { conversations: Some(100), ..Limits::default() };
+        count.update(Some(stored(50, 0)), Storage::default(), &limits, 1_000);
+        assert_eq!((count.fresh_until_ms, count.is_counted), (61_000, true));
+        // Without an answer, the next addition waits again after a while.
+        let mut unread = Count::default();
+        unread.update(None, Storage::default(), &limits, 1_000);
+        assert_eq!((unread.fresh_until_ms, unread.is_counted), (301_000, false));
+    }
+
+    #[test]
+    fn a_rejected_addition_may_be_retried_when_the_count_expires() {
+        let limits = Limits { conversations: Some(0), ..Limits::default() };
+        for (fresh_until_ms, now_ms, expected_ms) in [(70, 30, 40), (30, 30, 1), (0, 30, 1)] {
+            let count = Count { fresh_until_ms, ..Count::default() };
+            let exceeded = count.allows(&subject(), &limits, stored(1, 0), now_ms).unwrap_err();
+            assert_eq!(exceeded.retry_after, Duration::from_millis(expected_ms));
+        }
+    }
+
+    #[tokio::test]
+    async fn an_amount_that_was_not_appended_is_subtracted() {
+        let counts = StorageCounts::new();
+        counts.add_allowed(&subject(), stored(2, 20)).await;
+        counts.subtract(&subject(), stored(1, 5)).await;
+        let count = counts.of(&subject());
+        assert_eq!(count.lock().await.used(), stored(1, 15));
+        counts.subtract(&subject(), stored(9, 99)).await;
+        assert_eq!(count.lock().await.used(), stored(0, 0));
+        count.lock().await.fresh_until_ms = 9;
+        counts.expire(&subject()).await;
+        assert_eq!(count.lock().await.fresh_until_ms, 0);
+    }
+
     #[test]
     fn limits_can_be_reached_and_not_exceeded() {
-        let subject = Subject { scope: Scope::Owner, tenant: "acme".to_owned(), name: "a".to_owned() };
+        let subject = subject();
         let limits = Limits { conversations: Some(2), stored_bytes: Some(100), ..Limits::default() };
         let check = |used: Storage, wanted: Storage, expected: Option<(Quota, u64)>| {
             let count = Count { counted: used, ..Count::default() };

@@ -94,8 +94,7 @@ impl Removals {
             return 0;
         }
         let commits = self.0.record.commits_of(key).await.unwrap_or(0);
-        // The entry exists until parts and logged calls are removed too.
-        commits.saturating_sub(1).max(1)
+        remaining(commits)
     }
 
     /// Whether the list has an entry. It adds an entry for a tombstone of an earlier release with commits before it.
@@ -148,6 +147,12 @@ impl Removals {
     }
 }
 
+/// The remaining commits of a removal that is not complete; `commits`: with the tombstone. At least 1: the entry exists until parts
+/// and logged calls are removed too.
+fn remaining(commits: u64) -> u64 {
+    commits.saturating_sub(1).max(1)
+}
+
 /// An entry in the set of active removals. A drop, also by a shutdown, removes it.
 struct ActiveRemoval {
     removals: Removals,
@@ -157,5 +162,23 @@ struct ActiveRemoval {
 impl Drop for ActiveRemoval {
     fn drop(&mut self) {
         self.removals.active().remove(&self.key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_incomplete_removal_has_something_left() {
+        for (commits, expected) in [(0, 1), (1, 1), (2, 1), (3, 2), (501, 500)] {
+            assert_eq!(remaining(commits), expected, "{commits}");
+        }
+    }
+
+    /// A holder that renews its entry keeps it, also if one renewal fails.
+    #[test]
+    fn a_holder_renews_before_others_take_over() {
+        assert!(RENEW_INTERVAL * 2 < TAKEOVER_AFTER);
     }
 }

@@ -49,10 +49,7 @@ impl Sweep {
         }
         let entries = record.pending_erasures(self.after, SWEPT_ENTRIES_MAX).await?;
         let is_whole = self.after == Sequence(0) && entries.len() < SWEPT_ENTRIES_MAX;
-        self.after = match entries.last() {
-            Some(last) if entries.len() == SWEPT_ENTRIES_MAX => last.revision,
-            _ => Sequence(0),
-        };
+        self.after = next_after(&entries, SWEPT_ENTRIES_MAX);
         let now = Timestamp(removals.0.clock.now_nanos());
         metrics::pending_erasures(count, oldest(&entries, now));
         if is_whole {
@@ -81,6 +78,14 @@ impl Sweep {
     }
 }
 
+/// The revision after which the next round reads; 0 after the last page. `entries_max`: the size of a page.
+fn next_after(entries: &[PendingErasure], entries_max: usize) -> Sequence {
+    match entries.last() {
+        Some(last) if entries.len() == entries_max => last.revision,
+        _ => Sequence(0),
+    }
+}
+
 /// The age of the oldest erasure.
 fn oldest(entries: &[PendingErasure], now: Timestamp) -> Duration {
     let begun = entries.iter().map(|entry| entry.begun_at).min();
@@ -99,10 +104,8 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn an_entry_of_another_writer_is_due_without_a_renewal() {
-        let (own, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
-        let entry = |holder: Uuid, revision: u64| PendingErasure {
+    fn entry(holder: Uuid, revision: u64) -> PendingErasure {
+        PendingErasure {
             key: ConversationKey {
                 tenant: TenantId::parse("acme").unwrap(),
                 conversation: ConversationId::parse("c").unwrap(),
@@ -112,7 +115,32 @@ mod tests {
             holder,
             written_at: Timestamp(0),
             revision: Sequence(revision),
+        }
+    }
+
+    #[test]
+    fn a_round_continues_after_a_full_page() {
+        let entries: Vec<PendingErasure> = [4, 6, 9].map(|revision| entry(Uuid::nil(), revision)).into();
+        assert_eq!(next_after(&entries, 3), Sequence(9));
+        assert_eq!(next_after(&entries, 4), Sequence(0));
+        assert_eq!(next_after(&[], 3), Sequence(0));
+    }
+
+    #[test]
+    fn the_oldest_erasure_began_first() {
+        let begun = |at: i64| PendingErasure { begun_at: Timestamp(at), ..entry(Uuid::nil(), 1) };
+        let check = |entries: &[PendingErasure], expected_ns: u64| {
+            assert_eq!(oldest(entries, Timestamp(100)), Duration::from_nanos(expected_ns));
         };
+        check(&[], 0);
+        check(&[begun(70), begun(30), begun(90)], 70);
+        // The clock of another writer may be ahead.
+        check(&[begun(101)], 0);
+    }
+
+    #[test]
+    fn an_entry_of_another_writer_is_due_without_a_renewal() {
+        let (own, other) = (Uuid::from_u128(1), Uuid::from_u128(2));
         let start = Instant::now();
         let mut sweep = Sweep::default();
         let mut check = |entry: &PendingErasure, after: Duration, expected: bool| {

@@ -71,3 +71,53 @@ pub(super) fn converted(events: Vec<wire::proto::event::v1::Event>) -> Result<Ve
     };
     events.into_iter().enumerate().map(convert).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use wire::proto::event::v1::{Event, SystemNoted, event::Fact};
+    use wire::proto::write::v1 as proto;
+
+    use super::*;
+
+    fn note() -> Event {
+        let noted = SystemNoted { text: "note".to_owned(), ..SystemNoted::default() };
+        Event { fact: Some(Fact::SystemNoted(noted)), ..Event::default() }
+    }
+
+    #[test]
+    fn a_commit_has_1_to_500_events() {
+        let check = |count: usize, expected: Option<ViolationReason>| {
+            let seen = new_events(vec![note(); count]);
+            assert_eq!(seen.as_ref().err().map(|violation| violation.reason), expected, "{count}");
+            assert!(seen.is_ok_and(|events| events.len() == count) || expected.is_some());
+        };
+        check(0, Some(ViolationReason::NoEvents));
+        check(1, None);
+        check(500, None);
+        check(501, Some(ViolationReason::TooManyEvents));
+        let violation = new_events(vec![note(), Event::default()]).unwrap_err();
+        assert!(violation.field.starts_with("events[1]"), "{violation:?}");
+    }
+
+    #[test]
+    fn a_request_has_a_key_or_an_attempt() {
+        let check = |key: Option<&str>, hash_bytes: Option<usize>, expected: Result<bool, &str>| {
+            let target =
+                |key: &str| proto::CommandTarget { idempotency_key: key.to_owned(), ..proto::CommandTarget::default() };
+            let request = AppendEventsRequest {
+                target: key.map(target),
+                attempt: hash_bytes
+                    .map(|bytes| proto::Attempt { request_hash: vec![0; bytes].into(), is_retry: false }),
+                ..AppendEventsRequest::default()
+            };
+            let seen = attempt(&request).map(|attempt| attempt.is_some()).map_err(|violation| violation.field);
+            assert_eq!(seen, expected.map_err(str::to_owned), "{key:?} {hash_bytes:?}");
+        };
+        check(None, None, Ok(false));
+        check(Some("key"), None, Ok(false));
+        check(None, Some(32), Ok(true));
+        check(Some(""), Some(32), Ok(true));
+        check(Some("key"), Some(32), Err("attempt"));
+        check(Some(""), Some(31), Err("attempt.request_hash"));
+    }
+}

@@ -121,3 +121,36 @@ fn created(request: CreateConversationRequest, agent: AgentId) -> Result<Convers
         forked_from: None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use wire::proto::event::v1::{SystemNoted, event::Fact};
+
+    use super::*;
+
+    #[test]
+    fn callers_create_no_audit_logs() {
+        let check = |id: &str, expected: bool| {
+            let checked = check_no_audit_log(&ConversationId::parse(id).unwrap());
+            assert_eq!(checked.is_ok(), expected, "{id}");
+        };
+        check("history:audit:2026-11", false);
+        check("history:audit:", false);
+        check("history:audit", true);
+        check("audit", true);
+    }
+
+    #[test]
+    fn a_creation_has_a_bounded_number_of_events() {
+        let noted = SystemNoted { text: "note".to_owned(), ..SystemNoted::default() };
+        let note = Event { fact: Some(Fact::SystemNoted(noted)), ..Event::default() };
+        for (most, run_events) in [(CREATE_EVENTS_MAX, 1), (CREATE_RUN_EVENTS_MAX, 2)] {
+            // A commit has at most 500 events.
+            assert_eq!(most, 500 - run_events);
+            assert_eq!(new_events(vec![note.clone(); most], most).unwrap().len(), most);
+            let violation = new_events(vec![note.clone(); most + 1], most).unwrap_err();
+            assert_eq!(violation.reason, ViolationReason::TooManyEvents);
+        }
+        assert!(new_events(Vec::new(), CREATE_EVENTS_MAX).unwrap().is_empty());
+    }
+}

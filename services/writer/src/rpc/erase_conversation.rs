@@ -42,3 +42,17 @@ fn fork_rule(rule: i32) -> Result<ForkRule, Violation> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_erasure_refuses_forks_by_default() {
+        assert_eq!(fork_rule(0), Ok(ForkRule::Refuse));
+        assert_eq!(fork_rule(proto::ForkRule::Refuse.into()), Ok(ForkRule::Refuse));
+        assert_eq!(fork_rule(proto::ForkRule::Sever.into()), Ok(ForkRule::Sever));
+        let violation = fork_rule(99).unwrap_err();
+        assert_eq!((violation.reason, violation.field.as_str()), (ViolationReason::Malformed, "forks"));
+    }
+}

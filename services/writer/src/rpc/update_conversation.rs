@@ -82,3 +82,36 @@ fn owner_change(request: ChangeOwnerRequest) -> Result<Action, Violation> {
         owner: owner_from_proto(request.owner).map_err(|violation| violation.within("owner"))?,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_named_fields_change() {
+        let check = |paths: &[&str], expected: Result<[bool; 4], &str>| {
+            let request = UpdateConversationRequest {
+                title: "new".to_owned(),
+                update_mask: Some(prost_types::FieldMask { paths: paths.iter().map(ToString::to_string).collect() }),
+                ..UpdateConversationRequest::default()
+            };
+            let seen = updated(request).map_err(|violation| violation.field).map(|updated| {
+                assert!(updated.title.is_none_or(|title| title.value().is_some()));
+                let cleared = |field: Option<bool>| field.map(|has_value| assert!(!has_value)).is_some();
+                [
+                    paths.contains(&"title"),
+                    cleared(updated.metadata.map(|metadata| metadata.value().is_some())),
+                    cleared(updated.provider_conversation_id.map(|id| id.value().is_some())),
+                    cleared(updated.last_response_id.map(|id| id.value().is_some())),
+                ]
+            });
+            assert_eq!(seen, expected.map_err(str::to_owned), "{paths:?}");
+        };
+        check(&["title"], Ok([true, false, false, false]));
+        check(&["metadata_json"], Ok([false, true, false, false]));
+        check(&["provider_conversation_id"], Ok([false, false, true, false]));
+        check(&["title", "last_response_id"], Ok([true, false, false, true]));
+        check(&[], Err("update_mask"));
+        check(&["title", "owner"], Err("update_mask.paths[1]"));
+    }
+}

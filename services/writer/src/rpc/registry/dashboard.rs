@@ -140,3 +140,49 @@ fn role(operator: &Principal, role: proto::DashboardRole) -> Result<Role, Violat
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::operator_of;
+    use super::*;
+
+    #[test]
+    fn an_operator_of_one_tenant_creates_no_operators() {
+        let check = |given: proto::DashboardRole, of_all: Option<Role>, of_one: Option<Role>| {
+            assert_eq!(role(&operator_of(None), given).ok(), of_all, "{given:?}");
+            assert_eq!(role(&operator_of(Some("acme")), given).ok(), of_one, "{given:?}");
+        };
+        check(proto::DashboardRole::Unspecified, None, None);
+        check(proto::DashboardRole::Viewer, Some(Role::Viewer), Some(Role::Viewer));
+        check(proto::DashboardRole::Support, Some(Role::Support), Some(Role::Support));
+        check(proto::DashboardRole::Administrator, Some(Role::Administrator), Some(Role::Administrator));
+        check(proto::DashboardRole::Operator, Some(Role::Operator), None);
+    }
+
+    #[test]
+    fn a_view_has_a_name_and_bounds() {
+        let check = |name: &str, filter_bytes: usize, expected: Option<&str>| {
+            let view = proto::DashboardView {
+                name: name.to_owned(),
+                filter: "f".repeat(filter_bytes),
+                ..proto::DashboardView::default()
+            };
+            let field = check_view(&view).err().map(|violation| violation.field);
+            assert_eq!(field.as_deref(), expected, "{name:?} {filter_bytes}");
+        };
+        check("a", 0, None);
+        check("  ", 0, Some("name"));
+        check(&"n".repeat(64), 1_024, None);
+        check(&"n".repeat(65), 0, Some("name"));
+        check("a", 1_025, Some("filter"));
+    }
+
+    #[test]
+    fn an_entry_names_a_known_action_and_maybe_a_conversation() {
+        assert!(action(proto::DashboardAction::Unspecified).is_err());
+        assert_eq!(action(proto::DashboardAction::Changed), Ok(proto::DashboardAction::Changed));
+        assert_eq!(conversation(""), Ok(None));
+        assert_eq!(conversation("c"), Ok(Some(ConversationId::parse("c").unwrap())));
+        assert!(detail("d".repeat(1_024)).is_ok() && detail("d".repeat(1_025)).is_err());
+    }
+}

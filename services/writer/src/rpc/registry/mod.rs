@@ -167,3 +167,76 @@ rpcs! {
     revoke_service_token(RevokeServiceTokenRequest) -> RevokeServiceTokenResponse { service_token } = service_tokens::revoke;
     list_service_tokens(ListServiceTokensRequest) -> ListServiceTokensResponse { service_tokens } = service_tokens::list;
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    use domain::{Actor, Label};
+    use event_log::Unavailable;
+
+    use super::*;
+
+    /// An operator of one tenant, or of all.
+    pub(super) fn operator_of(tenant: Option<&str>) -> Principal {
+        Principal {
+            token_id: Arc::from("token"),
+            actor: Actor(Label::parse("operator").unwrap()),
+            scopes: [Scope::Operate].into_iter().collect(),
+            tenant: tenant.map(|tenant| TenantId::parse(tenant).unwrap()),
+            agents: Arc::new(BTreeSet::new()),
+        }
+    }
+
+    #[test]
+    fn an_operator_of_one_tenant_sees_only_it() {
+        for tenant in ["acme", "other", ""] {
+            assert!(may_see(&operator_of(None), tenant), "{tenant}");
+            assert_eq!(may_see(&operator_of(Some("acme")), tenant), tenant == "acme", "{tenant}");
+        }
+    }
+
+    #[test]
+    fn a_mask_names_known_fields() {
+        let check = |paths: &[&str], expected: Result<Vec<String>, (ViolationReason, &str)>| {
+            let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
+            let copy = |copied: &mut Vec<String>, path: &str| {
+                let is_known = path != "unknown";
+                is_known.then(|| copied.push(path.to_owned()))
+            };
+            let copied = copy_named(Vec::new(), &paths, "is unknown", copy);
+            let copied = copied.map_err(|violation| (violation.reason, violation.field));
+            assert_eq!(copied, expected.map_err(|(reason, field)| (reason, field.to_owned())));
+        };
+        let many = |count: usize| vec!["a"; count];
+        check(&[], Ok(Vec::new()));
+        check(&["a", "b"], Ok(vec!["a".to_owned(), "b".to_owned()]));
+        check(&["a", "unknown"], Err((ViolationReason::Malformed, "update_mask.paths[1]")));
+        check(&many(64), Ok(vec!["a".to_owned(); 64]));
+        check(&many(65), Err((ViolationReason::OutOfRange, "update_mask.paths")));
+    }
+
+    #[test]
+    fn a_replaced_secret_remains_valid_for_a_bounded_time() {
+        let most = u32::try_from(OVERLAP_MAX.as_secs()).unwrap();
+        for seconds in [0, 1, most] {
+            assert_eq!(overlap(seconds), Ok(Duration::from_secs(seconds.into())));
+        }
+        let violation = overlap(most + 1).unwrap_err();
+        assert_eq!((violation.reason, violation.field.as_str()), (ViolationReason::OutOfRange, "overlap_seconds"));
+    }
+
+    #[test]
+    fn errors_of_the_registry_name_the_field() {
+        let check = |error: RegistryError, expected: (Reason, Option<&str>)| {
+            let problem = from_registry("agent_id")(error);
+            assert_eq!((problem.reason(), problem.field()), expected);
+        };
+        let field = Some("agent_id");
+        check(RegistryError::AlreadyExists { what: "agent" }, (Reason::RegistryEntryExists, field));
+        check(RegistryError::NotFound { what: "agent" }, (Reason::RegistryEntryNotFound, field));
+        let unavailable = Unavailable { what: "nothing answers", retry_after_ms: 5 };
+        check(RegistryError::Unavailable(unavailable), (Reason::RecordUnavailable, None));
+    }
+}

@@ -12,12 +12,7 @@ pub(super) async fn create(
     request: Request<proto::CreateServiceTokenRequest>,
 ) -> Result<(proto::ServiceToken, String), Problem> {
     let (operator, request) = operator(writer, request).await?;
-    // With a token of one tenant, only tokens of this tenant can be created.
-    let tenant_id = match (&operator.tenant, request.tenant_id.as_str()) {
-        (Some(bound), "") => bound.as_str(),
-        (_, id) => id,
-    };
-    let tenant = match tenant_id {
+    let tenant = match tenant_id(&operator, &request.tenant_id) {
         "" => None,
         id => Some(visible_tenant(writer, &operator, id)?),
     };
@@ -61,25 +56,37 @@ pub(super) async fn list(
     Ok(visible.collect())
 }
 
+/// The id of the tenant of a new token; empty: all tenants. With a token of one tenant, the default is this tenant.
+fn tenant_id<'a>(operator: &'a Principal, id: &'a str) -> &'a str {
+    match (&operator.tenant, id) {
+        (Some(bound), "") => bound.as_str(),
+        (_, id) => id,
+    }
+}
+
 /// The agents that a new token is bound to.
 fn bound_agents(
     writer: &Writer,
     operator: &Principal,
     request: &proto::CreateServiceTokenRequest,
 ) -> Result<BTreeSet<AgentId>, Problem> {
+    check_bound(request)?;
+    let ids = request.agent_ids.iter();
+    ids.map(|id| agents::visible(writer, operator, id).map_err(|_| not_found("agent", "agent_ids"))).collect()
+}
+
+fn check_bound(request: &proto::CreateServiceTokenRequest) -> Result<(), Violation> {
     let ids = &request.agent_ids;
     let broken = |description: String| Violation::new(ViolationReason::OutOfRange, description).within("agent_ids");
     if ids.len() > TOKEN_AGENTS_MAX {
         let rule = format!("has {} entries, the maximum is {TOKEN_AGENTS_MAX}", ids.len());
-        return Err(broken(rule).into());
+        return Err(broken(rule));
     }
     if !ids.is_empty() && request.scopes().any(|scope| scope == proto::Scope::Operate) {
         let rule = "is given with the scope `operate`, which is of whole tenants: leave one of them out";
-        return Err(broken(rule.to_owned()).into());
+        return Err(broken(rule.to_owned()));
     }
-    let visible =
-        ids.iter().map(|id| agents::visible(writer, operator, id).map_err(|_| not_found("agent", "agent_ids")));
-    visible.collect()
+    Ok(())
 }
 
 fn scopes(request: &proto::CreateServiceTokenRequest) -> Result<Scopes, Violation> {
@@ -97,4 +104,53 @@ fn scopes(request: &proto::CreateServiceTokenRequest) -> Result<Scopes, Violatio
             Scope::from_proto(scope).ok_or_else(unknown)
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::operator_of;
+    use super::*;
+
+    fn request(scopes: &[i32], agents: usize) -> proto::CreateServiceTokenRequest {
+        proto::CreateServiceTokenRequest {
+            scopes: scopes.to_vec(),
+            agent_ids: vec!["helper".to_owned(); agents],
+            ..proto::CreateServiceTokenRequest::default()
+        }
+    }
+
+    #[test]
+    fn a_token_of_one_tenant_creates_no_tokens_of_all() {
+        assert_eq!(tenant_id(&operator_of(None), ""), "");
+        assert_eq!(tenant_id(&operator_of(None), "other"), "other");
+        assert_eq!(tenant_id(&operator_of(Some("acme")), ""), "acme");
+        assert_eq!(tenant_id(&operator_of(Some("acme")), "other"), "other");
+    }
+
+    #[test]
+    fn a_token_of_agents_does_not_operate() {
+        let (read, operate) = (proto::Scope::Read.into(), proto::Scope::Operate.into());
+        let check = |scopes: &[i32], agents: usize, expected: bool| {
+            let checked = check_bound(&request(scopes, agents));
+            assert_eq!(checked.is_ok(), expected, "{scopes:?} {agents}");
+        };
+        check(&[read, operate], 0, true);
+        check(&[read], 1, true);
+        check(&[read, operate], 1, false);
+        check(&[read], TOKEN_AGENTS_MAX, true);
+        check(&[read], TOKEN_AGENTS_MAX + 1, false);
+    }
+
+    #[test]
+    fn scopes_are_known() {
+        let check = |given: &[i32], expected: Result<&[Scope], ViolationReason>| {
+            let seen = scopes(&request(given, 0)).map_err(|violation| violation.reason);
+            let expected = expected.map(|expected| expected.iter().copied().collect::<Scopes>());
+            assert_eq!(seen, expected, "{given:?}");
+        };
+        check(&[proto::Scope::Read.into(), proto::Scope::Erase.into()], Ok(&[Scope::Read, Scope::Erase]));
+        check(&[], Err(ViolationReason::Missing));
+        check(&[proto::Scope::Read.into(), 99], Err(ViolationReason::Malformed));
+        check(&[0], Err(ViolationReason::Malformed));
+    }
 }

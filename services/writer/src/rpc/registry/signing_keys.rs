@@ -79,3 +79,19 @@ fn material(id: &SigningKeyId, kind: Kind) -> Result<SigningMaterial, Violation>
     };
     material.map_err(|error| Violation::new(ViolationReason::Malformed, error.to_string()).within(field))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_use_of_a_key_is_known() {
+        let check = |given: i32, expected: Result<SigningKeyUse, ViolationReason>| {
+            let request = proto::AddSigningKeyRequest { r#use: given, ..proto::AddSigningKeyRequest::default() };
+            assert_eq!(key_use(&request).map_err(|violation| violation.reason), expected, "{given}");
+        };
+        check(0, Err(ViolationReason::Missing));
+        check(99, Err(ViolationReason::Malformed));
+        check(SigningKeyUse::User.into(), Ok(SigningKeyUse::User));
+    }
+}

@@ -63,3 +63,35 @@ fn require_unbound(operator: &Principal) -> Result<(), Problem> {
     }
     Err(problem::access_problem(&AccessError::MissingScope(Scope::Operate), "tenant_id"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::operator_of;
+    use super::*;
+
+    #[test]
+    fn only_operators_of_all_tenants_change_quotas() {
+        assert!(require_unbound(&operator_of(None)).is_ok());
+        assert!(require_unbound(&operator_of(Some("acme"))).is_err());
+    }
+
+    #[test]
+    fn named_quotas_are_set() {
+        let quotas = |runs: u64, bytes: u64| {
+            let owner =
+                proto::QuotaLimits { runs: Some(runs), stored_bytes: Some(bytes), ..proto::QuotaLimits::default() };
+            proto::Quotas { owner: Some(owner), ..proto::Quotas::default() }
+        };
+        let check = |given: Option<proto::Quotas>, paths: &[&str], expected: Option<proto::Quotas>| {
+            let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
+            let changed = changed_quotas(&quotas(1, 2), given.as_ref(), &paths);
+            assert_eq!(changed.ok(), expected, "{paths:?}");
+        };
+        let given = Some(quotas(3, 4));
+        check(given, &[], given);
+        check(None, &[], Some(proto::Quotas::default()));
+        check(given, &["owner.runs"], Some(quotas(3, 2)));
+        check(given, &["owner.runs", "owner.stored_bytes"], given);
+        check(given, &["owner.unknown"], None);
+    }
+}

@@ -45,3 +45,19 @@ fn check_token_id(id: &str) -> Result<(), Violation> {
     }
     check_text(id, TOKEN_RULE_BYTES_MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_of_a_revoked_token_is_required_and_bounded() {
+        let check = |id: &str, expected: Option<ViolationReason>| {
+            assert_eq!(check_token_id(id).err().map(|violation| violation.reason), expected);
+        };
+        check("", Some(ViolationReason::Missing));
+        check("a", None);
+        check(&"a".repeat(TOKEN_RULE_BYTES_MAX), None);
+        check(&"a".repeat(TOKEN_RULE_BYTES_MAX + 1), Some(ViolationReason::TooLong));
+    }
+}

@@ -44,7 +44,7 @@ async fn append(writer: &Writer, caller: &Caller, request: AppendPartsRequest) -
     let fresh = known.filter(KnownTip::is_fresh);
     let mut active_at = check_head(writer, &batch, fresh).await?;
     let tip = tip_before(writer, &batch, known).await?;
-    check_order(&batch, tip)?;
+    check_order(&batch.parts, tip)?;
     let sequence = publish(writer, &batch).await?;
     if batch.previous == Sequence(0) {
         active_at = check_after_first(writer, &batch).await?;
@@ -104,11 +104,11 @@ async fn tip_before(writer: &Writer, batch: &Batch, known: Option<KnownTip>) -> 
     Ok(Tip::after(&parts, stored.sequence))
 }
 
-fn check_order(batch: &Batch, before: Tip) -> Result<(), Problem> {
+fn check_order(parts: &[RunPart], before: Tip) -> Result<(), Problem> {
     if before.is_end {
         return Err(problem::from_rejection(Rejection::RunNotActive));
     }
-    let first = batch.parts.first().map_or(0, |part| part.number);
+    let first = parts.first().map_or(0, |part| part.number);
     let expected = before.last_number.saturating_add(1);
     if first == expected {
         return Ok(());
@@ -156,5 +156,30 @@ async fn check_after_first(writer: &Writer, batch: &Batch) -> Result<Instant, Pr
         }
         // The batch is published; the next batch detects that the run has ended or is stopping.
         Ok(()) | Err(_) => Ok(now),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::RunPartKind;
+
+    use super::*;
+
+    #[test]
+    fn parts_continue_the_previous_batch() {
+        let check = |first: u64, last_number: u64, is_end: bool, expected: Option<Reason>| {
+            let parts =
+                [first, first + 1].map(|number| RunPart { number, kind: RunPartKind::TextDelta("a".to_owned()) });
+            let before = Tip { sequence: Sequence(3), last_number, is_end };
+            let seen = check_order(&parts, before).err().map(|problem| problem.reason());
+            assert_eq!(seen, expected, "{first} {last_number} {is_end}");
+        };
+        let gap = Some(Reason::Field(ViolationReason::OutOfRange));
+        check(1, 0, false, None);
+        check(5, 4, false, None);
+        check(4, 4, false, gap);
+        check(6, 4, false, gap);
+        check(5, 4, true, Some(Reason::RunNotActive));
+        assert!(check_order(&[], Tip::NONE).is_err());
     }
 }

@@ -58,3 +58,27 @@ async fn finish_action(request: FinishRunRequest) -> Result<Action, Problem> {
     let events = new_events(request.events, bytes).await?;
     Ok(Action::FinishRun(Box::new(FinishRun { finished, events })))
 }
+
+#[cfg(test)]
+mod tests {
+    use domain::RunId;
+    use uuid::Uuid;
+    use wire::proto::write::v1::CommandTarget;
+
+    use super::*;
+
+    #[test]
+    fn a_run_is_finished_under_its_own_key_by_default() {
+        let run = RunId(Uuid::from_u128(7));
+        let check = |key: &str, expected: &str| {
+            let target = CommandTarget { idempotency_key: key.to_owned(), ..CommandTarget::default() };
+            let mut request =
+                FinishRunRequest { run_id: run.to_string(), target: Some(target), ..FinishRunRequest::default() };
+            set_default_key(&mut request).unwrap();
+            assert_eq!(request.target.unwrap().idempotency_key, expected);
+        };
+        check("key", "key");
+        check("", &run.finish_commit().to_string());
+        assert!(set_default_key(&mut FinishRunRequest::default()).is_err());
+    }
+}

@@ -70,3 +70,28 @@ async fn new_events(events: Vec<Event>, bytes: usize) -> Result<Vec<NewEvent>, P
     }
     count_tokens(converted(events)?, bytes).await
 }
+
+#[cfg(test)]
+mod tests {
+    use wire::proto::event::v1::{SystemNoted, event::Fact};
+
+    use super::*;
+
+    #[test]
+    fn a_run_has_an_id() {
+        assert_eq!(run_id("").unwrap_err().reason, ViolationReason::Missing);
+        assert_eq!(run_id("x").unwrap_err().field, "run_id");
+        let id = uuid::Uuid::from_u128(7);
+        assert_eq!(run_id(&id.to_string()), Ok(RunId(id)));
+    }
+
+    #[tokio::test]
+    async fn the_events_of_a_run_are_bounded() {
+        let noted = SystemNoted { text: "note".to_owned(), ..SystemNoted::default() };
+        let note = Event { fact: Some(Fact::SystemNoted(noted)), ..Event::default() };
+        // A commit has at most 500 events.
+        assert_eq!(new_events(vec![note.clone(); 499], 0).await.unwrap().len(), 499);
+        let too_many = new_events(vec![note; 500], 0).await.unwrap_err();
+        assert_eq!(too_many.field(), Some("events"));
+    }
+}
