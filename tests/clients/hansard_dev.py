@@ -24,11 +24,12 @@ AGENT, SERVER = "demo", "dev"
 
 
 def free_port():
-    """A free port below the range of outgoing connections, which could otherwise take it; and with it those that `hansard dev` counts
-    from it. Checks that run at the same time have different numbers in CLIENTS_WORKER, 0 or 1, and so never choose the same one."""
+    """A free port, and with it those that `hansard dev` counts from it. Checks that run at the same time have different numbers in
+    CLIENTS_WORKER, 0 or 1, and so never choose the same one. The ports are below those of the workspace's tests (10000 to 31999), which
+    may run at the same time as well, and below those of outgoing connections."""
     worker = int(os.environ.get("CLIENTS_WORKER", "0"))
     while True:
-        port = random.randrange(100, 320, 2) * 100 + worker * 100
+        port = random.randrange(20, 98, 2) * 100 + worker * 100
         if all(is_free(port + offset) for offset in (0, *DEV_PORTS)):
             return port
 
