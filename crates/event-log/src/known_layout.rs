@@ -29,10 +29,16 @@ pub(crate) struct KnownLayout {
     /// The number of partitions at the creation of the record.
     first: u16,
     timeout: Duration,
-    /// The layout, and when the read of it began.
-    known: RwLock<(StoredLayout, Instant)>,
+    known: RwLock<ReadLayout>,
     /// Only one call reads the entry at a time.
     reading: Mutex<()>,
+}
+
+#[derive(Debug)]
+struct ReadLayout {
+    stored: StoredLayout,
+    /// When the read of it began.
+    read_at: Instant,
 }
 
 impl KnownLayout {
@@ -48,7 +54,7 @@ impl KnownLayout {
             connection: Arc::clone(connection),
             first,
             timeout,
-            known: RwLock::new((stored, read_at)),
+            known: RwLock::new(ReadLayout { stored, read_at }),
             reading: Mutex::default(),
         });
         tokio::spawn(keep(Arc::downgrade(&known)));
@@ -57,7 +63,7 @@ impl KnownLayout {
 
     pub(crate) fn get(&self) -> StoredLayout {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.0.clone()
+        known.stored.clone()
     }
 
     /// The layout; read again if it is too old.
@@ -77,15 +83,15 @@ impl KnownLayout {
         let deadline = read_at + self.timeout;
         let stored = StoredLayout::read(&self.connection, self.first, deadline).await?;
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        if stored.revision >= known.0.revision && read_at >= known.1 {
-            *known = (stored, read_at);
+        if stored.revision >= known.stored.revision && read_at >= known.read_at {
+            *known = ReadLayout { stored, read_at };
         }
-        Ok(known.0.clone())
+        Ok(known.stored.clone())
     }
 
     fn is_recent(&self) -> bool {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.1.elapsed() < AGE_MAX
+        known.read_at.elapsed() < AGE_MAX
     }
 }
 

@@ -45,8 +45,12 @@ struct Queue<K, C, A> {
     waiting: VecDeque<Waiting<K, C, A>>,
 }
 
-/// The key and the calls of a batch, with the receivers of the answers.
-type Batch<K, C, A> = (K, Vec<C>, Vec<oneshot::Sender<A>>);
+/// Calls with one key, and the channels to their callers, in the same order.
+struct Batch<K, C, A> {
+    key: K,
+    calls: Vec<C>,
+    answers: Vec<oneshot::Sender<A>>,
+}
 
 struct Waiting<K, C, A> {
     key: K,
@@ -124,7 +128,7 @@ impl<K: PartialEq, C, A> Queue<K, C, A> {
                 self.waiting.push_back(waiting);
             }
         }
-        Some((first.key, calls, answers))
+        Some(Batch { key: first.key, calls, answers })
     }
 }
 
@@ -159,14 +163,14 @@ where
     A: Send + 'static,
 {
     fn drop(&mut self) {
-        let (Some((key, calls, answers)), Ok(runtime)) = (self.0.next_batch(), Handle::try_current()) else {
+        let (Some(batch), Ok(runtime)) = (self.0.next_batch(), Handle::try_current()) else {
             return;
         };
         let slot = Self(Arc::clone(&self.0));
         runtime.spawn(async move {
-            let execution = (slot.0.execute)(key, calls);
+            let execution = (slot.0.execute)(batch.key, batch.calls);
             let results = slot.run(execution).await;
-            for (answer, result) in answers.into_iter().zip(results) {
+            for (answer, result) in batch.answers.into_iter().zip(results) {
                 // The caller may have left.
                 let _ = answer.send(result);
             }

@@ -49,8 +49,8 @@ impl DocumentIds {
         let mut parts = vec![DOCUMENT_SCHEME, agent.as_str(), kind, id, &count];
         parts.extend(labels.iter().map(String::as_str));
         parts.push(&name.key);
-        let conversation = tag(channel_key, &parts);
-        let conversation = format!("{}{conversation}", ConversationId::DOCUMENT_PREFIX);
+        let digest = tag(channel_key, &parts);
+        let conversation = format!("{}{digest}", ConversationId::DOCUMENT_PREFIX);
         Self {
             conversation: ConversationId::parse(conversation).expect("an id"),
             owner: owner_or_agent(channel_key, agent, owner),

@@ -75,8 +75,8 @@ impl HistoryIds {
         key: &HistoryKey,
     ) -> Self {
         let (agent, namespace, key) = (agent.as_str(), namespace.as_str(), key.as_str());
-        let conversation = tag(channel_key, &[CONVERSATION_SCHEME, agent, namespace, key]);
-        let conversation = format!("{}{conversation}", ConversationId::HISTORY_PREFIX);
+        let digest = tag(channel_key, &[CONVERSATION_SCHEME, agent, namespace, key]);
+        let conversation = format!("{}{digest}", ConversationId::HISTORY_PREFIX);
         let channel = tag(channel_key, &[CHANNEL_SCHEME, key]);
         Self {
             conversation: ConversationId::parse(conversation).expect("an id"),
@@ -104,7 +104,7 @@ mod tests {
         (conversation, ids.channel.as_str().to_owned())
     }
 
-    /// Whoever changes one of these loses every history that is kept. Computed by Python's `hmac`, not by this program.
+    /// A change of one of these loses every stored history. Computed by Python's `hmac`, not by this program.
     #[test]
     fn golden_ids() {
         for (key, conversation, channel) in [

@@ -60,16 +60,24 @@ impl Numbered<'_> {
     }
 }
 
-/// The number of each combination of role, author and content.
+/// What is equal in equal messages.
+#[derive(PartialEq, Eq, Hash)]
+struct Content<'list> {
+    role: Role,
+    author: Option<&'list Label>,
+    parts: &'list [Part],
+}
+
+/// The number of each content.
 #[derive(Default)]
-struct Numbers<'list>(HashMap<(Role, Option<&'list Label>, &'list [Part]), usize>);
+struct Numbers<'list>(HashMap<Content<'list>, usize>);
 
 impl<'list> Numbers<'list> {
     fn assign(&mut self, messages: &[&'list MessageAppended]) -> Vec<Numbered<'list>> {
-        let messages = messages.iter();
-        let numbered = messages.map(|message| {
+        let numbered = messages.iter().map(|message| {
             let next = self.0.len();
-            let content = (message.role, message.author.as_ref(), message.parts.as_slice());
+            let content =
+                Content { role: message.role, author: message.author.as_ref(), parts: message.parts.as_slice() };
             Numbered { number: *self.0.entry(content).or_insert(next), response: message.provider_response_id.as_ref() }
         });
         numbered.collect()
@@ -116,16 +124,24 @@ fn same_responses(stored: &[&MessageAppended], current: &[&MessageAppended]) -> 
     pairs.collect()
 }
 
-/// Role, response and number in the response of each message with a response, and its index.
-fn responses<'list>(messages: &'list [&MessageAppended]) -> impl Iterator<Item = ((Role, &'list str, usize), usize)> {
-    let mut seen: HashMap<(Role, &str), usize> = HashMap::new();
-    let messages = messages.iter().enumerate();
-    messages.filter_map(move |(index, message)| {
+/// A message of a response.
+#[derive(PartialEq, Eq, Hash)]
+struct MessageOfResponse<'list> {
+    role: Role,
+    response: &'list str,
+    /// Its number among the messages of the response with this role.
+    number: usize,
+}
+
+/// Each message with a response, and its index.
+fn responses<'list>(messages: &'list [&MessageAppended]) -> impl Iterator<Item = (MessageOfResponse<'list>, usize)> {
+    let mut counts: HashMap<(Role, &str), usize> = HashMap::new();
+    messages.iter().enumerate().filter_map(move |(index, message)| {
         let response = message.provider_response_id.as_ref()?.as_str();
-        let count = seen.entry((message.role, response)).or_default();
+        let count = counts.entry((message.role, response)).or_default();
         let number = *count;
         *count += 1;
-        Some(((message.role, response, number), index))
+        Some((MessageOfResponse { role: message.role, response, number }, index))
     })
 }
 

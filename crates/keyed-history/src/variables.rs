@@ -72,8 +72,8 @@ impl Variable {
 }
 
 fn object(json: &str) -> Option<BTreeMap<String, Variable>> {
-    let fields: BTreeMap<String, &RawValue> = serde_json::from_str(json).ok()?;
-    let fields = fields.into_iter();
+    let object: BTreeMap<String, &RawValue> = serde_json::from_str(json).ok()?;
+    let fields = object.into_iter();
     Some(fields.map(|(name, json)| (name, Variable::of(json))).collect())
 }
 

@@ -107,6 +107,14 @@ enum Backend {
     Remote(Remote),
 }
 
+/// A reply that a server has started.
+struct StartedReply {
+    source: Source,
+    /// The piece that was received before the reply was returned.
+    first: Option<Piece>,
+    permit: FairPermit,
+}
+
 impl Server {
     fn new(name: &str, config: &ModelServerConfig, tls: &ClientConfig) -> Result<Self, ModelsError> {
         let backend = match Provider::from_kind(config.kind) {
@@ -130,7 +138,7 @@ impl Server {
         let mut metrics = RequestMetrics::begin(&self.name, request.body.len());
         let span = metrics.span().clone();
         match self.begin(request).instrument(span).await {
-            Ok((source, first, permit)) => Ok(ReplyPieces::new(source, first, permit, metrics)),
+            Ok(reply) => Ok(ReplyPieces::new(reply.source, reply.first, reply.permit, metrics)),
             Err(error) => {
                 metrics.record(&Err(error.clone()));
                 Err(error)
@@ -138,7 +146,7 @@ impl Server {
         }
     }
 
-    async fn begin(&self, request: &ModelRequest) -> Result<(Source, Option<Piece>, FairPermit), ModelError> {
+    async fn begin(&self, request: &ModelRequest) -> Result<StartedReply, ModelError> {
         request.check()?;
         let permit = self
             .permits
@@ -148,11 +156,11 @@ impl Server {
         match &self.backend {
             Backend::Echo { word_delay } => {
                 let echo = Echo::new(request, *word_delay)?;
-                Ok((Source::Echo(echo), None, permit))
+                Ok(StartedReply { source: Source::Echo(echo), first: None, permit })
             }
             Backend::Remote(remote) => {
                 let (first, reader) = remote.stream(request).await?;
-                Ok((Source::Remote(Box::new(reader)), Some(first), permit))
+                Ok(StartedReply { source: Source::Remote(Box::new(reader)), first: Some(first), permit })
             }
         }
     }

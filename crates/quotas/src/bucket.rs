@@ -51,8 +51,8 @@ impl Bucket {
     #[must_use]
     pub fn taken_at(&self, now_ms: u64, per_minute: u64) -> u64 {
         let elapsed = now_ms.saturating_sub(self.at_ms);
-        let refilled = u128::from(per_minute) * u128::from(elapsed) / u128::from(MS_PER_MINUTE);
-        let refilled = u64::try_from(refilled).unwrap_or(u64::MAX);
+        let exact = u128::from(per_minute) * u128::from(elapsed) / u128::from(MS_PER_MINUTE);
+        let refilled = u64::try_from(exact).unwrap_or(u64::MAX);
         self.taken.saturating_sub(refilled)
     }
 }
@@ -61,8 +61,8 @@ fn refill_time(missing: u64, per_minute: u64) -> Duration {
     if per_minute == 0 {
         return RETRY_AFTER_MAX;
     }
-    let ms = u128::from(missing.max(1)) * u128::from(MS_PER_MINUTE);
-    let ms = u64::try_from(ms.div_ceil(u128::from(per_minute)));
+    let missing_ms = u128::from(missing.max(1)) * u128::from(MS_PER_MINUTE);
+    let ms = u64::try_from(missing_ms.div_ceil(u128::from(per_minute)));
     ms.map_or(RETRY_AFTER_MAX, Duration::from_millis).min(RETRY_AFTER_MAX)
 }
 

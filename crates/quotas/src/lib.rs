@@ -16,5 +16,5 @@ pub use bucket::Bucket;
 pub use consumer::{Consumer, Subject};
 pub use decision::{Exceeded, check};
 pub use fair::{Entered, FairQueue};
-pub use limits::{LIMIT_MAX, LimitError, Limits, Quota, QuotaSet, Scope};
+pub use limits::{InvalidQuota, LIMIT_MAX, LimitError, Limits, Quota, QuotaSet, Scope, ScopedQuota};
 pub use tokens::DayTokens;

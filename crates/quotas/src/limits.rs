@@ -161,6 +161,29 @@ pub enum LimitError {
     TooHigh,
 }
 
+/// A quota that is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScopedQuota {
+    /// Its scope.
+    pub scope: Scope,
+    /// What it bounds.
+    pub quota: Quota,
+    /// The bound.
+    pub value: u64,
+}
+
+/// The first invalid value of a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[error("{}.{} {error}", .scope.as_str(), .quota.as_str())]
+pub struct InvalidQuota {
+    /// Its scope.
+    pub scope: Scope,
+    /// Its quota.
+    pub quota: Quota,
+    /// Why it is invalid.
+    pub error: LimitError,
+}
+
 impl QuotaSet {
     /// The default quotas of a deployment: every quota has a value.
     #[must_use]
@@ -205,25 +228,26 @@ impl QuotaSet {
     }
 
     /// All quotas that are set, the widest scope first.
-    pub fn iter(&self) -> impl Iterator<Item = (Scope, Quota, u64)> {
+    pub fn iter(&self) -> impl Iterator<Item = ScopedQuota> {
         Scope::ALL.into_iter().flat_map(|scope| {
             let limits = *self.of(scope);
-            let set = Quota::ALL.into_iter();
-            set.filter_map(move |quota| Some((scope, quota, limits.get(quota)?)))
+            Quota::ALL
+                .into_iter()
+                .filter_map(move |quota| Some(ScopedQuota { scope, quota, value: limits.get(quota)? }))
         })
     }
 
     /// Validates all values.
     ///
     /// # Errors
-    /// The first invalid value, with its scope and quota.
-    pub fn validate(&self) -> Result<(), (Scope, Quota, LimitError)> {
-        for (scope, quota, value) in self.iter() {
+    /// [`InvalidQuota`].
+    pub fn validate(&self) -> Result<(), InvalidQuota> {
+        for ScopedQuota { scope, quota, value } in self.iter() {
             if !quota.applies_to(scope) {
-                return Err((scope, quota, LimitError::NotApplicable));
+                return Err(InvalidQuota { scope, quota, error: LimitError::NotApplicable });
             }
             if value > LIMIT_MAX {
-                return Err((scope, quota, LimitError::TooHigh));
+                return Err(InvalidQuota { scope, quota, error: LimitError::TooHigh });
             }
         }
         Ok(())
@@ -233,9 +257,11 @@ impl QuotaSet {
     ///
     /// # Errors
     /// As [`QuotaSet::validate`].
-    pub fn validate_for_agent(&self) -> Result<(), (Scope, Quota, LimitError)> {
-        match self.iter().find(|(scope, ..)| *scope == Scope::Tenant) {
-            Some((scope, quota, _)) => Err((scope, quota, LimitError::NotForAgents)),
+    pub fn validate_for_agent(&self) -> Result<(), InvalidQuota> {
+        match self.iter().find(|set| set.scope == Scope::Tenant) {
+            Some(ScopedQuota { scope, quota, .. }) => {
+                Err(InvalidQuota { scope, quota, error: LimitError::NotForAgents })
+            }
             None => self.validate(),
         }
     }
@@ -245,8 +271,8 @@ impl QuotaSet {
     pub fn resolve(deployment: &Self, tenant: Option<&Self>, agent: Option<&Self>) -> Self {
         let mut resolved = *deployment;
         for given in [tenant, agent].into_iter().flatten() {
-            for (scope, quota, value) in given.iter() {
-                resolved.of_mut(scope).set(quota, Some(value));
+            for set in given.iter() {
+                resolved.of_mut(set.scope).set(set.quota, Some(set.value));
             }
         }
         resolved
@@ -297,9 +323,9 @@ mod tests {
                 let check = |value, expected, for_agent| {
                     let mut set = QuotaSet::default();
                     set.of_mut(scope).set(quota, Some(value));
-                    let seen = set.validate().err().map(|(.., error)| error);
+                    let seen = set.validate().err().map(|invalid| invalid.error);
                     assert_eq!(seen, expected, "{scope:?} {quota:?} {value}");
-                    let seen = set.validate_for_agent().err().map(|(.., error)| error);
+                    let seen = set.validate_for_agent().err().map(|invalid| invalid.error);
                     assert_eq!(seen, for_agent, "{scope:?} {quota:?} {value} of an agent");
                 };
                 let applies = quota.applies_to(scope);

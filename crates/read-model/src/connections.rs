@@ -49,14 +49,17 @@ struct Shared {
 }
 
 /// Connections of one kind are interchangeable.
-type Kind = (Rights, ProjectionTables, SchemaName);
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Kind {
+    rights: Rights,
+    tables: ProjectionTables,
+    schema: SchemaName,
+}
 
 #[derive(Debug)]
 struct Session {
     connection: PgConnection,
-    rights: Rights,
-    tables: ProjectionTables,
-    schema: SchemaName,
+    kind: Kind,
     /// The tenant whose rows a reader's connection sees; `None`: no tenant's, or unknown.
     tenant: Option<TenantId>,
 }
@@ -123,7 +126,7 @@ impl Connections {
             Target::Live => self.0.live_schema(rights).await?,
             Target::Fixed(schema) => schema,
         };
-        let kind = (rights, tables, schema);
+        let kind = Kind { rights, tables, schema };
         let session = match self.0.take_idle(kind, tenant) {
             Some(session) => session,
             None => self.0.connect(kind).await?,
@@ -153,7 +156,7 @@ impl Shared {
     /// come next. `None`: the caller must connect, and the bound allows it.
     fn take_idle(&self, kind: Kind, tenant: Option<&TenantId>) -> Option<Session> {
         let mut idle = self.idle();
-        let fits = |session: &Session| (session.rights, session.tables, session.schema) == kind;
+        let fits = |session: &Session| session.kind == kind;
         let own = |session: &Session| fits(session) && session.tenant.as_ref() == tenant;
         let index = idle.iter().rposition(own).or_else(|| idle.iter().position(fits));
         if let Some(index) = index {
@@ -184,7 +187,7 @@ impl Shared {
             }
             self.idle().clear();
         }
-        let kind = (rights, ProjectionTables::Conversations, self.live.last());
+        let kind = Kind { rights, tables: ProjectionTables::Conversations, schema: self.live.last() };
         let mut session = self.connect(kind).await?;
         let schema = read_live_schema(&mut session.connection).await?;
         self.keep(session, schema);
@@ -196,27 +199,27 @@ impl Shared {
         let has_changed = self.live.set(live);
         let mut idle = self.idle();
         if has_changed {
-            idle.retain(|session| session.schema == live);
+            idle.retain(|session| session.kind.schema == live);
         }
-        if session.schema == live {
+        if session.kind.schema == live {
             idle.push(session);
         }
     }
 
-    async fn connect(&self, (rights, tables, schema): Kind) -> Result<Session, ReadModelError> {
+    async fn connect(&self, kind: Kind) -> Result<Session, ReadModelError> {
         let options = |login: &PgConnectOptions| {
-            let path = [("search_path", tables.path(schema))];
+            let path = [("search_path", kind.tables.path(kind.schema))];
             login.clone().options(path)
         };
         // Boxed: a rare future, as large as a TLS handshake.
-        let connection = match rights {
+        let connection = match kind.rights {
             Rights::Owner => Box::pin(options(&self.owner).connect()).await?,
             Rights::Reader => {
                 let connected = Box::pin(options(&self.reader).connect()).await;
                 connected.map_err(|error| reader_role::connect_error(error, &self.owner))?
             }
         };
-        Ok(Session { connection, rights, tables, schema, tenant: None })
+        Ok(Session { connection, kind, tenant: None })
     }
 }
 

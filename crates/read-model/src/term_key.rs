@@ -8,8 +8,8 @@ use crate::error::ReadModelError;
 
 /// The key in a column.
 pub(crate) fn key_of(row: &PgRow, index: usize) -> Result<TermKey, ReadModelError> {
-    let bytes: &[u8] = row.try_get(index)?;
-    let bytes: Option<&[u8; TERM_KEY_BYTES]> = bytes.first_chunk();
+    let stored: &[u8] = row.try_get(index)?;
+    let bytes: Option<&[u8; TERM_KEY_BYTES]> = stored.first_chunk();
     let corrupt = || ReadModelError::corrupt("tenant", "?", "term_key");
     bytes.map(TermKey::new).ok_or_else(corrupt)
 }

@@ -78,8 +78,8 @@ impl BloomFilter {
 /// Distributes a number over 64 bits.
 fn mix(number: u64) -> u64 {
     let [first, second] = MULTIPLIERS;
-    let mixed = (number ^ (number >> 30)).wrapping_mul(first);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(second);
+    let first_mixed = (number ^ (number >> 30)).wrapping_mul(first);
+    let mixed = (first_mixed ^ (first_mixed >> 27)).wrapping_mul(second);
     mixed ^ (mixed >> 31)
 }
 

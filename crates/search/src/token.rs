@@ -82,7 +82,7 @@ pub fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
     let mut start = 0;
     std::iter::from_fn(move || {
         loop {
-            let (begin, end, kind) = next_span(text, start)?;
+            let Span { begin, end, kind } = next_span(text, start)?;
             start = end;
             let form = normal_form(text.get(begin..end)?);
             if !form.is_empty() {
@@ -92,8 +92,17 @@ pub fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
     })
 }
 
-/// The next token at `from` or after it: its first byte, the byte after it, and its kind.
-fn next_span(text: &str, from: usize) -> Option<(usize, usize, TokenKind)> {
+/// The bytes of a token.
+struct Span {
+    /// The first byte.
+    begin: usize,
+    /// The byte after the last one.
+    end: usize,
+    kind: TokenKind,
+}
+
+/// The next token at `from` or after it.
+fn next_span(text: &str, from: usize) -> Option<Span> {
     let bytes = text.as_bytes().get(from..)?;
     let begins = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
     let begin = bytes.iter().position(begins)?;
@@ -103,12 +112,12 @@ fn next_span(text: &str, from: usize) -> Option<(usize, usize, TokenKind)> {
     match word.get(length) {
         // The next character may belong to the word.
         Some(next) if !next.is_ascii() => next_span_of_signs(text, from + begin),
-        _ => Some((from + begin, from + begin + length, TokenKind::Word)),
+        _ => Some(Span { begin: from + begin, end: from + begin + length, kind: TokenKind::Word }),
     }
 }
 
 /// As [`next_span`], for texts with other characters than those of ASCII.
-fn next_span_of_signs(text: &str, from: usize) -> Option<(usize, usize, TokenKind)> {
+fn next_span_of_signs(text: &str, from: usize) -> Option<Span> {
     let mut signs = text.get(from..)?.char_indices();
     let (begin, kind) = signs.find_map(|(at, sign)| match class(sign) {
         Class::Kind(kind) => Some((from + at, kind)),
@@ -119,7 +128,7 @@ fn next_span_of_signs(text: &str, from: usize) -> Option<(usize, usize, TokenKin
         Class::Kind(next) => kind == TokenKind::Character || next != kind,
         Class::Separator => true,
     });
-    Some((begin, rest.map_or(text.len(), |(at, _)| from + at), kind))
+    Some(Span { begin, end: rest.map_or(text.len(), |(at, _)| from + at), kind })
 }
 
 fn class(sign: char) -> Class {

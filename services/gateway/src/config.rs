@@ -6,7 +6,7 @@ use archive::StoreUrl;
 use egress::EgressConfig;
 use event_log::RecordConfig;
 use models::ModelServersConfig;
-use quotas::QuotaSet;
+use quotas::{InvalidQuota, QuotaSet};
 use read_model::ReplicatedReadModelConfig;
 use runtime::config::{Bounds, Checks, Secret, Validate};
 use runtime::grpc::GrpcConfig;
@@ -107,7 +107,7 @@ impl Validate for GatewayConfig {
         checks.invalid_section("models", self.models.errors());
         checks.invalid_section("egress", self.egress.errors());
         checks.section("generation", &self.generation);
-        if let Err((scope, quota, error)) = self.quotas.validate() {
+        if let Err(InvalidQuota { scope, quota, error }) = self.quotas.validate() {
             let key = format!("quotas.{}.{}", scope.as_str(), quota.as_str());
             checks.invalid(&key, error.to_string());
         }

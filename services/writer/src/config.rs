@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use archive::StoreUrl;
 use egress::EgressConfig;
 use event_log::RecordConfig;
-use quotas::QuotaSet;
+use quotas::{InvalidQuota, QuotaSet};
 use read_model::ReadModelConfig;
 use runtime::config::{Bounds, Checks, Validate};
 use runtime::grpc::GrpcConfig;
@@ -64,7 +64,7 @@ impl Validate for WriterConfig {
         }
         checks.invalid_section("egress", self.egress.errors());
         checks.bounds("heads_cached_max", self.heads_cached_max, &HEADS_CACHED);
-        if let Err((scope, quota, error)) = self.quotas.validate() {
+        if let Err(InvalidQuota { scope, quota, error }) = self.quotas.validate() {
             let key = format!("quotas.{}.{}", scope.as_str(), quota.as_str());
             checks.invalid(&key, error.to_string());
         }

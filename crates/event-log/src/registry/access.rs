@@ -182,6 +182,6 @@ impl Registry {
     }
 
     pub(super) async fn tenant_of(&self, agent: &AgentId) -> Option<TenantId> {
-        self.shared().find(|| agent_key(agent), |entries| Some(entries.agents.get(agent)?.value.0.clone())).await
+        self.shared().find(|| agent_key(agent), |entries| Some(entries.agents.get(agent)?.value.tenant.clone())).await
     }
 }

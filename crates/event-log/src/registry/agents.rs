@@ -4,6 +4,7 @@ use domain::{AgentId, TenantId, Timestamp, Violation};
 use wire::proto::operate::v1::{Agent, AgentSettings};
 use wire::time;
 
+use super::entries::AgentOfTenant;
 use super::entry_keys::agent_key;
 use super::{CheckedSettings, Entries, Entry, Registry, RegistryError, SettingsError};
 
@@ -72,7 +73,7 @@ impl Registry {
     ) -> Result<Agent, E> {
         let find = |entries: &Entries| {
             let Entry { revision, value } = entries.agents.get(agent)?.clone();
-            Some(Entry { revision, value: value.1 })
+            Some(Entry { revision, value: value.agent })
         };
         let key = |_: &Agent| agent_key(agent);
         self.shared().update("agent", find, key, change).await
@@ -82,9 +83,8 @@ impl Registry {
     #[must_use]
     pub fn list_agents(&self, tenant: &TenantId) -> Vec<Agent> {
         self.shared().read(|entries| {
-            let all = entries.agents.values();
-            let of_tenant = all.filter(|entry| entry.value.0 == *tenant);
-            of_tenant.map(|entry| entry.value.1.clone()).collect()
+            let of_tenant = entries.agents.values().filter(|entry| entry.value.tenant == *tenant);
+            of_tenant.map(|entry| entry.value.agent.clone()).collect()
         })
     }
 
@@ -92,8 +92,7 @@ impl Registry {
     #[must_use]
     pub fn only_agent(&self, tenant: &TenantId) -> Option<AgentId> {
         self.shared().read(|entries| {
-            let all = entries.agents.iter();
-            let mut of_tenant = all.filter(|(_, entry)| entry.value.0 == *tenant);
+            let mut of_tenant = entries.agents.iter().filter(|(_, entry)| entry.value.tenant == *tenant);
             let (only, _) = of_tenant.next()?;
             of_tenant.next().is_none().then(|| only.clone())
         })
@@ -102,10 +101,10 @@ impl Registry {
     /// The agent with this id.
     #[must_use]
     pub fn agent(&self, agent: &AgentId) -> Option<Agent> {
-        self.agent_entry(agent).map(|entry| entry.value.1)
+        self.agent_entry(agent).map(|entry| entry.value.agent)
     }
 
-    pub(super) fn agent_entry(&self, agent: &AgentId) -> Option<Entry<(TenantId, Agent)>> {
+    pub(super) fn agent_entry(&self, agent: &AgentId) -> Option<Entry<AgentOfTenant>> {
         self.shared().read(|entries| entries.agents.get(agent).cloned())
     }
 }

@@ -112,8 +112,7 @@ impl Registry {
     #[must_use]
     pub fn list_api_keys(&self, agent: &AgentId) -> Vec<ApiKey> {
         self.shared().read(|entries| {
-            let all = entries.api_keys.values();
-            let of_agent = all.filter(|entry| entry.value.agent_id == agent.as_str());
+            let of_agent = entries.api_keys.values().filter(|entry| entry.value.agent_id == agent.as_str());
             of_agent.map(|entry| without_digest(entry.value.clone())).collect()
         })
     }

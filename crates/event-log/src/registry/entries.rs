@@ -19,15 +19,27 @@ pub(super) struct Entry<T> {
     pub(super) value: T,
 }
 
-/// The revoked tokens of a tenant, and the digests of their ids.
-pub(super) type Revoked = (RevokedTokens, Arc<HashSet<Digest>>);
+/// An agent and its tenant.
+#[derive(Debug, Clone)]
+pub(super) struct AgentOfTenant {
+    pub(super) tenant: TenantId,
+    pub(super) agent: Agent,
+}
+
+/// The revoked tokens of a tenant.
+#[derive(Debug, Clone)]
+pub(super) struct Revoked {
+    pub(super) tokens: RevokedTokens,
+    /// The digests of their ids.
+    pub(super) digests: Arc<HashSet<Digest>>,
+}
 
 #[derive(Debug, Default)]
 pub(super) struct Entries {
     pub(super) seals: Seals,
     pub(super) tenants: BTreeMap<TenantId, Entry<Tenant>>,
     pub(super) tenant_secrets: BTreeMap<TenantId, Entry<TenantSecret>>,
-    pub(super) agents: BTreeMap<AgentId, Entry<(TenantId, Agent)>>,
+    pub(super) agents: BTreeMap<AgentId, Entry<AgentOfTenant>>,
     pub(super) revoked_tokens: BTreeMap<TenantId, Entry<Revoked>>,
     pub(super) webhook_secrets: BTreeMap<AgentId, Entry<WebhookSecrets>>,
     pub(super) context_policies: BTreeMap<(TenantId, Digest), Entry<ContextPolicy>>,
@@ -57,7 +69,7 @@ impl Entries {
                 let agent: Agent = decode(value)?;
                 let id = AgentId::parse(agent.agent_id.as_str())?;
                 let tenant = TenantId::parse(agent.tenant_id.as_str())?;
-                put(&mut self.agents, id, revision, (tenant, agent));
+                put(&mut self.agents, id, revision, AgentOfTenant { tenant, agent });
             }
             ("revoked", _) => self.apply_revoked_tokens(revision, decode(value)?)?,
             ("webhook", _) => {
@@ -97,10 +109,8 @@ impl Entries {
 
     fn apply_revoked_tokens(&mut self, revision: Sequence, revoked: RevokedTokens) -> Result<(), Corrupt> {
         let tenant = TenantId::parse(revoked.tenant_id.as_str())?;
-        let tokens = revoked.tokens.iter();
-        let digests = tokens.map(|token| to_digest(&token.token_id_sha256));
-        let digests = Arc::new(digests.collect::<Result<_, _>>()?);
-        put(&mut self.revoked_tokens, tenant, revision, (revoked, digests));
+        let digests = revoked.tokens.iter().map(|token| to_digest(&token.token_id_sha256)).collect::<Result<_, _>>()?;
+        put(&mut self.revoked_tokens, tenant, revision, Revoked { tokens: revoked, digests: Arc::new(digests) });
         Ok(())
     }
 

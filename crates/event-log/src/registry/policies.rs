@@ -20,7 +20,7 @@ impl Registry {
         at: Timestamp,
     ) -> Result<ContextPolicy, RegistryError> {
         let entry = self.agent_entry(agent).ok_or(RegistryError::NotFound { what: "agent" })?;
-        let policy = self.keep_policy(&entry.value.0, digest, policy_json, at).await?;
+        let policy = self.keep_policy(&entry.value.tenant, digest, policy_json, at).await?;
         let change = |agent: &mut Agent| {
             agent.context_policy_digest = digest.to_vec().into();
             Ok::<_, RegistryError>(())

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::{AgentId, TenantId, Violation, ViolationReason};
-use quotas::{Exceeded, LimitError, Limits, Quota, QuotaSet, Scope};
+use quotas::{Exceeded, InvalidQuota, Limits, Quota, QuotaSet, Scope};
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::{AgentSettings, Tenant};
 use wire::status::{Problem, Reason};
@@ -21,7 +21,7 @@ impl Registry {
         self.shared().read(|entries| {
             let tenant = entries.tenants.get(tenant).and_then(|entry| entry.value.quotas.as_ref());
             let agent = entries.agents.get(agent);
-            let settings = agent.and_then(|entry| entry.value.1.settings.as_ref());
+            let settings = agent.and_then(|entry| entry.value.agent.settings.as_ref());
             let agent = settings.and_then(|settings| settings.quotas.as_ref());
             let (tenant, agent) = (tenant.map(quota_set), agent.map(quota_set));
             QuotaSet::resolve(deployment, tenant.as_ref(), agent.as_ref())
@@ -64,11 +64,8 @@ pub(super) fn check_agent_quotas(settings: &AgentSettings) -> Result<(), Violati
     check_quotas(quotas, QuotaSet::validate_for_agent)
 }
 
-fn check_quotas(
-    quotas: &proto::Quotas,
-    rule: impl Fn(&QuotaSet) -> Result<(), (Scope, Quota, LimitError)>,
-) -> Result<(), Violation> {
-    rule(&quota_set(quotas)).map_err(|(scope, quota, error)| {
+fn check_quotas(quotas: &proto::Quotas, rule: impl Fn(&QuotaSet) -> Result<(), InvalidQuota>) -> Result<(), Violation> {
+    rule(&quota_set(quotas)).map_err(|InvalidQuota { scope, quota, error }| {
         Violation::new(ViolationReason::OutOfRange, error.to_string())
             .within(quota.as_str())
             .within(scope.as_str())

@@ -2,8 +2,9 @@
 
 use domain::{AgentId, TenantId, Violation, ViolationReason};
 use search::Language;
-use wire::proto::operate::v1::{Agent, SearchSettings, Tenant};
+use wire::proto::operate::v1::{SearchSettings, Tenant};
 
+use super::entries::AgentOfTenant;
 use super::{Entries, Registry, RegistryError};
 
 /// The search settings of an agent; those of its tenant are included.
@@ -36,17 +37,14 @@ impl Registry {
     #[must_use]
     pub fn agent_searches(&self, tenant: Option<&TenantId>) -> Vec<AgentSearch> {
         self.shared().read(|entries| {
-            let agents = entries
-                .agents
-                .iter()
-                .map(|(id, entry)| (id, &entry.value.0, &entry.value.1))
-                .filter(|(_, of, _)| tenant.is_none_or(|tenant| *of == tenant));
-            agents.map(|(id, tenant, agent)| agent_search(entries, id, tenant, agent)).collect()
+            let agents =
+                entries.agents.iter().filter(|(_, entry)| tenant.is_none_or(|tenant| entry.value.tenant == *tenant));
+            agents.map(|(id, entry)| agent_search(entries, id, &entry.value)).collect()
         })
     }
 }
 
-fn agent_search(entries: &Entries, id: &AgentId, tenant: &TenantId, agent: &Agent) -> AgentSearch {
+fn agent_search(entries: &Entries, id: &AgentId, AgentOfTenant { tenant, agent }: &AgentOfTenant) -> AgentSearch {
     let of_tenant = entries.tenants.get(tenant);
     let is_disabled = of_tenant.is_some_and(|entry| entry.value.search_disabled);
     let settings = agent.settings.as_ref().and_then(|settings| settings.search.clone()).unwrap_or_default();

@@ -93,10 +93,8 @@ impl Registry {
     /// All service tokens, by id, including revoked ones, without their SHA-256.
     #[must_use]
     pub fn list_service_tokens(&self) -> Vec<ServiceToken> {
-        self.shared().read(|entries| {
-            let all = entries.service_tokens.values();
-            all.map(|entry| without_digest(entry.value.clone())).collect()
-        })
+        self.shared()
+            .read(|entries| entries.service_tokens.values().map(|entry| without_digest(entry.value.clone())).collect())
     }
 
     /// The service token with this id, without its SHA-256.

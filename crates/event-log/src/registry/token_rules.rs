@@ -69,7 +69,7 @@ impl Registry {
             let entry = entries.tenants.get(tenant);
             let rules = entry.and_then(|entry| entry.value.token_rules.clone());
             let revoked = entries.revoked_tokens.get(tenant);
-            (rules, revoked.map(|entry| Arc::clone(&entry.value.1)))
+            (rules, revoked.map(|entry| Arc::clone(&entry.value.digests)))
         });
         let rules = rules.unwrap_or_default();
         let given = |text: String| (!text.is_empty()).then_some(text);
@@ -120,8 +120,8 @@ impl Registry {
         for _ in 0..CHANGES_MAX {
             let shared = self.shared();
             let entry = shared.read(|entries| entries.revoked_tokens.get(tenant).cloned());
-            let (revision, current) = entry.map(|entry| (entry.revision, entry.value.0)).unzip();
-            let current = current.unwrap_or_default().tokens;
+            let (revision, current) = entry.map(|entry| (entry.revision, entry.value.tokens.tokens)).unzip();
+            let current = current.unwrap_or_default();
             let known_until = revoked_until(&current, &created.token_id_sha256);
             let was_revoked = known_until.is_some_and(|until| until > at);
             if was_revoked && known_until >= Some(kept_until) {

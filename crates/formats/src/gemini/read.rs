@@ -60,7 +60,8 @@ pub(super) struct ParsedResult {
     pub(super) outcome: ToolOutcome,
 }
 
-/// The fields with canonical forms. A part with other fields becomes a provider item.
+/// The fields with canonical forms. A part with other fields becomes a provider item. One field has the data: a text, a medium, a
+/// call or a result.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct WirePart<'a> {
@@ -131,39 +132,54 @@ pub(super) fn parse_fields(object: &RawValue) -> Result<BTreeMap<String, &RawVal
     serde_json::from_str(object.get())
 }
 
-fn known(part: WirePart<'_>, raw: &RawValue, field: &str) -> Result<ParsedPart, ParseError> {
-    let signature = part.thought_signature.filter(|signature| !signature.is_empty());
-    let thought = part.thought.unwrap_or_default();
-    let data = (part.text, part.inline_data, part.file_data, part.function_call, part.function_response);
-    match data {
-        (None, None, None, Some(call), None) => read_call(call, signature, field),
-        (None, None, None, None, Some(answer)) => read_answer(answer, field),
-        (text, None, None, None, None) if thought => {
-            let text = text.unwrap_or_default();
-            let says = !text.is_empty() || signature.is_some();
-            let thought = says.then_some(Part::Thinking { text, signature });
-            Ok(ParsedPart::Content(thought.into_iter().collect()))
-        }
-        (text, None, None, None, None) => {
-            let text = text.filter(|text| !text.is_empty());
-            Ok(with_signature(text.map(Part::Text), signature))
-        }
-        (None, Some(blob), None, None, None) if !thought => {
-            Ok(with_signature(Some(blob.part(&format!("{field}.inlineData"))?), signature))
-        }
-        (None, None, Some(file), None, None) if !thought => {
-            Ok(with_signature(Some(file.part(&format!("{field}.fileData"))?), signature))
-        }
-        (_, _, _, None, None) => item(raw, field),
+fn known(mut part: WirePart<'_>, raw: &RawValue, field: &str) -> Result<ParsedPart, ParseError> {
+    let signature = part.thought_signature.take().filter(|signature| !signature.is_empty());
+    let has_content = part.text.is_some() || part.inline_data.is_some() || part.file_data.is_some();
+    match (part.function_call.take(), part.function_response.take()) {
+        (None, None) => known_content(part, signature, raw, field),
+        (Some(call), None) if !has_content => read_call(call, signature, field),
+        (None, Some(answer)) if !has_content => read_answer(answer, field),
         _ => Err(invalid(format!("{field} has several data fields"))),
     }
 }
 
+/// The content of a part without a call and a result. A combination without a canonical form becomes a provider item.
+fn known_content(
+    part: WirePart<'_>,
+    signature: Option<String>,
+    raw: &RawValue,
+    field: &str,
+) -> Result<ParsedPart, ParseError> {
+    let is_thought = part.thought.unwrap_or_default();
+    match part {
+        WirePart { text, inline_data: None, file_data: None, .. } if is_thought => Ok(thought(text, signature)),
+        WirePart { text, inline_data: None, file_data: None, .. } => {
+            let content = text.filter(|text| !text.is_empty()).map(Part::Text);
+            Ok(with_signature(content, signature))
+        }
+        WirePart { text: None, inline_data: Some(blob), file_data: None, .. } if !is_thought => {
+            Ok(with_signature(Some(blob.part(&format!("{field}.inlineData"))?), signature))
+        }
+        WirePart { text: None, inline_data: None, file_data: Some(file), .. } if !is_thought => {
+            Ok(with_signature(Some(file.part(&format!("{field}.fileData"))?), signature))
+        }
+        _ => item(raw, field),
+    }
+}
+
+/// A thought; no part if it has neither a text nor a signature.
+fn thought(text: Option<String>, signature: Option<String>) -> ParsedPart {
+    let text = text.unwrap_or_default();
+    let is_empty = text.is_empty() && signature.is_none();
+    ParsedPart::Content(if is_empty { Vec::new() } else { vec![Part::Thinking { text, signature }] })
+}
+
 /// A signature becomes an empty thought after the part that it signs. The skip value is ignored.
 fn with_signature(part: Option<Part>, signature: Option<String>) -> ParsedPart {
-    let signature = signature.filter(|signature| signature != SKIP_SIGNATURE);
-    let signing = signature.map(|signature| Part::Thinking { text: String::new(), signature: Some(signature) });
-    ParsedPart::Content(part.into_iter().chain(signing).collect())
+    let signed_thought = signature
+        .filter(|signature| signature != SKIP_SIGNATURE)
+        .map(|signature| Part::Thinking { text: String::new(), signature: Some(signature) });
+    ParsedPart::Content(part.into_iter().chain(signed_thought).collect())
 }
 
 fn item(raw: &RawValue, field: &str) -> Result<ParsedPart, ParseError> {
@@ -222,8 +238,8 @@ fn read_answer(answer: WireAnswer<'_>, field: &str) -> Result<ParsedPart, ParseE
 /// The value of `output` or `error` if it is the only field; otherwise the whole response is the output (G4).
 fn response(response: Option<&RawValue>, field: &str) -> Result<(ToolOutput, ToolOutcome), ParseError> {
     let whole = response.map_or("{}", RawValue::get);
-    let fields: BTreeMap<String, &RawValue> = serde_json::from_str(whole).map_err(|error| malformed(&error))?;
-    let mut fields = fields.iter();
+    let object: BTreeMap<String, &RawValue> = serde_json::from_str(whole).map_err(|error| malformed(&error))?;
+    let mut fields = object.iter();
     let (json, outcome) = match (fields.next(), fields.next()) {
         (Some((name, output)), None) if name == "output" => (output.get(), ToolOutcome::Succeeded),
         (Some((name, error)), None) if name == "error" => (error.get(), ToolOutcome::Failed),

@@ -8,9 +8,9 @@ pub fn number(value: u64) -> String {
     let digits = value.to_string();
     let first = digits.len() % 3;
     let (first, rest) = digits.split_at(first);
-    let groups = rest.as_bytes().chunks(3).map(|group| String::from_utf8_lossy(group).into_owned());
+    let thousands = rest.as_bytes().chunks(3).map(|group| String::from_utf8_lossy(group).into_owned());
     let groups: Vec<String> =
-        Some(first.to_owned()).filter(|first| !first.is_empty()).into_iter().chain(groups).collect();
+        Some(first.to_owned()).filter(|first| !first.is_empty()).into_iter().chain(thousands).collect();
     groups.join(",")
 }
 

@@ -12,13 +12,22 @@ use crate::layout::{Frame, Freshness, Person, Section, document};
 
 /// Bars of a chart of agents or models: those with the most tokens.
 const NAMES_CHARTED_MAX: usize = 10;
-/// A part of a bar of tokens: name, colour and value.
-type TokensPart = (&'static str, SeriesColour, fn(&Usage) -> u64);
+/// A part of a bar of tokens.
+#[derive(Clone, Copy)]
+struct TokensPart {
+    name: &'static str,
+    colour: SeriesColour,
+    value: fn(&Usage) -> u64,
+}
 /// The parts of bars of tokens.
 const TOKENS: [TokensPart; 3] = [
-    ("read", SeriesColour::Accent, |tokens| tokens.input_tokens.saturating_sub(tokens.cached_tokens)),
-    ("read from the cache", SeriesColour::Good, |tokens| tokens.cached_tokens),
-    ("written", SeriesColour::Warn, |tokens| tokens.output_tokens),
+    TokensPart {
+        name: "read",
+        colour: SeriesColour::Accent,
+        value: |tokens| tokens.input_tokens.saturating_sub(tokens.cached_tokens),
+    },
+    TokensPart { name: "read from the cache", colour: SeriesColour::Good, value: |tokens| tokens.cached_tokens },
+    TokensPart { name: "written", colour: SeriesColour::Warn, value: |tokens| tokens.output_tokens },
 ];
 
 /// The usage of a day, an agent or a model.
@@ -179,10 +188,10 @@ fn section(page: UsagePage<'_>, title: &str, name: &str, rows: &[UsageRow]) -> M
 
 fn chart(title: &str, rows: &[UsageRow]) -> Markup {
     let bars: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
-    let series = TOKENS.map(|(name, colour, value)| BarSeries {
-        name,
-        colour,
-        values: rows.iter().map(|row| value(&row.tokens)).collect(),
+    let series = TOKENS.map(|part| BarSeries {
+        name: part.name,
+        colour: part.colour,
+        values: rows.iter().map(|row| (part.value)(&row.tokens)).collect(),
     });
     bar_chart(BarChart { title, bars: &bars, series: &series })
 }

@@ -45,10 +45,10 @@ pub async fn active_runs(
 }
 
 fn active_run(row: &PgRow) -> Result<ActiveRunRow, ReadModelError> {
-    let tenant: &str = row.try_get(0)?;
-    let conversation: &str = row.try_get(1)?;
+    let tenant: &str = row.try_get("tenant_id")?;
+    let conversation: &str = row.try_get("conversation_id")?;
     let corrupt = |field: &str| ReadModelError::corrupt("conversation", format!("{tenant}/{conversation}"), field);
-    let head = head_of(row.try_get(2)?).map_err(|field| corrupt(&field))?;
+    let head = head_of(row.try_get("head")?).map_err(|field| corrupt(&field))?;
     Ok(ActiveRunRow {
         key: ConversationKey {
             tenant: TenantId::parse(tenant).map_err(|_| corrupt("tenant_id"))?,

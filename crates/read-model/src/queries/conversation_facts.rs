@@ -105,26 +105,26 @@ fn owned(ids: &[&str]) -> Vec<String> {
 }
 
 fn facts(row: &PgRow) -> Result<ConversationFacts, ReadModelError> {
-    let run_ends: Vec<Vec<u8>> = row.try_get(4)?;
+    let run_ends: Vec<Vec<u8>> = row.try_get("run_ends")?;
     Ok(ConversationFacts {
         id: id(row)?,
-        has_model: row.try_get(1)?,
-        has_tool: row.try_get(2)?,
-        errors: unsigned(row.try_get(3)?),
+        has_model: row.try_get("has_model")?,
+        has_tool: row.try_get("has_tool")?,
+        errors: unsigned(row.try_get("errors")?),
         run_ends: run_ends.into_iter().map(Bytes::from).collect(),
     })
 }
 
 fn excerpts(row: &PgRow) -> Result<ConversationExcerpts, ReadModelError> {
-    let body = |index: usize| {
-        let body: Option<Vec<u8>> = row.try_get(index)?;
+    let body = |column: &str| {
+        let body: Option<Vec<u8>> = row.try_get(column)?;
         Ok::<_, ReadModelError>(body.map(Bytes::from))
     };
-    Ok(ConversationExcerpts { id: id(row)?, first_input: body(1)?, last_output: body(2)? })
+    Ok(ConversationExcerpts { id: id(row)?, first_input: body("first_input")?, last_output: body("last_output")? })
 }
 
 fn id(row: &PgRow) -> Result<ConversationId, ReadModelError> {
-    let id: String = row.try_get(0)?;
+    let id: String = row.try_get("id")?;
     let field = "conversation_id";
     ConversationId::parse(id.as_str()).map_err(|_| ReadModelError::corrupt("event", id, field))
 }

@@ -128,8 +128,10 @@ fn arguments(access: &TenantAccess, agent: &AgentId, rule: &ExpiryRule) -> PgArg
     let arguments = arguments![access.tenant().as_str(), agent.as_str(), statuses(status)];
     match rule {
         ExpiryRule::Idle { since, after } => {
-            let arguments = bind_cursor(arguments, after.as_ref(), PgTimestamp::NEGATIVE_INFINITY);
-            let arguments = bind(arguments, PgTimestamp::from_time(*since));
+            let arguments = bind(
+                bind_cursor(arguments, after.as_ref(), PgTimestamp::NEGATIVE_INFINITY),
+                PgTimestamp::from_time(*since),
+            );
             bind(arguments, i64::from(CONVERSATIONS_PER_READ_MAX))
         }
         ExpiryRule::Long { after, .. } => {
@@ -150,8 +152,10 @@ fn bind_cursor(arguments: PgArguments, after: Option<&ListCursor>, begin: PgTime
 }
 
 fn bind_owners(arguments: PgArguments, after: Option<&str>, keep: u32) -> PgArguments {
-    let arguments = bind(bind(arguments, after.unwrap_or_default()), i64::from(keep.min(KEPT_PER_OWNER_MAX)));
-    let arguments = bind(arguments, i64::from(OWNERS_PER_READ_MAX));
+    let arguments = bind(
+        bind(bind(arguments, after.unwrap_or_default()), i64::from(keep.min(KEPT_PER_OWNER_MAX))),
+        i64::from(OWNERS_PER_READ_MAX),
+    );
     bind(arguments, i64::from(SURPLUS_PER_OWNER_MAX))
 }
 
@@ -179,13 +183,13 @@ fn owner<T>(
     column: &str,
     parse: fn(String) -> Result<T, Violation>,
 ) -> Result<Option<T>, ReadModelError> {
-    let owner = parse(row.try_get(1)?);
+    let owner = parse(row.try_get(column)?);
     owner.map(Some).map_err(|_| corrupt(access, column))
 }
 
 /// The cursor after a row with the time of the last event.
 fn cursor(access: &TenantAccess, row: &PgRow) -> Result<Option<ListCursor>, ReadModelError> {
-    let time: PgTimestamp = row.try_get(1)?;
+    let time: PgTimestamp = row.try_get("last_event_at")?;
     let cursor = |conversation| ListCursor { last_event_at: time.with_nanos(0), conversation };
     Ok(conversation(access, row)?.map(cursor))
 }
@@ -195,13 +199,13 @@ fn found(access: &TenantAccess, row: &PgRow) -> Result<Option<ExpiredConversatio
     let Some(id) = conversation(access, row)? else {
         return Ok(None);
     };
-    let head = head_of(row.try_get(2)?)
+    let head = head_of(row.try_get("head")?)
         .map_err(|field| ReadModelError::corrupt("conversation", format!("{}/{id}", access.tenant()), field))?;
     Ok(Some(ExpiredConversation { id, head }))
 }
 
 fn conversation(access: &TenantAccess, row: &PgRow) -> Result<Option<ConversationId>, ReadModelError> {
-    let id: Option<&str> = row.try_get(0)?;
+    let id: Option<&str> = row.try_get("conversation_id")?;
     id.map(ConversationId::parse).transpose().map_err(|_| corrupt(access, "conversation_id"))
 }
 

@@ -77,10 +77,10 @@ pub async fn parents_of_forks(
 }
 
 fn fork(access: &TenantAccess, row: &PgRow) -> Result<ForkRow, ReadModelError> {
-    let id: &str = row.try_get(0)?;
+    let id: &str = row.try_get("conversation_id")?;
     let corrupt = |field: &str| ReadModelError::corrupt("conversation", format!("{}/{id}", access.tenant()), field);
-    let depth: i32 = row.try_get(4)?;
-    let parent: &str = row.try_get(5)?;
+    let depth: i32 = row.try_get("depth")?;
+    let parent: &str = row.try_get("forked_from")?;
     Ok(ForkRow {
         id: ConversationId::parse(id).map_err(|_| corrupt("conversation_id"))?,
         owner: owner(row)?.ok_or_else(|| corrupt("user_id"))?,
@@ -91,8 +91,8 @@ fn fork(access: &TenantAccess, row: &PgRow) -> Result<ForkRow, ReadModelError> {
 
 /// The owner; `None`: the columns contain no valid owner.
 fn owner(row: &PgRow) -> Result<Option<Owner>, ReadModelError> {
-    let (user, session): (Option<&str>, Option<&str>) = (row.try_get(1)?, row.try_get(2)?);
-    let channel: Option<&str> = row.try_get(3)?;
+    let (user, session): (Option<&str>, Option<&str>) = (row.try_get("user_id")?, row.try_get("session_id")?);
+    let channel: Option<&str> = row.try_get("channel_id")?;
     let owner = match (user, session, channel) {
         (Some(user), None, None) => UserId::parse(user).map(Owner::User),
         (None, Some(session), None) => SessionId::parse(session).map(Owner::Session),

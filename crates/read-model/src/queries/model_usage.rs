@@ -72,9 +72,9 @@ pub async fn model_usage_of(
     let sql = include_str!("model_usage_of.sql");
     let mut tokens = vec![0; subjects.len()];
     for row in model.read(access, sql, arguments).await? {
-        let index = count(access, &row, 0, "place")?.saturating_sub(1);
-        let input = count(access, &row, 1, "input_tokens")?;
-        let output = count(access, &row, 2, "output_tokens")?;
+        let index = count(access, &row, "place")?.saturating_sub(1);
+        let input = count(access, &row, "input_tokens")?;
+        let output = count(access, &row, "output_tokens")?;
         let index = usize::try_from(index).ok();
         if let Some(sum) = index.and_then(|index| tokens.get_mut(index)) {
             *sum = input.saturating_add(output);
@@ -112,21 +112,21 @@ pub async fn model_usage_by_day(
 }
 
 fn usage_day(access: &TenantAccess, row: &PgRow) -> Result<ModelUsageDay, ReadModelError> {
-    let code: i16 = row.try_get(1)?;
+    let code: i16 = row.try_get("scope")?;
     let scope = UsageScope::WITHOUT_OWNERS.into_iter().find(|scope| scope.code() == code);
     Ok(ModelUsageDay {
-        day: row.try_get(0)?,
+        day: row.try_get("day")?,
         scope: scope.ok_or_else(|| corrupt(access, "scope"))?,
-        name: row.try_get(2)?,
-        calls: count(access, row, 3, "calls")?,
-        input_tokens: count(access, row, 4, "input_tokens")?,
-        output_tokens: count(access, row, 5, "output_tokens")?,
+        name: row.try_get("name")?,
+        calls: count(access, row, "calls")?,
+        input_tokens: count(access, row, "input_tokens")?,
+        output_tokens: count(access, row, "output_tokens")?,
     })
 }
 
-fn count(access: &TenantAccess, row: &PgRow, index: usize, name: &str) -> Result<u64, ReadModelError> {
-    let number: i64 = row.try_get(index)?;
-    u64::try_from(number).map_err(|_| corrupt(access, name))
+fn count(access: &TenantAccess, row: &PgRow, column: &str) -> Result<u64, ReadModelError> {
+    let number: i64 = row.try_get(column)?;
+    u64::try_from(number).map_err(|_| corrupt(access, column))
 }
 
 fn corrupt(access: &TenantAccess, field: &str) -> ReadModelError {

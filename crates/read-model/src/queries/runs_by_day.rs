@@ -53,12 +53,12 @@ pub async fn runs_by_day(
 
 fn runs_day(access: &TenantAccess, row: &PgRow) -> Result<RunsDay, ReadModelError> {
     let corrupt = |field: &str| ReadModelError::corrupt("run_day", access.tenant().to_string(), field);
-    let agent: &str = row.try_get(1)?;
-    let outcome = outcome_of(row.try_get(2)?);
+    let agent: &str = row.try_get("agent_id")?;
+    let outcome = outcome_of(row.try_get("outcome")?);
     Ok(RunsDay {
-        day: row.try_get(0)?,
+        day: row.try_get("day")?,
         agent: AgentId::parse(agent).map_err(|_| corrupt("agent_id"))?,
         outcome: outcome.ok_or_else(|| corrupt("outcome"))?,
-        runs: unsigned(row.try_get(3)?),
+        runs: unsigned(row.try_get("runs")?),
     })
 }

@@ -48,27 +48,35 @@ pub async fn storage(model: &ReadModel, access: &TenantAccess, by: &StorageScope
         StorageScope::Agent(agent) => arguments![tenant, agent.as_str()],
         StorageScope::Owner(agent, owner) => {
             let limit = signed(OWNER_CONVERSATIONS_SUMMED_MAX);
-            arguments![tenant, agent.as_str(), statement_of(owner).1, limit]
+            arguments![tenant, agent.as_str(), id_of(owner), limit]
         }
     };
     let sql = match by {
         StorageScope::Tenant => include_str!("storage_of_tenant.sql"),
         StorageScope::Agent(_) => include_str!("storage_of_agent.sql"),
-        StorageScope::Owner(_, owner) => statement_of(owner).0,
+        StorageScope::Owner(_, owner) => statement_of(owner),
     };
     let rows = model.read(access, sql, arguments).await?;
     let Some(row) = rows.first() else {
         return Ok(Storage::default());
     };
-    Ok(Storage { conversations: unsigned(row.try_get(0)?), bytes: unsigned(row.try_get(1)?) })
+    Ok(Storage { conversations: unsigned(row.try_get("conversations")?), bytes: unsigned(row.try_get("bytes")?) })
 }
 
-/// The statement of the owner's kind, and the id of the owner.
-fn statement_of(owner: &Owner) -> (&'static str, &str) {
+/// The statement of the owner's kind.
+fn statement_of(owner: &Owner) -> &'static str {
     let [of_session, of_user, of_channel] = &*STORAGE_OF_OWNER;
     match owner {
-        Owner::Session(session) => (of_session, session.as_str()),
-        Owner::User(user) => (of_user, user.as_str()),
-        Owner::Channel(channel) => (of_channel, channel.as_str()),
+        Owner::Session(_) => of_session,
+        Owner::User(_) => of_user,
+        Owner::Channel(_) => of_channel,
+    }
+}
+
+fn id_of(owner: &Owner) -> &str {
+    match owner {
+        Owner::Session(session) => session.as_str(),
+        Owner::User(user) => user.as_str(),
+        Owner::Channel(channel) => channel.as_str(),
     }
 }

@@ -1,3 +1,3 @@
-SELECT coalesce(sum(conversations), 0)::bigint, coalesce(sum(stored_bytes), 0)::bigint
+SELECT coalesce(sum(conversations), 0)::bigint AS conversations, coalesce(sum(stored_bytes), 0)::bigint AS bytes
 FROM storage
 WHERE tenant_id = $1 AND agent_id = $2

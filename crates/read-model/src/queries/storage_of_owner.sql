@@ -1,4 +1,4 @@
-SELECT count(*) FILTER (WHERE status <> 4), coalesce(sum(stored_bytes), 0)::bigint
+SELECT count(*) FILTER (WHERE status <> 4) AS conversations, coalesce(sum(stored_bytes), 0)::bigint AS bytes
 FROM (
     SELECT stored_bytes, status FROM conversation
     WHERE tenant_id = $1 AND agent_id = $2 AND {owner_id} = $3 AND status IN (1, 2, 4)

@@ -58,24 +58,24 @@ pub async fn usage_by_day(
 }
 
 fn usage_day(access: &TenantAccess, row: &PgRow) -> Result<UsageDay, ReadModelError> {
-    let day: Day = row.try_get(0)?;
-    let agent: &str = row.try_get(1)?;
-    let model: String = row.try_get(2)?;
+    let day: Day = row.try_get("day")?;
+    let agent: &str = row.try_get("agent_id")?;
+    let model: String = row.try_get("model")?;
     let corrupt =
         |field: &str| ReadModelError::corrupt("usage_day", format!("{}/{agent}/{day}", access.tenant()), field);
-    let count = |index: usize, name: &str| {
-        let number: i64 = row.try_get(index)?;
-        u64::try_from(number).map_err(|_| corrupt(name))
+    let count = |column: &str| {
+        let number: i64 = row.try_get(column)?;
+        u64::try_from(number).map_err(|_| corrupt(column))
     };
     Ok(UsageDay {
         day,
         agent: AgentId::parse(agent).map_err(|_| corrupt("agent_id"))?,
-        messages: count(3, "messages")?,
+        messages: count("messages")?,
         tokens: Usage {
-            input_tokens: count(4, "input_tokens")?,
-            output_tokens: count(5, "output_tokens")?,
-            cached_tokens: count(6, "cached_tokens")?,
-            reasoning_tokens: count(7, "reasoning_tokens")?,
+            input_tokens: count("input_tokens")?,
+            output_tokens: count("output_tokens")?,
+            cached_tokens: count("cached_tokens")?,
+            reasoning_tokens: count("reasoning_tokens")?,
         },
         model: (!model.is_empty()).then_some(model),
     })

@@ -86,20 +86,20 @@ pub async fn list(model: &ReadModel) -> Result<Vec<SchemaInfo>, ReadModelError> 
 }
 
 fn schema_info(row: &PgRow) -> Result<SchemaInfo, ReadModelError> {
-    let phase = Phase::parse(row.try_get(2)?)?;
-    let state = match (row.try_get(1)?, phase) {
+    let phase = Phase::parse(row.try_get("phase")?)?;
+    let state = match (row.try_get("is_live")?, phase) {
         (true, _) => SchemaState::Live,
         (false, Phase::Whole) => SchemaState::Kept,
         (false, Phase::Copying | Phase::Indexing | Phase::Following) => SchemaState::Building,
     };
-    let made_at: PgTimestamp = row.try_get(3)?;
-    let left_at: Option<PgTimestamp> = row.try_get(4)?;
+    let made_at: PgTimestamp = row.try_get("made_at")?;
+    let left_at: Option<PgTimestamp> = row.try_get("left_at")?;
     Ok(SchemaInfo {
-        name: parse_schema_name(row.try_get(0)?)?,
+        name: parse_schema_name(row.try_get("name")?)?,
         state,
         phase,
         made_at: made_at.with_nanos(0),
         left_at: left_at.map(|left_at| left_at.with_nanos(0)),
-        bytes: unsigned(row.try_get(5)?),
+        bytes: unsigned(row.try_get("bytes")?),
     })
 }

@@ -37,12 +37,12 @@ fn next(text: &str) -> (Piece<'_>, &str) {
     let text = unsigned.unwrap_or(text);
     let mut piece = Piece { is_excluded: unsigned.is_some(), is_quoted: false, text, filter: None };
     if let Some((name, value)) = filter(text) {
-        let (value, _, rest) = value_of(value);
-        piece.filter = Some((name, value));
-        return (piece, rest);
+        let value = value_of(value);
+        piece.filter = Some((name, value.text));
+        return (piece, value.rest);
     }
-    let (text, is_quoted, rest) = value_of(text);
-    (Piece { is_quoted, text, ..piece }, rest)
+    let value = value_of(text);
+    (Piece { is_quoted: value.is_quoted, text: value.text, ..piece }, value.rest)
 }
 
 /// The name of the filter that a text begins with, and the text after its colon.
@@ -52,13 +52,21 @@ fn filter(text: &str) -> Option<(&'static str, &str)> {
     Some((name, value))
 }
 
-/// The text in quotes or up to a space, whether it is in quotes, and the rest.
-fn value_of(text: &str) -> (&str, bool, &str) {
+/// The value at the start of a text.
+struct Value<'q> {
+    /// The text in quotes, or up to a space.
+    text: &'q str,
+    is_quoted: bool,
+    /// What follows it.
+    rest: &'q str,
+}
+
+fn value_of(text: &str) -> Value<'_> {
     if let Some(quoted) = text.strip_prefix('"') {
         let (inner, rest) = quoted.split_once('"').unwrap_or((quoted, ""));
-        return (inner, true, rest);
+        return Value { text: inner, is_quoted: true, rest };
     }
     let end = text.find(char::is_whitespace).unwrap_or(text.len());
     let (word, rest) = text.split_at(end);
-    (word, false, rest)
+    Value { text: word, is_quoted: false, rest }
 }

@@ -144,8 +144,7 @@ pub async fn namespaces(gateway: &Gateway, search: NamespaceSearch) -> Result<(V
         offset: page.offset,
         limit: page.limit.saturating_add(1),
     };
-    let found = rows::list_document_namespaces(&model, &search.access.tenant, &query);
-    let mut found = page.deadline.rows(found).await?;
+    let mut found = page.deadline.rows(rows::list_document_namespaces(&model, &search.access.tenant, &query)).await?;
     let count_max = usize::try_from(page.limit).unwrap_or(usize::MAX);
     let has_more = found.len() > count_max;
     found.truncate(count_max);

@@ -12,7 +12,7 @@ use wire::proto::write::v1 as proto;
 use wire::proto::write::v1::CommitResult;
 use wire::status::{Problem, Reason};
 
-use super::find::find;
+use super::find::{DocumentState, find};
 use super::scope::DocumentLocation;
 use crate::Gateway;
 use crate::request::Call;
@@ -35,6 +35,13 @@ pub struct Change<'call> {
     pub key: Option<CommitId>,
     /// The present time.
     pub now: Timestamp,
+}
+
+impl Change<'_> {
+    /// Whether it is a retry whose first attempt made the last commit of the document.
+    fn is_recorded_in(&self, state: &DocumentState) -> bool {
+        self.key.is_some() && state.last_commit == self.key
+    }
 }
 
 /// A new value.
@@ -97,8 +104,7 @@ pub async fn put(change: Change<'_>, value: NewValue) -> Result<Written, Status>
 pub async fn delete(change: Change<'_>) -> Result<Deleted, Status> {
     change.location.owner().map_err(Problem::from)?;
     let state = find(change.gateway, change.location).await?;
-    if change.key.is_some() && state.last_commit == change.key && state.value.is_none() {
-        // A retry: the first attempt has deleted it.
+    if change.is_recorded_in(&state) && state.value.is_none() {
         return Ok(Deleted {
             deleted: true,
             written: Written {
@@ -108,11 +114,12 @@ pub async fn delete(change: Change<'_>) -> Result<Deleted, Status> {
             },
         });
     }
-    let found = state.live(change.now).map_or(0, |value| value.version.0);
-    if let Some(expected) = change.expected.filter(|expected| *expected != found) {
-        return Err(conflict(expected, found));
+    let value = state.live(change.now);
+    let version = value.map_or(0, |value| value.version.0);
+    if let Some(expected) = change.expected.filter(|expected| *expected != version) {
+        return Err(conflict(expected, version));
     }
-    if found == 0 {
+    if value.is_none() {
         return Ok(Deleted::default());
     }
     let name = &change.location.name;
@@ -156,8 +163,8 @@ async fn put_new(change: Change<'_>, fact: Fact) -> Result<Written, Status> {
     let Some(value) = state.live(change.now) else {
         return append(change, &fact, Some(state.version.0)).await;
     };
-    if change.key.is_some() && state.last_commit == change.key {
-        // A retry: the first attempt has recorded it after a deletion.
+    if change.is_recorded_in(&state) {
+        // The first attempt has recorded it after a deletion.
         return Ok(Written {
             version: value.version.0,
             recorded_at: Some(wire::time::to_proto(state.recorded_at)),

@@ -23,14 +23,22 @@ pub(crate) fn parse_all(options: &[String]) -> Result<QuotaChanges, UsageError> 
     let mut set = QuotaSet::default();
     let mut paths = Vec::with_capacity(options.len());
     for option in options {
-        let (scope, quota, value) = parse(option)?;
+        let QuotaChange { scope, quota, value } = parse(option)?;
         set.of_mut(scope).set(quota, value);
         paths.push(format!("{}.{}", scope.as_str(), quota.as_str()));
     }
     Ok(QuotaChanges { quotas: quotas_to_proto(&set), paths })
 }
 
-fn parse(option: &str) -> Result<(Scope, Quota, Option<u64>), UsageError> {
+/// One `--quota` option.
+struct QuotaChange {
+    scope: Scope,
+    quota: Quota,
+    /// `None`: the default.
+    value: Option<u64>,
+}
+
+fn parse(option: &str) -> Result<QuotaChange, UsageError> {
     let read = || {
         let (path, value) = option.split_once('=')?;
         let (scope, quota) = path.split_once('.')?;
@@ -42,7 +50,7 @@ fn parse(option: &str) -> Result<(Scope, Quota, Option<u64>), UsageError> {
         };
         let scope = scopes.find(|known| known.as_str() == scope)?;
         let quota = quotas.find(|known| known.as_str() == quota)?;
-        Some((scope, quota, value))
+        Some(QuotaChange { scope, quota, value })
     };
     read().ok_or_else(|| {
         UsageError(format!(
@@ -54,7 +62,7 @@ fn parse(option: &str) -> Result<(Scope, Quota, Option<u64>), UsageError> {
 /// The set quotas, such as `owner.runs=8`, in a fixed order; `default` if none is set.
 pub(crate) fn text(quotas: Option<&Quotas>) -> String {
     let set = quotas.map(quota_set).unwrap_or_default();
-    let named = set.iter().map(|(scope, quota, value)| format!("{}.{}={value}", scope.as_str(), quota.as_str()));
+    let named = set.iter().map(|set| format!("{}.{}={}", set.scope.as_str(), set.quota.as_str(), set.value));
     match named.collect::<Vec<_>>().join(" ") {
         text if text.is_empty() => DEFAULT.to_owned(),
         text => text,

@@ -51,7 +51,7 @@ async fn read(model: &ReadModel, sql: &'static str) -> Result<(DatabaseId, Optio
         Err(_) => return Err(ReadModelError::unavailable("no answer in time")),
     };
     let row = rows.first().ok_or_else(|| ReadModelError::corrupt("pg_control_system", "?", "no row"))?;
-    let id = DatabaseId { cluster: row.try_get(0)?, database: row.try_get(1)? };
-    let bytes: Option<i64> = row.try_get(2)?;
+    let id = DatabaseId { cluster: row.try_get("cluster")?, database: row.try_get("database")? };
+    let bytes: Option<i64> = row.try_get("position")?;
     Ok((id, bytes.map(i64::cast_unsigned)))
 }

@@ -123,11 +123,11 @@ impl Stored {
     pub(super) fn from_rows(rows: &[PgRow]) -> Result<Self, ReadModelError> {
         let mut stored = Self::default();
         for row in rows {
-            let tenant: &str = row.try_get(0)?;
+            let tenant: &str = row.try_get("tenant_id")?;
             let corrupt = |_| ReadModelError::corrupt("shard_tenant", tenant, "tenant_id");
             let id = TenantId::parse(tenant).map_err(corrupt)?;
-            stored.tenants.insert(id, row.try_get(1)?);
-            stored.is_shard = row.try_get(2)?;
+            stored.tenants.insert(id, row.try_get("shard")?);
+            stored.is_shard = row.try_get("is_here")?;
         }
         Ok(stored)
     }

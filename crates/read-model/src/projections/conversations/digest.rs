@@ -51,9 +51,9 @@ pub(super) async fn digests_of<'g, 'b: 'g>(
     let query = sqlx::query_with(include_str!("conversation_sequences.sql"), bind_keys(keys));
     let mut digests = Digests::new();
     for row in query.fetch_all(connection).await? {
-        let key = parse_key(row.try_get(0)?, row.try_get(1)?)?;
-        let version = Version(unsigned(row.try_get(2)?));
-        let sequence = Sequence(unsigned(row.try_get(3)?));
+        let key = parse_key(row.try_get("tenant_id")?, row.try_get("conversation_id")?)?;
+        let version = Version(unsigned(row.try_get("version")?));
+        let sequence = Sequence(unsigned(row.try_get("sequence")?));
         let digest = SetDigest::of(&key.tenant, &key.conversation, version, sequence);
         digests.insert(key, digest);
     }

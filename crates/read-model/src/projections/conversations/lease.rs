@@ -65,8 +65,8 @@ pub async fn heartbeat(model: &ReadModel, holder: &Holder, ttl_ms: u64) -> Resul
     let rows = model.fetch(include_str!("heartbeat.sql"), arguments).await?;
     let mut group = ProjectorGroup { projectors: 1, free: Vec::new() };
     if let Some(row) = rows.first() {
-        group.projectors = usize::try_from(row.try_get::<i64, _>(0)?).unwrap_or(1);
-        let free: Vec<i32> = row.try_get(1)?;
+        group.projectors = usize::try_from(row.try_get::<i64, _>("projectors")?).unwrap_or(1);
+        let free: Vec<i32> = row.try_get("free")?;
         group.free = free.into_iter().map(partition_of).collect();
     }
     Ok(group)
@@ -143,8 +143,11 @@ pub async fn checkpoints(model: &ReadModel) -> Result<Vec<Checkpoint>, ReadModel
 /// Decodes a row of `partition, epoch, sequence`.
 pub(crate) fn checkpoint_of(row: &PgRow) -> Result<Checkpoint, ReadModelError> {
     Ok(Checkpoint {
-        lease: Lease { partition: partition_of(row.try_get(0)?), epoch: Epoch(unsigned(row.try_get(1)?)) },
-        sequence: Sequence(unsigned(row.try_get(2)?)),
+        lease: Lease {
+            partition: partition_of(row.try_get("partition")?),
+            epoch: Epoch(unsigned(row.try_get("epoch")?)),
+        },
+        sequence: Sequence(unsigned(row.try_get("sequence")?)),
     })
 }
 

@@ -97,13 +97,13 @@ pub async fn erased_commits(model: &ReadModel) -> Result<Option<Vec<ErasedCommit
 
 fn partition(row: &PgRow) -> Result<PartitionOverview, ReadModelError> {
     let checkpoint = checkpoint_of(row)?;
-    let holder: Option<String> = row.try_get(3)?;
+    let holder: Option<String> = row.try_get("holder")?;
     Ok(PartitionOverview {
         partition: checkpoint.lease.partition,
         epoch: checkpoint.lease.epoch.0,
         checkpoint: checkpoint.sequence,
         holder: holder.map(Holder),
-        parked: unsigned(row.try_get(4)?),
+        parked: unsigned(row.try_get("parked")?),
     })
 }
 

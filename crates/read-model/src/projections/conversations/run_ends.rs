@@ -11,8 +11,15 @@ use crate::day::Day;
 use crate::error::ReadModelError;
 use crate::outcome_code::outcome_code;
 
-/// The key of a count. The last part is the code of the outcome.
-type Key<'b> = (&'b TenantId, Day, &'b AgentId, i16);
+/// The key of a count. The order of the fields is the order of the updates.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key<'b> {
+    tenant: &'b TenantId,
+    day: Day,
+    agent: &'b AgentId,
+    /// Its code.
+    outcome: i16,
+}
 
 /// Adds the ends of runs in commits.
 pub(super) async fn count_run_ends(
@@ -36,7 +43,7 @@ fn counts_of<'b>(commits: &[&'b StoredCommit]) -> BTreeMap<Key<'b>, u64> {
         for event in &commit.events {
             if let Fact::Lifecycle(Lifecycle::RunFinished(finished)) = &event.fact {
                 let outcome = outcome_code(finished.outcome);
-                let key = (&commit.tenant, day, &commit.head.agent, outcome);
+                let key = Key { tenant: &commit.tenant, day, agent: &commit.head.agent, outcome };
                 *counts.entry(key).or_default() += 1;
             }
         }
@@ -46,9 +53,9 @@ fn counts_of<'b>(commits: &[&'b StoredCommit]) -> BTreeMap<Key<'b>, u64> {
 
 fn arguments(counts: &BTreeMap<Key<'_>, u64>) -> PgArguments {
     let runs: Vec<i64> = counts.values().map(|runs| signed(*runs)).collect();
-    let days: Vec<Day> = counts.keys().map(|(_, day, ..)| *day).collect();
-    let outcomes: Vec<i16> = counts.keys().map(|(.., outcome)| *outcome).collect();
-    let tenants: Vec<&str> = counts.keys().map(|(tenant, ..)| tenant.as_str()).collect();
-    let agents: Vec<&str> = counts.keys().map(|(_, _, agent, _)| agent.as_str()).collect();
+    let days: Vec<Day> = counts.keys().map(|key| key.day).collect();
+    let outcomes: Vec<i16> = counts.keys().map(|key| key.outcome).collect();
+    let tenants: Vec<&str> = counts.keys().map(|key| key.tenant.as_str()).collect();
+    let agents: Vec<&str> = counts.keys().map(|key| key.agent.as_str()).collect();
     arguments![runs, days, outcomes, tenants, agents]
 }

@@ -16,8 +16,15 @@ use crate::arguments::{arguments, execute, signed};
 use crate::day::Day;
 use crate::error::ReadModelError;
 
-/// The key of a sum. The model is `""` if the message does not name it.
-type Key<'b> = (&'b TenantId, &'b AgentId, Day, &'b str);
+/// The key of a sum. The order of the fields is the order of the updates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key<'b> {
+    tenant: &'b TenantId,
+    agent: &'b AgentId,
+    day: Day,
+    /// `""`: the message does not name it.
+    model: &'b str,
+}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Sums {
@@ -44,7 +51,7 @@ fn sums_of<'b>(commits: &[&'b StoredCommit]) -> BTreeMap<Key<'b>, Sums> {
         let commit = &stored.opened.commit;
         let day = Day::from_time(commit.recorded_at);
         for (model, usage) in commit.events.iter().filter_map(|event| paid(&event.fact)) {
-            let key = (&commit.tenant, &commit.head.agent, day, model);
+            let key = Key { tenant: &commit.tenant, agent: &commit.head.agent, day, model };
             sums.entry(key).or_default().add(usage);
         }
     }
@@ -75,7 +82,7 @@ impl Sums {
 fn arguments(sums: &BTreeMap<Key<'_>, Sums>) -> PgArguments {
     let numbers = |number: fn(&Sums) -> u64| -> Vec<i64> { sums.values().map(|sums| signed(number(sums))).collect() };
     let texts = |text: for<'k> fn(&Key<'k>) -> &'k str| -> Vec<&str> { sums.keys().map(text).collect() };
-    let days: Vec<Day> = sums.keys().map(|(_, _, day, _)| *day).collect();
+    let days: Vec<Day> = sums.keys().map(|key| key.day).collect();
     arguments![
         numbers(|sums| sums.messages),
         numbers(|sums| sums.tokens.input_tokens),
@@ -83,8 +90,8 @@ fn arguments(sums: &BTreeMap<Key<'_>, Sums>) -> PgArguments {
         numbers(|sums| sums.tokens.cached_tokens),
         numbers(|sums| sums.tokens.reasoning_tokens),
         days,
-        texts(|(tenant, ..)| tenant.as_str()),
-        texts(|(_, agent, ..)| agent.as_str()),
-        texts(|(.., model)| model),
+        texts(|key| key.tenant.as_str()),
+        texts(|key| key.agent.as_str()),
+        texts(|key| key.model),
     ]
 }

@@ -29,8 +29,15 @@ pub struct StoredUsage {
     pub call: MeteredCall,
 }
 
-/// The key of a sum.
-type Key<'c> = (&'c TenantId, UsageScope, Day, &'c str);
+/// The key of a sum. The order of the fields is the order of the updates.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Key<'c> {
+    tenant: &'c TenantId,
+    scope: UsageScope,
+    day: Day,
+    /// The name of the agent, the key or the owner; `""` for the tenant.
+    name: &'c str,
+}
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Sums {
@@ -105,7 +112,7 @@ fn sums_of(calls: &[StoredUsage]) -> BTreeMap<Key<'_>, Sums> {
     for placed in calls {
         let (call, day) = (&placed.call, Day::from_time(placed.stored_at));
         for (scope, name) in subjects(call) {
-            let sums = all.entry((&placed.tenant, scope, day, name)).or_default();
+            let sums = all.entry(Key { tenant: &placed.tenant, scope, day, name }).or_default();
             sums.calls += 1;
             sums.input_tokens = sums.input_tokens.saturating_add(call.input_tokens);
             sums.output_tokens = sums.output_tokens.saturating_add(call.output_tokens);
@@ -116,10 +123,10 @@ fn sums_of(calls: &[StoredUsage]) -> BTreeMap<Key<'_>, Sums> {
 
 fn arguments(sums: &BTreeMap<Key<'_>, Sums>) -> PgArguments {
     let numbers = |number: fn(&Sums) -> u64| -> Vec<i64> { sums.values().map(|sums| signed(number(sums))).collect() };
-    let days: Vec<Day> = sums.keys().map(|(_, _, day, _)| *day).collect();
-    let scopes: Vec<i16> = sums.keys().map(|(_, scope, ..)| scope.code()).collect();
-    let tenants: Vec<&str> = sums.keys().map(|(tenant, ..)| tenant.as_str()).collect();
-    let names: Vec<&str> = sums.keys().map(|(.., name)| *name).collect();
+    let days: Vec<Day> = sums.keys().map(|key| key.day).collect();
+    let scopes: Vec<i16> = sums.keys().map(|key| key.scope.code()).collect();
+    let tenants: Vec<&str> = sums.keys().map(|key| key.tenant.as_str()).collect();
+    let names: Vec<&str> = sums.keys().map(|key| key.name).collect();
     arguments![
         numbers(|sums| sums.calls),
         numbers(|sums| sums.input_tokens),

@@ -53,18 +53,18 @@ impl Settings {
         key.of_document(document, self.agent.as_str(), self.language)
     }
 
-    /// Decodes `agent_id, is_enabled, language`, beginning at a column.
-    pub(super) fn read(row: &PgRow, first: usize) -> Result<Self, ReadModelError> {
-        let agent: &str = row.try_get(first)?;
+    /// Decodes the columns `agent_id`, `is_enabled` and `language`.
+    pub(super) fn read(row: &PgRow) -> Result<Self, ReadModelError> {
+        let agent: &str = row.try_get("agent_id")?;
         let corrupt = |field| ReadModelError::corrupt("agent", agent, field);
-        let language: &str = row.try_get(first + 2)?;
+        let language: &str = row.try_get("language")?;
         let parsed = Language::parse(language);
         if parsed.is_none() && !language.is_empty() {
             return Err(corrupt("language"));
         }
         Ok(Self {
             agent: AgentId::parse(agent).map_err(|_| corrupt("agent_id"))?,
-            is_enabled: row.try_get(first + 1)?,
+            is_enabled: row.try_get("is_enabled")?,
             language: parsed,
         })
     }
@@ -103,8 +103,8 @@ async fn stored_settings(
         rows = read(connection).await?;
     }
     let settings = rows.iter().map(|row| {
-        let settings = Settings::read(row, 1)?;
-        let tenant: &str = row.try_get(0)?;
+        let settings = Settings::read(row)?;
+        let tenant: &str = row.try_get("tenant_id")?;
         let corrupt = |_| ReadModelError::corrupt("agent", tenant, "tenant_id");
         let tenant = TenantId::parse(tenant).map_err(corrupt)?;
         Ok(((tenant, settings.agent.clone()), settings))

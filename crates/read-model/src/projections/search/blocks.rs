@@ -25,8 +25,26 @@ const UNIQUE_VIOLATION: &str = "23505";
 
 /// A document, and the id of the block that it gets if it has none.
 type Placed<'r> = (&'r DocumentRow, Option<i64>);
-/// The block, tenant, conversation and version of a document.
-type DocumentKey<'r> = (Option<i64>, &'r str, &'r str, i64);
+/// The key of a document in its block, as in its columns.
+#[derive(PartialEq, Eq, Hash)]
+struct DocumentKey<'r> {
+    block: Option<i64>,
+    tenant: &'r str,
+    conversation: &'r str,
+    version: i64,
+}
+
+impl<'r> DocumentKey<'r> {
+    /// The key in a row of [`replace`].
+    fn read(row: &'r PgRow) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            block: row.try_get("block_id")?,
+            tenant: row.try_get("tenant_id")?,
+            conversation: row.try_get("conversation_id")?,
+            version: row.try_get("version")?,
+        })
+    }
+}
 
 /// Writes documents, in place of earlier ones of the same versions, and their blocks.
 pub(super) async fn write(connection: &mut PgConnection, rows: Vec<&DocumentRow>) -> Result<(), sqlx::Error> {
@@ -55,16 +73,16 @@ async fn open_blocks<'r>(
 ) -> Result<HashMap<BlockOwner<'r>, Block<'r>>, sqlx::Error> {
     let mut owners: Vec<BlockOwner<'r>> = rows.iter().map(|row| row.block_owner()).collect();
     owners.dedup();
-    let tenants: Vec<&str> = owners.iter().map(|(tenant, _)| tenant.as_str()).collect();
-    let partitions: Vec<Option<i32>> = owners.iter().map(|owner| partition(*owner)).collect();
+    let tenants: Vec<&str> = owners.iter().map(|owner| owner.tenant.as_str()).collect();
+    let partitions: Vec<Option<i32>> = owners.iter().map(|owner| owner.partition_number()).collect();
     let query = sqlx::query_with(include_str!("open_blocks.sql"), arguments![tenants, partitions]);
     let mut blocks = HashMap::new();
     for row in query.fetch_all(connection).await? {
-        let (number, term_count): (i64, i32) = (row.try_get(0)?, row.try_get(2)?);
+        let (number, term_count): (i64, i32) = (row.try_get("owner_index")?, row.try_get("term_count")?);
         let owner = usize::try_from(number).map(|index| owners.get(index));
         if let Ok(Some(owner)) = owner {
             let block = Block {
-                id: Some(row.try_get(1)?),
+                id: Some(row.try_get("block_id")?),
                 is_new: false,
                 owner: *owner,
                 term_count: usize::try_from(term_count).unwrap_or(0),
@@ -107,17 +125,15 @@ async fn write_documents(
         others.extend(new);
     }
     let replaced = replace(connection, &others).await?;
-    let written: Result<HashSet<DocumentKey<'_>>, sqlx::Error> = replaced
-        .iter()
-        .map(|row| {
-            let key = (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, row.try_get(3)?);
-            Ok(key)
-        })
-        .collect();
-    let written = written?;
+    let written = replaced.iter().map(DocumentKey::read).collect::<Result<HashSet<_>, sqlx::Error>>()?;
     let is_placed = rows.iter().zip(ids).map(|(row, id)| {
-        let (tenant, conversation) = (row.key.tenant.as_str(), row.key.conversation.as_str());
-        row.is_new() && is_inserted || written.contains(&(*id, tenant, conversation, signed(row.version)))
+        let key = DocumentKey {
+            block: *id,
+            tenant: row.key.tenant.as_str(),
+            conversation: row.key.conversation.as_str(),
+            version: signed(row.version),
+        };
+        row.is_new() && is_inserted || written.contains(&key)
     });
     Ok(is_placed.collect())
 }
@@ -179,13 +195,13 @@ async fn write_blocks(
     blocks: &[Block<'_>],
     contents: Vec<Option<Contents>>,
 ) -> Result<(), sqlx::Error> {
-    let blocks = blocks.iter().zip(contents).filter(|(block, contents)| !block.is_new || contents.is_some());
-    let (blocks, contents): (Vec<&Block<'_>>, Vec<Option<Contents>>) = blocks.unzip();
+    let (blocks, contents): (Vec<&Block<'_>>, Vec<Option<Contents>>) =
+        blocks.iter().zip(contents).filter(|(block, contents)| !block.is_new || contents.is_some()).unzip();
     let ids: Vec<Option<i64>> = blocks.iter().map(|block| block.id).collect();
-    let partitions: Vec<Option<i32>> = blocks.iter().map(|block| partition(block.owner)).collect();
+    let partitions: Vec<Option<i32>> = blocks.iter().map(|block| block.owner.partition_number()).collect();
     let counts: Vec<i32> = blocks.iter().map(|block| number(block.term_count)).collect();
     let open: Vec<bool> = blocks.iter().map(|block| block.is_open).collect();
-    let tenants: Vec<&str> = blocks.iter().map(|block| block.owner.0.as_str()).collect();
+    let tenants: Vec<&str> = blocks.iter().map(|block| block.owner.tenant.as_str()).collect();
     let closed: Vec<Option<Contents>> =
         blocks.iter().zip(contents).map(|(block, contents)| contents.filter(|_| !block.is_open)).collect();
     let times = |contents: &Option<Contents>| {
@@ -196,14 +212,11 @@ async fn write_blocks(
     let (firsts, lasts): (Vec<_>, Vec<_>) = closed.iter().map(times).unzip();
     let filters: Vec<Option<BloomFilter>> =
         closed.into_iter().map(|contents| contents.map(|contents| BloomFilter::of(contents.terms))).collect();
-    let filters: Vec<Option<&[u8]>> = filters.iter().map(|filter| filter.as_ref().map(BloomFilter::as_bytes)).collect();
-    let arguments = arguments![ids, firsts, lasts, partitions, counts, open, tenants, filters];
+    let filter_bytes: Vec<Option<&[u8]>> =
+        filters.iter().map(|filter| filter.as_ref().map(BloomFilter::as_bytes)).collect();
+    let arguments = arguments![ids, firsts, lasts, partitions, counts, open, tenants, filter_bytes];
     let sql = include_str!("write_blocks.sql");
     execute(connection, sql, arguments).await.map(drop)
-}
-
-fn partition((_, partition): BlockOwner<'_>) -> Option<i32> {
-    partition.map(|partition| i32::from(partition.0))
 }
 
 /// A number of terms: batches are far smaller than the bound.

@@ -28,6 +28,6 @@ WITH scanned AS (
       AND document.conversation_id = marked.conversation_id
       AND document.version = marked.version
 )
-SELECT version, NULL, NULL, NULL, NULL, conversation_id
+SELECT version, conversation_id
 FROM marked
 ORDER BY conversation_id, version NULLS LAST

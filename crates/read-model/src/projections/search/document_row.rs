@@ -17,12 +17,29 @@ pub(super) struct DocumentRow {
     pub(super) terms: Vec<Term>,
 }
 
-/// Whose documents a block takes. Without a partition, only those of one statement.
-pub(super) type BlockOwner<'r> = (&'r TenantId, Option<Partition>);
+/// Whose documents a block takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct BlockOwner<'r> {
+    pub(super) tenant: &'r TenantId,
+    /// `None`: the block takes only documents of one statement.
+    pub(super) partition: Option<Partition>,
+}
+
+impl BlockOwner<'_> {
+    /// Whether a new block of the owner stays open for the documents of later statements.
+    pub(super) fn has_open_block(self) -> bool {
+        self.partition.is_some()
+    }
+
+    /// The partition as in its column.
+    pub(super) fn partition_number(self) -> Option<i32> {
+        self.partition.map(|partition| i32::from(partition.0))
+    }
+}
 
 impl DocumentRow {
     pub(super) fn block_owner(&self) -> BlockOwner<'_> {
-        (&self.key.tenant, self.partition)
+        BlockOwner { tenant: &self.key.tenant, partition: self.partition }
     }
 
     /// Whether it is probably the first document of its version.

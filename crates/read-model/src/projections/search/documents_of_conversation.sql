@@ -1,5 +1,5 @@
 SELECT document.version, document.recorded_at, document.terms,
-       coalesce(block.first_at, 'infinity'), coalesce(block.last_at, '-infinity'), block.filter
+       coalesce(block.first_at, 'infinity') AS first_at, coalesce(block.last_at, '-infinity') AS last_at, block.filter
 FROM document
 LEFT JOIN block USING (block_id)
 WHERE document.tenant_id = $1 AND document.conversation_id = $2

@@ -47,8 +47,8 @@ pub(super) async fn fill(connection: &mut PgConnection, ids: &[i64]) -> Result<(
         let rows = query.fetch_all(&mut *connection).await?;
         let mut blocks: BTreeMap<i64, Contents> = ids.iter().map(|id| (*id, Contents::default())).collect();
         for row in &rows {
-            let (at, terms): (PgTimestamp, Vec<Term>) = (row.try_get(1)?, row.try_get(2)?);
-            let block = blocks.entry(row.try_get(0)?).or_default();
+            let (at, terms): (PgTimestamp, Vec<Term>) = (row.try_get("recorded_at")?, row.try_get("terms")?);
+            let block = blocks.entry(row.try_get("block_id")?).or_default();
             block.add(at, &terms);
         }
         write_filters(connection, blocks).await?;

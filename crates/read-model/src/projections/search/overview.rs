@@ -29,8 +29,8 @@ pub async fn search_overview(model: &ReadModel) -> Result<SearchOverview, ReadMo
     let sql = "SELECT partition, sequence FROM search_v1.checkpoint ORDER BY partition";
     let rows = model.fetch(sql, PgArguments::default).await?;
     let checkpoint = |row: &sqlx::postgres::PgRow| {
-        let sequence = Sequence(unsigned(row.try_get(1)?));
-        Ok((partition_of(row.try_get(0)?), sequence))
+        let sequence = Sequence(unsigned(row.try_get("sequence")?));
+        Ok((partition_of(row.try_get("partition")?), sequence))
     };
     let checkpoints = rows.iter().map(checkpoint).collect::<Result<_, ReadModelError>>()?;
     let sizes = model.fetch(include_str!("sizes.sql"), PgArguments::default).await?;
@@ -39,8 +39,8 @@ pub async fn search_overview(model: &ReadModel) -> Result<SearchOverview, ReadMo
     };
     Ok(SearchOverview {
         checkpoints,
-        documents: unsigned(row.try_get(0)?),
-        documents_bytes: unsigned(row.try_get(1)?),
-        index_bytes: unsigned(row.try_get(2)?),
+        documents: unsigned(row.try_get("documents")?),
+        documents_bytes: unsigned(row.try_get("documents_bytes")?),
+        index_bytes: unsigned(row.try_get("index_bytes")?),
     })
 }

@@ -29,7 +29,7 @@ pub(super) struct Placement<'r> {
 
 impl<'r> Block<'r> {
     fn new(owner: BlockOwner<'r>) -> Self {
-        Self { id: None, is_new: true, owner, term_count: 0, is_open: owner.1.is_some() }
+        Self { id: None, is_new: true, owner, term_count: 0, is_open: owner.has_open_block() }
     }
 
     fn has_room(&self, row: &DocumentRow) -> bool {

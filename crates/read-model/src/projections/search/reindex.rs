@@ -72,14 +72,14 @@ async fn take_job(connection: &mut PgConnection, turn: &mut ReindexTurn) -> Resu
     let Some(row) = taken else {
         return Ok(None);
     };
-    let (tenant, agent): (&str, &str) = (row.try_get(0)?, row.try_get(1)?);
+    let (tenant, agent): (&str, &str) = (row.try_get("tenant_id")?, row.try_get("agent_id")?);
     *turn = ReindexTurn(tenant.to_owned(), agent.to_owned());
     let corrupt = |_| ReadModelError::corrupt("agent", tenant, "tenant_id");
     Ok(Some(Job {
         tenant: TenantId::parse(tenant).map_err(corrupt)?,
-        settings: Settings::read(&row, 1)?,
-        conversation: row.try_get(4)?,
-        version: row.try_get(5)?,
+        settings: Settings::read(&row)?,
+        conversation: row.try_get("indexed_conversation")?,
+        version: row.try_get("indexed_version")?,
     }))
 }
 
@@ -135,7 +135,7 @@ fn arguments(job: &Job) -> PgArguments {
 
 /// Adds the document of a row. A row without a version is the end of a conversation.
 fn add_event(documents: &mut Documents, job: &Job, term_key: &TermKey, row: &PgRow) -> Result<(), ReadModelError> {
-    let id: &str = row.try_get(5)?;
+    let id: &str = row.try_get("conversation_id")?;
     let columns = Columns::new(row, &job.tenant, id);
     let Some(event) = columns.recorded_event()? else {
         return Ok(());
@@ -153,8 +153,8 @@ fn add_event(documents: &mut Documents, job: &Job, term_key: &TermKey, row: &PgR
 fn end_of(rows: &[PgRow]) -> Result<Option<(String, i64)>, ReadModelError> {
     let end = rows.last().map(|row| {
         // Without a version, all of the conversation is done.
-        let version: Option<i64> = row.try_get(0)?;
-        let end: (String, i64) = (row.try_get(5)?, version.unwrap_or(i64::MAX));
+        let version: Option<i64> = row.try_get("version")?;
+        let end: (String, i64) = (row.try_get("conversation_id")?, version.unwrap_or(i64::MAX));
         Ok::<_, ReadModelError>(end)
     });
     end.transpose()

@@ -20,13 +20,13 @@ pub(super) struct StoredDocument {
 }
 
 impl StoredDocument {
-    /// Decodes the columns after the first of a row.
+    /// Decodes the columns of a document and its block.
     pub(super) fn read(row: &PgRow) -> Result<Self, sqlx::Error> {
-        let filter: Option<&[u8]> = row.try_get(5)?;
+        let filter: Option<&[u8]> = row.try_get("filter")?;
         Ok(Self {
-            recorded_at: row.try_get(1)?,
-            terms: row.try_get(2)?,
-            block_times: (row.try_get(3)?, row.try_get(4)?),
+            recorded_at: row.try_get("recorded_at")?,
+            terms: row.try_get("terms")?,
+            block_times: (row.try_get("first_at")?, row.try_get("last_at")?),
             filter: filter.and_then(BloomFilter::from_bytes),
         })
     }
@@ -52,7 +52,7 @@ pub(super) async fn damaged<'r>(
     let query = sqlx::query_with(include_str!("documents_with_blocks.sql"), keys_of(&rows));
     let mut is_found = vec![false; rows.len()];
     for stored in query.fetch_all(connection).await? {
-        let index = usize::try_from(stored.try_get::<i64, _>(0)?).unwrap_or(usize::MAX);
+        let index = usize::try_from(stored.try_get::<i64, _>("row_index")?).unwrap_or(usize::MAX);
         if let (Some(row), Some(is_found)) = (rows.get(index), is_found.get_mut(index)) {
             *is_found = StoredDocument::read(&stored)?.is(row);
         }

@@ -130,8 +130,8 @@ impl Page<'_> {
             return Ok(None);
         };
         let columns = Columns::new(row, &self.key.tenant, self.key.conversation.as_str());
-        let agent: &str = columns.get(0, "agent_id")?;
-        let agent = (self.key.tenant.clone(), AgentId::parse(agent).map_err(|_| columns.corrupt("agent_id"))?);
+        let agent_id: &str = columns.get(0, "agent_id")?;
+        let agent = (self.key.tenant.clone(), AgentId::parse(agent_id).map_err(|_| columns.corrupt("agent_id"))?);
         let mut settings = settings_of(connection, [agent.clone()].into()).await?;
         let mut keys = term_keys(connection, [self.key.tenant.clone()].into()).await?;
         Ok(keys.remove(&self.key.tenant).zip(settings.remove(&agent)))

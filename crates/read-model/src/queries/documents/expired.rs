@@ -86,19 +86,19 @@ fn by_conversation(access: &TenantAccess, rows: &[PgRow]) -> Result<Vec<ExpiredD
     let mut conversations: Vec<ExpiredDocuments> = Vec::new();
     let mut indexes: HashMap<&str, usize> = HashMap::new();
     for row in rows {
-        let Some(version) = row.try_get::<Option<i64>, _>(5)? else {
+        let Some(version) = row.try_get::<Option<i64>, _>("version")? else {
             continue;
         };
         let name = name(access, row)?;
-        match indexes.entry(row.try_get(1)?) {
+        match indexes.entry(row.try_get("conversation_id")?) {
             Entry::Vacant(entry) => {
                 entry.insert(conversations.len());
-                let agent = AgentId::parse(row.try_get::<&str, _>(2)?);
+                let agent = AgentId::parse(row.try_get::<&str, _>("agent_id")?);
                 conversations.push(ExpiredDocuments {
                     agent: agent.map_err(|_| corrupt(access, row, "agent_id"))?,
                     names: vec![name],
                     version: Version(unsigned(version)),
-                    last_event_at: row.try_get::<PgTimestamp, _>(6)?.with_nanos(0),
+                    last_event_at: row.try_get::<PgTimestamp, _>("last_event_at")?.with_nanos(0),
                     first: cursor(access, row)?,
                 });
             }
@@ -115,19 +115,22 @@ fn by_conversation(access: &TenantAccess, rows: &[PgRow]) -> Result<Vec<ExpiredD
 }
 
 fn name(access: &TenantAccess, row: &PgRow) -> Result<DocumentName, ReadModelError> {
-    let namespace = DocumentNamespace::decode(row.try_get(3)?);
-    Ok(DocumentName { namespace: namespace.ok_or_else(|| corrupt(access, row, "namespace"))?, key: row.try_get(4)? })
+    let namespace = DocumentNamespace::decode(row.try_get("namespace")?);
+    Ok(DocumentName {
+        namespace: namespace.ok_or_else(|| corrupt(access, row, "namespace"))?,
+        key: row.try_get("key")?,
+    })
 }
 
 fn cursor(access: &TenantAccess, row: &PgRow) -> Result<ExpiryCursor, ReadModelError> {
-    let conversation = ConversationId::parse(row.try_get::<&str, _>(1)?);
+    let conversation = ConversationId::parse(row.try_get::<&str, _>("conversation_id")?);
     Ok(ExpiryCursor {
-        expires_at: row.try_get::<PgTimestamp, _>(0)?.with_nanos(0),
+        expires_at: row.try_get::<PgTimestamp, _>("expires_at")?.with_nanos(0),
         conversation: conversation.map_err(|_| corrupt(access, row, "conversation_id"))?,
     })
 }
 
 fn corrupt(access: &TenantAccess, row: &PgRow, field: &str) -> ReadModelError {
-    let conversation: &str = row.try_get(1).unwrap_or_default();
+    let conversation: &str = row.try_get("conversation_id").unwrap_or_default();
     ReadModelError::corrupt("document", format!("{}/{conversation}", access.tenant()), field)
 }

@@ -49,16 +49,16 @@ pub async fn find_document(
     let Some(row) = rows.first() else {
         return Ok(ProjectedState::default());
     };
-    let through = Version(unsigned(row.try_get(0)?));
-    let Some(version) = row.try_get::<Option<i64>, _>(1)? else {
+    let through = Version(unsigned(row.try_get("conversation_version")?));
+    let Some(version) = row.try_get::<Option<i64>, _>("version")? else {
         return Ok(ProjectedState { through, document: None });
     };
     let document = DocumentValue {
         version: Version(unsigned(version)),
-        created_at: row.try_get::<PgTimestamp, _>(2)?.with_nanos(0),
-        updated_at: row.try_get::<PgTimestamp, _>(3)?.with_nanos(0),
-        expires_at: row.try_get::<Option<PgTimestamp>, _>(4)?.map(|at| at.with_nanos(0)),
-        value_json: row.try_get(5)?,
+        created_at: row.try_get::<PgTimestamp, _>("created_at")?.with_nanos(0),
+        updated_at: row.try_get::<PgTimestamp, _>("updated_at")?.with_nanos(0),
+        expires_at: row.try_get::<Option<PgTimestamp>, _>("expires_at")?.map(|at| at.with_nanos(0)),
+        value_json: row.try_get("value_json")?,
     };
     Ok(ProjectedState { through, document: Some(document) })
 }

@@ -1,4 +1,4 @@
-SELECT conversation.version, document.version, document.created_at, document.updated_at, document.expires_at,
+SELECT conversation.version AS conversation_version, document.version, document.created_at, document.updated_at, document.expires_at,
        document.value_json
 FROM conversation
 LEFT JOIN document ON document.tenant_id = $1 AND document.conversation_id = $2

@@ -112,7 +112,7 @@ pub async fn search_documents(
 }
 
 fn found(access: &TenantAccess, row: &PgRow) -> Result<FoundDocument, ReadModelError> {
-    let (conversation, namespace): (&str, &str) = (row.try_get(0)?, row.try_get(1)?);
+    let (conversation, namespace): (&str, &str) = (row.try_get("conversation_id")?, row.try_get("namespace")?);
     let corrupt = |field: &str| {
         let key = format!("{}/{conversation}", access.tenant());
         ReadModelError::corrupt("document", key, field)
@@ -120,13 +120,13 @@ fn found(access: &TenantAccess, row: &PgRow) -> Result<FoundDocument, ReadModelE
     Ok(FoundDocument {
         conversation: ConversationId::parse(conversation).map_err(|_| corrupt("conversation_id"))?,
         namespace: DocumentNamespace::decode(namespace).ok_or_else(|| corrupt("namespace"))?,
-        key: row.try_get(2)?,
+        key: row.try_get("key")?,
         value: DocumentValue {
-            version: Version(unsigned(row.try_get(3)?)),
-            created_at: row.try_get::<PgTimestamp, _>(4)?.with_nanos(0),
-            updated_at: row.try_get::<PgTimestamp, _>(5)?.with_nanos(0),
-            expires_at: row.try_get::<Option<PgTimestamp>, _>(6)?.map(|at| at.with_nanos(0)),
-            value_json: row.try_get(7)?,
+            version: Version(unsigned(row.try_get("version")?)),
+            created_at: row.try_get::<PgTimestamp, _>("created_at")?.with_nanos(0),
+            updated_at: row.try_get::<PgTimestamp, _>("updated_at")?.with_nanos(0),
+            expires_at: row.try_get::<Option<PgTimestamp>, _>("expires_at")?.map(|at| at.with_nanos(0)),
+            value_json: row.try_get("value_json")?,
         },
     })
 }

@@ -84,9 +84,9 @@ pub async fn documents(
     access: &TenantAccess,
     query: &DocumentQuery,
 ) -> Result<FoundDocuments, SearchError> {
-    let (rows, candidates) = read(model, access, query).await?;
-    let documents = rows.iter().map(|row| document(access, row));
-    Ok(FoundDocuments { documents: documents.collect::<Result<_, _>>()?, candidates })
+    let page = read(model, access, query).await?;
+    let documents = page.rows.iter().map(|row| document(access, row));
+    Ok(FoundDocuments { documents: documents.collect::<Result<_, _>>()?, candidates: page.candidates })
 }
 
 /// Reads a page, and once more with another connection if the first one was lost. If a replica fails, the primary answers.
@@ -125,14 +125,12 @@ async fn read_once(
     let page = match owner {
         None => walk(connection, access, query, None).await?,
         Some(column) => {
-            let (rows, candidates) = of_owner(connection, access, query, column).await?;
-            if candidates.is_capped {
+            let mut page = of_owner(connection, access, query, column).await?;
+            if page.candidates.is_capped {
                 // Only some of the candidates were sorted.
-                let (rows, _) = walk(connection, access, query, owner).await?;
-                (rows, candidates)
-            } else {
-                (rows, candidates)
+                page.rows = walk(connection, access, query, owner).await?.rows;
             }
+            page
         }
     };
     transaction.commit().await?;
@@ -150,14 +148,14 @@ async fn of_owner(
     let sql = documents_statement(Way::Owner(owner), shape).unwrap_or_default();
     let arguments = query_arguments(access, query, query.limit);
     let mut rows = sqlx::query_with(sql, arguments).fetch_all(connection).await?;
-    let count: i64 = rows.first().map_or(Ok(0), |row| row.try_get(0))?;
+    let count: i64 = rows.first().map_or(Ok(0), |row| row.try_get("candidates"))?;
     if let Some(row) = rows.first()
-        && row.try_get::<Option<&str>, _>(2)?.is_none()
+        && row.try_get::<Option<&str>, _>("conversation_id")?.is_none()
     {
         // It has only the number of candidates.
         rows.clear();
     }
-    Ok((rows, CandidateCount::of(count.unsigned_abs(), false)))
+    Ok(Page { rows, candidates: CandidateCount::of(count.unsigned_abs(), false) })
 }
 
 /// The column of the query's owner.
@@ -171,7 +169,7 @@ fn owner_column(query: &DocumentQuery) -> Option<OwnerColumn> {
 
 /// The document of a row.
 fn document(access: &TenantAccess, row: &PgRow) -> Result<FoundDocument, ReadModelError> {
-    let id: &str = row.try_get(2)?;
+    let id: &str = row.try_get("conversation_id")?;
     let columns = Columns::new(row, access.tenant(), id);
     let recorded_at: PgTimestamp = columns.get(1, "recorded_at")?;
     let version = columns.unsigned(3, "version")?;

@@ -41,8 +41,8 @@ async fn plan(url: &str, sql: &str, arguments: &str) -> String {
     }
     let prepare = format!("PREPARE query AS {sql}");
     reader.execute(AssertSqlSafe(prepare)).await.unwrap();
-    let explain = format!("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, BUFFERS OFF) EXECUTE query ({arguments})");
-    let explain = sqlx::raw_sql(AssertSqlSafe(explain));
+    let statement = format!("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, BUFFERS OFF) EXECUTE query ({arguments})");
+    let explain = sqlx::raw_sql(AssertSqlSafe(statement));
     let lines: Vec<String> = explain.fetch_all(&mut reader).await.unwrap().iter().map(|row| row.get(0)).collect();
     lines.join("\n")
 }

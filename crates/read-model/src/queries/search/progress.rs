@@ -37,13 +37,13 @@ pub async fn search_progress(model: &ReadModel, access: &TenantAccess) -> Result
     let rows = model.read(access, include_str!("progress.sql"), arguments);
     let mut progress = SearchProgress::default();
     for row in &rows.await? {
-        let indexed_at: PgTimestamp = row.try_get(2)?;
+        let indexed_at: PgTimestamp = row.try_get("indexed_at")?;
         progress.checkpoints.push(SearchCheckpoint {
-            partition: partition_of(row.try_get(0)?),
-            sequence: Sequence(unsigned(row.try_get(1)?)),
+            partition: partition_of(row.try_get("partition")?),
+            sequence: Sequence(unsigned(row.try_get("sequence")?)),
             indexed_at: (indexed_at != PgTimestamp::NEGATIVE_INFINITY).then(|| indexed_at.with_nanos(0)),
         });
-        progress.is_reindexing = row.try_get(3)?;
+        progress.is_reindexing = row.try_get("is_reindexing")?;
     }
     Ok(progress)
 }

@@ -11,8 +11,20 @@ use crate::queries::list_conversations::statuses;
 /// Maximum number of documents that are counted.
 pub const CANDIDATES_MAX: u32 = 5_000;
 
-/// The rows of a page, newest first, and the number of candidates.
-pub(super) type Page = (Vec<PgRow>, CandidateCount);
+/// The rows of a page.
+pub(super) struct Page {
+    /// Newest first.
+    pub(super) rows: Vec<PgRow>,
+    pub(super) candidates: CandidateCount,
+}
+
+/// The columns that sort documents, the first one first.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct DocumentOrder {
+    pub(super) recorded_at: PgTimestamp,
+    pub(super) conversation: String,
+    pub(super) version: i64,
+}
 
 /// Which documents to find.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -76,20 +88,26 @@ impl DocumentQuery {
 
     /// The exclusive upper bound of the page: the cursor or `recorded_before`. Ids are never empty, so the bound of a time excludes
     /// all documents of that time.
-    pub(super) fn bound(&self) -> (PgTimestamp, &str, i64) {
+    pub(super) fn bound(&self) -> DocumentOrder {
         let before = self.recorded_before.map(PgTimestamp::from_time);
-        let bound = (before.unwrap_or(PgTimestamp::INFINITY), "", 0);
-        self.after.as_ref().map_or(bound, |after| {
-            let time = PgTimestamp::from_time(after.recorded_at);
-            bound.min((time, after.conversation.as_str(), signed(after.version.0)))
-        })
+        let of_time = DocumentOrder {
+            recorded_at: before.unwrap_or(PgTimestamp::INFINITY),
+            conversation: String::new(),
+            version: 0,
+        };
+        let of_cursor = self.after.as_ref().map(|after| DocumentOrder {
+            recorded_at: PgTimestamp::from_time(after.recorded_at),
+            conversation: after.conversation.to_string(),
+            version: signed(after.version.0),
+        });
+        of_cursor.into_iter().fold(of_time, DocumentOrder::min)
     }
 }
 
 /// The arguments of a statement of documents, without those of its blocks.
 pub(super) fn query_arguments(access: &TenantAccess, query: &DocumentQuery, limit: u32) -> PgArguments {
     let terms = &query.terms;
-    let (before, conversation, version) = query.bound();
+    let bound = query.bound();
     let agents: Vec<&str> = query.scope.agents.iter().map(AgentId::as_str).collect();
     let owner = query.scope.owner.as_ref().map(|owner| match owner {
         Owner::Session(session) => SessionId::as_str(session),
@@ -101,9 +119,9 @@ pub(super) fn query_arguments(access: &TenantAccess, query: &DocumentQuery, limi
         terms.all.as_slice(),
         terms.none.as_slice(),
         query.first_time(),
-        before,
-        conversation,
-        version,
+        bound.recorded_at,
+        bound.conversation,
+        bound.version,
         i64::from(limit),
         agents,
         statuses(None),

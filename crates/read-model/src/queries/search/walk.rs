@@ -9,7 +9,7 @@ use search::{PROBES_PER_TERM, Term, probes};
 use sqlx::Row as _;
 use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 
-use super::query::{CANDIDATES_MAX, CandidateCount, DocumentQuery, Page, query_arguments};
+use super::query::{CANDIDATES_MAX, CandidateCount, DocumentOrder, DocumentQuery, Page, query_arguments};
 use super::statements::{OwnerColumn, Shape, Way, blocks_statement, documents_statement};
 use crate::arguments::{arguments, bind};
 use crate::pg_timestamp::PgTimestamp;
@@ -23,7 +23,7 @@ const BLOCKS_PER_STATEMENT_MAX: usize = 512;
 const COUNTED_BLOCKS_PER_STATEMENT: usize = 64;
 const COUNTED_BLOCKS_MAX: usize = 256;
 
-/// A block that may have documents.
+/// A block that may have documents. It is also the cursor of the blocks after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Block {
     id: i64,
@@ -31,15 +31,24 @@ struct Block {
     last_at: PgTimestamp,
 }
 
-/// The place of a document in the order: time, conversation, version.
-type Place = (PgTimestamp, String, i64);
+impl Block {
+    /// The cursor before all blocks.
+    const START: Self = Self { id: i64::MAX, last_at: PgTimestamp::INFINITY };
+}
+
+/// A row of a page.
+#[derive(Debug)]
+struct DocumentRow {
+    order: DocumentOrder,
+    row: PgRow,
+}
 
 /// A page under way.
 #[derive(Debug)]
 struct Walk<'q> {
     query: &'q DocumentQuery,
     /// The first documents of all blocks that were read, newest first.
-    rows: Vec<(Place, PgRow)>,
+    rows: Vec<DocumentRow>,
     candidates: u64,
     blocks: usize,
 }
@@ -55,7 +64,7 @@ pub(super) async fn walk(
     owner: Option<OwnerColumn>,
 ) -> Result<Page, sqlx::Error> {
     let mut walk = Walk { query, rows: Vec::new(), candidates: 0, blocks: 0 };
-    let mut after = (PgTimestamp::INFINITY, i64::MAX);
+    let mut after = Block::START;
     let mut count = FIRST_BLOCKS;
     loop {
         let blocks = read_blocks(connection, access, query, after).await?;
@@ -81,7 +90,7 @@ pub(super) async fn walk(
         let Some(last) = blocks.last().filter(|_| !is_end) else {
             return Ok(walk.end(false));
         };
-        after = (last.last_at, last.id);
+        after = *last;
     }
 }
 
@@ -98,7 +107,7 @@ impl Walk<'_> {
     fn is_full(&self, next: Block) -> bool {
         let last =
             usize::try_from(self.query.limit).unwrap_or(usize::MAX).checked_sub(1).and_then(|last| self.rows.get(last));
-        last.is_some_and(|((at, ..), _)| *at > next.last_at)
+        last.is_some_and(|document| document.order.recorded_at > next.last_at)
     }
 
     /// Adds the rows of a statement: those of a page, or one with only the number of candidates.
@@ -106,21 +115,21 @@ impl Walk<'_> {
         self.blocks += blocks;
         for (index, row) in rows.into_iter().enumerate() {
             if index == 0 {
-                self.candidates += row.try_get::<i64, _>(0)?.unsigned_abs();
+                self.candidates += row.try_get::<i64, _>("candidates")?.unsigned_abs();
             }
-            if let Some(conversation) = row.try_get(2)? {
-                self.rows.push(((row.try_get(1)?, conversation, row.try_get(3)?), row));
+            if let Some(conversation) = row.try_get("conversation_id")? {
+                let (recorded_at, version) = (row.try_get("recorded_at")?, row.try_get("version")?);
+                self.rows.push(DocumentRow { order: DocumentOrder { recorded_at, conversation, version }, row });
             }
         }
-        self.rows.sort_by(|(one, _), (other, _)| other.cmp(one));
+        self.rows.sort_by(|one, other| other.order.cmp(&one.order));
         self.rows.truncate(usize::try_from(self.query.limit).unwrap_or(usize::MAX));
         Ok(())
     }
 
     fn end(self, has_more_blocks: bool) -> Page {
-        let rows = self.rows.into_iter().map(|(_, row)| row);
-        let count = CandidateCount::of(self.candidates, has_more_blocks);
-        (rows.collect(), count)
+        let rows = self.rows.into_iter().map(|document| document.row).collect();
+        Page { rows, candidates: CandidateCount::of(self.candidates, has_more_blocks) }
     }
 }
 
@@ -129,23 +138,22 @@ async fn read_blocks(
     connection: &mut PgConnection,
     access: &TenantAccess,
     query: &DocumentQuery,
-    (last_at, id): (PgTimestamp, i64),
+    after: Block,
 ) -> Result<Vec<Block>, sqlx::Error> {
     let terms = &query.terms;
-    let (before, ..) = query.bound();
-    let arguments = arguments![
+    let of_all = arguments![
         access.tenant().as_str(),
         query.first_time(),
-        before,
-        last_at,
-        id,
+        query.bound().recorded_at,
+        after.last_at,
+        after.id,
         BLOCKS_PER_READ,
         by_probe(&terms.all),
     ];
-    let arguments = terms.any.iter().fold(arguments, |arguments, group| bind(arguments, by_term(group)));
+    let arguments = terms.any.iter().fold(of_all, |arguments, group| bind(arguments, by_term(group)));
     let sql = blocks_statement(Shape::of(&query.terms)).unwrap_or_default();
     let rows = sqlx::query_with(sql, arguments).fetch_all(connection).await?;
-    rows.iter().map(|row| Ok(Block { id: row.try_get(0)?, last_at: row.try_get(1)? })).collect()
+    rows.iter().map(|row| Ok(Block { id: row.try_get("block_id")?, last_at: row.try_get("last_at")? })).collect()
 }
 
 fn document_arguments(access: &TenantAccess, query: &DocumentQuery, limit: u32, blocks: &[Block]) -> PgArguments {

@@ -1,6 +1,6 @@
 //! `GET /v1/limits`: the limits for callers.
 
-use ::quotas::{Quota, QuotaSet, Scope};
+use ::quotas::{QuotaSet, ScopedQuota};
 use axum::extract::State;
 use axum::http::request::Parts;
 use domain::bounds;
@@ -177,8 +177,8 @@ fn quotas(state: &HttpState, key: Option<&FrontendKey>) -> QuotaSet {
     key.map_or_else(|| *quotas.deployment(), |key| quotas.in_force(key.access.tenant.tenant(), &key.access.agent))
 }
 
-impl From<(Scope, Quota, u64)> for QuotaBody {
-    fn from((scope, quota, bound): (Scope, Quota, u64)) -> Self {
-        Self { scope: scope.as_str(), quota: quota.as_str(), bound }
+impl From<ScopedQuota> for QuotaBody {
+    fn from(set: ScopedQuota) -> Self {
+        Self { scope: set.scope.as_str(), quota: set.quota.as_str(), bound: set.value }
     }
 }

@@ -100,10 +100,13 @@ pub(super) fn sequences(rows: &[PgRow]) -> Result<Vec<Sequence>, ReadModelError>
 
 fn parked_conversation(row: &PgRow) -> Result<ParkedConversation, ReadModelError> {
     Ok(ParkedConversation {
-        key: parse_key(row.try_get(0)?, row.try_get(1)?)?,
-        position: Position { partition: partition_of(row.try_get(2)?), sequence: Sequence(unsigned(row.try_get(3)?)) },
-        reason: row.try_get(4)?,
-        attempts: u32::try_from(row.try_get::<i32, _>(5)?).unwrap_or(0),
-        commits: unsigned(row.try_get(6)?),
+        key: parse_key(row.try_get("tenant_id")?, row.try_get("conversation_id")?)?,
+        position: Position {
+            partition: partition_of(row.try_get("partition")?),
+            sequence: Sequence(unsigned(row.try_get("sequence")?)),
+        },
+        reason: row.try_get("reason")?,
+        attempts: u32::try_from(row.try_get::<i32, _>("attempts")?).unwrap_or(0),
+        commits: unsigned(row.try_get("commits")?),
     })
 }

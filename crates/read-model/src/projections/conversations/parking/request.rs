@@ -42,9 +42,9 @@ pub async fn take_requests(model: &ReadModel) -> Result<Vec<ParkedRequest>, Read
     let sql = include_str!("take_requests.sql");
     let rows = model.fetch(sql, || arguments![TAKEN_MAX]).await?;
     let request = |row: &sqlx::postgres::PgRow| {
-        let dropped: Option<i64> = row.try_get(2)?;
+        let dropped: Option<i64> = row.try_get("dropped_sequence")?;
         Ok(ParkedRequest {
-            key: parse_key(row.try_get(0)?, row.try_get(1)?)?,
+            key: parse_key(row.try_get("tenant_id")?, row.try_get("conversation_id")?)?,
             dropped: dropped.map(|sequence| Sequence(unsigned(sequence))),
         })
     };

@@ -74,24 +74,24 @@ pub async fn rewrite_digest(model: &ReadModel, partition: Partition) -> Result<(
 }
 
 fn digest_of(row: &PgRow) -> Result<PartitionDigest, ReadModelError> {
-    let partition = partition_of(row.try_get(0)?);
-    let bits = |index, field: &str| -> Result<SetDigest, ReadModelError> {
-        SetDigest::from_bits(row.try_get(index)?)
-            .ok_or_else(|| ReadModelError::corrupt("checkpoint", partition.to_string(), field))
+    let partition = partition_of(row.try_get("partition")?);
+    let bits = |column: &str| -> Result<SetDigest, ReadModelError> {
+        SetDigest::from_bits(row.try_get(column)?)
+            .ok_or_else(|| ReadModelError::corrupt("checkpoint", partition.to_string(), "digest"))
     };
     Ok(PartitionDigest {
         partition,
-        checkpoint: Sequence(unsigned(row.try_get(1)?)),
-        kept: bits(2, "digest")?,
-        rows: bits(3, "digest")?,
-        conversations: unsigned(row.try_get(4)?),
+        checkpoint: Sequence(unsigned(row.try_get("sequence")?)),
+        kept: bits("kept")?,
+        rows: bits("held")?,
+        conversations: unsigned(row.try_get("conversations")?),
     })
 }
 
 fn parked_of(row: &PgRow) -> Result<ParkedPosition, ReadModelError> {
     Ok(ParkedPosition {
-        key: parse_key(row.try_get(0)?, row.try_get(1)?)?,
-        partition: partition_of(row.try_get(2)?),
-        sequence: Sequence(unsigned(row.try_get(3)?)),
+        key: parse_key(row.try_get("tenant_id")?, row.try_get("conversation_id")?)?,
+        partition: partition_of(row.try_get("partition")?),
+        sequence: Sequence(unsigned(row.try_get("sequence")?)),
     })
 }

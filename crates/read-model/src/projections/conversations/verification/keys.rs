@@ -78,10 +78,10 @@ impl RowPosition {
     /// [`ReadModelError::Corrupt`]: the key is invalid.
     pub(in crate::projections::conversations) fn from_row(row: &PgRow) -> Result<Self, ReadModelError> {
         Ok(Self {
-            key: parse_key(row.try_get(0)?, row.try_get(1)?)?,
+            key: parse_key(row.try_get("tenant_id")?, row.try_get("conversation_id")?)?,
             position: Position {
-                partition: partition_of(row.try_get(2)?),
-                sequence: Sequence(unsigned(row.try_get(3)?)),
+                partition: partition_of(row.try_get("partition")?),
+                sequence: Sequence(unsigned(row.try_get("sequence")?)),
             },
         })
     }

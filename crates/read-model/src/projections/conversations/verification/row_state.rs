@@ -89,14 +89,14 @@ pub async fn row_state(
     let Some(row) = rows.pop() else {
         return Ok(None);
     };
-    let number = |index: usize| -> Result<Option<u64>, ReadModelError> {
-        Ok(row.try_get::<Option<i64>, _>(index)?.map(unsigned))
+    let number = |column: &str| -> Result<Option<u64>, ReadModelError> {
+        Ok(row.try_get::<Option<i64>, _>(column)?.map(unsigned))
     };
     Ok(Some(RowState {
-        checkpoint: Sequence(number(0)?.unwrap_or_default()),
-        parked_at: number(1)?.map(Sequence),
-        last_event: number(2)?.map(Version),
-        has_row: row.try_get(3)?,
+        checkpoint: Sequence(number("checkpoint_sequence")?.unwrap_or_default()),
+        parked_at: number("parked_sequence")?.map(Sequence),
+        last_event: number("last_event")?.map(Version),
+        has_row: row.try_get("has_row")?,
         row,
     }))
 }

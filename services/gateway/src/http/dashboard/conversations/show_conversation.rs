@@ -119,8 +119,7 @@ async fn events(state: &HttpState, target: &Target, query: &TranscriptQuery) -> 
         (None, Some(before)) => range.to = Version(before.saturating_sub(1)),
         (None, None) => {}
     }
-    let read = read(state, target, range).await.map_err(from_read_error)?;
-    let (page, effective, ancestors) = read;
+    let PageOfHistory { page, effective, ancestors } = read(state, target, range).await.map_err(from_read_error)?;
     let mut events = decoded(target, &page, &effective, query.depth)?;
     let has_next = page.next.is_some();
     if from.is_none() {
@@ -165,20 +164,26 @@ async fn step_start(
     Ok(before.next.is_none().then_some(start))
 }
 
-/// The events of the page, the effective history, and the ancestors.
+/// What a page shows of the history, of one snapshot.
+struct PageOfHistory {
+    page: Events,
+    effective: Segments,
+    /// The nearest first.
+    ancestors: Vec<String>,
+}
+
 async fn read(
     state: &HttpState,
     target: &Target,
     query: history::Query<'_>,
-) -> Result<(Events, Segments, Vec<String>), wire::status::Problem> {
+) -> Result<PageOfHistory, wire::status::Problem> {
     let reader = &state.gateway.reader;
-    let first = TRANSCRIPT_PAGE.batch();
-    let (snapshot, first) = Snapshot::open_with(reader, target, &query, first).await?;
+    let (snapshot, first) = Snapshot::open_with(reader, target, &query, TRANSCRIPT_PAGE.batch()).await?;
     let mut cursor = snapshot.cursor_from(query, View::Recorded, first);
     let page = Events::read(&mut cursor, TRANSCRIPT_PAGE).await?;
     let effective = snapshot.effective(snapshot.position().version).await?;
-    let ancestors = snapshot.ancestors().map(|id| id.as_str().to_owned());
-    Ok((page, effective, ancestors.collect()))
+    let ancestors = snapshot.ancestors().map(|id| id.as_str().to_owned()).collect();
+    Ok(PageOfHistory { page, effective, ancestors })
 }
 
 fn decoded(

@@ -1,6 +1,6 @@
 //! `GET /v1/admin/usage`: tokens of messages and of model calls, by day.
 
-use ::quotas::{Quota, Scope};
+use ::quotas::{Quota, Scope, ScopedQuota};
 use axum::extract::State;
 use domain::{AgentId, TenantAccess};
 use read_model::queries::{ModelUsageDay, USAGE_ROWS_MAX, UsageDay, UsageScope, model_usage_by_day, usage_by_day};
@@ -123,10 +123,14 @@ pub(in crate::http) async fn get_usage(
         .transpose()
         .map_err(|violation| problem::from_violation(violation.within("agentId")))?;
     let model = &state.gateway.reader.read_model;
-    let rows = usage_by_day(model, &admin.tenant, agent.as_ref(), days);
-    let rows = Deadline::until(None).rows(rows).await.map_err(problem::from_problem)?;
-    let calls = model_usage_by_day(model, &admin.tenant, agent.as_ref(), days);
-    let calls = Deadline::until(None).rows(calls).await.map_err(problem::from_problem)?;
+    let rows = Deadline::until(None)
+        .rows(usage_by_day(model, &admin.tenant, agent.as_ref(), days))
+        .await
+        .map_err(problem::from_problem)?;
+    let calls = Deadline::until(None)
+        .rows(model_usage_by_day(model, &admin.tenant, agent.as_ref(), days))
+        .await
+        .map_err(problem::from_problem)?;
     let is_cut = |rows: usize| u32::try_from(rows).is_ok_and(|rows| rows >= USAGE_ROWS_MAX);
     Ok(Json(UsagePage {
         quotas: tenant_quotas(&state, &admin.tenant).await,
@@ -143,11 +147,11 @@ async fn tenant_quotas(state: &HttpState, tenant: &TenantAccess) -> Vec<TenantQu
     let runs = quotas.runs_of(tenant.tenant());
     let stored = quotas.storage_of(tenant).await;
     let in_force = quotas.of_tenant(tenant.tenant());
-    let quotas_of_tenant = in_force.iter().filter(|(scope, ..)| *scope == Scope::Tenant);
-    let body = |(_, quota, bound): (Scope, Quota, u64)| TenantQuotaBody {
-        quota: quota.as_str(),
-        bound,
-        used: match quota {
+    let quotas_of_tenant = in_force.iter().filter(|set| set.scope == Scope::Tenant);
+    let body = |set: ScopedQuota| TenantQuotaBody {
+        quota: set.quota.as_str(),
+        bound: set.value,
+        used: match set.quota {
             Quota::Runs => Some(runs),
             Quota::ModelTokensPerDay => Some(tokens),
             Quota::Conversations => stored.map(|stored| stored.conversations),

@@ -73,7 +73,7 @@ pub(super) fn leaders(streams: &[StreamReplicas]) -> Vec<Move> {
         }
     }
     let mut moves = Vec::new();
-    while let Some((stream, from, to)) = next_leader(&commits, &led, &leaders) {
+    while let Some(LeaderMove { stream, from, to }) = next_leader(&commits, &led, &leaders) {
         *led.entry(from).or_default() -= 1;
         *led.entry(to).or_default() += 1;
         leaders.insert(stream, to);
@@ -82,21 +82,29 @@ pub(super) fn leaders(streams: &[StreamReplicas]) -> Vec<Move> {
     moves
 }
 
+/// A possible move of a leader.
+struct LeaderMove<'a> {
+    stream: &'a str,
+    from: &'a str,
+    to: &'a str,
+}
+
 /// The move that reduces the largest difference.
 fn next_leader<'a>(
     streams: &[&'a StreamReplicas],
     led: &BTreeMap<&'a str, u32>,
     leaders: &BTreeMap<&'a str, &'a str>,
-) -> Option<(&'a str, &'a str, &'a str)> {
+) -> Option<LeaderMove<'a>> {
     let count = |server: &str| led.get(server).copied().unwrap_or_default();
     let possible = streams.iter().enumerate().flat_map(|(index, stream)| {
         let from = leaders.get(stream.stream.as_str()).copied();
         let others = stream.servers.iter().map(String::as_str);
-        others.filter_map(move |to| Some((index, stream.stream.as_str(), from?, to)))
+        others.filter_map(move |to| Some((index, LeaderMove { stream: stream.stream.as_str(), from: from?, to })))
     });
-    let reduces = possible.filter(|(_, _, from, to)| count(from) > count(to) + 1);
-    let best = reduces.max_by_key(|(index, _, from, to)| (count(from) - count(to), std::cmp::Reverse((*index, *to))));
-    best.map(|(_, stream, from, to)| (stream, from, to))
+    let reduces = possible.filter(|(_, one)| count(one.from) > count(one.to) + 1);
+    let best =
+        reduces.max_by_key(|(index, one)| (count(one.from) - count(one.to), std::cmp::Reverse((*index, one.to))));
+    best.map(|(_, one)| one)
 }
 
 /// The moves of replicas. `servers` are those that may have none yet.
@@ -152,7 +160,7 @@ impl<'a> Placed<'a> {
 
 fn even<'a>(mut placed: Vec<Placed<'a>>, known: &BTreeSet<&'a str>) -> Vec<Move> {
     let mut moves = Vec::new();
-    while let Some((index, from, to)) = next_replica(&placed, known) {
+    while let Some(ReplicaMove { index, from, to }) = next_replica(&placed, known) {
         if let Some(one) = placed.get_mut(index) {
             one.servers.remove(from);
             one.servers.insert(to);
@@ -162,16 +170,24 @@ fn even<'a>(mut placed: Vec<Placed<'a>>, known: &BTreeSet<&'a str>) -> Vec<Move>
     moves
 }
 
+/// A possible move of a replica.
+struct ReplicaMove<'a> {
+    /// The index of its stream.
+    index: usize,
+    from: &'a str,
+    to: &'a str,
+}
+
 /// The move that reduces the largest difference, of a follower if possible.
-fn next_replica<'a>(placed: &[Placed<'a>], known: &BTreeSet<&'a str>) -> Option<(usize, &'a str, &'a str)> {
+fn next_replica<'a>(placed: &[Placed<'a>], known: &BTreeSet<&'a str>) -> Option<ReplicaMove<'a>> {
     let counts = counts_of(placed);
     let count = |server: &str| counts.get(server).copied().unwrap_or_default();
     let possible = placed.iter().enumerate().flat_map(|(index, one)| {
         let others = known.iter().filter(|to| !one.servers.contains(*to));
-        others.flat_map(move |to| one.servers.iter().map(move |from| (index, *from, *to)))
+        others.flat_map(move |to| one.servers.iter().map(move |from| ReplicaMove { index, from: *from, to: *to }))
     });
-    let reduces = possible.filter(|(_, from, to)| count(from) > count(to) + 1);
-    reduces.max_by_key(|(index, from, to)| {
+    let reduces = possible.filter(|one| count(one.from) > count(one.to) + 1);
+    reduces.max_by_key(|ReplicaMove { index, from, to }| {
         let leader = placed.get(*index).and_then(|one| one.stream.leader.as_deref());
         let is_follower = leader != Some(*from);
         let first = std::cmp::Reverse((*index, *from, *to));
