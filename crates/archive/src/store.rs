@@ -205,8 +205,7 @@ impl Store {
     /// # Errors
     /// [`StoreError::Failed`].
     pub async fn list(&self, folder: &str) -> Result<Vec<String>, StoreError> {
-        let listed = self.objects.list(Some(&self.path(folder)));
-        let found: Result<Vec<_>, _> = listed.try_collect().await;
+        let found: Result<Vec<_>, _> = self.objects.list(Some(&self.path(folder))).try_collect().await;
         let found = found.map_err(|error| self.failure("list", folder, error))?;
         let skip = match self.prefix.as_ref() {
             "" => 0,

@@ -66,7 +66,7 @@ mod tests {
     }
 
     fn check(model: &str, expected: Option<(u32, u16)>) {
-        let told = limits(model).map(|limits| (limits.context_tokens_max, limits.tokens_percent));
-        assert_eq!(told, expected, "{model}");
+        let found = limits(model).map(|limits| (limits.context_tokens_max, limits.tokens_percent));
+        assert_eq!(found, expected, "{model}");
     }
 }

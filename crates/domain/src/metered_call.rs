@@ -45,8 +45,8 @@ impl OwnerDigest {
             Owner::Channel(channel) => add("channel:", channel.as_str()),
             Owner::Session(session) => add("session:", session.as_str()),
         }
-        let digest: [u8; 32] = hash.finalize().into();
-        let digest = digest.iter().take(OWNER_DIGEST_BYTES);
+        let hash_bytes: [u8; 32] = hash.finalize().into();
+        let digest = hash_bytes.iter().take(OWNER_DIGEST_BYTES);
         let text = digest.fold(String::new(), |mut text, byte| {
             // A String takes every write.
             let _ = write!(text, "{byte:02x}");

@@ -172,8 +172,8 @@ impl Record {
     async fn erase_all(&self, target: &EraseTarget<'_>) -> Result<u64, Unavailable> {
         let mut erased = 0_u64;
         for pass in 0..PASSES_MAX {
-            let first = NextOfSubject::after(target.subject, Sequence(0));
-            let first = self.get_from_leader(target.stream, &first).await?;
+            let query = NextOfSubject::after(target.subject, Sequence(0));
+            let first = self.get_from_leader(target.stream, &query).await?;
             let Some(first) = first.filter(|first| first.sequence < target.before) else {
                 return Ok(erased);
             };

@@ -141,8 +141,8 @@ impl Record {
     /// The configuration with the replicas, the placement and the retention that the streams of partition 0 have.
     pub(crate) async fn config_of_streams(&self) -> Result<RecordConfig, Unavailable> {
         let first = self.partition_info(Partition(0)).await?;
-        let parts = topology::parts_stream_name(Partition(0));
-        let parts = topology::info(self.connection(), &parts, self.deadline()).await?;
+        let stream = topology::parts_stream_name(Partition(0));
+        let parts = topology::info(self.connection(), &stream, self.deadline()).await?;
         let config = topology::config_like(&first.config, self.config());
         let kept = parts.map_or(config.parts_ttl_seconds, |parts| parts.config.max_age.as_secs());
         Ok(RecordConfig { parts_ttl_seconds: kept, ..config })

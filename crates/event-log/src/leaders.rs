@@ -28,16 +28,16 @@ impl Record {
     pub async fn move_leader(&self, stream: &str, to: &str, election_max: Duration) -> Result<bool, Unavailable> {
         self.step_down(stream, to).await?;
         let deadline = Instant::now() + election_max;
-        let mut asked = Instant::now();
+        let mut requested_at = Instant::now();
         while Instant::now() < deadline {
             // Nobody answers during the election.
             let info = topology::info(self.connection(), stream, self.deadline()).await;
             let leader = info.ok().flatten().and_then(|info| info.cluster?.leader);
             match leader.as_deref() {
                 Some(leader) if leader == to => return Ok(true),
-                Some(_) if asked.elapsed() >= ELECTION => {
+                Some(_) if requested_at.elapsed() >= ELECTION => {
                     self.step_down(stream, to).await?;
-                    asked = Instant::now();
+                    requested_at = Instant::now();
                 }
                 _ => {}
             }

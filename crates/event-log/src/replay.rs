@@ -146,8 +146,7 @@ impl Replay {
         while !self.waiting.is_empty() {
             self.settle_oldest().await?;
         }
-        let flushed = self.record.connection().client.flush();
-        let flushed = timeout_at(self.record.deadline(), flushed).await;
+        let flushed = timeout_at(self.record.deadline(), self.record.connection().client.flush()).await;
         flushed.ok().and_then(Result::ok).ok_or(not_published())
     }
 

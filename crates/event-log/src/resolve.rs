@@ -152,8 +152,8 @@ impl Record {
         if last.open_head().is_ok_and(|head| lists_all_after(&head, append.expected)) {
             return Ok(superseded(Some(last)));
         }
-        let after = append.expected.unwrap_or_default();
-        let after = NextOfSubject::after(&route.subject, after);
+        let expected = append.expected.unwrap_or_default();
+        let after = NextOfSubject::after(&route.subject, expected);
         let next = connection.get_from_leader(&route.stream, &after, deadline);
         match next.await?.and_then(|next| sequence_in_head(&next, append)) {
             Some(sequence) => self.settle_at(route, append, sequence, deadline).await,

@@ -91,8 +91,8 @@ impl Record {
         let parts_stream = topology::parts_stream_name(partition);
         let parts = self.subjects(&parts_stream, &topology::all_parts_subjects(partition, key)).await?;
         let logged_calls = if self.logs_bounds().await?.is_some() {
-            let logs = topology::logs::subject(key);
-            let logs = self.subjects(topology::logs::STREAM, &logs).await?;
+            let filter = topology::logs::subject(key);
+            let logs = self.subjects(topology::logs::STREAM, &filter).await?;
             logs.values().sum()
         } else {
             0

@@ -168,8 +168,7 @@ pub(crate) async fn create(
     }
     let registry = stream_config::registry(identity, config);
     ensure(connection, registry, deadline).await?;
-    let parts = (0..partitions).map(Partition);
-    let parts = parts.map(|partition| stream_config::parts(partition, identity, config));
+    let parts = (0..partitions).map(Partition).map(|partition| stream_config::parts(partition, identity, config));
     let others = [stream_config::restricted(identity, config)]
         .into_iter()
         .chain(parts)

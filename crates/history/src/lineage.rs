@@ -82,9 +82,9 @@ pub(crate) async fn read_with(
         }
         prefetched.append(inherited);
         let in_rows = inherited_in_rows(&found, last_inherited(&ancestors)).into_iter();
-        let others =
+        let keys =
             in_rows.filter(|range| prefetched.find(range.last).is_none()).map(|range| (range.conversation, range.last));
-        let others = read_versions(reader, fork, others);
+        let others = read_versions(reader, fork, keys);
         let reads = found.into_iter().map(|one| ancestor(reader, fork, one));
         let (reads, others) = try_join(try_join_all(reads), others).await?;
         ancestors.extend(reads);

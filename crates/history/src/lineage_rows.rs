@@ -37,8 +37,7 @@ pub(crate) async fn lineage_rows(
     from: ForkPoint,
     query: InheritedQuery<'_>,
 ) -> Result<LineageRows, Problem> {
-    let rows = queries::lineage(&reader.read_model, &fork.access.tenant, &from, query);
-    let rows = fork.deadline.rows(rows).await?;
+    let rows = fork.deadline.rows(queries::lineage(&reader.read_model, &fork.access.tenant, &from, query)).await?;
     let ancestors = ancestor_rows(from, rows.heads);
     let in_rows = inherited_in_rows(&ancestors, query.to);
     Ok(LineageRows { inherited: Prefetched::inherited(rows.events, query, &in_rows), ancestors })
@@ -110,8 +109,8 @@ pub(crate) async fn read_ranges(
     if query.ranges.is_empty() {
         return Ok(Vec::new());
     }
-    let found = queries::events_of_ranges(&reader.read_model, &target.access.tenant, query);
-    let found = target.deadline.rows(found).await?;
+    let found =
+        target.deadline.rows(queries::events_of_ranges(&reader.read_model, &target.access.tenant, query)).await?;
     found.ok_or_else(problem::not_found)
 }
 

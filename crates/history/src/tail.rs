@@ -121,8 +121,8 @@ impl Tail {
     /// Why commits are missing: the conversation was erased after its last commit was read, or a rebuild has not read the archive
     /// yet, or the record lost them.
     async fn gap(&self, reader: &Reader, deadline: Deadline) -> Problem {
-        let last = reader.archive.last_commit(&self.key);
-        let last = match deadline.record(last).await {
+        let read = reader.archive.last_commit(&self.key);
+        let last = match deadline.record(read).await {
             Ok(last) => last,
             Err(problem) => return problem,
         };

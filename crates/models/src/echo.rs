@@ -38,8 +38,8 @@ impl Echo {
         let transcript = canonical::parse(&request.body).map_err(|_| ModelError::Unusable {
             problem: "has a body that is not a context in the canonical format",
         })?;
-        let asked = transcript.turns.iter().rev().find(|t| t.role == Role::User);
-        let text = format!("{ECHO_PREFIX}{}", asked.map(texts).unwrap_or_default());
+        let question = transcript.turns.iter().rev().find(|t| t.role == Role::User);
+        let text = format!("{ECHO_PREFIX}{}", question.map(texts).unwrap_or_default());
         let (words, is_whole) = limit(words(&text), request.max_output_tokens);
         let usage = Usage {
             input_tokens: count_words(&transcript),
@@ -132,8 +132,8 @@ fn limit(words: Vec<String>, words_max: Option<u32>) -> (Vec<String>, bool) {
 
 fn count_words(transcript: &Transcript) -> u64 {
     let instructions = transcript.instructions.iter().chain(&transcript.opening);
-    let texts = instructions.chain(&transcript.closing).cloned();
-    let texts = texts.chain(transcript.turns.iter().map(self::texts));
+    let around = instructions.chain(&transcript.closing).cloned();
+    let texts = around.chain(transcript.turns.iter().map(texts));
     let words: usize = texts.map(|text| text.split_whitespace().count()).sum();
     u64::try_from(words).unwrap_or(u64::MAX)
 }

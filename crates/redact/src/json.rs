@@ -33,8 +33,8 @@ fn find_in_string(document: &str, start: usize, rules: &Rules, found: &mut Vec<H
     };
     let decoded = decode(written);
     found.extend(text::hits(&decoded.text, rules).into_iter().map(|hit| {
-        let span = hit.span;
-        let span = decoded.encoded_offset(span.start)..decoded.encoded_offset(span.end);
+        let decoded_span = hit.span;
+        let span = decoded.encoded_offset(decoded_span.start)..decoded.encoded_offset(decoded_span.end);
         Hit { span: inside.start + span.start..inside.start + span.end, ..hit }
     }));
     let Some(value) = value_after(document, end) else {

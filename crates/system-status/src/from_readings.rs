@@ -51,7 +51,7 @@ fn answer<T, U>(read: Result<&T, &String>, status: impl FnOnce(&T) -> U) -> Answ
 
 fn record_status(record: &RecordReading) -> RecordStatus {
     let partitions = &record.partitions;
-    let standings = || partitions.iter().map(|partition| &partition.standing);
+    let statuses = || partitions.iter().map(|partition| &partition.status);
     RecordStatus {
         id: record.id.clone(),
         durability: match &record.durability {
@@ -59,9 +59,9 @@ fn record_status(record: &RecordReading) -> RecordStatus {
             Durability::NotDurable { why } => format!("not durable: {why}"),
             Durability::Unknown => "unknown: give the URL of the server's monitoring port by --monitor-url".to_owned(),
         },
-        group_commit_partitions: standings().filter(|standing| standing.accepts_batches).count(),
-        messages: standings().map(|standing| standing.messages).sum(),
-        size_bytes: standings().map(|standing| standing.size_bytes).sum(),
+        group_commit_partitions: statuses().filter(|status| status.accepts_batches).count(),
+        messages: statuses().map(|status| status.messages).sum(),
+        size_bytes: statuses().map(|status| status.size_bytes).sum(),
         erasures_pending: record.erasures.count,
         erasures_pending_since: record.erasures.oldest.map(rfc3339),
     }
@@ -100,7 +100,7 @@ fn search_status(readings: &Readings) -> Option<SearchStatus> {
         let mut checkpoints = search.checkpoints.iter();
         let indexed =
             checkpoints.find(|(partition, _)| *partition == read.partition).map_or(0, |(_, sequence)| sequence.0);
-        read.standing.bounds.last.0.saturating_sub(indexed)
+        read.status.bounds.last.0.saturating_sub(indexed)
     });
     Some(SearchStatus {
         lag_sequences: lag.sum(),
@@ -111,19 +111,19 @@ fn search_status(readings: &Readings) -> Option<SearchStatus> {
 }
 
 fn partition_status(read: &PartitionReading, readings: &Readings) -> PartitionStatus {
-    let standing = &read.standing;
+    let status = &read.status;
     let holes = Holes::of(read, readings);
     PartitionStatus {
         partition: read.partition.0,
-        last: standing.bounds.last.0,
-        messages: standing.messages,
+        last: status.bounds.last.0,
+        messages: status.messages,
         holes: holes.all,
         holes_archived: holes.archived,
         holes_erased: holes.erased,
         holes_unexplained: holes.unexplained,
-        replicas: standing.replicas.configured,
-        leader: standing.replicas.leader.clone(),
-        behind: standing.replicas.behind.clone(),
+        replicas: status.replicas.configured,
+        leader: status.replicas.leader.clone(),
+        behind: status.replicas.behind.clone(),
         rows: partition_rows(read, readings.read_model.as_ref().ok(), read.waits, readings),
     }
 }
@@ -152,9 +152,9 @@ fn partition_rows(
         return PartitionRows::default();
     };
     let overview = overview_of(read.partition, &rows.overview.partitions);
-    let last = read.standing.bounds.last.0;
-    let age = |stored_at: Timestamp| readings.now.0.saturating_sub(stored_at.0).max(0);
-    let age = Duration::from_nanos(u64::try_from(waits.map_or(0, |waits| age(waits.stored_at))).unwrap_or(0));
+    let last = read.status.bounds.last.0;
+    let age_ns = |stored_at: Timestamp| readings.now.0.saturating_sub(stored_at.0).max(0);
+    let age = Duration::from_nanos(u64::try_from(waits.map_or(0, |waits| age_ns(waits.stored_at))).unwrap_or(0));
     PartitionRows {
         holder: overview.holder.map(|holder| holder.0),
         epoch: Some(overview.epoch),
@@ -187,7 +187,7 @@ struct Holes {
 
 impl Holes {
     fn of(read: &PartitionReading, readings: &Readings) -> Self {
-        let all = read.standing.removed();
+        let all = read.status.removed();
         let archived = read.archived.min(all);
         let others = all - archived;
         let erased = match others {
@@ -202,7 +202,7 @@ impl Holes {
 fn erased_of(read: &PartitionReading, readings: &Readings) -> Option<u64> {
     let known = readings.erased.as_ref()?;
     let projected = known.checkpoints.get(&read.partition).copied();
-    if projected.unwrap_or_default() < read.standing.bounds.last {
+    if projected.unwrap_or_default() < read.status.bounds.last {
         return None;
     }
     let erased = known.commits.iter().find(|erased| erased.partition == read.partition);

@@ -71,7 +71,7 @@ fn of_secrets(record: &RecordReading) -> Option<String> {
 }
 
 fn of_single_publishes(record: &RecordReading) -> Option<String> {
-    let without = |read: &&PartitionReading| !read.standing.accepts_batches;
+    let without = |read: &&PartitionReading| !read.status.accepts_batches;
     let (count, all) = (record.partitions.iter().filter(without).count(), record.partitions.len());
     (count > 0).then(|| {
         format!(

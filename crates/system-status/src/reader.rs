@@ -255,7 +255,7 @@ async fn erased(model: ReadModel, record: &RecordReading) -> Result<Option<Erase
         let checkpoints = checkpoints_of(&overview::overview(&model).await?);
         let is_reached = |read: &PartitionReading| {
             let projected = checkpoints.get(&read.partition).copied();
-            projected.unwrap_or_default() >= read.standing.bounds.last
+            projected.unwrap_or_default() >= read.status.bounds.last
         };
         let mut unexplained = record.partitions.iter().filter(|read| has_others(read));
         if unexplained.all(is_reached) || Instant::now() >= deadline {
@@ -268,7 +268,7 @@ async fn erased(model: ReadModel, record: &RecordReading) -> Result<Option<Erase
 
 /// Whether it has holes that the archive does not cause.
 fn has_others(read: &PartitionReading) -> bool {
-    read.standing.removed() > read.archived
+    read.status.removed() > read.archived
 }
 
 /// The number of partitions of a growth that has not ended.
@@ -323,12 +323,12 @@ async fn read_partition(
     checkpoints: Option<&Checkpoints>,
     archived: u64,
 ) -> Result<PartitionReading, Unavailable> {
-    let standing = record.partition_status(partition).await?;
+    let status = record.partition_status(partition).await?;
     let waits = match checkpoints {
-        Some(checkpoints) => first_without_rows(record, partition, standing.bounds.last, checkpoints).await?,
+        Some(checkpoints) => first_without_rows(record, partition, status.bounds.last, checkpoints).await?,
         None => None,
     };
-    Ok(PartitionReading { partition, standing, archived, waits })
+    Ok(PartitionReading { partition, status, archived, waits })
 }
 
 /// The first message of a partition without rows.
@@ -353,7 +353,7 @@ async fn waits(record: &Record, read: &RecordReading, shard: &ShardReading) -> B
     };
     let checkpoints = checkpoints_of(&rows.overview);
     let ends: Vec<(Partition, Sequence)> =
-        read.partitions.iter().map(|one| (one.partition, one.standing.bounds.last)).collect();
+        read.partitions.iter().map(|one| (one.partition, one.status.bounds.last)).collect();
     let waits = stream::iter(ends)
         .map(|(partition, last)| {
             let checkpoints = &checkpoints;

@@ -111,7 +111,7 @@ pub struct PartitionReading {
     /// Its number.
     pub partition: Partition,
     /// The state of its stream.
-    pub standing: PartitionStatus,
+    pub status: PartitionStatus,
     /// The number of its commits that are only in the archive.
     pub archived: u64,
     /// The first message without rows; `None`: there is none, or the checkpoint is unknown.

@@ -36,8 +36,7 @@ impl Role {
     pub fn parse(text: &str) -> Result<Self, String> {
         let invalid = || "must be NAME=http://HOST:PORT, such as writer=http://127.0.0.1:7311".to_owned();
         let (name, url) = text.split_once('=').ok_or_else(invalid)?;
-        let address = url.strip_prefix("http://").ok_or_else(invalid)?;
-        let address = address.trim_end_matches('/');
+        let address = url.strip_prefix("http://").ok_or_else(invalid)?.trim_end_matches('/');
         let (host, port) = address.rsplit_once(':').ok_or_else(invalid)?;
         if name.is_empty() || host.is_empty() || host.contains('/') || port.parse::<u16>().is_err() {
             return Err(invalid());

@@ -174,8 +174,8 @@ fn with_token_count(mut event: RecordedEvent) -> RecordedEvent {
 /// The most events that a context can need, and how many the first read fetches.
 fn bounds(request: &ContextRequest) -> (WindowBounds, usize) {
     let messages = request.messages_max.unwrap_or(MessageCount(BUDGETED_MESSAGES_MAX));
-    let most = budget::context_tokens(&request.policy.policy) / EVENT_TOKENS_MIN;
-    let most = usize::try_from(most).unwrap_or(usize::MAX);
+    let events = budget::context_tokens(&request.policy.policy) / EVENT_TOKENS_MIN;
+    let most = usize::try_from(events).unwrap_or(usize::MAX);
     let bounds = WindowBounds { events_max: messages.events_max(), bytes_max: CONTEXT_BYTES_MAX };
     let likely = EVENTS_LIKELY.min(EVENTS_PER_MESSAGE_LIKELY * (messages.0 + 1));
     (bounds, likely.min(most))

@@ -67,8 +67,8 @@ impl LagSamples {
 /// The largest lag of rows and of the search of all databases.
 async fn largest_lag(record: &Record, model: &ReadModel) -> Option<(u64, u64)> {
     let databases = model.databases();
-    let lags = databases.iter().map(|database| lag(record, database));
-    let lags: Option<Vec<_>> = join_all(lags).await.into_iter().collect();
+    let reads = databases.iter().map(|database| lag(record, database));
+    let lags: Option<Vec<_>> = join_all(reads).await.into_iter().collect();
     let larger = |(rows, search): (u64, u64), (more_rows, more_search)| (rows.max(more_rows), search.max(more_search));
     lags?.into_iter().reduce(larger)
 }

@@ -51,8 +51,7 @@ fn decode(token: &str, query: QueryHash) -> Result<Option<Vec<u8>>, Problem> {
         return Ok(None);
     }
     let bytes = URL_SAFE_NO_PAD.decode(token).ok();
-    let parsed = bytes.as_deref().and_then(parse);
-    let (token_query, cursor) = parsed.ok_or_else(problem::page_token_invalid)?;
+    let (token_query, cursor) = bytes.as_deref().and_then(parse).ok_or_else(problem::page_token_invalid)?;
     if token_query != query {
         return Err(problem::page_token_of_other_query());
     }

@@ -47,7 +47,7 @@ impl Policies {
         agent: &AgentId,
         requested: Option<RequestedPolicy>,
     ) -> Result<Arc<ReadyPolicy>, Problem> {
-        let digest = match requested {
+        let bytes = match requested {
             Some(RequestedPolicy::PolicyJson(json)) => {
                 let policy = Policy::parse(&json).map_err(invalid)?;
                 return self.compile(policy.digest(), || Ok(policy));
@@ -58,7 +58,7 @@ impl Policies {
                 Some(_) | None => return self.default(),
             },
         };
-        let digest = digest.as_ref().try_into().map_err(|_| {
+        let digest = bytes.as_ref().try_into().map_err(|_| {
             let rule = "is not 32 bytes: send the SHA-256 from a receipt";
             Violation::new(ViolationReason::Malformed, rule).within("policy_digest")
         })?;

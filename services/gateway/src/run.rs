@@ -158,8 +158,8 @@ fn sampled_lag(gateway: &Gateway, shutdown: &Shutdown) -> LagSamples {
 fn grpc_server(config: GrpcConfig, health: Health, gateway: Gateway, writer: WriterClient) -> GrpcServer {
     let known_callers = gateway.registry.clone();
     let read = ReadServiceServer::new(ReadRpc::new(gateway.clone())).max_decoding_message_size(MESSAGE_BYTES_MAX);
-    let documents = DocumentRpc::new(gateway.clone(), writer.clone(), Clock::System);
-    let documents = DocumentServiceServer::new(documents).max_decoding_message_size(MESSAGE_BYTES_MAX);
+    let document_rpc = DocumentRpc::new(gateway.clone(), writer.clone(), Clock::System);
+    let documents = DocumentServiceServer::new(document_rpc).max_decoding_message_size(MESSAGE_BYTES_MAX);
     let history =
         HistoryServiceServer::new(HistoryRpc::new(gateway, writer)).max_decoding_message_size(MESSAGE_BYTES_MAX);
     GrpcServer::new(config, health)

@@ -110,8 +110,7 @@ impl Leases {
         if self.held.is_empty() {
             return Ok(());
         }
-        let held = self.held.iter();
-        let written: Vec<_> = held.map(|lease| self.progress.written(lease.partition)).collect();
+        let written: Vec<_> = self.held.iter().map(|lease| self.progress.written(lease.partition)).collect();
         let renewed = lease::renew(&self.model, &self.held, self.ttl_ms).await?;
         for (lease, written) in std::mem::take(&mut self.held).into_iter().zip(written) {
             let Some(now) = renewed.iter().find(|checkpoint| checkpoint.lease == lease) else {

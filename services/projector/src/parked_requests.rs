@@ -18,7 +18,7 @@ pub(crate) async fn run(record: Record, model: ReadModel) {
         match parking::take_requests(&model).await {
             Ok(requests) => {
                 for request in &requests {
-                    carry_out(&record, &model, request).await;
+                    execute(&record, &model, request).await;
                 }
             }
             Err(error) => {
@@ -30,7 +30,7 @@ pub(crate) async fn run(record: Record, model: ReadModel) {
 }
 
 /// A request that fails is not repeated: the conversation stays parked, and its operator sees it.
-async fn carry_out(record: &Record, model: &ReadModel, request: &ParkedRequest) {
+async fn execute(record: &Record, model: &ReadModel, request: &ParkedRequest) {
     let key = &request.key;
     let outcome = match request.dropped {
         Some(sequence) => parking::drop_commit(model, key, sequence)

@@ -108,8 +108,8 @@ fn report_lost(lost: &mut HashMap<Partition, u64>, (kind, partition): (Projectio
 /// The number of sequences between the checkpoint and the end of the record, and the age of the oldest read message in it.
 fn lag(progress: PartitionProgress, last: Sequence, now: Timestamp) -> (u64, Duration) {
     let sequences = last.0.saturating_sub(progress.written.0);
-    let age = progress.waiting_since.map_or(0, |since| now.0.saturating_sub(since.0));
-    let age = Duration::from_nanos(u64::try_from(age).unwrap_or(0));
+    let age_ns = progress.waiting_since.map_or(0, |since| now.0.saturating_sub(since.0));
+    let age = Duration::from_nanos(u64::try_from(age_ns).unwrap_or(0));
     (sequences, if sequences == 0 { Duration::ZERO } else { age })
 }
 

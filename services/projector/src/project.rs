@@ -26,9 +26,9 @@ pub async fn project(means: ProjectionDependencies, shutdown: &Shutdown) {
     here.spawn(leases.hold(here.clone()));
     let mut projections = JoinSet::new();
     for changes in changes {
-        let worker =
+        let dependencies =
             ProjectionDependencies { config: config.clone(), archive: archive.clone(), model: model.clone(), kind };
-        let worker = Projection::new(worker, changes, progress.clone());
+        let worker = Projection::new(dependencies, changes, progress.clone());
         projections.spawn(worker.project(here.clone()));
     }
     while let Some(ended) = projections.join_next().await {

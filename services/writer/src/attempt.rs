@@ -28,9 +28,9 @@ impl Attempt {
     /// Reads an attempt, which arrives now at a conversation without a cached head.
     /// Errors: the hash has another length.
     pub(crate) fn from_proto(attempt: &proto::Attempt) -> Result<Self, Violation> {
-        let hash = attempt.request_hash.as_ref();
-        let hash = <[u8; 32]>::try_from(hash).map_err(|_| {
-            let rule = format!("has {} bytes: send the 32 bytes of a SHA-256", hash.len());
+        let bytes = attempt.request_hash.as_ref();
+        let hash = <[u8; 32]>::try_from(bytes).map_err(|_| {
+            let rule = format!("has {} bytes: send the 32 bytes of a SHA-256", bytes.len());
             Violation::new(ViolationReason::Malformed, rule).within("request_hash")
         })?;
         let mut digest = [0; 16];

@@ -67,9 +67,9 @@ pub(super) fn redact_turns(
         let added = found.tokens_added();
         if let Some(calls) = calls {
             turn.calls = calls;
-            let said = std::mem::take(&mut turn.parts);
+            let parts = std::mem::take(&mut turn.parts);
             found.merge(&redact(std::slice::from_mut(turn), settings.rules));
-            turn.parts = said;
+            turn.parts = parts;
         }
         if found == Redactions::default() {
             continue;

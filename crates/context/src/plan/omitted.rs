@@ -58,16 +58,14 @@ pub(super) fn left_behind(selected: &Selected, left_out: Option<LeftOut>) -> imp
         omitted.map(move |version| (version, left_out.reason.effect()))
     });
     let orphans = selected.orphans.iter().map(|version| (*version, Effect::Orphaned));
-    let all = omitted.chain(orphans);
-    all.map(|(version, effect)| Outcome::of(version, version, effect))
+    omitted.chain(orphans).map(|(version, effect)| Outcome::of(version, version, effect))
 }
 
 /// What redaction changed, event by event.
 pub(super) fn redacted(redactions: &Redactions) -> impl Iterator<Item = Outcome> + '_ {
     let replaced = redactions.replaced().iter().map(|version| (*version, Effect::Redacted));
     let dropped = redactions.dropped().iter().map(|dropped| (dropped.version, Effect::PartDropped(dropped.what)));
-    let all = replaced.chain(dropped);
-    all.map(|(version, effect)| Outcome::of(version, version, effect))
+    replaced.chain(dropped).map(|(version, effect)| Outcome::of(version, version, effect))
 }
 
 #[cfg(test)]

@@ -72,8 +72,8 @@ impl Prefix<'_> {
     /// Whether the context had the same prefix before a version.
     fn was_same_before(&self, until: Version) -> bool {
         let seen = self.token_counts.partition_point(|(version, _)| *version < until);
-        let asked = seen.checked_sub(1).and_then(|last| self.token_counts.get(last));
-        let through = asked.map_or(0, |(_, through)| *through);
+        let counted = seen.checked_sub(1).and_then(|last| self.token_counts.get(last));
+        let through = counted.map_or(0, |(_, through)| *through);
         !self.is_cut_by_bound
             && self.room.threshold(through) == self.threshold
             && self.revised_at < until
@@ -102,8 +102,8 @@ fn loops(turns: &[Turn]) -> Vec<Range<usize>> {
 
 /// The version of a loop's answer: the assistant's last messages without calls.
 fn answer(turns: &[Turn]) -> Option<Version> {
-    let said = |turn: &&Turn| turn.role == Role::Assistant && turn.calls.is_empty();
-    let last = turns.iter().rev().take_while(said).last();
+    let is_answer = |turn: &&Turn| turn.role == Role::Assistant && turn.calls.is_empty();
+    let last = turns.iter().rev().take_while(is_answer).last();
     last.map(|turn| turn.version)
 }
 

@@ -51,21 +51,21 @@ pub enum InjectError {
 /// # Errors
 /// [`InjectError`]. A policy was validated when it was set, so only a client's values can cause one.
 pub fn inject(policy: &Policy, client: &ClientContext) -> Result<Vec<String>, InjectError> {
-    let told = values(client);
+    let values = values(client);
     let mut sections = Vec::new();
     if let Some(template) = &policy.instructions {
-        sections.push(rendered("instructions", template, &told)?);
+        sections.push(rendered("instructions", template, &values)?);
     }
     match &policy.inject.template {
-        Some(template) => sections.push(rendered("inject.template", template, &told)?),
+        Some(template) => sections.push(rendered("inject.template", template, &values)?),
         None => sections.push(list(&policy.inject.fields, client)),
     }
     sections.retain(|section| !section.trim().is_empty());
     Ok(sections)
 }
 
-fn rendered(field: &'static str, template: &str, told: &Value) -> Result<String, InjectError> {
-    render(template, told).map_err(|refusal| match refusal {
+fn rendered(field: &'static str, template: &str, values: &Value) -> Result<String, InjectError> {
+    render(template, values).map_err(|refusal| match refusal {
         TemplateError::TooLong => InjectError::TooLong { field },
         TemplateError::TooManySteps => InjectError::TooManySteps { field },
         TemplateError::Unfit { line, rule } => InjectError::Unfit { field, line, rule },

@@ -119,7 +119,7 @@ fn listing<'turns>(calls: &[&'turns AnsweredCall], settings: &ToolDigest) -> Lis
 fn text(calls: usize, mut entries: Vec<String>) -> Option<String> {
     let header = match (calls, entries.len()) {
         (_, 0) => return None,
-        (all, told) if told < all => format!("The last {told} of {all} tool calls, oldest first:"),
+        (all, listed) if listed < all => format!("The last {listed} of {all} tool calls, oldest first:"),
         _ => "Tool calls, oldest first:".to_owned(),
     };
     entries.push(header);

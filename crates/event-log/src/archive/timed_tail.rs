@@ -69,8 +69,8 @@ impl Record {
     /// [`Unavailable`].
     pub async fn first_sequence(&self, key: &ConversationKey) -> Result<Option<Sequence>, Unavailable> {
         let route = self.route(key).await?;
-        let first = NextOfSubject::after(&route.subject, Sequence(0));
-        let first = self.get_from_leader(&route.stream, &first).await?;
+        let query = NextOfSubject::after(&route.subject, Sequence(0));
+        let first = self.get_from_leader(&route.stream, &query).await?;
         Ok(first.map(|first| first.sequence))
     }
 }

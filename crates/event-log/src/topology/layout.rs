@@ -40,8 +40,8 @@ impl StoredLayout {
     pub(crate) async fn read(connection: &Connection, partitions: u16, deadline: Instant) -> Result<Self, Unavailable> {
         let info = info(connection, LAYOUT_STREAM, deadline).await?;
         if info.is_some() {
-            let last = MessageQuery::LastOfSubject(LAYOUT_SUBJECT);
-            let last = connection.get_from_leader(LAYOUT_STREAM, &last, deadline);
+            let query = MessageQuery::LastOfSubject(LAYOUT_SUBJECT);
+            let last = connection.get_from_leader(LAYOUT_STREAM, &query, deadline);
             if let Some(message) = last.await? {
                 return Self::of(&message);
             }

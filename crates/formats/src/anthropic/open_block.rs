@@ -128,8 +128,8 @@ fn add_citations(block: &mut Object<'_>, added: &[String]) -> Result<(), ParseEr
     if added.is_empty() {
         return Ok(());
     }
-    let start = block.get("citations").map_or("null", RawValue::get);
-    let start: Option<Vec<&RawValue>> = read(start, "citations")?;
+    let json = block.get("citations").map_or("null", RawValue::get);
+    let start: Option<Vec<&RawValue>> = read(json, "citations")?;
     let start = start.unwrap_or_default();
     let mut list: Vec<&str> = start.iter().map(|citation| citation.get()).collect();
     list.extend(added.iter().map(String::as_str));

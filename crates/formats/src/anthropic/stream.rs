@@ -78,8 +78,8 @@ impl ReplyStream {
         let Some(head) = self.head.filter(|_| self.ended) else {
             return Err(ParseError::Incomplete);
         };
-        let blocks: Vec<Box<RawValue>> = self.blocks.into_iter().map(OpenBlock::close).collect::<Result<_, _>>()?;
-        let blocks: Vec<&RawValue> = blocks.iter().map(AsRef::as_ref).collect();
+        let closed: Vec<Box<RawValue>> = self.blocks.into_iter().map(OpenBlock::close).collect::<Result<_, _>>()?;
+        let blocks: Vec<&RawValue> = closed.iter().map(AsRef::as_ref).collect();
         facts(&head, &blocks)
     }
 

@@ -26,8 +26,8 @@ pub(super) fn assistant<'a>(
     notes: &mut Notes,
 ) -> (Vec<Block<'a>>, Vec<Block<'a>>) {
     let target = if has_own_thoughts(turn, options) { Target::ThinkingAssistant } else { Target::Assistant };
-    let blocks = content::blocks(&turn.parts, target, turn.version, notes);
-    let mut blocks = thoughts_first(blocks, turn.version, notes);
+    let of_parts = content::blocks(&turn.parts, target, turn.version, notes);
+    let mut blocks = thoughts_first(of_parts, turn.version, notes);
     if turn.calls.is_empty() {
         drop_last_thoughts(&mut blocks, turn.version, notes);
     }
@@ -73,12 +73,12 @@ fn drop_last_thoughts(blocks: &mut Vec<Block<'_>>, version: Version, notes: &mut
 
 fn tool_use<'a>(call: &'a AnsweredCall, id: String, notes: &mut Notes) -> Block<'a> {
     notes.omit_signature(call);
-    let input = raw(&call.called.input);
-    let input = if input.get().starts_with('{') {
-        Input::Object(input)
+    let json = raw(&call.called.input);
+    let input = if json.get().starts_with('{') {
+        Input::Object(json)
     } else {
         notes.change_form(call.version, LostContent::InputForm);
-        Input::Wrapped { input }
+        Input::Wrapped { input: json }
     };
     let name = notes.names.tool_name(&call.called.tool_name);
     Block::from(Kind::ToolUse { id, name, input })

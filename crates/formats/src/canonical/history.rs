@@ -27,9 +27,9 @@ fn text_message(role: Role, text: String) -> Fact {
 
 fn facts(turn: Turn) -> Vec<Fact> {
     let is_calls_alone = turn.parts.is_empty() && !turn.calls.is_empty();
-    let message =
+    let appended =
         MessageAppended { author: turn.author, provider: turn.provider, ..MessageAppended::new(turn.role, turn.parts) };
-    let message = (!is_calls_alone).then_some(Fact::MessageAppended(message));
+    let message = (!is_calls_alone).then_some(Fact::MessageAppended(appended));
     let calls = turn.calls.into_iter().map(call_and_result);
     let (calls, results): (Vec<Fact>, Vec<Fact>) = calls.unzip();
     message.into_iter().chain(calls).chain(results).collect()

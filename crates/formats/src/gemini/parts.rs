@@ -55,8 +55,7 @@ pub(super) fn turn_parts<'a>(turn: &'a Turn, thoughts: Thoughts, notes: &mut Not
 /// The texts of a turn that joins the instructions. Instructions contain only text.
 pub(super) fn instruction_parts<'a>(turn: &'a Turn, notes: &mut Notes) -> Vec<OutPart<'a>> {
     notes.omit_author(turn);
-    let texts = turn.parts.iter();
-    texts.filter_map(|part| OutPart::text(part_text(part, turn.version, notes)?)).collect()
+    turn.parts.iter().filter_map(|part| OutPart::text(part_text(part, turn.version, notes)?)).collect()
 }
 
 /// The text of a part, or its placeholder; `None` for a part without text. Records losses.

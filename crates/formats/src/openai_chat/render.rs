@@ -106,7 +106,6 @@ fn tool_call<'a>(call: &'a AnsweredCall, id: String, notes: &mut Notes) -> ToolC
 }
 
 fn result<'a>(call: &'a AnsweredCall, tool_call_id: String, notes: &mut Notes) -> Message<'a> {
-    let texts = texts::answer_texts(call, notes).into_iter();
-    let parts = texts.map(|text| ContentPart::Text { text }).collect();
+    let parts = texts::answer_texts(call, notes).into_iter().map(|text| ContentPart::Text { text }).collect();
     Message::Tool { tool_call_id, content: content::from_parts(parts).unwrap_or(Content::Text(Cow::Borrowed(""))) }
 }

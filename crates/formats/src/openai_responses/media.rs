@@ -33,8 +33,8 @@ pub(super) fn image<'a>(
     if media_type.is_some() && !carries_content(source) {
         draft.notes.change_form(version, LostContent::Image);
     }
-    let asked = detail.map_or(DETAIL_DEFAULT, Label::as_str);
-    let known = asked == DETAIL_DEFAULT || DETAILS.contains(&asked);
+    let requested = detail.map_or(DETAIL_DEFAULT, Label::as_str);
+    let known = requested == DETAIL_DEFAULT || DETAILS.contains(&requested);
     if !known {
         draft.notes.omit(version, LostContent::ImageDetail);
     }
@@ -42,7 +42,7 @@ pub(super) fn image<'a>(
         MediaSource::Url(url) => (Some(url.as_str()), None),
         MediaSource::FileId(id) => (None, Some(id.as_str())),
     };
-    ContentPart::InputImage { image_url, file_id, detail: if known { asked } else { DETAIL_DEFAULT } }
+    ContentPart::InputImage { image_url, file_id, detail: if known { requested } else { DETAIL_DEFAULT } }
 }
 
 /// A file in a user message or in the output of a tool.

@@ -134,8 +134,7 @@ fn answered<'a>(raw: &'a RawValue, head: Head<'_>) -> OwnItem<'a> {
 
 fn verbatim<'a>(raw: &'a RawValue, head: Head<'_>, link: Option<Link>) -> Verbatim<'a> {
     let encrypted = head.encrypted_content.is_some_and(|text| !text.is_empty());
-    let named = head.id.as_deref();
-    let well_named = named.is_none_or(|id| id.starts_with(REASONING_ID_PREFIX));
+    let well_named = head.id.as_deref().is_none_or(|id| id.starts_with(REASONING_ID_PREFIX));
     Verbatim { raw, signed: encrypted && well_named, id: head.id, link }
 }
 

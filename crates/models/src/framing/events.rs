@@ -71,8 +71,8 @@ impl Event {
         }
         let colon = line.iter().position(|b| *b == b':');
         let (field, value) = line.split_at(colon.unwrap_or(line.len()));
-        let value = value.strip_prefix(b":").unwrap_or(value);
-        let value = value.strip_prefix(b" ").unwrap_or(value);
+        let after_colon = value.strip_prefix(b":").unwrap_or(value);
+        let value = after_colon.strip_prefix(b" ").unwrap_or(after_colon);
         match field {
             b"data" => self.add(value)?,
             b"id" => self.id = Some(value.to_vec()),

@@ -91,9 +91,9 @@ impl ChatRequest {
     /// # Errors
     /// The path of the first invalid field, such as `messages[3].parts[0].url`.
     pub fn parse(body: &[u8]) -> Result<Self, Violation> {
-        let body = std::str::from_utf8(body)
+        let text = std::str::from_utf8(body)
             .map_err(|_| Violation::new(ViolationReason::InvalidJson, "is not UTF-8").within("body"))?;
-        let body = Object::parse(body)?;
+        let body = Object::parse(text)?;
         let messages = body.list("messages")?.ok_or_else(|| missing("messages"))?;
         check_length(messages.len(), MESSAGES_MAX).map_err(|wrong| wrong.within("messages"))?;
         let messages = with_roles(&messages)?;

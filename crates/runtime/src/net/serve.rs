@@ -77,8 +77,8 @@ impl Server {
         let _monitor = AbortOnDropHandle::new(tokio::spawn(monitor));
         let tasks = TaskTracker::new();
         {
-            let accepted = connections(listener, permits, rules.drain.clone());
-            let mut accepted = pin!(accepted.take_until(shutdown.cancelled_owned()));
+            let connections = connections(listener, permits, rules.drain.clone());
+            let mut accepted = pin!(connections.take_until(shutdown.cancelled_owned()));
             while let Some(connection) = accepted.next().await {
                 let (rules, answer) = (rules.clone(), answer.clone());
                 tasks.spawn(async move {

@@ -55,7 +55,7 @@ async fn execute_and_close(generations: &Generations, spec: &RunSpec) -> bool {
     let writer = generations.writer.clone();
     let keep_alive = generations.config.keep_alive();
     let (part_sender, publisher) = Publisher::new(writer, spec.run.clone(), keep_alive);
-    let end = {
+    let part_end = {
         let mut publishing = std::pin::pin!(publisher.run());
         let parts = send_parts(generations, spec, part_sender);
         tokio::select! {
@@ -64,7 +64,7 @@ async fn execute_and_close(generations: &Generations, spec: &RunSpec) -> bool {
             () = parts => publishing.await,
         }
     };
-    let end = match end {
+    let end = match part_end {
         PublishEnd::Ended => return true,
         // The run is over, or another gateway publishes its parts and its end.
         PublishEnd::NotActive | PublishEnd::Superseded | PublishEnd::SenderDropped => return false,

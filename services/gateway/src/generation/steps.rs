@@ -125,10 +125,10 @@ impl Steps<'_> {
         let logs = self.spec.settings.logs;
         let log = &self.generations.call_log;
         let listener = log.listener(logs, &self.spec.run, model, CallPurpose::Answer);
-        let request = ModelRequest { tools: self.spec.settings.tools.clone(), listener, ..model.request(body, names) };
+        let own = ModelRequest { tools: self.spec.settings.tools.clone(), listener, ..model.request(body, names) };
         let request = match &self.spec.request {
-            Some(given) => given.complete(request),
-            None => request,
+            Some(given) => given.complete(own),
+            None => own,
         };
         let facts = self.answer(request).await?;
         let offset = self.fold.finished_facts().len();

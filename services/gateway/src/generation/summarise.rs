@@ -146,8 +146,12 @@ impl Task {
         let log = &self.generations.call_log;
         let listener = log.listener(self.logs, &self.run, &self.model, CallPurpose::Summary);
         let request = ModelRequest { listener, ..self.model.request(made.body, made.names) };
-        let reply = self.generations.call_model(&self.account, &self.model, CallPurpose::Summary, request).await;
-        let reply = whole(reply.map_err(|error| Failure(error.code()))?).await;
+        let pieces = self
+            .generations
+            .call_model(&self.account, &self.model, CallPurpose::Summary, request)
+            .await
+            .map_err(|error| Failure(error.code()))?;
+        let reply = whole(pieces).await;
         let facts = reply.map_err(|error| Failure(error.code()))?;
         summary_text(&facts)
     }

@@ -147,8 +147,12 @@ impl Task {
             listener: log.listener(self.logs, &self.run, model, CallPurpose::Title),
             ..model.request(body, names)
         };
-        let reply = self.generations.call_model(&self.account, model, CallPurpose::Title, request).await;
-        let reply = whole(reply.map_err(|error| Failure(error.code()))?).await;
+        let pieces = self
+            .generations
+            .call_model(&self.account, model, CallPurpose::Title, request)
+            .await
+            .map_err(|error| Failure(error.code()))?;
+        let reply = whole(pieces).await;
         let facts = reply.map_err(|error| Failure(error.code()))?;
         title_of_reply(&text(&facts), self.chars_max).ok_or(Failure("title_empty"))
     }

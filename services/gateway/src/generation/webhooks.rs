@@ -117,8 +117,8 @@ impl Webhooks {
 
     async fn result(&self, context: &PostContext<'_>, event: &CallEvent, webhook: &Webhook) -> ToolReturned {
         let call = &event.call;
-        let response = self.post(context, event, webhook);
-        let response = tokio::time::timeout(webhook.timeout, response).await.unwrap_or(Err(WebhookError::TooLate));
+        let attempt = self.post(context, event, webhook);
+        let response = tokio::time::timeout(webhook.timeout, attempt).await.unwrap_or(Err(WebhookError::TooLate));
         metrics::webhook_called(match &response {
             Ok(_) => "ok",
             Err(WebhookError::Unreachable | WebhookError::TooLate) => "unreachable",
@@ -144,12 +144,12 @@ impl Webhooks {
     ) -> Result<ToolOutput, WebhookError> {
         let request = self.request(context, event, webhook)?;
         let retry = request.try_clone();
-        let response = match (request.send().await, retry) {
+        let sent = match (request.send().await, retry) {
             // Nothing was sent, so a retry cannot run the call twice.
             (Err(error), Some(retry)) if error.is_connect() => retry.send().await,
             (response, _) => response,
         };
-        let response = response.map_err(|error| WebhookError::of(&error))?;
+        let response = sent.map_err(|error| WebhookError::of(&error))?;
         if !response.status().is_success() {
             return Err(WebhookError::Refused(response.status().as_u16()));
         }
@@ -184,10 +184,10 @@ impl Webhooks {
         let id = webhook_key(&run.key, *event).to_string();
         let seconds = seconds(context.now);
         let signatures = signatures(&context.keys, &id, seconds, &body);
-        let request = self.0.request(Method::POST, &webhook.url).map_err(WebhookError::Forbidden)?;
+        let unsigned = self.0.request(Method::POST, &webhook.url).map_err(WebhookError::Forbidden)?;
         let request = match signatures {
-            Some(signatures) => request.header(WEBHOOK_SIGNATURE, signatures),
-            None => request,
+            Some(signatures) => unsigned.header(WEBHOOK_SIGNATURE, signatures),
+            None => unsigned,
         };
         Ok(request
             .header(CONTENT_TYPE, "application/json")

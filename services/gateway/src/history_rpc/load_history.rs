@@ -17,8 +17,8 @@ pub(super) async fn handle(
 ) -> Result<Response<proto::LoadHistoryResponse>, Status> {
     let call = Call::of(&request);
     let request = request.into_inner();
-    let messages_max = MESSAGES.take(request.messages_max).map_err(Problem::from)?;
-    let messages_max = MessagesMax::clamped(usize::try_from(messages_max).unwrap_or(usize::MAX));
+    let count = MESSAGES.take(request.messages_max).map_err(Problem::from)?;
+    let messages_max = MessagesMax::clamped(usize::try_from(count).unwrap_or(usize::MAX));
     let current = parse_messages(request.messages).map_err(Problem::from)?;
     let key = ResolvedKey::of(gateway, &call, request.key).await?;
     let loaded = load(gateway, key.location(), &current, messages_max).await;

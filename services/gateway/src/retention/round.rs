@@ -36,8 +36,8 @@ pub async fn round(
     if has_rules && !deps.registry.is_fresh() {
         return Err(RoundError::RegistryStale);
     }
-    let principal = deps.registry.authenticate(deps.token.expose()).await;
-    let principal = match principal {
+    let authenticated = deps.registry.authenticate(deps.token.expose()).await;
+    let principal = match authenticated {
         Some(principal) => principal,
         None if has_rules => return Err(RoundError::Refused),
         None => return Ok(Tally::default()),

@@ -26,8 +26,8 @@ pub(super) async fn handle(
     let call = Call::of(&request);
     let mut request = request.into_inner();
     // Cheap checks come before reads of the registry and the record.
-    let messages_max = MESSAGES.take(request.messages_max).map_err(Problem::from)?;
-    let messages_max = MessageCount(usize::try_from(messages_max).unwrap_or(usize::MAX));
+    let count = MESSAGES.take(request.messages_max).map_err(Problem::from)?;
+    let messages_max = MessageCount(usize::try_from(count).unwrap_or(usize::MAX));
     let target = read_target(gateway, &call, request.target.take()).await?;
     let request = ContextRequest::from_proto(gateway, &target, request).await?;
     let span = tracing::info_span!(

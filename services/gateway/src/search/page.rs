@@ -109,8 +109,10 @@ impl Search<'_> {
             limit,
         };
         let (model, access) = (self.rows, &self.request.access);
-        let found = documents(model, access, &query);
-        let found = timeout(self.request.deadline.left(), found).await.map_err(|_| timed_out())?.map_err(of_search)?;
+        let found = timeout(self.request.deadline.left(), documents(model, access, &query))
+            .await
+            .map_err(|_| timed_out())?
+            .map_err(of_search)?;
         let conversations = conversations(&found);
         let rewinds = self.request.deadline.rows(rewinds(model, access, &conversations)).await?;
         let match_count = match_count(&found);

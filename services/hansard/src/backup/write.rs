@@ -96,8 +96,7 @@ mod tests {
     fn a_backup_fails_when_partitions_are_added_meanwhile() {
         let grown = |stage| Layout::from_parts(&[8, 24], stage).unwrap();
         let check = |at_start: Layout, at_end: Layout, expected: Option<&str>| {
-            let outcome = check_unchanged(&at_start, &at_end);
-            let problem = outcome.err().map(|error| error.to_string());
+            let problem = check_unchanged(&at_start, &at_end).err().map(|error| error.to_string());
             assert_eq!(problem.is_some(), expected.is_some(), "{problem:?}");
             let problem = problem.unwrap_or_default();
             assert!(problem.contains(expected.unwrap_or_default()), "{problem}");

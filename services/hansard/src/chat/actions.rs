@@ -80,13 +80,13 @@ impl Chat {
     }
 
     fn show(&mut self, message: &Value) -> anyhow::Result<()> {
-        let said = text_of(message);
+        let words = text_of(message);
         let screen = &mut self.turns.screen;
         if text(message, "role") == "user" {
-            let lines = said.lines().map(|line| format!("> {line}\n"));
+            let lines = words.lines().map(|line| format!("> {line}\n"));
             return Ok(write_result(&lines.collect::<String>())?);
         }
-        screen.text(&said)?;
+        screen.text(&words)?;
         Ok(screen.text_end()?)
     }
 
@@ -120,8 +120,10 @@ impl Chat {
             bail!("there are fewer messages of yours among the last {MESSAGES_SEARCHED}: give a smaller count");
         };
         self.replaces = Some(text(message, "id").to_owned());
-        let said = line(&text_of(message), TEXT_CHARS_MAX);
-        self.turns.screen.note(&format!("(your next message replaces this one, and everything after it: {said})"))?;
+        let question = line(&text_of(message), TEXT_CHARS_MAX);
+        self.turns
+            .screen
+            .note(&format!("(your next message replaces this one, and everything after it: {question})"))?;
         Ok(())
     }
 

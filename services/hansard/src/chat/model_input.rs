@@ -19,9 +19,9 @@ pub(super) fn text(context: &Value) -> String {
     let messages = context.pointer("/body/messages").and_then(Value::as_array);
     for message in messages.into_iter().flatten() {
         let role = line(message.get("role").and_then(Value::as_str).unwrap_or_default(), ROLE_CHARS_MAX);
-        let said = line(&said(message), MESSAGE_CHARS_MAX);
+        let words = line(&content_of(message), MESSAGE_CHARS_MAX);
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "  {role:>ROLE_CHARS_MAX$}  {said}");
+        let _ = writeln!(text, "  {role:>ROLE_CHARS_MAX$}  {words}");
     }
     let total: u64 = SECTIONS.iter().map(|section| tokens(context, section)).sum();
     let by_section = SECTIONS.map(|section| format!("{} {section}", tokens(context, section)));
@@ -31,7 +31,7 @@ pub(super) fn text(context: &Value) -> String {
 }
 
 /// The content of a message, and its calls of tools.
-fn said(message: &Value) -> String {
+fn content_of(message: &Value) -> String {
     let content = match message.get("content") {
         Some(Value::String(content)) => content.clone(),
         Some(Value::Null) | None => String::new(),

@@ -253,11 +253,11 @@ fn row(agent: Agent) -> [String; 6] {
         IdentityMode::Trust => "trust",
         IdentityMode::Open => "open",
     };
-    let model = match settings.model {
+    let name = match settings.model {
         Some(model) => format!("{}/{}", model.server, model.model),
         None => "-".to_owned(),
     };
-    let model = model.trim_end_matches('/').to_owned();
+    let model = name.trim_end_matches('/').to_owned();
     [
         agent.agent_id,
         agent.tenant_id,

@@ -52,7 +52,7 @@ enum Action {
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let mut registry = args.call.registry()?;
-    let policy = match args.action {
+    let stored = match args.action {
         Action::Set { agent, file } => {
             let request = SetContextPolicyRequest { agent_id: agent, policy_json: policy_json(&file)? };
             answer(registry.set_context_policy(request).await)?.policy
@@ -64,7 +64,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
             answer(registry.get_context_policy(request).await)?.policy
         }
     };
-    let policy = policy.unwrap_or_default();
+    let policy = stored.unwrap_or_default();
     if args.call.json {
         return print_json(MESSAGE, &[policy]);
     }

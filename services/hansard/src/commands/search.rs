@@ -109,14 +109,14 @@ fn show(found: &proto::SearchConversationsResponse) -> anyhow::Result<()> {
 }
 
 fn row(result: &proto::SearchResult) -> [String; 5] {
-    let kind = match result.kind() {
+    let name = match result.kind() {
         proto::SearchResultKind::Unspecified => "",
         proto::SearchResultKind::Title => "title",
         proto::SearchResultKind::Message => result.role().as_str_name(),
         proto::SearchResultKind::ToolCall => "call",
         proto::SearchResultKind::ToolResult => "result",
     };
-    let kind = kind.strip_prefix("ROLE_").unwrap_or(kind);
+    let kind = name.strip_prefix("ROLE_").unwrap_or(name);
     let version = Some(result.version).filter(|version| *version > 0);
     [
         when::seconds(result.recorded_at.as_ref()),

@@ -58,8 +58,7 @@ impl<'a> Fields<'a> {
     pub(super) fn rest(&self) -> String {
         let mut rest = self.0.clone();
         rest.retain(|_, value| is_present(value));
-        let text = serde_json::to_string(&rest).ok();
-        text.filter(|_| !rest.is_empty()).unwrap_or_default()
+        serde_json::to_string(&rest).ok().filter(|_| !rest.is_empty()).unwrap_or_default()
     }
 }
 

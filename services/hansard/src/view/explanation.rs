@@ -131,8 +131,8 @@ fn summary(receipt: &Receipt) -> Vec<(&'static str, String)> {
     let tokens = receipt.tokens.unwrap_or_default();
     let epoch = receipt.epoch.unwrap_or_default();
     let used = tokens.instructions + tokens.opening + tokens.turns + tokens.closing;
-    let form = receipt.format().as_str_name();
-    let form = form.strip_prefix("CONTEXT_FORMAT_").unwrap_or(form);
+    let name = receipt.format().as_str_name();
+    let form = name.strip_prefix("CONTEXT_FORMAT_").unwrap_or(name);
     let form = format!("{}, {} bytes", form.to_lowercase(), receipt.body_bytes);
     let epoch = format!(
         "first version {}, results cleared before {} tokens, summary {}, revised {}",

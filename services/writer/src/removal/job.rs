@@ -48,8 +48,8 @@ async fn overwrite(removals: &Removals, entry: PendingErasure, tombstone: Sequen
     let Some(mut entry) = record.renew_erasure(&entry, holder).await? else {
         return Ok(false);
     };
-    let overwriting = record.erase_before_tombstone(&key, tombstone);
-    let mut overwriting = std::pin::pin!(overwriting);
+    let overwrite = record.erase_before_tombstone(&key, tombstone);
+    let mut overwriting = std::pin::pin!(overwrite);
     let mut renewals = interval(RENEW_INTERVAL);
     renewals.set_missed_tick_behavior(MissedTickBehavior::Delay);
     renewals.tick().await;

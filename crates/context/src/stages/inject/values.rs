@@ -12,6 +12,5 @@ pub(super) fn values(client: &ClientContext) -> Value {
         .map(|text| text.as_deref().map(|text| Value::from(clean(text))));
     let metadata = client.custom_metadata.as_ref().map(json);
     let values = texts.into_iter().chain([metadata]);
-    let told = CLIENT_NAMES.into_iter().zip(values);
-    told.filter_map(|(name, value)| Some((name, value?))).collect()
+    CLIENT_NAMES.into_iter().zip(values).filter_map(|(name, value)| Some((name, value?))).collect()
 }

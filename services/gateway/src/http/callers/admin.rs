@@ -68,8 +68,8 @@ impl Admin {
     /// # Errors
     /// As [`Admin::target`]; a month without entries has no log.
     pub async fn audit_log(&self, state: &HttpState, month: &str) -> Result<Target, HttpProblem> {
-        let id = format!("{}{month}", ConversationId::AUDIT_PREFIX);
-        let id = ConversationId::parse(id).map_err(|_| not_found())?;
+        let text = format!("{}{month}", ConversationId::AUDIT_PREFIX);
+        let id = ConversationId::parse(text).map_err(|_| not_found())?;
         self.target_of(state, id).await
     }
 

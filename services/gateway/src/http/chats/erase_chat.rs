@@ -107,8 +107,11 @@ async fn erased_before(
     let Some(key) = key else {
         return Ok(Erasure::NotOwned);
     };
-    let last = state.gateway.reader.archive.last_commit(&target.key);
-    let last = target.deadline.record(last).await.map_err(problem::from_problem)?;
+    let last = target
+        .deadline
+        .record(state.gateway.reader.archive.last_commit(&target.key))
+        .await
+        .map_err(problem::from_problem)?;
     let head = last
         .map(|last| last.open_head())
         .transpose()

@@ -154,8 +154,8 @@ fn is_of(fork: &ForkRow, owner: Option<&Owner>) -> bool {
 /// A fork that changed its owner or got a fork is found again by the next listing.
 async fn erase_all(state: &HttpState, eraser: Eraser<'_>, forks: &[ForkRow]) -> Result<(), HttpProblem> {
     let ids: Vec<ConversationId> = forks.iter().map(|fork| fork.id.clone()).collect();
-    let erasures = ids.into_iter().map(|id| async move { erase_fork(state, eraser, &id).await });
-    let erasures = stream::iter(erasures).buffer_unordered(AT_ONCE);
+    let erasures = stream::iter(ids.into_iter().map(|id| async move { erase_fork(state, eraser, &id).await }))
+        .buffer_unordered(AT_ONCE);
     erasures.try_collect().await
 }
 

@@ -160,8 +160,8 @@ impl ConversationFilter {
             "tool" => self.tool = Some(value.to_owned()),
             "sort" => self.sort = sort(value)?,
             _ => {
-                let known: Vec<&str> = WORDS.iter().filter_map(|word| Some(word.example.split_once(':')?.0)).collect();
-                let known = known.join(", ");
+                let names: Vec<&str> = WORDS.iter().filter_map(|word| Some(word.example.split_once(':')?.0)).collect();
+                let known = names.join(", ");
                 return Err(format!("“{key}:” is no filter. Filters are: {known}."));
             }
         }

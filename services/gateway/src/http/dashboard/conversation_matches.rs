@@ -197,8 +197,7 @@ async fn facts(
     let admitted = batch.iter().filter(|one| filter.admits(&one.id, &one.head));
     let ids: Vec<&str> = admitted.map(|one| one.id.as_str()).collect();
     let (named, tool) = (filter.model.as_deref(), filter.tool.as_deref());
-    let facts = queries::conversation_facts(model, access, &ids, named, tool);
-    let facts = Deadline::until(None).rows(facts).await?;
+    let facts = Deadline::until(None).rows(queries::conversation_facts(model, access, &ids, named, tool)).await?;
     Ok(facts.into_iter().map(|facts| (facts.id.clone(), facts)).collect())
 }
 
@@ -233,8 +232,8 @@ fn failures_of(facts: &ConversationFacts) -> Failures {
         if let Fact::Lifecycle(Lifecycle::RunFinished(finished)) = event.fact { Some(finished.outcome) } else { None }
     });
     let outcomes: Vec<RunOutcome> = outcomes.collect();
-    let failed = outcomes.iter().filter(|outcome| **outcome == RunOutcome::Failed);
-    let failed = u64::try_from(failed.count()).unwrap_or(u64::MAX);
+    let failed =
+        u64::try_from(outcomes.iter().filter(|outcome| **outcome == RunOutcome::Failed).count()).unwrap_or(u64::MAX);
     Failures { errors: facts.errors.saturating_add(failed), last_outcome: outcomes.first().copied() }
 }
 

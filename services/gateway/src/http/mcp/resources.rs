@@ -63,8 +63,7 @@ pub(super) fn templates() -> ListResourceTemplatesResult {
         .with_title("Conversation")
         .with_description("A conversation with its last 100 messages, oldest first.")
         .with_mime_type(MIME_TYPE);
-    let listed = ListResourceTemplatesResult::with_all_items(vec![template]);
-    listed.with_ttl_ms(0).with_cache_scope(CacheScope::Private)
+    ListResourceTemplatesResult::with_all_items(vec![template]).with_ttl_ms(0).with_cache_scope(CacheScope::Private)
 }
 
 /// A conversation with its last messages.

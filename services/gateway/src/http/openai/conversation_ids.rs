@@ -39,8 +39,8 @@ impl OwnedId {
             (name, Owner::User(user))
         } else {
             let name = format!("{CHANNEL_PREFIX}{}", id.simple());
-            let channel = Sha256::digest(format!("{CHANNEL_SCHEME}\0{agent}\0{name}"));
-            let channel = ChannelId::parse(hex::encode(channel));
+            let digest = Sha256::digest(format!("{CHANNEL_SCHEME}\0{agent}\0{name}"));
+            let channel = ChannelId::parse(hex::encode(digest));
             (name, Owner::Channel(channel.map_err(problem::from_violation)?))
         };
         let id = record_id(&name)?;

@@ -32,8 +32,8 @@ pub async fn reached(gateway: &Gateway, tenant: &TenantId) -> Result<bool, Probl
 /// `POSITION_NOT_REACHED`, or the read model does not answer.
 pub async fn rows_at(gateway: &Gateway, tenant: &TenantId, positions: &[Position]) -> Result<ReadModel, Problem> {
     let reader = &gateway.reader;
-    let rows = reader.rows_at(tenant, positions, FencedTables::Conversations);
-    let rows = in_time(reader.fence_wait, rows).await?;
+    let read = reader.rows_at(tenant, positions, FencedTables::Conversations);
+    let rows = in_time(reader.fence_wait, read).await?;
     rows.ok_or_else(crate::problem::position_not_reached)
 }
 

@@ -25,11 +25,11 @@ pub(in crate::http) async fn search_chats(
     frontend: Frontend,
     Query(params): Query<SearchParams>,
 ) -> Result<Json<SearchResultsBody>, HttpProblem> {
-    let caller = frontend.listing_caller(&state).await?;
+    let listing = frontend.listing_caller(&state).await?;
     let caller = SearchCaller {
-        access: caller.access.tenant,
-        agents: SearchAgents::Only(vec![caller.access.agent]),
-        owner: Some(caller.owner),
+        access: listing.access.tenant,
+        agents: SearchAgents::Only(vec![listing.access.agent]),
+        owner: Some(listing.owner),
         audience: SearchAudience::Visitor,
     };
     page(&state, caller, &params).await

@@ -106,13 +106,13 @@ impl SearchResultsBody {
 
 impl SearchResultBody {
     fn new(result: SearchResult, details: Details) -> Self {
-        let is_told = details == Details::All;
+        let has_owner_and_agent = details == Details::All;
         let snippet =
             result.snippet.into_iter().map(|part| SnippetPartBody { text: part.text, is_match: part.is_match });
         Self {
             conversation_id: result.conversation.as_str().to_owned(),
-            agent_id: is_told.then(|| result.agent.as_str().to_owned()),
-            user_id: result.user.filter(|_| is_told).map(|user| user.as_str().to_owned()),
+            agent_id: has_owner_and_agent.then(|| result.agent.as_str().to_owned()),
+            user_id: result.user.filter(|_| has_owner_and_agent).map(|user| user.as_str().to_owned()),
             title: result.title,
             status: result.status.into(),
             kind: result.kind.as_str(),

@@ -80,8 +80,7 @@ impl<'a> File<'a> {
         let MediaSource::Url(url) = self.source else {
             return None;
         };
-        let rest = url.strip_prefix("data:")?.strip_prefix(self.declared)?;
-        rest.strip_prefix(";base64,")
+        url.strip_prefix("data:")?.strip_prefix(self.declared)?.strip_prefix(";base64,")
     }
 }
 

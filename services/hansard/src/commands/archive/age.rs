@@ -16,13 +16,13 @@ pub(super) struct Age(Duration);
 /// Reads an age.
 pub(super) fn parse(text: &str) -> Result<Age, String> {
     let invalid = || "must be days or hours from 1h to 36500d, such as 90d".to_owned();
-    let hours = if let Some(days) = text.strip_suffix('d') {
+    let parsed = if let Some(days) = text.strip_suffix('d') {
         days.parse::<u64>().ok().and_then(|days| days.checked_mul(24))
     } else {
         let hours = text.strip_suffix('h').ok_or_else(invalid)?;
         hours.parse().ok()
     };
-    let hours = hours.filter(|hours| (HOURS_MIN..=HOURS_MAX).contains(hours));
+    let hours = parsed.filter(|hours| (HOURS_MIN..=HOURS_MAX).contains(hours));
     Ok(Age(Duration::from_hours(hours.ok_or_else(invalid)?)))
 }
 

@@ -69,8 +69,7 @@ pub(crate) struct Args {
 impl Args {
     /// The folder of all data.
     pub(crate) fn data_dir(&self) -> Result<PathBuf, StackError> {
-        let given = self.data_dir.clone();
-        given.map_or_else(devstack::default_data_dir, Ok)
+        self.data_dir.clone().map_or_else(devstack::default_data_dir, Ok)
     }
 }
 

@@ -73,7 +73,7 @@ pub(super) async fn start(
     };
     let read_model = ReadModelConfig::new(stack.database_url());
     let defaults = WriterConfig::default();
-    let writer = WriterConfig {
+    let writer_config = WriterConfig {
         grpc: GrpcConfig { addr: local(ports.writer()), ..defaults.grpc },
         admin_addr: local(ports.writer_admin()),
         record: named(&record, "hansard-writer"),
@@ -81,15 +81,15 @@ pub(super) async fn start(
         egress: EgressConfig::loopback(),
         ..defaults
     };
-    let writer = writer::start(writer, &shutdowns.backends).await?;
-    let projector = ProjectorConfig {
+    let writer = writer::start(writer_config, &shutdowns.backends).await?;
+    let projector_config = ProjectorConfig {
         admin_addr: local(ports.projector_admin()),
         record: named(&record, "hansard-projector"),
         read_model: read_model.clone(),
         ..ProjectorConfig::default()
     };
-    let projector = projector::start(projector, &shutdowns.backends).await?;
-    let gateway = GatewayConfig {
+    let projector = projector::start(projector_config, &shutdowns.backends).await?;
+    let gateway_config = GatewayConfig {
         record: named(&record, "hansard-gateway"),
         read_model: read_model.into(),
         writer_url: format!("http://{}", writer.grpc_addr),
@@ -98,7 +98,7 @@ pub(super) async fn start(
         egress: EgressConfig::loopback(),
         ..gateway_at(ports)
     };
-    let gateway = gateway::start(gateway, &shutdowns.gateway).await?;
+    let gateway = gateway::start(gateway_config, &shutdowns.gateway).await?;
     Ok(Roles {
         record: Record::open(named(&record, "hansard-dev")).await?,
         writer: writer.grpc_addr,

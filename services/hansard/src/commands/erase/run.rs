@@ -34,8 +34,8 @@ pub(super) async fn run(subject: Subject, options: EraseArgs) -> anyhow::Result<
     if !job.is_known(&planned).await? && !has_erased_usage(&job, &options).await? {
         return reject_unknown(&job.subject, &options);
     }
-    let length = planned.conversations.len() + planned.forks.len() + planned.unfinished.len();
-    let length = Length::Items(u64::try_from(length).unwrap_or(u64::MAX));
+    let count = planned.conversations.len() + planned.forks.len() + planned.unfinished.len();
+    let length = Length::Items(u64::try_from(count).unwrap_or(u64::MAX));
     let mut progress = Progress::begin("erase", length);
     let erased = job.execute(&mut progress).await?;
     let rows = rows(&job, &erased, &options).await?;

@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn the_live_schema_is_never_dropped() {
-        let standing = |number: u32, state| SchemaInfo {
+        let schema = |number: u32, state| SchemaInfo {
             name: SchemaName::parse(&format!("conversations_v{number}")).unwrap(),
             state,
             phase: Phase::Whole,
@@ -97,8 +97,7 @@ mod tests {
             left_at: None,
             bytes: 0,
         };
-        let schemas =
-            [standing(1, SchemaState::Kept), standing(2, SchemaState::Live), standing(3, SchemaState::Building)];
+        let schemas = [schema(1, SchemaState::Kept), schema(2, SchemaState::Live), schema(3, SchemaState::Building)];
         let check = |named: Option<&str>, expected: Option<&[&str]>| {
             let found = droppable(&schemas, named).ok().map(|names| names.iter().map(ToString::to_string).collect());
             let expected: Option<Vec<String>> =

@@ -100,8 +100,8 @@ async fn recorded(
     let hibernated = job.archive.hibernated_conversations(partition).await?;
     let mut recorded = RecordedPositions::default();
     let mut later = Vec::new();
-    let mut standings = job.record.last_commits(digest.partition).await?;
-    while let Some((key, message)) = standings.try_next().await? {
+    let mut commits = job.record.last_commits(digest.partition).await?;
+    while let Some((key, message)) = commits.try_next().await? {
         if !job.archive.tenants().contains(&key.tenant) {
             continue;
         }
@@ -142,8 +142,8 @@ impl RecordedPositions {
         if self.sequences.contains_key(&key) {
             return;
         }
-        let standing = SetDigest::of(&key.tenant, &key.conversation, version, sequence);
-        self.digest.toggle(standing);
+        let digest = SetDigest::of(&key.tenant, &key.conversation, version, sequence);
+        self.digest.toggle(digest);
         self.sequences.insert(key, sequence);
     }
 }

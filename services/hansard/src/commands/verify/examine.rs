@@ -63,7 +63,7 @@ pub(super) async fn examine(job: &VerifyJob, key: &ConversationKey) -> anyhow::R
 async fn compare(job: &VerifyJob, key: &ConversationKey) -> anyhow::Result<Examination> {
     let model = &job.model;
     let partition = job.archive.partition_of(key).await?;
-    let Some(standing) = row_state(model, key, partition).await? else {
+    let Some(state) = row_state(model, key, partition).await? else {
         // A partition without a checkpoint has no rows yet.
         return Ok(Examination::default());
     };
@@ -71,9 +71,9 @@ async fn compare(job: &VerifyJob, key: &ConversationKey) -> anyhow::Result<Exami
     if let Some(message) = &last
         && message.open_head().is_ok_and(|head| head.status == Status::Erased)
     {
-        return compare_erased(job, key, &standing, message).await;
+        return compare_erased(job, key, &state, message).await;
     }
-    let mut history = History::of(&job.archive, key, standing.through()).await?;
+    let mut history = History::of(&job.archive, key, state.through()).await?;
     let mut differences = Vec::new();
     while let Some(commits) = history.next().await? {
         differences.extend(compare_events(model, key, &commits).await?);
@@ -81,16 +81,16 @@ async fn compare(job: &VerifyJob, key: &ConversationKey) -> anyhow::Result<Exami
     if !history.is_complete(last.map(|last| last.position.sequence)) {
         return Ok(Examination::unsettled(0));
     }
-    let mut problems = Vec::from_iter(standing.parked_at.map(Problem::Parked));
+    let mut problems = Vec::from_iter(state.parked_at.map(Problem::Parked));
     problems.append(&mut history.problems);
     // The state after an unreadable message is unknown.
     let is_unreadable = |problem: &Problem| matches!(problem, Problem::Unreadable(..));
     if !problems.iter().any(is_unreadable) {
-        differences.extend(standing.compare(history.change.as_ref())?);
+        differences.extend(state.compare(history.change.as_ref())?);
         let held =
             history.first_version.zip(history.change.as_ref()).map(|(first, change)| (first, change.head.version));
-        differences.extend(unfounded(job, key, &standing, held).await?);
-        let Some(documents) = documents(job, key, &standing, &history.documents).await? else {
+        differences.extend(unfounded(job, key, &state, held).await?);
+        let Some(documents) = documents(job, key, &state, &history.documents).await? else {
             return Ok(Examination::unsettled(history.events));
         };
         differences.extend(documents);
@@ -103,20 +103,20 @@ async fn compare(job: &VerifyJob, key: &ConversationKey) -> anyhow::Result<Exami
 async fn compare_erased(
     job: &VerifyJob,
     key: &ConversationKey,
-    standing: &RowState,
+    state: &RowState,
     message: &StoredMessage,
 ) -> anyhow::Result<Examination> {
-    if message.position.sequence > standing.checkpoint {
-        return Ok(Examination { is_unsettled: standing.has_row(), ..Examination::default() });
+    if message.position.sequence > state.checkpoint {
+        return Ok(Examination { is_unsettled: state.has_row(), ..Examination::default() });
     }
     let problems = match open(key, message) {
         Err(reason) => vec![Problem::Unreadable(message.position.sequence, reason)],
         Ok(placed) => {
             let change = Change::new(&placed.opened.commit, placed.position);
-            let mut differences: Vec<Difference> = standing.compare(Some(&change))?.into_iter().collect();
-            differences.extend(unfounded(job, key, standing, None).await?);
+            let mut differences: Vec<Difference> = state.compare(Some(&change))?.into_iter().collect();
+            differences.extend(unfounded(job, key, state, None).await?);
             let none = DocumentsDigest::default();
-            differences.extend(documents(job, key, standing, &none).await?.unwrap_or_default());
+            differences.extend(documents(job, key, state, &none).await?.unwrap_or_default());
             differences.into_iter().map(Problem::Rows).collect()
         }
     };
@@ -128,10 +128,10 @@ async fn compare_erased(
 async fn documents(
     job: &VerifyJob,
     key: &ConversationKey,
-    standing: &RowState,
+    state: &RowState,
     expected: &DocumentsDigest,
 ) -> anyhow::Result<Option<Vec<Difference>>> {
-    let Some(version) = standing.version()? else {
+    let Some(version) = state.version()? else {
         return Ok(Some(Vec::new()));
     };
     Ok(compare_documents(&job.model, key, expected, version).await?)
@@ -141,10 +141,10 @@ async fn documents(
 async fn unfounded(
     job: &VerifyJob,
     key: &ConversationKey,
-    standing: &RowState,
+    state: &RowState,
     held: Option<(Version, Version)>,
 ) -> anyhow::Result<Vec<Difference>> {
-    let Some(last) = standing.last_event else {
+    let Some(last) = state.last_event else {
         return Ok(Vec::new());
     };
     let (first_held, last_held) = held.unwrap_or((Version(1), Version::ZERO));

@@ -126,8 +126,8 @@ enum Unfounded {
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let range = KeyRange::new(args.tenant.as_ref());
-    let key = args.tenant.as_ref().zip(args.conversation.as_ref());
-    let key = key.map(|(tenant, conversation)| ids::key(tenant, conversation));
+    let names = args.tenant.as_ref().zip(args.conversation.as_ref());
+    let key = names.map(|(tenant, conversation)| ids::key(tenant, conversation));
     let archive = args.stores.open_archive("hansard-verify").await?;
     let model = args.stores.read_model.open_for_long_statements()?;
     model.check().await?;

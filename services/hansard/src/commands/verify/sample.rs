@@ -38,8 +38,8 @@ impl FromStr for Sample {
 fn share_of(percent: &str) -> Option<u64> {
     let (whole, decimals) = percent.split_once('.').unwrap_or((percent, ""));
     let whole: u64 = whole.parse().ok()?;
-    let decimals = format!("{decimals:0<4}");
-    let decimals: u64 = (decimals.len() == 4).then(|| decimals.parse().ok())??;
+    let digits = format!("{decimals:0<4}");
+    let decimals: u64 = (digits.len() == 4).then(|| digits.parse().ok())??;
     let share = whole.checked_mul(10_000)?.checked_add(decimals)?;
     (1..=MILLION).contains(&share).then_some(share)
 }

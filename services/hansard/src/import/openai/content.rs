@@ -21,9 +21,11 @@ pub(super) fn parts(content: &RawValue) -> Result<Vec<proto::Part>, Violation> {
     if !text.starts_with('[') {
         return Err(malformed("must be a text or a list of parts"));
     }
-    let parts: Vec<&RawValue> = read(text)?;
-    let parts = parts.into_iter().enumerate();
-    parts.map(|(index, part)| self::part(part.get()).map_err(|violation| violation.at(index))).collect()
+    let list: Vec<&RawValue> = read(text)?;
+    list.into_iter()
+        .enumerate()
+        .map(|(index, part)| self::part(part.get()).map_err(|violation| violation.at(index)))
+        .collect()
 }
 
 fn part(text: &str) -> Result<proto::Part, Violation> {

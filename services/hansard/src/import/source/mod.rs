@@ -104,11 +104,11 @@ fn read_all(source: &Source, sender: EntrySender) -> Result<(), SourceError> {
         None => "standard input".to_owned(),
     };
     let failed = |error| SourceError::Read { name: name.clone(), source: error };
-    let input: Box<dyn Read> = match &source.path {
+    let unbuffered: Box<dyn Read> = match &source.path {
         Some(path) => Box::new(File::open(path).map_err(failed)?),
         None => Box::new(io::stdin()),
     };
-    let input = BufReader::with_capacity(BUFFER_BYTES, input);
+    let input = BufReader::with_capacity(BUFFER_BYTES, unbuffered);
     match source.format {
         Format::Openai => lines::read(input, sender).map_err(failed),
         Format::Chitchat => {

@@ -24,7 +24,7 @@ const ADA: &str = "0199e8a1-0000-7000-8000-0000000000ad";
 fn of_record(number: u16, first: u64, last: u64, messages: u64) -> PartitionReading {
     PartitionReading {
         partition: Partition(number),
-        standing: PartitionStatus {
+        status: PartitionStatus {
             accepts_batches: true,
             bounds: PartitionBounds { first: Sequence(first), last: Sequence(last) },
             messages,
@@ -147,10 +147,10 @@ fn an_unhealthy_system() {
     partitions[0].holder = None;
     partitions[0].parked = 2;
     read_model(&mut readings).overview.projectors.clear();
-    let standing = &mut record(&mut readings).partitions[1].standing;
-    standing.replicas.configured = 3;
-    standing.replicas.behind = vec!["n2".to_owned()];
-    standing.messages = 4;
+    let status = &mut record(&mut readings).partitions[1].status;
+    status.replicas.configured = 3;
+    status.replicas.behind = vec!["n2".to_owned()];
+    status.messages = 4;
     readings.roles = Some(vec![role(
         "writer",
         RolePresence::Required,
@@ -197,7 +197,7 @@ fn a_growth_is_only_a_warning() {
 #[test]
 fn single_publishes_are_only_a_warning() {
     let mut readings = healthy();
-    record(&mut readings).partitions[1].standing.accepts_batches = false;
+    record(&mut readings).partitions[1].status.accepts_batches = false;
     let status = Status::from_readings(&readings, LIMITS);
     assert_eq!(status.needs, [""; 0]);
     let expected = "commits of 1 of 2 partitions are published one by one: with nats-server 2.15 or later, run hansard bootstrap --partitions 2 as a NATS user that may change streams, then restart the writers";
@@ -326,10 +326,10 @@ fn each_problem_needs_an_operator() {
         |readings| read_model(readings).overview.partitions[1].parked = 1,
         &["parked conversations: 1; see hansard parked list"],
     );
-    check(|readings| record(readings).partitions[0].standing.replicas.leader = None, &[]);
+    check(|readings| record(readings).partitions[0].status.replicas.leader = None, &[]);
     check(
         |readings| {
-            let replicas = &mut record(readings).partitions[0].standing.replicas;
+            let replicas = &mut record(readings).partitions[0].status.replicas;
             (replicas.leader, replicas.configured) = (None, 3);
         },
         &["no NATS server leads partition 0"],
@@ -346,26 +346,26 @@ fn each_problem_needs_an_operator() {
 fn unexplained_holes_need_an_operator() {
     let lost = ["messages are missing without an archive run or erasure, run hansard verify, in partition 1"];
     // A hole between messages, and one before the first message.
-    check(|readings| record(readings).partitions[1].standing.messages -= 1, &lost);
+    check(|readings| record(readings).partitions[1].status.messages -= 1, &lost);
     check(
         |readings| {
-            let standing = &mut record(readings).partitions[1].standing;
-            standing.bounds.first = Sequence(6);
-            standing.messages -= 1;
+            let status = &mut record(readings).partitions[1].status;
+            status.bounds.first = Sequence(6);
+            status.messages -= 1;
         },
         &lost,
     );
     let is_explained = |archived: u64| {
         move |readings: &mut Readings| {
             let partition = &mut record(readings).partitions[1];
-            partition.standing.messages -= 2;
+            partition.status.messages -= 2;
             partition.archived = archived;
         }
     };
     check(is_explained(1), &lost);
     check(is_explained(2), &[]);
     let mut readings = healthy();
-    record(&mut readings).partitions[1].standing.messages -= 2;
+    record(&mut readings).partitions[1].status.messages -= 2;
     for (unexplained_max, needs) in [(1, &lost[..]), (2, &[])] {
         let limits = Limits { unexplained_max, ..LIMITS };
         assert_eq!(Status::from_readings(&readings, limits).needs, needs);
@@ -373,7 +373,7 @@ fn unexplained_holes_need_an_operator() {
     // The projector may not have read all tombstones yet.
     check(
         |readings| {
-            record(readings).partitions[1].standing.messages -= 1;
+            record(readings).partitions[1].status.messages -= 1;
             let erased = readings.erased.as_mut().unwrap();
             erased.checkpoints.insert(Partition(1), Sequence(9));
         },

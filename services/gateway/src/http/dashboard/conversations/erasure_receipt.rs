@@ -19,8 +19,10 @@ pub(in crate::http::dashboard) async fn show_receipt(
     let (reader, deadline) = (&state.gateway.reader, Deadline::until(None));
     let messages = deadline.record(reader.record.messages_of(&key)).await.map_err(problem::from_problem)?;
     let access = &person.admin.tenant;
-    let rows = read_model::queries::stored_events(&reader.read_model, access, &key.conversation);
-    let rows = deadline.rows(rows).await.map_err(problem::from_problem)?;
+    let rows = deadline
+        .rows(read_model::queries::stored_events(&reader.read_model, access, &key.conversation))
+        .await
+        .map_err(problem::from_problem)?;
     let receipt = ErasureReceipt {
         id: key.conversation.as_str().to_owned(),
         commit: tombstone(&head),
@@ -45,8 +47,11 @@ pub(super) async fn read_tombstone(
 ) -> Result<(ConversationKey, Head), HttpProblem> {
     let conversation = ConversationId::parse(id).map_err(|_| not_found())?;
     let key = ConversationKey { tenant: person.admin.tenant.tenant().clone(), conversation };
-    let last = state.gateway.reader.archive.last_commit(&key);
-    let last = Deadline::until(None).record(last).await.map_err(problem::from_problem)?.ok_or_else(not_found)?;
+    let last = Deadline::until(None)
+        .record(state.gateway.reader.archive.last_commit(&key))
+        .await
+        .map_err(problem::from_problem)?
+        .ok_or_else(not_found)?;
     let head = last.open_head().map_err(|corrupt| problem::from_problem(crate::problem::of_corrupt(&corrupt)))?;
     if head.status != Status::Erased {
         return Err(not_found());

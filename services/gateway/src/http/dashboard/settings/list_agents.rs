@@ -13,8 +13,7 @@ pub(in crate::http::dashboard) async fn list_agents(
     person: Person,
 ) -> Result<Page, HttpProblem> {
     let tenant = person.admin.tenant.tenant();
-    let known = state.gateway.registry.list_agents(tenant);
-    let rows: Vec<AgentRow> = known.into_iter().map(row).collect();
+    let rows: Vec<AgentRow> = state.gateway.registry.list_agents(tenant).into_iter().map(row).collect();
     Ok(Page(agents(AgentsPage { person: person.layout(), agents: &rows })))
 }
 

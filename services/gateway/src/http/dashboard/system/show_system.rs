@@ -36,10 +36,7 @@ pub(in crate::http::dashboard) async fn show_system(
     let mut parked = parked(model, tenants.is_none().then_some(own)).await;
     let has_more_parked = parked.len() > PARKED_SHOWN_MAX;
     parked.truncate(PARKED_SHOWN_MAX);
-    let shown = tenants.as_deref().map(|tenants| {
-        let shown = tenants.get(..TENANTS_SHOWN_MAX);
-        shown.unwrap_or(tenants)
-    });
+    let shown = tenants.as_deref().map(|tenants| tenants.get(..TENANTS_SHOWN_MAX).unwrap_or(tenants));
     let samples = state.lag.list().into_iter().map(|sample| LagSample {
         at: sample.at,
         rows: sample.rows,
@@ -113,8 +110,8 @@ async fn parked(model: &ReadModel, tenant: Option<&TenantId>) -> Vec<ParkedRow> 
         Some(tenant) => vec![model.of(tenant)],
         None => model.databases(),
     };
-    let lists = databases.iter().map(|database| parking::list_by_reader(database, tenant, limit));
-    let lists = join_all(lists).await.into_iter();
+    let lists =
+        join_all(databases.iter().map(|database| parking::list_by_reader(database, tenant, limit))).await.into_iter();
     let parked = lists.flat_map(Result::unwrap_or_default);
     let is_shown = |one: &ParkedConversation| tenant.is_none_or(|tenant| one.key.tenant == *tenant);
     parked.filter(is_shown).map(row).collect()

@@ -81,8 +81,7 @@ mod tests {
     }
 
     fn shown(rows: &[UsageRow]) -> Vec<(&str, u64, u64)> {
-        let shown = rows.iter();
-        shown.map(|row| (row.name.as_str(), row.messages, row.tokens.input_tokens)).collect()
+        rows.iter().map(|row| (row.name.as_str(), row.messages, row.tokens.input_tokens)).collect()
     }
 
     #[test]

@@ -35,7 +35,7 @@ pub(super) fn definition() -> Tool {
 }
 
 pub(super) async fn call(context: ToolContext<'_>, arguments: Arguments) -> Result<HistoryObject, Failure> {
-    let limit = bounded("limit", arguments.limit, MESSAGES_DEFAULT, MESSAGES_MAX)?;
-    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let limit =
+        usize::try_from(bounded("limit", arguments.limit, MESSAGES_DEFAULT, MESSAGES_MAX)?).unwrap_or(usize::MAX);
     messages::newest(&context, &arguments.conversation_id, limit).await
 }

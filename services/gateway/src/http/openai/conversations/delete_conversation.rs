@@ -71,8 +71,13 @@ async fn was_erased(
     access: &AgentAccess,
     key: &ConversationKey,
 ) -> Result<bool, HttpProblem> {
-    let last = state.gateway.reader.archive.last_commit(key);
-    let last = caller.service.call.deadline.record(last).await.map_err(problem::from_problem)?;
+    let last = caller
+        .service
+        .call
+        .deadline
+        .record(state.gateway.reader.archive.last_commit(key))
+        .await
+        .map_err(problem::from_problem)?;
     let head = last
         .map(|last| last.open_head())
         .transpose()

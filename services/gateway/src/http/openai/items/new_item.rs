@@ -181,7 +181,7 @@ fn canonical(item: &Members, required: &[&str], raw: &RawValue, at: &str) -> Res
     }
     let fact = facts(raw, at)?.ok_or_else(|| malformed("has no contents").within(at))?;
     let mut note = Note::default();
-    let rendered = match &fact {
+    let members = match &fact {
         Fact::ToolCalled(call) => call_members(call),
         Fact::ToolReturned(result) => {
             if let (ToolOutput::Parts(parts), Some(given)) = (&result.output, item.get("output")) {
@@ -192,7 +192,7 @@ fn canonical(item: &Members, required: &[&str], raw: &RawValue, at: &str) -> Res
         }
         Fact::MessageAppended(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => Ok(Members::new()),
     };
-    let rendered = rendered.map_err(|_| malformed("cannot be written").within(at))?;
+    let rendered = members.map_err(|_| malformed("cannot be written").within(at))?;
     let without = if note.list { &["id", "output"][..] } else { &["id"] };
     note.members.extend(extras(item, &rendered, without));
     Ok((fact, note))

@@ -82,8 +82,8 @@ impl LoadQuery {
         history: NamedHistory,
         current: &[MessageAppended],
     ) -> Result<HistoryBody, HttpProblem> {
-        let limit = LIMIT.take(self.limit.unwrap_or_default()).map_err(problem::from_violation)?;
-        let limit = MessagesMax::clamped(usize::try_from(limit).unwrap_or(usize::MAX));
+        let count = LIMIT.take(self.limit.unwrap_or_default()).map_err(problem::from_violation)?;
+        let limit = MessagesMax::clamped(usize::try_from(count).unwrap_or(usize::MAX));
         let loaded = load(&state.gateway, history.location(), current, limit).await;
         if let (Some(position), Ok(location)) = (loaded.position, history.location()) {
             positions::record_read(&state.gateway, &location.target.key, position).await?;

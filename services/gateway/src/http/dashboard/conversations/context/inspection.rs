@@ -53,11 +53,11 @@ pub(super) async fn inspect_with(
     let newest = conversation.head.version;
     let version = query.version.map_or(newest, Version);
     let sent = assemble_at(state, &target, Some(version.0), format, None).await?;
-    let before = match query.before {
+    let requested = match query.before {
         Some(before) => Some(Version(before)),
         None => previous_answer(state, &target, version).await?,
     };
-    let before = before.filter(|before| *before > Version::ZERO && *before <= newest);
+    let before = requested.filter(|version| *version > Version::ZERO && *version <= newest);
     let previous = previous(state, &target, before, format).await;
     let (other, other_error) = other(state, &target, version, &query).await;
     let (events, has_older_events) = events(state, &target, version).await?;

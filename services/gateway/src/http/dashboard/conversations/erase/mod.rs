@@ -49,8 +49,11 @@ async fn to_erase(state: &HttpState, access: &AgentAccess, id: ConversationId) -
     let reader = &state.gateway.reader;
     let messages =
         target.deadline.record(reader.record.messages_of(&target.key)).await.map_err(problem::from_problem)?;
-    let rows = read_model::queries::stored_events(&reader.read_model, &access.tenant, &conversation.id);
-    let rows = target.deadline.rows(rows).await.map_err(problem::from_problem)?;
+    let rows = target
+        .deadline
+        .rows(read_model::queries::stored_events(&reader.read_model, &access.tenant, &conversation.id))
+        .await
+        .map_err(problem::from_problem)?;
     let head = &conversation.head;
     let inherited = head.forked_from.as_ref().map_or(0, |point| point.version.0);
     Ok(ToErase {

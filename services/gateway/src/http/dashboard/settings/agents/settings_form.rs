@@ -81,8 +81,7 @@ impl SettingsForm {
             let of = |entry: &Entry| !path.is_empty() && entry.definition.setting() == path;
             self.0.iter().position(of)
         };
-        let found = exact.or_else(within);
-        let entry = found.and_then(|index| self.0.get_mut(index));
+        let entry = exact.or_else(within).and_then(|index| self.0.get_mut(index));
         let Some(entry) = entry else {
             return false;
         };

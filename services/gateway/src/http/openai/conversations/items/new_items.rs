@@ -189,7 +189,7 @@ impl Appended {
         let mut items = Vec::with_capacity(self.events.len());
         let events = self.events.into_iter().enumerate();
         for (index, event) in events.skip(self.preceding) {
-            let event = wire::event::new_event_from_proto(event).map_err(problem::from_violation)?;
+            let new = wire::event::new_event_from_proto(event).map_err(problem::from_violation)?;
             let event = RecordedEvent {
                 version: Version(self.result.first_version).plus(index),
                 commit,
@@ -197,9 +197,9 @@ impl Appended {
                 event: Event {
                     id: EventId::derived(commit, index),
                     occurred_at: None,
-                    metadata: event.metadata,
+                    metadata: new.metadata,
                     tokens: EventTokens::default(),
-                    fact: event.fact,
+                    fact: new.fact,
                 },
             };
             items.extend(items_of(&conversation, &event)?);

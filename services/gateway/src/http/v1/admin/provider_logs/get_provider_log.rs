@@ -42,8 +42,11 @@ pub(in crate::http) async fn get_provider_log(
     Path(id): Path<String>,
 ) -> Result<Json<WholeProviderLog>, HttpProblem> {
     let id = LogId::parse(&id).map_err(|_| not_found())?;
-    let found = queries::provider_log(&state.gateway.reader.read_model, &admin.tenant, id);
-    let mut found = Deadline::until(None).rows(found).await.map_err(problem::from_problem)?.ok_or_else(not_found)?;
+    let mut found = Deadline::until(None)
+        .rows(queries::provider_log(&state.gateway.reader.read_model, &admin.tenant, id))
+        .await
+        .map_err(problem::from_problem)?
+        .ok_or_else(not_found)?;
     // The rows may lag behind an erasure; the record does not.
     let conversation = found.conversation.as_str();
     let target = admin.target(&state, conversation).await;

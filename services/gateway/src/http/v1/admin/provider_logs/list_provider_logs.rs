@@ -78,8 +78,10 @@ pub(in crate::http) async fn list_provider_logs(
     let after = page_token::cursor(&cursor, hash, read_cursor);
     query.after = after.map_err(|error| named(problem::from_problem(error)))?;
     query.limit = size.saturating_add(1);
-    let found = queries::provider_logs(&state.gateway.reader.read_model, &admin.tenant, &query);
-    let mut found = Deadline::until(None).rows(found).await.map_err(problem::from_problem)?;
+    let mut found = Deadline::until(None)
+        .rows(queries::provider_logs(&state.gateway.reader.read_model, &admin.tenant, &query))
+        .await
+        .map_err(problem::from_problem)?;
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     let has_more = found.len() > size;
     found.truncate(size);

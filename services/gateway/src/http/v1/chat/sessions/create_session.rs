@@ -54,13 +54,13 @@ pub(in crate::http) async fn create_session(
 ) -> Result<Response, HttpProblem> {
     let caller = frontend.caller(&state, CallerIds::default()).await?;
     let Json(body) = body.unwrap_or_default();
-    let session = NewChat {
+    let new_chat = NewChat {
         title: body.title.unwrap_or_default(),
         metadata_json: json_text(body.metadata),
         context: body.context.map(event::ClientContext::from),
         ..NewChat::default()
     };
-    let session = create(&state, &caller, session, key).await?;
+    let session = create(&state, &caller, new_chat, key).await?;
     let body = CreatedSessionBody { session_id: session.conversation_id };
     Ok((StatusCode::CREATED, Json(body)).into_response())
 }

@@ -89,14 +89,14 @@ pub(in crate::http) async fn render(
         None => None,
     };
     let policy_json = policy.as_ref().map(Value::to_string);
-    let request = proto::AssembleContextRequest {
+    let query_request = proto::AssembleContextRequest {
         format: format.number(),
         messages_max: query.messages.unwrap_or_default(),
         at_version: query.version.unwrap_or_default(),
         policy: policy_json.map(RequestedPolicy::PolicyJson),
         ..proto::AssembleContextRequest::default()
     };
-    let request = ContextRequest::from_proto(&state.gateway, target, request)
+    let request = ContextRequest::from_proto(&state.gateway, target, query_request)
         .await
         .map_err(|error| with_query_names(problem::from_problem(error)))?
         .ok_or_else(unknown_format)?;

@@ -117,11 +117,11 @@ pub(in crate::http) async fn list_recorded_events(
         })
     };
     let bounds = PageBounds { events_max, bytes_max: EVENTS_PAGE_BYTES_MAX };
-    let page = Page::recorded(&state.gateway.reader, &target, query, bounds).await.map_err(from_read_error)?;
+    let recorded = Page::recorded(&state.gateway.reader, &target, query, bounds).await.map_err(from_read_error)?;
     let page = RecordedEventsPage {
-        events: event_bodies(&target.key, &page)?,
-        version: page.position.version.0,
-        next: page.next.map(|next| next.version.0),
+        events: event_bodies(&target.key, &recorded)?,
+        version: recorded.position.version.0,
+        next: recorded.next.map(|next| next.version.0),
     };
     Ok(Json(page).into_response())
 }

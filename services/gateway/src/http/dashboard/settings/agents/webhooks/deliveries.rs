@@ -42,8 +42,7 @@ pub(super) async fn deliveries(
     }
     let model = &state.gateway.reader.read_model;
     let newest = newest(model, tenant, agent).await.map_err(problem::from_problem)?;
-    let reads = newest.into_iter().map(|one| events(model, tenant, one.id));
-    let reads = stream::iter(reads).buffered(SEARCHES_IN_FLIGHT);
+    let reads = stream::iter(newest.into_iter().map(|one| events(model, tenant, one.id))).buffered(SEARCHES_IN_FLIGHT);
     let found: Vec<_> = reads.try_collect().await.map_err(problem::from_problem)?;
     let rows = found.into_iter().flat_map(|(id, events)| rows(&id, events));
     let is_of_webhook = |row: &DeliveryRow| webhooks.iter().any(|known| known.tool == row.tool);

@@ -62,9 +62,9 @@ pub(in crate::http) async fn approve_calls(
     }
     turn.key = key.0;
     let (conversation, _) = read_conversation(&state, &target).await?;
-    let chat =
+    let owned =
         OwnedChat { authority: Authority::Administrator(verified_owner(&state, &conversation)), target, conversation };
-    let chat = finish_closed_run(&state, chat).await?;
+    let chat = finish_closed_run(&state, owned).await?;
     let run = permissions::start(&state, &chat, turn).await?;
     let body = ApprovedBody { run_id: run.run.to_string() };
     Ok((StatusCode::ACCEPTED, Json(body)))
