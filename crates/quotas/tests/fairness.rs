@@ -5,6 +5,13 @@ use std::collections::{HashMap, VecDeque};
 use proptest::prelude::*;
 use quotas::{ActiveRuns, Consumer, Entered, Exceeded, FairQueue, QuotaSet, Scope, Subject};
 
+#[test]
+fn bounds_are_these_numbers() {
+    assert_eq!(quotas::LIMIT_MAX, 9_223_372_036_854_775_807);
+    assert_eq!(quotas::bucket::RETRY_AFTER_MAX.as_secs(), 600);
+    assert_eq!(quotas::active::RETRY_AFTER.as_secs(), 1);
+}
+
 fn consumer(tenant: &str, owner: &str, address: &str) -> Consumer {
     Consumer {
         tenant: tenant.to_owned(),

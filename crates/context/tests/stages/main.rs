@@ -6,6 +6,7 @@
     reason = "helpers of tests end a test by panicking"
 )]
 
+mod bounds;
 mod digest;
 mod digest_templates;
 mod documented;

@@ -9,6 +9,7 @@
 )]
 
 mod assembly;
+mod bounds;
 mod checkers;
 mod growth;
 mod histories;

@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod admins;
+mod bounds;
 mod claims;
 mod dashboard;
 mod id_tokens;

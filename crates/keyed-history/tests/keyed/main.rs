@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod bounds;
 mod channels;
 mod merging;
 mod notation;

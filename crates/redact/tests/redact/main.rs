@@ -8,6 +8,11 @@ mod texts;
 
 use redact::{Counts, Rules, Settings, redact_text};
 
+#[test]
+fn bounds_are_these_numbers() {
+    assert_eq!(redact::PATTERN_SIZE_BYTES_MAX, 1_048_576);
+}
+
 /// Compiles the rules of a policy in JSON.
 fn rules(policy: &str) -> Rules {
     let settings: Settings = serde_json::from_str(policy).unwrap();
