@@ -72,8 +72,8 @@ mod tests {
         EgressRules::new(EgressConfig { model_tenants, ..EgressConfig::default() })
     }
 
-    fn model(server: &str) -> Option<ModelSettings> {
-        Some(ModelSettings { server: server.to_owned(), ..ModelSettings::default() })
+    fn model(server: &str) -> ModelSettings {
+        ModelSettings { server: server.to_owned(), ..ModelSettings::default() }
     }
 
     #[test]
@@ -83,9 +83,9 @@ mod tests {
             let seen = checked.as_ref().err().map(|problem| (problem.reason(), problem.field()));
             assert_eq!(seen, expected.map(|field| (Reason::ModelServerNotAllowed, Some(field))), "{tenant}");
         };
-        let turns = |server| AgentSettings { model: model(server), ..AgentSettings::default() };
+        let turns = |server| AgentSettings { model: Some(model(server)), ..AgentSettings::default() };
         let summaries = |server| {
-            let summaries = SummarySettings { model: model(server), ..SummarySettings::default() };
+            let summaries = SummarySettings { model: Some(model(server)), ..SummarySettings::default() };
             AgentSettings { summaries: Some(summaries), ..AgentSettings::default() }
         };
         check("other", &AgentSettings::default(), None);

@@ -162,11 +162,7 @@ mod tests {
     #[test]
     fn a_view_has_a_name_and_bounds() {
         let check = |name: &str, filter_bytes: usize, expected: Option<&str>| {
-            let view = proto::DashboardView {
-                name: name.to_owned(),
-                filter: "f".repeat(filter_bytes),
-                ..proto::DashboardView::default()
-            };
+            let view = proto::DashboardView { name: name.to_owned(), filter: "f".repeat(filter_bytes) };
             let field = check_view(&view).err().map(|violation| violation.field);
             assert_eq!(field.as_deref(), expected, "{name:?} {filter_bytes}");
         };
