@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::fixture::Fixture;
 use crate::injection::run_with_faults;
-use crate::table::permitted;
+use crate::table::{Obstacle, permitted};
 use crate::workload::{HOT, Journal};
 
 /// The variable of the library, `libfaketime.so.1`, from Debian's `libfaketime` or the wheel of that name.
@@ -72,9 +72,9 @@ impl Drop for LibraryFiles {
     }
 }
 
-fn library() -> Result<PathBuf, String> {
+fn library() -> Result<PathBuf, Obstacle> {
     let named = std::env::var_os(VARIABLE).map_or(PathBuf::from(DEBIAN), PathBuf::from);
-    let absent = || format!("no libfaketime at {}: name it in {VARIABLE}", named.display());
+    let absent = || Obstacle::Tool(format!("no libfaketime at {}: name it in {VARIABLE}", named.display()));
     named.exists().then(|| named.clone()).ok_or_else(absent)
 }
 

@@ -14,7 +14,7 @@ use tonic::Status;
 
 use crate::fixture::{Crowd, Fixture};
 use crate::injection::{OBSERVATIONS, run_with_faults};
-use crate::table::permitted;
+use crate::table::{Obstacle, permitted};
 use crate::workload::{Request, Workload};
 
 const DISK_BYTES: u64 = 128 * 1024 * 1024;
@@ -47,7 +47,7 @@ async fn batches_fail_clearly_and_nothing_is_lost() {
 }
 
 async fn fill_disk(title: &str, crowd: Crowd) {
-    let Some(disk) = permitted(title, Disk::small(DISK_BYTES)) else {
+    let Some(disk) = permitted(title, Disk::small(DISK_BYTES).map_err(Obstacle::Machine)) else {
         return;
     };
     let setup = Fixture::setup().with_nats(vec![NatsConfig::new(disk.folder())]);

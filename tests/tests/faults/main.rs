@@ -10,9 +10,12 @@
 //! each kind |
 //! | `FAULT_SEED` | random | the seed of contents and times of faults; each report has its seed |
 //! | `FAULT_REPORT` | none | the file, from the repository's root, to write the table of faults, tries and findings to |
-//! | `FAULT_LAST_RELEASE` | none | the program of the last release, which `.ci/last-release` makes; without it the test of upgrades is skipped |
+//! | `FAULT_LAST_RELEASE` | none | the program of the last release, which `.ci/last-release` makes; empty: there is none, and the test of upgrades is skipped |
+//! | `FAULT_FAKETIME` | Debian's path | the library that moves the clock of a process |
+//! | `CI` | none | `true`: a test without a tool that `.ci/run` provides fails |
 //!
-//! Tests without the permissions that they need (their own disks need root) are skipped with a message.
+//! Tests without the permissions that they need (their own disks need root) are skipped, and so are tests without a tool outside of
+//! CI: a line of the output and the table of faults say so and why.
 
 #![cfg(test)]
 

@@ -9,7 +9,7 @@ use tests::disk::Disk;
 
 use crate::fixture::{Crowd, Fixture, PreparedFixture};
 use crate::injection::{run_with_faults, seed};
-use crate::table::{Row, add, permitted, print};
+use crate::table::{Obstacle, Row, add, permitted, print};
 use crate::verdict::report;
 use crate::workload::Workload;
 
@@ -30,7 +30,7 @@ async fn acknowledged_batches_survive_a_power_loss() {
 }
 
 async fn lose_power(title: &str, crowd: Crowd) {
-    let Some(disk) = permitted(title, Disk::journalled(DISK_BYTES)) else {
+    let Some(disk) = permitted(title, Disk::journalled(DISK_BYTES).map_err(Obstacle::Machine)) else {
         return;
     };
     let setup = Fixture::setup().with_nats(vec![NatsConfig::new(disk.folder())]);
@@ -46,7 +46,7 @@ async fn lose_power(title: &str, crowd: Crowd) {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_checker_finds_commits_lost_without_sync() {
     let title = "power failure of nats-server, its default `sync_interval`";
-    let Some(disk) = permitted(title, Disk::journalled(DISK_BYTES)) else {
+    let Some(disk) = permitted(title, Disk::journalled(DISK_BYTES).map_err(Obstacle::Machine)) else {
         return;
     };
     let mut config = NatsConfig::new(disk.folder());

@@ -11,6 +11,8 @@ use tests::checker::Report;
 
 /// The variable with the file, relative to the repository's root; without it nothing is written.
 const VARIABLE: &str = "FAULT_REPORT";
+/// The variable that is `true` in CI.
+const CI: &str = "CI";
 /// Lines of a report that the table omits.
 const LEFT_OUT: [&str; 4] =
     ["seed (FAULT_SEED)", "strikes", "conversations read through the gateway", "fresh reads under load"];
@@ -57,17 +59,44 @@ pub(crate) fn add(fault: &str, row: Row) {
     }
 }
 
-/// The value, if the machine permits it; otherwise prints that the test is skipped, and adds that to the table.
-pub(crate) fn permitted<T>(fault: &str, permitted: Result<T, String>) -> Option<T> {
-    let why = match permitted {
+/// Why a fault cannot be tried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Obstacle {
+    /// The machine does not permit it.
+    Machine(String),
+    /// A tool is missing that `.ci/run` provides.
+    Tool(String),
+}
+
+/// The value; without it, prints that the test is skipped and why, and adds that to the table.
+///
+/// # Panics
+/// A tool is missing in CI.
+pub(crate) fn permitted<T>(fault: &str, permitted: Result<T, Obstacle>) -> Option<T> {
+    let obstacle = match permitted {
         Ok(permitted) => return Some(permitted),
-        Err(why) => why,
+        Err(obstacle) => obstacle,
     };
+    let (Obstacle::Machine(why) | Obstacle::Tool(why)) = &obstacle;
+    assert!(!must_be_tried(&obstacle, std::env::var(CI).ok().as_deref()), "not skipped in CI: {fault}: {why}");
     print(&format!("\nskipped: {fault}: {why}\n"));
-    let besides = format!("skipped: {why}");
-    let row = Row { besides, ..Row::default() };
+    let row = Row { findings: "skipped".to_owned(), besides: format!("skipped: {why}"), ..Row::default() };
     add(fault, row);
     None
+}
+
+/// Whether the fault must be tried despite the obstacle; `ci`: the value of the variable [`CI`].
+fn must_be_tried(obstacle: &Obstacle, ci: Option<&str>) -> bool {
+    matches!(obstacle, Obstacle::Tool(_)) && ci == Some("true")
+}
+
+#[test]
+fn only_missing_tools_fail_and_only_in_ci() {
+    let [machine, tool] = [Obstacle::Machine, Obstacle::Tool].map(|obstacle| obstacle("why".to_owned()));
+    for ci in [None, Some(""), Some("true")] {
+        assert!(!must_be_tried(&machine, ci), "{ci:?}");
+        assert_eq!(must_be_tried(&tool, ci), ci == Some("true"), "{ci:?}");
+    }
 }
 
 /// Prints directly to standard output, because a passing test's output is captured.

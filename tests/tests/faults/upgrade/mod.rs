@@ -14,7 +14,7 @@ use tests::program::Program;
 
 use crate::fixture::{Fixture, PreparedFixture};
 use crate::injection::seed;
-use crate::table::permitted;
+use crate::table::{Obstacle, permitted};
 use crate::workload::Workload;
 
 /// The variable with the program of the last release.
@@ -38,10 +38,13 @@ async fn each_process_is_upgraded_and_rolled_back() {
 }
 
 /// The program of the last release, or why it is missing.
-pub(crate) fn last_release() -> Result<Program, String> {
-    let path = std::env::var_os(VARIABLE).map(PathBuf::from).filter(|path| path.is_file());
-    let absent = || format!("no program in {VARIABLE}: name the one that .ci/last-release makes");
-    path.map(Program::at).ok_or_else(absent)
+pub(crate) fn last_release() -> Result<Program, Obstacle> {
+    let path = std::env::var_os(VARIABLE).map(PathBuf::from);
+    if path.as_ref().is_some_and(|path| path.as_os_str().is_empty()) {
+        return Err(Obstacle::Machine("this clone does not contain the commit of the last release".to_owned()));
+    }
+    let absent = || Obstacle::Tool(format!("no program in {VARIABLE}: name the one that .ci/last-release makes"));
+    path.filter(|path| path.is_file()).map(Program::at).ok_or_else(absent)
 }
 
 /// A record that the program creates, with all of its roles.
