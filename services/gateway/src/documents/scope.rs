@@ -65,7 +65,7 @@ impl DocumentScope {
             Self::Agent => None,
             Self::Owner(owner) => Some(owner),
         };
-        let secret = secret(gateway, access)?;
+        let secret = id_secret(stored_secret(gateway, access))?;
         let owner = owner_or_agent(&secret, &access.agent, owner.as_ref());
         Ok(rows::DocumentScope::Owner(owner))
     }
@@ -77,12 +77,16 @@ impl DocumentLocation {
     /// # Errors
     /// The document belongs to a conversation with other events, which only appends change.
     pub(super) fn owner(&self) -> Result<&Owner, Violation> {
-        self.owner.as_ref().ok_or_else(|| {
-            let rule = "is a conversation: append document_put or document_deleted to it instead";
-            let violation = Violation::new(ViolationReason::Malformed, rule);
-            violation.within("conversation_id").within("scope")
-        })
+        owner_of(self.owner.as_ref())
     }
+}
+
+fn owner_of(owner: Option<&Owner>) -> Result<&Owner, Violation> {
+    owner.ok_or_else(|| {
+        let rule = "is a conversation: append document_put or document_deleted to it instead";
+        let violation = Violation::new(ViolationReason::Malformed, rule);
+        violation.within("conversation_id").within("scope")
+    })
 }
 
 /// Waits until the rows of a request contain the last commit of a conversation. The caller may see no such conversation.
@@ -133,15 +137,46 @@ fn derive(
     owner: Option<&Owner>,
     name: &DocumentName,
 ) -> Result<(ConversationId, Option<Owner>), Problem> {
-    let secret = secret(gateway, access)?;
+    let secret = id_secret(stored_secret(gateway, access))?;
     let ids = DocumentIds::derive(&secret, &access.agent, owner, name);
     Ok((ids.conversation, Some(ids.owner)))
 }
 
-fn secret(gateway: &Gateway, access: &AgentAccess) -> Result<[u8; keyed_history::CHANNEL_KEY_BYTES], Problem> {
+type IdSecret = [u8; keyed_history::CHANNEL_KEY_BYTES];
+
+fn stored_secret(gateway: &Gateway, access: &AgentAccess) -> Option<IdSecret> {
     let secret = gateway.registry.tenant_key(access.tenant.tenant(), KeyPurpose::Channel);
-    secret.map(|secret| *secret.as_bytes()).ok_or_else(|| {
+    secret.map(|secret| *secret.as_bytes())
+}
+
+/// The secret that makes ids unguessable: that of the tenant, and no other.
+fn id_secret(stored: Option<IdSecret>) -> Result<IdSecret, Problem> {
+    stored.ok_or_else(|| {
         let message = "the tenant has no secret for ids yet: start a writer, and try again";
         Problem::new(Reason::RecordUnavailable, message).retry_after(RETRY_AFTER)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_depend_on_the_secret_of_the_tenant() {
+        for byte in [0, 1, 7] {
+            assert_eq!(id_secret(Some([byte; 32])).unwrap(), [byte; 32]);
+        }
+        // Never a default: its ids could be guessed.
+        let missing = id_secret(None).unwrap_err();
+        assert_eq!(missing.reason(), Reason::RecordUnavailable);
+        assert!(missing.retry_delay().is_some());
+    }
+
+    #[test]
+    fn only_documents_outside_of_conversations_have_an_owner() {
+        let location = |owner: Option<Owner>| owner_of(owner.as_ref()).cloned();
+        let ada = Owner::User(domain::UserId::parse("ada").unwrap());
+        assert_eq!(location(Some(ada.clone())), Ok(ada));
+        assert_eq!(location(None).unwrap_err().field, "scope.conversation_id");
+    }
 }

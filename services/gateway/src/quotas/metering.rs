@@ -115,26 +115,94 @@ async fn send(writer: WriterClient, call: MeteredCall, shutdown: Shutdown) {
 
 async fn try_send(writer: &WriterClient, call: &MeteredCall, shutdown: &Shutdown) -> &'static str {
     let request = proto::MeterModelCallRequest { call: Some(metered_to_proto(call)) };
-    let mut sends_at_end = 0;
-    let meter = || async { writer.runs().meter_model_call(request.clone()).await.map_err(WriterError::from) };
-    let answer = meter
-        .retry(exponential(WAIT_BASE, WAIT_MAX))
-        .when(|refusal| {
-            sends_at_end += u32::from(refusal.is_retryable() && shutdown.has_begun());
-            refusal.is_retryable() && sends_at_end < SENDS_AT_END_MAX
-        })
-        .await;
+    let mut retries = Retries::default();
+    let meter = || async {
+        let answer = writer.runs().meter_model_call(request.clone()).await;
+        answer.map(|answer| answer.into_inner().is_counted).map_err(WriterError::from)
+    };
+    let answer = meter.retry(exponential(WAIT_BASE, WAIT_MAX)).when(|refusal| retries.allow(refusal, shutdown)).await;
+    outcome(&answer)
+}
+
+/// The retries of one call: without end while the gateway runs, and at most [`SENDS_AT_END_MAX`] attempts fail after the
+/// shutdown has begun.
+#[derive(Debug, Default)]
+struct Retries {
+    failed_at_end: u32,
+}
+
+impl Retries {
+    /// Whether the call is sent again after a failed attempt.
+    fn allow(&mut self, failure: &WriterError, shutdown: &Shutdown) -> bool {
+        if !failure.is_retryable() {
+            return false;
+        }
+        self.failed_at_end += u32::from(shutdown.has_begun());
+        self.failed_at_end < SENDS_AT_END_MAX
+    }
+}
+
+/// The outcome of the last attempt, as metrics name it. `Ok`: whether the record has a stream for the call.
+fn outcome(answer: &Result<bool, WriterError>) -> &'static str {
     match answer {
-        Ok(answer) if answer.get_ref().is_counted => "kept",
-        Ok(_) => "no_stream",
-        Err(refusal) if refusal.is_retryable() => "unreachable",
+        Ok(true) => "kept",
+        Ok(false) => "no_stream",
+        Err(failure) if failure.is_retryable() => "unreachable",
         Err(_) => "refused",
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tonic::Status;
+
     use super::*;
+
+    #[test]
+    fn a_call_is_sent_until_the_writer_answers() {
+        let unavailable = || WriterError::Retryable(Status::unavailable(""));
+        let (mut retries, shutdown) = (Retries::default(), Shutdown::new());
+        let refused = WriterError::Permanent(Status::permission_denied(""));
+        for _ in 0..1_000 {
+            assert!(retries.allow(&unavailable(), &shutdown));
+        }
+        assert!(!retries.allow(&refused, &shutdown));
+        // After the begin of the shutdown, the third failed attempt is the last one.
+        shutdown.begin();
+        let at_end = [(); 3].map(|()| retries.allow(&unavailable(), &shutdown));
+        assert_eq!(at_end, [true, true, false]);
+        assert!(!Retries::default().allow(&refused, &shutdown));
+    }
+
+    #[test]
+    fn a_call_has_one_outcome() {
+        assert_eq!(outcome(&Ok(true)), "kept");
+        assert_eq!(outcome(&Ok(false)), "no_stream");
+        assert_eq!(outcome(&Err(WriterError::Retryable(Status::unavailable("")))), "unreachable");
+        assert_eq!(outcome(&Err(WriterError::Permanent(Status::permission_denied("")))), "refused");
+        assert_eq!(outcome(&Err(WriterError::NotActive)), "refused");
+    }
+
+    #[test]
+    fn a_call_counts_for_its_agent_key_and_owner() {
+        let owner = OwnerDigest::of(&domain::Owner::User(domain::UserId::parse("ada").unwrap()));
+        let consumer = Consumer {
+            tenant: "acme".to_owned(),
+            agent: "helper".to_owned(),
+            key: Some("key".to_owned()),
+            owner: Some(owner.as_str().to_owned()),
+            address: Some("192.0.2.1".to_owned()),
+        };
+        let call = metered(&consumer, 3, 4).unwrap();
+        assert_eq!((call.agent.as_str(), call.input_tokens, call.output_tokens), ("helper", 3, 4));
+        assert_eq!(call.api_key, Some(Label::parse("key").unwrap()));
+        assert_eq!(call.owner, Some(owner));
+        let anonymous = metered(&Consumer { key: None, owner: None, ..consumer.clone() }, 0, 0).unwrap();
+        assert_eq!((anonymous.api_key, anonymous.owner), (None, None));
+        // Each call is counted once, by its id.
+        assert_ne!(call.id, anonymous.id);
+        assert_eq!(metered(&Consumer { agent: String::new(), ..consumer }, 0, 0), None);
+    }
 
     #[tokio::test]
     async fn a_call_reserves_its_place_first() {

@@ -74,13 +74,18 @@ impl Service {
             .map(AgentId::parse)
             .transpose()
             .map_err(|violation| problem::from_violation(violation.within("agentId")))?;
-        let agent = match (&self.agent, named) {
-            (Some(header), Some(body)) if *header != body => return Err(ambiguous()),
-            (Some(agent), _) => agent.clone(),
-            (None, Some(agent)) => agent,
-            (None, None) => self.only_agent().ok_or_else(agent_missing)?,
-        };
+        let agent = self.agent_of_request(named)?;
         self.authorize(state, scope, &agent).await
+    }
+
+    /// The agent that the request names, in its header or its body; else the only one of the token.
+    fn agent_of_request(&self, in_body: Option<AgentId>) -> Result<AgentId, HttpProblem> {
+        match (&self.agent, in_body) {
+            (Some(header), Some(body)) if *header != body => Err(ambiguous()),
+            (Some(agent), _) => Ok(agent.clone()),
+            (None, Some(agent)) => Ok(agent),
+            (None, None) => self.only_agent().ok_or_else(agent_missing),
+        }
     }
 
     /// The agents that the token may act for, by id; only the one of the header if it names one.
@@ -224,4 +229,68 @@ fn unauthenticated() -> HttpProblem {
     let detail = "a valid service token is required: send it as `authorization: Bearer <token>`";
     let code = Reason::Unauthenticated.as_str();
     HttpProblem::new(StatusCode::UNAUTHORIZED, code, detail)
+}
+
+#[cfg(test)]
+pub(in crate::http) mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+
+    use domain::{Actor, Label};
+
+    use super::*;
+
+    fn id(agent: &str) -> AgentId {
+        AgentId::parse(agent).unwrap()
+    }
+
+    /// A caller with the token `token-7` of the tenant `acme`, bound to these agents, with the scope `read`.
+    pub(in crate::http) fn service(bound: &[&str], header: Option<&str>) -> Service {
+        Service {
+            call: Call::new("secret".to_owned(), Deadline::until(None)),
+            principal: Principal {
+                token_id: Arc::from("token-7"),
+                actor: Actor(Label::parse("back end").unwrap()),
+                scopes: [Scope::Read].into_iter().collect(),
+                tenant: Some(TenantId::parse("acme").unwrap()),
+                agents: Arc::new(bound.iter().map(|agent| id(agent)).collect::<BTreeSet<_>>()),
+            },
+            agent: header.map(id),
+        }
+    }
+
+    #[test]
+    fn a_request_names_one_agent() {
+        let check = |bound: &[&str], header: Option<&str>, body: Option<&str>, expected: Result<&str, &str>| {
+            let agent = service(bound, header).agent_of_request(body.map(id)).map_err(|problem| problem.code);
+            assert_eq!(agent, expected.map(id).map_err(Into::into), "{bound:?} {header:?} {body:?}");
+        };
+        check(&[], Some("a"), None, Ok("a"));
+        check(&[], None, Some("a"), Ok("a"));
+        check(&[], Some("a"), Some("a"), Ok("a"));
+        check(&[], Some("a"), Some("b"), Err("CALLER_AMBIGUOUS"));
+        check(&[], None, None, Err("FIELD_MISSING"));
+        check(&["only"], None, None, Ok("only"));
+        check(&["only"], Some("a"), None, Ok("a"));
+        check(&["one", "two"], None, None, Err("FIELD_MISSING"));
+    }
+
+    #[test]
+    fn a_token_has_an_id_agents_scopes_and_maybe_a_tenant() {
+        let caller = service(&["only"], None);
+        assert_eq!(caller.token_id(), "token-7");
+        assert_eq!(caller.only_agent(), Some(id("only")));
+        assert_eq!(service(&["one", "two"], None).only_agent(), None);
+        assert!(caller.has_scope(Scope::Read));
+        assert!(!caller.has_scope(Scope::Append));
+        let check = |bound: &[&str], header: Option<&str>, expected: bool| {
+            let caller = service(bound, header);
+            let tenant = caller.tenant_without_agent().map(TenantId::as_str);
+            assert_eq!(tenant, expected.then_some("acme"), "{bound:?} {header:?}");
+        };
+        check(&[], None, true);
+        check(&[], Some("a"), false);
+        check(&["only"], None, false);
+        check(&["only"], Some("only"), false);
+    }
 }

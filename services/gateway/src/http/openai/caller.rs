@@ -157,3 +157,49 @@ pub(super) fn model_not_found() -> HttpProblem {
     let code = Reason::AgentNotFound.as_str();
     HttpProblem::new(StatusCode::NOT_FOUND, code, detail).in_field("model")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::callers::service::tests::service;
+
+    fn caller(user: Option<&str>) -> OpenAiCaller {
+        OpenAiCaller { service: service(&[], None), user: user.map(|user| UserId::parse(user).unwrap()) }
+    }
+
+    /// Usage and quotas of the keys of back ends depend on it.
+    #[test]
+    fn usage_is_counted_for_the_key() {
+        let source = RequestSource { api_key_id: Some("token-7".to_owned()), address: None };
+        assert_eq!(caller(None).source(), source);
+    }
+
+    #[test]
+    fn the_header_names_the_user_before_the_body() {
+        let check = |header: Option<&str>, body: Option<&str>, expected: Option<&str>| {
+            let user = caller(header).user("user", body.map(str::to_owned)).unwrap();
+            assert_eq!(user.as_ref().map(UserId::as_str), expected, "{header:?} {body:?}");
+        };
+        check(None, None, None);
+        check(None, Some("b"), Some("b"));
+        check(Some("a"), None, Some("a"));
+        check(Some("a"), Some("b"), Some("a"));
+        assert!(caller(None).user("user", Some(String::new())).is_err());
+    }
+
+    #[test]
+    fn a_named_user_finds_only_its_conversations() {
+        let [a, b] = ["a", "b"].map(|user| Owner::User(UserId::parse(user).unwrap()));
+        let check = |user: Option<&str>, owner: Option<&Owner>, expected: bool| {
+            assert_eq!(caller(user).check_owner(owner).is_ok(), expected, "{user:?} {owner:?}");
+        };
+        for owner in [None, Some(&a), Some(&b)] {
+            check(None, owner, true);
+        }
+        check(Some("a"), Some(&a), true);
+        check(Some("a"), Some(&b), false);
+        check(Some("a"), None, false);
+        assert_eq!(caller(None).expected_owner(), None);
+        assert_eq!(caller(Some("a")).expected_owner(), Some(owner_to_proto(&a)));
+    }
+}

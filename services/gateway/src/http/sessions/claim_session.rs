@@ -121,7 +121,8 @@ async fn claim(state: &HttpState, user: &Caller, session: SessionId) -> Result<C
             catch_up::reached(&state.gateway, user.access.tenant.tenant()).await.map_err(problem::from_problem)?;
         let passed = pass(state, user, &mut claim).await?;
         pending = !is_reached || passed != Pass::Whole;
-        if !is_reached || passed != Pass::Paged || Instant::now() >= claim.deadline {
+        let may_complete = is_reached && passed == Pass::Paged;
+        if !may_complete || Instant::now() >= claim.deadline {
             break;
         }
     }
@@ -147,16 +148,33 @@ async fn pass(state: &HttpState, user: &Caller, claim: &mut Claim) -> Result<Pas
         let claimed = is_claimed.iter().filter(|claimed| **claimed).count();
         claim.claimed += u32::try_from(claimed).unwrap_or(PAGE);
         let Some(next) = page.next else {
-            // A single page is a complete listing. If no owner changed, the rows lag: the conversations have other
-            // owners by now.
-            let is_whole = token.is_empty() || claim.claimed == before;
-            return Ok(if is_whole { Pass::Whole } else { Pass::Paged });
+            return Ok(complete_pass(PagesRead { has_one: token.is_empty(), claimed: claim.claimed - before }));
         };
-        if claim.claimed >= CLAIMED_MAX || Instant::now() >= claim.deadline {
+        if is_cut(claim.claimed, claim.deadline.saturating_duration_since(Instant::now())) {
             return Ok(Pass::Cut);
         }
         token = next;
     }
+}
+
+/// All pages of a pass.
+#[derive(Debug, Clone, Copy)]
+struct PagesRead {
+    /// Whether the listing has a single page.
+    has_one: bool,
+    /// Number of conversations whose owner changed.
+    claimed: u32,
+}
+
+/// The end of a pass that read every page. A single page is a complete listing. If no owner changed, the rows lag: the
+/// conversations have other owners by now.
+fn complete_pass(pages: PagesRead) -> Pass {
+    if pages.has_one || pages.claimed == 0 { Pass::Whole } else { Pass::Paged }
+}
+
+/// Whether a request ends before the next page. `claimed`: by the whole request; `left`: the time that it has left.
+fn is_cut(claimed: u32, left: Duration) -> bool {
+    claimed >= CLAIMED_MAX || left.is_zero()
 }
 
 /// Whether the owner changed from the session to the user. Conversations with another owner, and erased ones, are
@@ -177,5 +195,36 @@ async fn change_owner(
         Ok(result) => Ok(result.first_version > 0),
         Err(problem) if is_not_owned(&problem) => Ok(false),
         Err(problem) => Err(problem),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pass_with_changes_on_several_pages_is_repeated() {
+        let check = |has_one: bool, claimed: u32, expected: Pass| {
+            assert_eq!(complete_pass(PagesRead { has_one, claimed }), expected, "{has_one} {claimed}");
+        };
+        check(true, 0, Pass::Whole);
+        check(true, 100, Pass::Whole);
+        check(false, 0, Pass::Whole);
+        check(false, 1, Pass::Paged);
+    }
+
+    #[test]
+    fn a_request_ends_at_its_bounds() {
+        let second = Duration::from_secs(1);
+        let check = |claimed: u32, left: Duration, expected: bool| {
+            assert_eq!(is_cut(claimed, left), expected, "{claimed} {left:?}");
+        };
+        check(0, second, false);
+        check(999, second, false);
+        check(1_000, second, true);
+        check(1_001, second, true);
+        check(0, Duration::from_nanos(1), false);
+        check(0, Duration::ZERO, true);
+        check(1_000, Duration::ZERO, true);
     }
 }
