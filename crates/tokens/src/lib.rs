@@ -5,8 +5,10 @@
 
 mod embedded_text;
 mod fact;
+mod merge;
 mod piece_cache;
 mod text;
+mod vocabulary;
 
 pub use embedded_text::EmbeddedText;
 pub use fact::{

@@ -65,7 +65,8 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     let gateway = connect(&config, shutdown).await?;
     let health = Health::new(&["nats", "postgres", "registry"]);
     watch_health(&health, shutdown, &gateway);
-    tokens::load();
+    // Loaded meanwhile, so that the first context is not slow.
+    tokio::task::spawn_blocking(tokens::load);
     let deps = retention::Dependencies {
         record: gateway.reader.record.clone(),
         registry: gateway.registry.clone(),

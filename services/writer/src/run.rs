@@ -45,8 +45,8 @@ pub struct Running {
 pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running, StartError> {
     let metrics = runtime::metrics::install()?;
     metrics.set_role("writer");
-    // Loaded here, so that the first append is not slow.
-    tokens::load();
+    // Loaded meanwhile, so that the first append is not slow.
+    tokio::task::spawn_blocking(tokens::load);
     let record = Record::create(config.record.clone()).await.map_err(StartError::dependency)?;
     let archive = Archive::at(&record, &config.archive_url).map_err(StartError::dependency)?;
     let registry = open_registry(&record).await.map_err(StartError::dependency)?;
