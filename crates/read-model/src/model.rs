@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::{TenantAccess, TenantFilter};
+use futures::future::BoxFuture;
 use sqlx::Executor as _;
 use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 use thiserror::Error;
@@ -158,18 +159,20 @@ impl ReadModel {
     }
 
     /// Runs one read for a tenant in its database. Row-level security hides the rows of other tenants.
-    pub(crate) async fn read(
-        &self,
-        access: &TenantAccess,
+    ///
+    /// The type of the future is erased: it is part of most futures of the gateway, and the compiler would examine it in each.
+    pub(crate) fn read<'a>(
+        &'a self,
+        access: &'a TenantAccess,
         sql: &'static str,
-        arguments: impl Fn() -> PgArguments,
-    ) -> Result<Vec<PgRow>, ReadModelError> {
-        if let Some(shard) = self.shard_of(access.tenant()) {
-            // Boxed: it calls this function.
-            return Box::pin(shard.read(access, sql, arguments)).await;
-        }
-        self.check_has_rows_of(access).await?;
-        self.fetch_with_retry(Some(access), sql, arguments).await
+        arguments: impl Fn() -> PgArguments + Send + Sync + 'a,
+    ) -> BoxFuture<'a, Result<Vec<PgRow>, ReadModelError>> {
+        Box::pin(async move {
+            let shard = self.shard_of(access.tenant());
+            let database = shard.as_ref().unwrap_or(self);
+            database.check_has_rows_of(access).await?;
+            database.fetch_with_retry(Some(access), sql, &arguments).await
+        })
     }
 
     /// Begins a transaction of reads of a tenant in its database. `begin` starts it and sets its timeouts.
@@ -181,13 +184,12 @@ impl ReadModel {
         access: &TenantAccess,
         begin: &'static str,
     ) -> Result<ReadTransaction, ReadTransactionError> {
-        if let Some(shard) = self.shard_of(access.tenant()) {
-            return Box::pin(shard.begin_read(access, begin)).await;
-        }
-        self.check_has_rows_of(access).await?;
-        let (of, rights) = ((self.target, self.tables), Rights::Reader);
-        let connections = self.reading_connections();
-        let mut pooled = connections.acquire(of, rights, Some(access)).await.map_err(|error| self.with_name(error))?;
+        let shard = self.shard_of(access.tenant());
+        let database = shard.as_ref().unwrap_or(self);
+        database.check_has_rows_of(access).await?;
+        let (of, rights) = ((database.target, database.tables), Rights::Reader);
+        let acquired = database.reading_connections().acquire(of, rights, Some(access)).await;
+        let mut pooled = acquired.map_err(|error| database.with_name(error))?;
         pooled.set_tenant(access).await?;
         pooled.connection().execute(begin).await?;
         Ok(ReadTransaction(pooled))
@@ -198,13 +200,14 @@ impl ReadModel {
         self.connections.close_idle();
     }
 
-    /// Runs one statement of a projection, or a permitted read across all tenants.
-    pub(crate) async fn fetch(
-        &self,
+    /// Runs one statement of a projection, or a permitted read across all tenants. The type of the future is erased, as that
+    /// of [`ReadModel::read`].
+    pub(crate) fn fetch<'a>(
+        &'a self,
         sql: &'static str,
-        arguments: impl Fn() -> PgArguments,
-    ) -> Result<Vec<PgRow>, ReadModelError> {
-        self.fetch_with_retry(None, sql, arguments).await
+        arguments: impl Fn() -> PgArguments + Send + Sync + 'a,
+    ) -> BoxFuture<'a, Result<Vec<PgRow>, ReadModelError>> {
+        Box::pin(async move { self.fetch_with_retry(None, sql, &arguments).await })
     }
 
     /// Retries once with a new connection: the server may have restarted, or the schema may have been dropped after a
@@ -213,17 +216,14 @@ impl ReadModel {
         &self,
         access: Option<&TenantAccess>,
         sql: &'static str,
-        arguments: impl Fn() -> PgArguments,
+        arguments: &(dyn Fn() -> PgArguments + Send + Sync),
     ) -> Result<Vec<PgRow>, ReadModelError> {
-        if self.pin.is_some() {
-            // Boxed: only processes with replicas need it.
-            let from_replica = Box::pin(self.fetch_from_replica(access, sql, &arguments));
-            if let Some(answer) = from_replica.await {
-                return answer;
-            }
+        if self.pin.is_some()
+            && let Some(answer) = self.fetch_from_replica(access, sql, arguments).await
+        {
+            return answer;
         }
-        // Boxed, to keep the futures of all callers small.
-        let fetch = || Box::pin(self.fetch_once(&self.connections, access, sql, arguments()));
+        let fetch = || self.fetch_once(&self.connections, access, sql, arguments());
         match fetch().await {
             Err(Failure::Lost(_) | Failure::Missing(_)) => {
                 self.connections.close_idle();

@@ -6,6 +6,7 @@ use domain::{
     Action, Decision, Event, Head, Rejection, Sequence, Timestamp, Version, Violation, ViolationReason, decide,
 };
 use event_log::{Append, AppendOutcome, TraceHeaders};
+use futures::future::BoxFuture;
 use rand::RngExt as _;
 use wire::commit::{Draft, Sealed, seal};
 use wire::proto::write::v1 as proto;
@@ -40,15 +41,25 @@ pub(crate) async fn commit(
     let turn = ticket.wait_for_turn(TURN_WAIT_MAX).await;
     metrics::queued(started.elapsed());
     let outcome = match &turn {
-        Ok(_) => match Box::pin(execute(writer, &intent)).await {
-            Ok(result) => Box::pin(confirm_fork(writer, &intent, result)).await,
-            rejected => rejected,
-        },
+        Ok(_) => execute_and_confirm(writer, &intent).await,
         Err(timeout) => Err(problem::from_record(timeout)),
     };
     drop(turn);
     metrics::command_answered(started.elapsed(), &outcome);
     outcome
+}
+
+/// Executes a command in its turn. The type of the future is erased: the futures of all commands contain it, and the compiler
+/// would examine it in each.
+fn execute_and_confirm<'a>(
+    writer: &'a Writer,
+    intent: &'a Intent,
+) -> BoxFuture<'a, Result<proto::CommitResult, Problem>> {
+    Box::pin(async move {
+        let result = execute(writer, intent).await?;
+        // Boxed: few commands are forks.
+        Box::pin(confirm_fork(writer, intent, result)).await
+    })
 }
 
 /// The result of a command. A fork that was appended after the erasure of an ancestor is erased, and never acknowledged.

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use domain::Sequence;
+use futures::future::BoxFuture;
 use prost::Message;
 
 use super::seals::SecretEntry;
@@ -21,13 +22,23 @@ pub(super) enum PutOutcome {
 
 impl Shared {
     /// Puts an entry if its current revision is `expected`; `None`: if it does not exist.
-    pub(super) async fn put(
-        &self,
-        key: &str,
+    ///
+    /// The type of the future is erased: the futures of all changes contain it, and the compiler would examine it in each.
+    pub(super) fn put<'a>(
+        &'a self,
+        key: &'a str,
         value: &impl Message,
         expected: Option<Sequence>,
+    ) -> BoxFuture<'a, Result<PutOutcome, Unavailable>> {
+        Box::pin(self.put_encoded(key, Bytes::from(value.encode_to_vec()), expected))
+    }
+
+    async fn put_encoded(
+        &self,
+        key: &str,
+        value: Bytes,
+        expected: Option<Sequence>,
     ) -> Result<PutOutcome, Unavailable> {
-        let value = Bytes::from(value.encode_to_vec());
         let (subject, rejected) = (subject(key), "the bucket rejected a change");
         let put = self.record.put(REGISTRY_STREAM, subject, expected, value.clone(), rejected);
         match put.await? {
@@ -71,15 +82,18 @@ impl Shared {
         }
     }
 
-    /// Reads an entry from the bucket's leader and applies it to memory.
-    pub(super) async fn read_leader(&self, key: &str) -> Result<Option<RawMessage>, Unavailable> {
-        let subject = subject(key);
-        let last = MessageQuery::LastOfSubject(&subject);
-        let message = self.record.get_from_leader(REGISTRY_STREAM, &last).await?;
-        if let Some(message) = &message {
-            self.apply(key, message.sequence, &message.payload);
-        }
-        Ok(message)
+    /// Reads an entry from the bucket's leader and applies it to memory. The type of the future is erased, as that of
+    /// [`Shared::put`].
+    pub(super) fn read_leader<'a>(&'a self, key: &'a str) -> BoxFuture<'a, Result<Option<RawMessage>, Unavailable>> {
+        Box::pin(async move {
+            let subject = subject(key);
+            let last = MessageQuery::LastOfSubject(&subject);
+            let message = self.record.get_from_leader(REGISTRY_STREAM, &last).await?;
+            if let Some(message) = &message {
+                self.apply(key, message.sequence, &message.payload);
+            }
+            Ok(message)
+        })
     }
 }
 
