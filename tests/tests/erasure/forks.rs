@@ -1,14 +1,8 @@
 //! Forks that read erased events: erasures are rejected by default, or include the forks.
 
-use domain::{ConversationId, ConversationKey, Position, Sequence, TenantId};
-use event_log::{Record, TailBounds};
 use serde_json::{Value, json};
-use tests::agent::Agent;
-use tests::checker::{self, RecordContents};
-use tests::events::{assistant, session, text_of, user};
+use tests::events::{session, user};
 use tests::stack::{Setup, Stack};
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::net::TcpStream;
 
 use crate::cli::{check, conversation, erased_ids, fork, in_nats, json};
 
@@ -28,7 +22,7 @@ async fn forks_block_erasure_or_are_erased() {
     let expected = json!({
         "conversations": 1, "commits": 3, "archived": 0, "forks": ["one", "two"], "unfinished": [], "erasedBefore": 0,
         "registry": {}, "unknown": [], "refuses": [
-            "2 forks read through the conversations to erase: one, two; erase them with --forks erase, or copy them first with --forks detach",
+            "2 forks read through the conversations to erase: one, two; erase them with --forks erase",
         ],
     });
     assert_eq!(report, expected);
@@ -88,95 +82,6 @@ async fn rotated_keys_verify_receipts(stack: &Stack, old: &str) {
 
 fn tempfile_folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder")
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn detached_forks_keep_their_history() {
-    let stack = Setup::tasks().start().await;
-    let agent = stack.agent("acme", "support").await;
-    let texts_of_root = ["shared-by-all".to_owned(), "the-root-alone".to_owned()];
-    conversation(&agent, "root", session("root's"), &texts_of_root).await;
-    fork(&agent, "one", "root", 2).await;
-    agent.append("one", vec![user("said by one"), assistant("answered")]).await;
-    fork(&agent, "two", "one", 4).await;
-    agent.append("two", vec![user("said by two")]).await;
-    let before = [texts(&agent, "one").await, texts(&agent, "two").await];
-    assert_eq!(before[1], ["shared-by-all", "said by one", "said by two"]);
-
-    let line = "erase conversation root --tenant acme --forks detach --json";
-    let report = json(&stack, line).await;
-    assert_eq!(erased_ids(&report), ["one", "root", "two"]);
-    assert_eq!(report["signed"]["receipt"]["detached"], json!(["one", "two"]));
-    assert_eq!(in_nats(&stack, &["shared-by-all", "the-root-alone"]), ["shared-by-all"]);
-    for (id, before) in ["one", "two"].into_iter().zip(before) {
-        let copy = format!("{id}-detached");
-        assert_eq!(texts(&agent, &copy).await, before);
-        let detached = agent.conversation(&copy).await;
-        assert!(detached.forked_from.is_none(), "{detached:?}");
-        assert_eq!(detached.owner, Some(session("s")));
-        assert!(agent.try_get(agent.read_target(id)).await.is_err(), "{id}");
-    }
-    assert_eq!(agent.version("one-detached").await, 5);
-    agent.append("one-detached", vec![user("on")]).await;
-    let record = Record::open(tests::settings::record(&stack.servers)).await;
-    let recorded = RecordContents::read(&record.expect("a record")).await.expect("commits");
-    assert_eq!(checker::check_commits(&recorded), []);
-    let again = json(&stack, line).await;
-    assert_eq!(again["signed"]["receipt"]["detached"], json!(["one", "two"]));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn forks_of_damaged_parents_are_not_detached() {
-    let stack = Setup::tasks().start().await;
-    let agent = stack.agent("acme", "support").await;
-    let texts_of_root = ["one", "two", "three"].map(str::to_owned);
-    conversation(&agent, "root", session("s"), &texts_of_root).await;
-    fork(&agent, "child", "root", 4).await;
-    agent.append("child", vec![user("aside")]).await;
-    let record = Record::open(tests::settings::record(&stack.servers)).await.expect("a record");
-    let key = |id: &str| ConversationKey {
-        tenant: TenantId::parse("acme").expect("an id"),
-        conversation: ConversationId::parse(id).expect("an id"),
-    };
-    let root = key("root");
-    let tail = record.tail(&root, Sequence(0), TailBounds::default());
-    let lost = tail.await.expect("commits").commits[1].position;
-    delete(&stack, lost).await;
-
-    let line = "erase conversation root --tenant acme --forks detach";
-    for _ in 0..2 {
-        let refused = check(&stack, line, 1).await;
-        assert!(refused.stderr.contains("versions 2 to 2 are missing"), "{refused:?}");
-        for (id, commits) in [("root", 3), ("child", 2), ("child-detached", 0)] {
-            let held = record.commits_of(&key(id)).await;
-            assert_eq!(held, Ok(commits), "{id}");
-        }
-    }
-}
-
-/// Deletes a message of the record, bypassing the product.
-async fn delete(stack: &Stack, position: Position) {
-    let url = stack.servers.nats().url();
-    let connection = TcpStream::connect(url.trim_start_matches("nats://")).await;
-    let mut connection = BufReader::new(connection.expect("a connection"));
-    let (stream, request) = (position.partition, format!("{{\"seq\":{}}}", position.sequence));
-    let lines = format!(
-        "CONNECT {{\"verbose\":false}}\r\nSUB inbox 1\r\nPUB $JS.API.STREAM.MSG.DELETE.HANSARD_{stream} inbox {}\r\n{request}\r\n",
-        request.len()
-    );
-    connection.write_all(lines.as_bytes()).await.expect("a request");
-    let mut line = String::new();
-    while !line.contains("\"success\":true") {
-        line.clear();
-        let read = connection.read_line(&mut line).await;
-        assert!(read.expect("a reply") > 0 && !line.starts_with("-ERR"), "{line}");
-    }
-}
-
-/// The texts of a conversation.
-async fn texts(agent: &Agent, id: &str) -> Vec<String> {
-    let events = agent.events(agent.list_request(id)).await;
-    events.iter().filter_map(text_of).collect()
 }
 
 async fn check_receipts(stack: &Stack, receipt: &str) {

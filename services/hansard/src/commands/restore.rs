@@ -154,7 +154,7 @@ async fn erase_again(archive: &Archive, again: &RepeatedErasure) -> anyhow::Resu
         record: archive.record().clone(),
         archive: archive.clone(),
         subject: again.subject.clone(),
-        forks: again.forks.clone(),
+        forks: again.forks,
     };
     let erased = job.execute(&mut progress).await?.conversations.len();
     let tenant = job.subject.tenant();

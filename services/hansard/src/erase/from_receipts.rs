@@ -16,15 +16,12 @@ use crate::ids;
 pub(crate) struct RepeatedErasure {
     /// What is erased.
     pub(crate) subject: Subject,
-    /// What happens to forks: of a tenant, all are erased; else only those that receipts list are touched.
+    /// What happens to forks: of a tenant, all are erased; else only those that receipts list.
     pub(crate) forks: ForkRule,
 }
 
-#[derive(Default)]
-struct Listed {
-    erased: BTreeSet<ConversationId>,
-    detached: BTreeSet<ConversationId>,
-}
+/// The conversations that receipts list, by tenant.
+type Listed = BTreeMap<TenantId, BTreeSet<ConversationId>>;
 
 /// Reads the receipts of a folder, every `.json` file in it, and returns their erasures, tenants first. `record` and
 /// `receipt_keys` are hexadecimal.
@@ -34,7 +31,7 @@ pub(crate) fn read_receipts(
     receipt_keys: &[String],
 ) -> anyhow::Result<Vec<RepeatedErasure>> {
     let mut tenants = BTreeSet::new();
-    let mut listed: BTreeMap<TenantId, Listed> = BTreeMap::new();
+    let mut listed = Listed::new();
     for file in receipt_files(folder)? {
         let signed = Signed::read(&file)?;
         check_origin(&file, &signed, record, receipt_keys)?;
@@ -60,23 +57,18 @@ fn check_origin(file: &Path, signed: &Signed, record: &str, receipt_keys: &[Stri
     Ok(())
 }
 
-fn list(receipt: &Receipt, listed: &mut BTreeMap<TenantId, Listed>) -> anyhow::Result<()> {
+fn list(receipt: &Receipt, listed: &mut Listed) -> anyhow::Result<()> {
     for entry in &receipt.conversations {
         let tenant = ids::tenant(&entry.tenant).map_err(Error::msg)?;
         let id = ids::conversation(&entry.conversation).map_err(Error::msg)?;
-        let of_tenant = listed.entry(tenant).or_default();
-        if receipt.detached.contains(&entry.conversation) {
-            of_tenant.detached.insert(id.clone());
-        }
-        of_tenant.erased.insert(id);
+        listed.entry(tenant).or_default().insert(id);
     }
     Ok(())
 }
 
-/// Detached forks are forks again in the backup, and are detached again. Receipts list all other forks that were erased.
-fn repeated((tenant, listed): (TenantId, Listed)) -> RepeatedErasure {
-    let ids = listed.erased;
-    RepeatedErasure { subject: Subject::Conversations { tenant, ids }, forks: ForkRule::Listed(listed.detached) }
+/// Receipts list all forks that were erased, also those that an earlier version copied before.
+fn repeated((tenant, ids): (TenantId, BTreeSet<ConversationId>)) -> RepeatedErasure {
+    RepeatedErasure { subject: Subject::Conversations { tenant, ids }, forks: ForkRule::Sever }
 }
 
 fn receipt_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {

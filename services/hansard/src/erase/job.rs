@@ -8,7 +8,6 @@ use domain::{ConversationKey, RequestDigest};
 use event_log::{ErasedCounts, Record, Registry};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
-use super::detach::detach;
 use super::keys::receipt_keys;
 use super::plan::{ForkRule, Plan, plan};
 use super::scan::{ScannedConversation, mark_pending, scan};
@@ -37,8 +36,6 @@ pub(crate) struct Job {
 pub(crate) struct ErasureResult {
     /// All erased conversations of the subject, by this run or an earlier one.
     pub(crate) conversations: Vec<ScannedConversation>,
-    /// Those of them that were forks and have detached copies.
-    pub(crate) detached: Vec<ScannedConversation>,
     /// Commits that this run overwrote.
     pub(crate) commits: u64,
     /// Batches of parts of runs that this run overwrote.
@@ -63,7 +60,7 @@ impl Job {
         mark_pending(&self.record, &mut found).await?;
         let keys = self.record.existing_receipt_keys().await?;
         let mark = keys.map(|keys| self.subject.mark(keys.mark_secret()));
-        Ok(plan(found, &self.subject, &self.forks, mark))
+        Ok(plan(found, &self.subject, self.forks, mark))
     }
 
     /// The number of registry entries by kind, if the subject is a tenant.
@@ -93,21 +90,12 @@ impl Job {
         }
         for _ in 0..ROUNDS_MAX {
             let plan = self.plan().await?;
-            let detaches = matches!(self.forks, ForkRule::Detach | ForkRule::Listed(_));
-            if detaches && !plan.forks.is_empty() {
-                // Each fork is copied and erased before its ancestors.
-                for fork in plan.forks.iter().rev() {
-                    erased.add(detach(&self.archive, &fork.key, mark).await?);
-                }
-                continue;
-            }
             let targets = self.targets(&plan)?;
             if targets.is_empty() {
                 let keys = plan.done.iter().map(|found| found.key.clone()).collect();
                 // The archive is last, so that segments of a concurrent archive run are included.
                 erased.swept = self.archive.sweep(&keys).await?;
                 erased.conversations = plan.done;
-                erased.detached = plan.detached;
                 return Ok(erased);
             }
             self.round(targets, mark, &mut erased, progress).await?;
@@ -118,9 +106,7 @@ impl Job {
     pub(super) fn targets(&self, plan: &Plan) -> anyhow::Result<Vec<ConversationKey>> {
         if self.forks == ForkRule::Refuse && !plan.forks.is_empty() {
             let (count, names) = (plan.forks.len(), names(&plan.forks));
-            bail!(
-                "{count} forks read through the conversations to erase: {names}; erase them with --forks erase, or copy them first with --forks detach"
-            );
+            bail!("{count} forks read through the conversations to erase: {names}; erase them with --forks erase");
         }
         let all = plan.conversations.iter().chain(&plan.forks).chain(&plan.unfinished);
         Ok(all.map(|found| found.key.clone()).collect())

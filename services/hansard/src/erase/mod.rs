@@ -4,11 +4,8 @@
 //! runs. A projector removes the rows when it reads the tombstone. Every step can be repeated. The next job for the same
 //! subject completes an interrupted one: it recognises the tombstones by the job's mark.
 
-mod copied_fact;
-mod detach;
 mod dry_run;
 mod from_receipts;
-mod integrity;
 mod job;
 pub(crate) mod keys;
 mod plan;

@@ -2,32 +2,22 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use domain::{ConversationId, ConversationKey, RequestDigest, Status};
+use domain::{ConversationId, RequestDigest, Status};
 
-use super::detach::copy_of;
 use super::scan::ScannedConversation;
 use super::subject::Subject;
 
 /// What happens to forks that read through an erased conversation.
-#[derive(Debug, Clone, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ForkRule {
     /// Forks are listed, and nothing is erased.
     Refuse,
     /// Forks are erased, and the forks of forks.
     Erase,
-    /// Each fork is copied with its whole history to a new conversation, `<id>-detached`, and is erased.
-    Detach,
-    /// When receipts are repeated: these forks are detached. All others are left as they are: a caller erased their parent and
-    /// severed them (`FORK_RULE_SEVER`).
+    /// When receipts are repeated: forks that they do not list are left as they are. A caller erased their parent and severed
+    /// them (`FORK_RULE_SEVER`).
     #[value(skip)]
-    Listed(BTreeSet<ConversationId>),
-}
-
-impl ForkRule {
-    /// Whether receipts list a fork as detached.
-    fn lists(&self, fork: &ScannedConversation) -> bool {
-        matches!(self, Self::Listed(detached) if detached.contains(&fork.key.conversation))
-    }
+    Sever,
 }
 
 /// What an erasure has to do, and what is already erased.
@@ -35,15 +25,13 @@ impl ForkRule {
 pub(crate) struct Plan {
     /// The conversations of the subject that are not erased.
     pub(crate) conversations: Vec<ScannedConversation>,
-    /// Forks of erased conversations or of those to erase, each after its ancestors: all except the subject's own, or only
-    /// those that receipts list as detached.
+    /// Forks of erased conversations or of those to erase, each after its ancestors, except the subject's own; empty if they are
+    /// severed.
     pub(crate) forks: Vec<ScannedConversation>,
     /// Conversations whose erasure, by any job, was interrupted: more than the tombstone remains.
     pub(crate) unfinished: Vec<ScannedConversation>,
     /// The erased conversations of the subject, and forks that were erased with them.
     pub(crate) done: Vec<ScannedConversation>,
-    /// Those of them that have detached copies.
-    pub(crate) detached: Vec<ScannedConversation>,
     /// Requested ids of which the record contains neither a conversation nor an erasure.
     pub(crate) unknown: Vec<ConversationId>,
 }
@@ -52,7 +40,7 @@ pub(crate) struct Plan {
 pub(super) fn plan(
     found: Vec<ScannedConversation>,
     subject: &Subject,
-    rule: &ForkRule,
+    rule: ForkRule,
     mark: Option<RequestDigest>,
 ) -> Plan {
     let mut plan = Plan::default();
@@ -72,35 +60,17 @@ pub(super) fn plan(
                 erased.insert(one.key.conversation.clone());
                 plan.done.push(one);
             }
-        } else if subject.includes(&one) && !rule.lists(&one) {
+        } else if subject.includes(&one) {
             erased.insert(one.key.conversation.clone());
             plan.conversations.push(one);
         } else {
             others.push(one);
         }
     }
-    let names: HashSet<&ConversationId> = others.iter().map(|one| &one.key.conversation).collect();
-    let is_copied = |one: &&ScannedConversation| {
-        let copy = copy_of(&one.key.conversation);
-        !subject.includes(one) && copy.is_ok_and(|copy| names.contains(&copy))
-    };
-    plan.detached = plan.done.iter().filter(is_copied).cloned().collect();
-    let listed: Vec<ScannedConversation> = others.iter().filter(|one| rule.lists(one)).cloned().collect();
-    plan.forks = forks_of(erased, others);
-    if matches!(rule, ForkRule::Listed(_)) {
-        plan.forks.retain(|fork| rule.lists(fork));
-        plan.erase_with_missing_parents(listed);
+    if rule != ForkRule::Sever {
+        plan.forks = forks_of(erased, others);
     }
     plan
-}
-
-impl Plan {
-    /// Listed forks whose parents a backup does not contain cannot be copied. They are erased.
-    fn erase_with_missing_parents(&mut self, listed: Vec<ScannedConversation>) {
-        let forks: HashSet<&ConversationKey> = self.forks.iter().map(|fork| &fork.key).collect();
-        let others = listed.into_iter().filter(|one| !forks.contains(&one.key));
-        self.conversations.extend(others);
-    }
 }
 
 /// The forks of erased conversations, each after its ancestors.

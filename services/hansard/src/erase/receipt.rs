@@ -31,7 +31,7 @@ pub(crate) struct Receipt {
     pub(crate) made_at: String,
     /// All erased conversations of the subject, and forks that were erased with them.
     pub(crate) conversations: Vec<Entry>,
-    /// The forks among them that have copies; the id of a copy is the fork's id and `-detached`.
+    /// Empty, except in receipts of earlier versions: the forks among them that were copied to `<id>-detached` before.
     pub(crate) detached: Vec<String>,
     /// Entries of the registry that were removed, by kind.
     pub(crate) registry: BTreeMap<String, u64>,
@@ -79,13 +79,7 @@ pub(crate) struct Signed {
 impl Receipt {
     /// Creates the receipt of a job.
     pub(crate) fn of(record: &Record, subject: &Subject, erased: &ErasureResult, rows: Rows) -> Self {
-        let detached = erased.detached.iter().map(|fork| fork.key.conversation.to_string());
-        Self {
-            detached: detached.collect(),
-            registry: erased.registry.clone(),
-            rows,
-            ..Self::listing(record, name(subject), &erased.conversations)
-        }
+        Self { registry: erased.registry.clone(), rows, ..Self::listing(record, name(subject), &erased.conversations) }
     }
 
     /// Creates the receipt of everything that is erased.

@@ -6,7 +6,7 @@ use anyhow::{anyhow, bail};
 use archive::Archive;
 use domain::{
     Action, Actor, Command, CommitId, ConversationKey, Decision, Event, Expectation, ForkRule, Head, Label,
-    RequestDigest, Sequence, Status, Version, decide,
+    RequestDigest, Sequence, Status, decide,
 };
 use event_log::{Append, AppendOutcome, ErasedCounts, Record, TraceHeaders};
 use uuid::Uuid;
@@ -17,7 +17,7 @@ use crate::view::when::now;
 /// The actor of tombstones.
 const ACTOR: &str = "hansard erase";
 /// The maximum number of attempts while other processes append.
-pub(super) const ATTEMPTS_MAX: u32 = 64;
+const ATTEMPTS_MAX: u32 = 64;
 /// The increase of the wait between two attempts.
 const WAIT_STEP: Duration = Duration::from_millis(1);
 
@@ -28,7 +28,7 @@ pub(super) async fn erase(
     mark: RequestDigest,
 ) -> anyhow::Result<ErasedCounts> {
     for attempt in 0..ATTEMPTS_MAX {
-        if append_tombstone(archive, key, mark, None).await? {
+        if append_tombstone(archive, key, mark).await? {
             return overwrite(archive.record(), key).await;
         }
         tokio::time::sleep(WAIT_STEP.saturating_mul(attempt)).await;
@@ -51,13 +51,8 @@ pub(super) async fn overwrite(record: &Record, key: &ConversationKey) -> anyhow:
     Ok(overwritten)
 }
 
-/// Appends the tombstone, if `expected` is given only at that version. Returns `false` after a lost race, and `true` if the tombstone exists already.
-pub(super) async fn append_tombstone(
-    archive: &Archive,
-    key: &ConversationKey,
-    mark: RequestDigest,
-    expected: Option<Version>,
-) -> anyhow::Result<bool> {
+/// Appends the tombstone. Returns `false` after a lost race, and `true` if the tombstone exists already.
+async fn append_tombstone(archive: &Archive, key: &ConversationKey, mark: RequestDigest) -> anyhow::Result<bool> {
     let record = archive.record();
     let Some(last) = archive.last_from_leader(key).await? else {
         return Ok(true);
@@ -65,9 +60,6 @@ pub(super) async fn append_tombstone(
     let (head, sequence) = (last.message.open_head()?, last.message.position.sequence);
     if head.status == Status::Erased {
         return Ok(true);
-    }
-    if expected.is_some_and(|version| version != head.version) {
-        return Ok(false);
     }
     let command = Command {
         commit: CommitId(Uuid::now_v7()),
@@ -82,8 +74,7 @@ pub(super) async fn append_tombstone(
     let Decision::Commit(events) = decide(Some(&head), &command)? else {
         return Ok(true);
     };
-    let base = Some((&head, sequence));
-    let (append, _) = seal_commit(key, base, command.commit, mark, &events)?;
+    let append = seal_tombstone(key, (&head, sequence), command.commit, mark, &events)?;
     let append = last.followed_by(append);
     // If this process ends now, a writer completes the erasure.
     let erasure = Uuid::now_v7();
@@ -92,32 +83,30 @@ pub(super) async fn append_tombstone(
     Ok(!matches!(outcome, AppendOutcome::Superseded { .. }))
 }
 
-/// Seals a commit that continues `base`. Returns it with its head.
-pub(super) fn seal_commit(
+/// Seals the commit of a tombstone. `base` is the head and the sequence of the commit before it.
+fn seal_tombstone(
     key: &ConversationKey,
-    base: Option<(&Head, Sequence)>,
+    base: (&Head, Sequence),
     id: CommitId,
     mark: RequestDigest,
     events: &[Event],
-) -> anyhow::Result<(Append, Head)> {
+) -> anyhow::Result<Append> {
     let actor = Label::parse(ACTOR).map_err(|violation| anyhow!(violation.description))?;
-    let now = now();
     let draft = Draft {
         tenant: &key.tenant,
         conversation: &key.conversation,
         id,
         request_digest: mark,
-        recorded_at: base.map_or(now, |(head, _)| now.max(head.recorded_at)),
+        recorded_at: now().max(base.0.recorded_at),
         actor: &Actor(actor),
         events,
     };
-    let sealed = seal(&draft, base).map_err(|violation| anyhow!(violation.description))?;
-    let append = Append {
+    let sealed = seal(&draft, Some(base)).map_err(|violation| anyhow!(violation.description))?;
+    Ok(Append {
         commit: id,
         message: sealed.message,
-        expected: base.map(|(_, sequence)| sequence),
+        expected: Some(base.1),
         hibernated_in: None,
         trace: TraceHeaders::default(),
-    };
-    Ok((append, sealed.head))
+    })
 }

@@ -19,7 +19,7 @@ use crate::progress::{Length, Progress, grouped};
 
 pub(super) async fn run(subject: Subject, options: EraseArgs) -> anyhow::Result<Exit> {
     let archive = options.stores.open_archive("hansard-erase").await?;
-    let job = Job { record: archive.record().clone(), archive, subject, forks: options.forks.clone() };
+    let job = Job { record: archive.record().clone(), archive, subject, forks: options.forks };
     let tenant = job.subject.tenant();
     // A database that does not answer prevents no erasure.
     if !options.no_rows

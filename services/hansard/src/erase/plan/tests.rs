@@ -1,4 +1,4 @@
-use domain::{ChannelId, Owner, TenantId, UserId};
+use domain::{ChannelId, ConversationKey, Owner, TenantId, UserId};
 
 use super::super::scan::Entry;
 use super::*;
@@ -55,18 +55,13 @@ fn names(found: &[ScannedConversation]) -> String {
 }
 
 fn check(subject: &Subject, all: &str, expected: [&str; 4]) {
-    check_all(subject, all, expected, "");
-}
-
-fn check_all(subject: &Subject, all: &str, expected: [&str; 4], detached: &str) {
     let [conversations, forks, unfinished, done] = expected;
     let found = all.split(' ').map(found).collect();
-    let plan = plan(found, subject, &ForkRule::Refuse, Some(MARK));
+    let plan = plan(found, subject, ForkRule::Refuse, Some(MARK));
     assert_eq!(names(&plan.conversations), conversations, "conversations of {all}");
     assert_eq!(names(&plan.forks), forks, "forks of {all}");
     assert_eq!(names(&plan.unfinished), unfinished, "unfinished of {all}");
     assert_eq!(names(&plan.done), done, "done of {all}");
-    assert_eq!(names(&plan.detached), detached, "detached of {all}");
 }
 
 #[test]
@@ -79,8 +74,6 @@ fn the_plan_of_each_subject() {
     check(&one, "a? b<a c<b", ["", "b c", "", "a"]);
     check(&one, "a! b! c?", ["", "", "", "a b"]);
     check(&one, "a?2 z?9", ["", "", "a z", "a"]);
-    check_all(&one, "a! b! b-detached c?", ["", "", "", "a b"], "b");
-    check(&one, "a! a-detached b?", ["", "", "", "a"]);
     let user = Subject::User { tenant: tenant(), user: UserId::parse("ada").unwrap() };
     check(&user, "a:ada b:bob c:ada d<a e", ["a c", "d", "", ""]);
     check(&user, "a! b:bob c<a d?", ["", "c", "", "a"]);
@@ -98,7 +91,7 @@ fn requested_ids_that_do_not_exist_are_unknown() {
             Subject::Conversations { tenant: TenantId::parse("acme").unwrap(), ids: [id("a"), id("b")].into() };
         let found = all.split_whitespace().map(found).collect();
         let expected: Vec<ConversationId> = expected.iter().map(|one| id(one)).collect();
-        let plan = plan(found, &subject, &ForkRule::Refuse, Some(MARK));
+        let plan = plan(found, &subject, ForkRule::Refuse, Some(MARK));
         assert_eq!(plan.unknown, expected, "{all}");
     };
     check("a b", &[]);
@@ -107,29 +100,28 @@ fn requested_ids_that_do_not_exist_are_unknown() {
     check("c<a", &["a", "b"]);
 }
 
-/// Receipts list all that was erased: `b` and `d` are the forks that were detached.
+/// Receipts list all that was erased, also forks.
 #[test]
 fn repeated_erasures_touch_only_listed_conversations() {
-    let check = |all: &str, [conversations, forks, done]: [&str; 3]| {
+    let check = |all: &str, [conversations, done]: [&str; 2]| {
         let subject = Subject::Conversations {
             tenant: TenantId::parse("acme").unwrap(),
             ids: ["a", "b", "c", "d"].map(id).into(),
         };
-        let rule = ForkRule::Listed(["b", "d"].map(id).into());
         let found = all.split(' ').map(found).collect();
-        let plan = plan(found, &subject, &rule, None);
+        let plan = plan(found, &subject, ForkRule::Sever, None);
         assert_eq!(names(&plan.conversations), conversations, "{all}");
-        assert_eq!(names(&plan.forks), forks, "{all}");
+        assert_eq!(names(&plan.forks), "", "{all}");
         assert_eq!(names(&plan.done), done, "{all}");
     };
-    check("a b<a c<a d<b e", ["a c", "b d", ""]);
+    check("a b<a c<a d<b e", ["a b c d", ""]);
     // Forks that are not listed: severed before the backup, and after it.
-    check("a? x<a y<x", ["", "", "a"]);
-    check("a b<a x<a y<b", ["a", "b", ""]);
+    check("a? x<a y<x", ["", "a"]);
+    check("a b<a x<a y<b", ["a b", ""]);
     // Through a fork that is not listed.
-    check("a x<a d<x", ["a", "d", ""]);
-    check("b<z d<b", ["b d", "", ""]);
-    check("a? b? c? d?", ["", "", "a b c d"]);
+    check("a x<a d<x", ["a d", ""]);
+    check("b<z d<b", ["b d", ""]);
+    check("a? b? c? d?", ["", "a b c d"]);
 }
 
 #[test]
