@@ -16,7 +16,7 @@ use wire::proto::write::v1::{AppendStreamRequest, AppendStreamResponse, CommitRe
 use super::{Failure, Service, Writer};
 
 /// The maximum number of commands in flight.
-pub const WINDOW_MAX: usize = 4_096;
+const WINDOW_MAX: usize = 4_096;
 
 type Answer = Result<CommitResult, Failure>;
 
@@ -33,7 +33,7 @@ pub struct AppendStream {
 }
 
 impl AppendStream {
-    /// Creates a stream to `service` with at most `window` commands in flight (1 to [`WINDOW_MAX`]).
+    /// Creates a stream to `service` with at most `window` commands in flight (1 to 4,096).
     #[must_use]
     pub fn to(service: &Service, window: usize) -> Self {
         let window = window.clamp(1, WINDOW_MAX);

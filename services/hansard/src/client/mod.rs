@@ -17,7 +17,7 @@ use wire::proto::operate::v1::registry_service_client::RegistryServiceClient;
 use wire::proto::read::v1::read_service_client::ReadServiceClient;
 use wire::proto::write::v1::write_service_client::WriteServiceClient;
 
-pub use append_stream::{AppendStream, WINDOW_MAX};
+pub use append_stream::AppendStream;
 pub use failure::Failure;
 pub use retry::retrying;
 

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::address::WriterAddress;
-use crate::client::{AppendStream, WINDOW_MAX};
+use crate::client::AppendStream;
 use crate::console;
 use crate::exit::{Exit, UsageError};
 use crate::import::plan::Destination;
@@ -16,8 +16,8 @@ use crate::progress::{Length, Progress, grouped, per_second};
 const CHITCHAT: &str = "chitchat";
 /// The argument for standard input.
 const STANDARD_INPUT: &str = "-";
-/// The default number of commands in flight.
-const WINDOW_DEFAULT: u16 = 256;
+/// The maximum number of commands in flight.
+const COMMANDS_IN_FLIGHT: usize = 256;
 
 /// Import conversations. A repeated import changes nothing.
 ///
@@ -51,17 +51,12 @@ pub(crate) struct Args {
     /// Maximum number of lines or conversations to read.
     #[arg(long)]
     limit: Option<u64>,
-    /// Maximum number of commands in flight, 1 to 4,096.
-    #[arg(long, default_value_t = WINDOW_DEFAULT, value_parser = clap::value_parser!(u16).range(1..=4_096))]
-    window: u16,
     /// Print the summary as JSON.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     address: WriterAddress,
 }
-
-const _: () = assert!(WINDOW_MAX == 4_096, "the bound of --window");
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let service = args.address.service()?;
@@ -72,7 +67,7 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     };
     let destination =
         Destination { agent: args.agent, dataset: args.dataset.map_or_else(|| file_name(&args.source), Ok)? };
-    let stream = AppendStream::to(&service, usize::from(args.window));
+    let stream = AppendStream::to(&service, COMMANDS_IN_FLIGHT);
     let summary = import(source, &stream, &destination).await?;
     if args.json {
         writeln!(console::out(), "{}", serde_json::to_string(&summary)?)?;

@@ -23,14 +23,11 @@ const POLL_INTERVAL: Duration = Duration::from_millis(500);
 #[command(after_help = "\
 Examples:
   hansard rebuild search
-  hansard rebuild search --tenant acme --no-wait")]
+  hansard rebuild search --tenant acme")]
 pub(super) struct Args {
     /// Only the conversations of this tenant.
     #[arg(long)]
     tenant: Option<String>,
-    /// Do not wait until it is done.
-    #[arg(long)]
-    no_wait: bool,
     #[command(flatten)]
     read_model: ReadModelAddress,
     /// Print a JSON object.
@@ -46,17 +43,13 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let model = args.read_model.open()?;
     model.check().await?;
     let agents = request_reindex(&model, tenant.as_ref()).await?;
-    if !args.no_wait {
-        while reindexing_agents(&model).await? > 0 {
-            sleep(POLL_INTERVAL).await;
-        }
+    while reindexing_agents(&model).await? > 0 {
+        sleep(POLL_INTERVAL).await;
     }
     let mut out = console::out();
     if args.json {
-        let line = json!({ "agents": agents, "done": !args.no_wait });
+        let line = json!({ "agents": agents, "done": true });
         writeln!(out, "{line}")?;
-    } else if args.no_wait {
-        writeln!(out, "{agents} agents are being indexed again by the projectors")?;
     } else {
         writeln!(out, "{agents} agents are indexed again")?;
     }
