@@ -34,7 +34,7 @@ async fn inside(proxies: &[&str]) -> String {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let request = client.get(url).header("traceparent", format!("00-{TRACE}-{CALLER_SPAN}-01"));
-    let answer = timeout(Duration::from_secs(10), request.send()).await;
+    let answer = timeout(Duration::from_secs(30), request.send()).await;
     let inside = answer.unwrap().unwrap().text().await.unwrap();
     end.cancel();
     serving.await.unwrap();

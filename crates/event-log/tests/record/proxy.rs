@@ -65,8 +65,12 @@ impl Proxy {
 
     /// A record of one partition through the proxy.
     pub(crate) async fn record(&self) -> Record {
-        let config = RecordConfig { partitions: 1, ..config(&self.url) };
-        Record::open(config).await.unwrap()
+        Record::open(self.config()).await.unwrap()
+    }
+
+    /// The configuration of [`Proxy::record`].
+    pub(crate) fn config(&self) -> RecordConfig {
+        RecordConfig { partitions: 1, ..config(&self.url) }
     }
 
     /// Holds the replies of the server back until [`Proxy::release`].

@@ -15,14 +15,15 @@ async fn a_lost_reply_is_resolved() {
     let server = devstack::test::nats().await;
     let direct = record_of_one(&server).await;
     let proxy = Proxy::to(&server.url()).await;
-    let record = proxy.record().await;
+    let config = RecordConfig { request_timeout_ms: REQUEST_TIMEOUT_MS, ..proxy.config() };
+    let record = Record::open(config).await.unwrap();
     let mut writer = Writer::of("c");
     for number in 0..20 {
         proxy.drop_reply();
         let start = Instant::now();
         let at = writer.append(&record, &number.to_string()).await;
         assert_eq!(at.0, number + 1);
-        check_elapsed(start, Duration::from_secs(1));
+        check_elapsed(start);
         assert!(!proxy.is_dropping(), "no reply was lost");
     }
     assert_eq!(all_messages(&server.url()).await.len(), 20);
@@ -129,7 +130,7 @@ async fn calls_time_out_without_a_server_and_succeed_later() {
         assert!(last.is_err() && tail.is_err() && checked.is_err());
         // The loss of the connection is known by now.
         assert!(record.live(&writer.key).await.is_err() || frozen);
-        check_elapsed(start, Duration::from_secs(5));
+        check_elapsed(start);
         if frozen {
             server.resume();
         } else {
@@ -142,25 +143,27 @@ async fn calls_time_out_without_a_server_and_succeed_later() {
     until("direct reads", || async { record.commits_of(&writer.key).await == Ok(3) }).await;
 }
 
-/// The limit of a check with a timeout of 1 s, on a busy machine. It is below `request_timeout_ms`.
-const CHECK_MAX: Duration = Duration::from_millis(2_500);
-
 #[tokio::test]
 async fn a_check_times_out_after_a_second() {
     let mut server = devstack::test::nats().await;
-    let record = record_of_one(&server).await;
+    let config = RecordConfig { partitions: 1, request_timeout_ms: REQUEST_TIMEOUT_MS, ..config(&server.url()) };
+    let record = Record::create(config).await.unwrap();
     record.check().await.unwrap();
     server.pause();
     let start = Instant::now();
     assert!(record.check().await.is_err());
-    check_elapsed(start, CHECK_MAX);
+    check_elapsed(start);
     server.kill();
     let start = Instant::now();
     assert!(record.check().await.is_err());
-    check_elapsed(start, CHECK_MAX);
+    check_elapsed(start);
 }
 
-fn check_elapsed(start: Instant, max: Duration) {
+/// A timeout of calls that is longer than the limit of [`check_elapsed`].
+const REQUEST_TIMEOUT_MS: u64 = 60_000;
+
+/// A busy machine takes no longer than this for what ends early.
+fn check_elapsed(start: Instant) {
     let elapsed = start.elapsed();
-    assert!(elapsed < max, "{elapsed:?}");
+    assert!(elapsed < Duration::from_secs(30), "{elapsed:?}");
 }

@@ -12,7 +12,7 @@ const KIND: ServerKind = ServerKind::OpenAiChat;
 /// How long the breaker stays open.
 const OPEN_MS: u64 = 1_000;
 /// Maximum time until the breaker permits a request.
-const DEADLINE: Duration = Duration::from_secs(10);
+const DEADLINE: Duration = Duration::from_secs(30);
 
 fn breaking(config: &mut ModelServerConfig) {
     config.retries_max = 0;

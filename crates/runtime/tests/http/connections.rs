@@ -20,9 +20,7 @@ async fn a_connection_without_open_requests_is_closed_although_it_answers_pings(
     let mut client = Stalling::connect(stack.addr, WINDOW).await;
     assert_eq!(client.hold("/hello").await, 200);
     client.bodies.clear();
-    let started = Instant::now();
     client.closed().await;
-    assert!(started.elapsed() < Duration::from_secs(5));
 }
 
 #[tokio::test]
@@ -30,7 +28,11 @@ async fn a_connection_with_an_open_request_is_not_idle() {
     let stack = serve(|c| c.transport.idle_timeout_ms = 100).await;
     let held = tokio::spawn(h2_client().get(stack.url("/hold")).send());
     stack.held(1).await;
-    tokio::time::sleep(Duration::from_millis(400)).await;
+    // A later connection is idle, and closed.
+    let mut idle = Stalling::connect(stack.addr, WINDOW).await;
+    assert_eq!(idle.hold("/hello").await, 200);
+    idle.bodies.clear();
+    idle.closed().await;
     stack.gate.add_permits(1);
     assert_eq!(held.await.unwrap().unwrap().status(), 200);
 }

@@ -22,7 +22,10 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 /// Maximum duration of every wait of these tests.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(10);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
+
+/// The default drain of these tests. A test that waits for its end fails at [`DEADLINE`].
+const DRAIN_MS: u64 = 600_000;
 
 /// A timeout that no test reaches.
 pub(crate) const NEVER_MS: u64 = 600_000;
@@ -51,7 +54,7 @@ pub(crate) async fn serve(change: impl FnOnce(&mut HttpConfig)) -> Stack {
 
 /// A server behind trusted proxies.
 pub(crate) async fn serve_behind(proxies: &[&str], change: impl FnOnce(&mut HttpConfig)) -> Stack {
-    let mut config = HttpConfig { drain_ms: 5_000, ..HttpConfig::default() };
+    let mut config = HttpConfig { drain_ms: DRAIN_MS, ..HttpConfig::default() };
     change(&mut config);
     runtime::metrics::install().unwrap();
     let shared = Shared { gate: Arc::new(Semaphore::new(0)), held: Arc::new(watch::Sender::new(0)) };

@@ -14,8 +14,8 @@ use crate::stack::{NEVER_MS, Stack, serve};
 /// for this time.
 const SECOND_MS: u64 = 1_000;
 
-/// Both timers together, with a margin for slow machines.
-const FREED_WITHIN: Duration = Duration::from_secs(5);
+/// Both timers together, with a margin for busy machines. The timers of the system take far longer.
+const FREED_WITHIN: Duration = Duration::from_secs(30);
 
 /// One connection at a time; its other timeouts are not reached.
 async fn serve_one() -> Stack {

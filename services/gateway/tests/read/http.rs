@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout};
 
 use crate::stack::{run, shared};
 
-const DEADLINE: Duration = Duration::from_secs(10);
+const DEADLINE: Duration = Duration::from_secs(30);
 
 /// A client. Rustls needs a default provider, because this process has more than one.
 fn client() -> Client {
