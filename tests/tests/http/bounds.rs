@@ -10,7 +10,7 @@ use tests::http_client::Answer;
 use uuid::Uuid;
 use wire::proto::operate::v1::Scope;
 
-use crate::fixture::{AGENT, Fixture, bearer, begin, text};
+use crate::fixture::{Fixture, bearer, begin, text};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn oversized_fields_are_rejected_by_name() {
@@ -107,7 +107,8 @@ async fn requests_of_back_ends_count_for_their_keys() {
         config.http.limits.key = limit(60);
     })
     .await;
-    let key = || fixture.operator.secret_key(&[Scope::Read], &[AGENT]);
+    let agents = [fixture.agent_id];
+    let key = || fixture.operator.secret_key(&[Scope::Read], &agents);
     let (one, two) = (key().await, key().await);
     let (one, two) = (&one.secret, &two.secret);
     let [one, two, bad] = [one, two, "hsk_unknown"].map(|key| bearer(&fixture.stack, key));

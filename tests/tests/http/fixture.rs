@@ -9,37 +9,44 @@ use tests::eventually::eventually;
 use tests::http_client::HttpClient;
 use tests::jwt;
 use tests::operator::{Operator, Token, echo};
+use tests::shared::TestStack;
 use tests::stack::{Setup, Stack};
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::{IdentityMode, SigningKeyUse};
 
-/// The tested tenant, its agents, and another tenant.
-pub(crate) const TENANT: &str = "acme";
-pub(crate) const AGENT: &str = "support";
-pub(crate) const OTHER_AGENT: &str = "sales";
-pub(crate) const FOREIGN_TENANT: &str = "globex";
-pub(crate) const FOREIGN_AGENT: &str = "globex-support";
-
 /// A system for frontends.
 pub(crate) struct Fixture {
-    pub(crate) stack: Stack,
+    pub(crate) stack: TestStack,
     pub(crate) operator: Operator,
-    /// A gRPC client of [`AGENT`].
+    /// The tested tenant.
+    pub(crate) tenant: &'static str,
+    /// The agents of [`Self::tenant`]; in alphabetical order the other one is first.
+    pub(crate) agent_id: &'static str,
+    pub(crate) other_agent_id: &'static str,
+    /// Another tenant, and its agent.
+    pub(crate) foreign_tenant: &'static str,
+    pub(crate) foreign_agent_id: &'static str,
+    /// A gRPC client of [`Self::agent_id`].
     pub(crate) agent: Agent,
-    /// The keys of [`AGENT`], [`OTHER_AGENT`], and [`FOREIGN_AGENT`].
+    /// The keys of [`Self::agent_id`], [`Self::other_agent_id`], and [`Self::foreign_agent_id`].
     pub(crate) key: Token,
     pub(crate) other_key: Token,
     pub(crate) foreign_key: Token,
-    /// The signing secret of [`TENANT`]'s users.
+    /// The signing secret of [`Self::tenant`]'s users.
     pub(crate) user_secret: String,
-    /// The signing secrets of the administrators of [`TENANT`] and [`FOREIGN_TENANT`].
+    /// The signing secrets of the administrators of [`Self::tenant`] and [`Self::foreign_tenant`].
     pub(crate) admin_secret: String,
     pub(crate) foreign_admin_secret: String,
 }
 
 impl Fixture {
-    /// A system whose agents accept any session ids and user names.
+    /// New tenants of the shared stack, whose agents accept any session ids and user names.
     pub(crate) async fn new() -> Self {
+        Box::pin(Self::of(TestStack::Shared(Stack::shared().await))).await
+    }
+
+    /// The same in a stack of the test, to stop its roles or to see all tenants.
+    pub(crate) async fn own() -> Self {
         Self::with(|_| {}).await
     }
 
@@ -47,7 +54,8 @@ impl Fixture {
     pub(crate) async fn with(change: impl FnOnce(&mut GatewayConfig)) -> Self {
         let mut stack = Setup::tasks().prepare().await;
         change(&mut stack.gateway.settings.gateway);
-        Box::pin(Self::of(stack)).await
+        stack.start().await;
+        Box::pin(Self::of(TestStack::own(stack))).await
     }
 
     /// A system whose gateway has a replica of Postgres, and the replica. Drop the replica first.
@@ -58,28 +66,35 @@ impl Fixture {
         read_model.replica_urls = vec![standby.database_url("hansard")];
         // No test of it waits for the bound.
         read_model.replica_lag_ms_max = REPLICA_LAG_MS_MAX;
-        (standby, Box::pin(Self::of(stack)).await)
+        stack.start().await;
+        (standby, Box::pin(Self::of(TestStack::own(stack))).await)
     }
 
-    /// A system on these servers.
-    async fn of(mut stack: Stack) -> Self {
-        stack.start().await;
+    /// New tenants of a running stack.
+    async fn of(stack: TestStack) -> Self {
         let operator = stack.operator().await;
-        let agent = operator.agent(TENANT, AGENT).await;
-        operator.agent(TENANT, OTHER_AGENT).await;
-        operator.agent(FOREIGN_TENANT, FOREIGN_AGENT).await;
+        let names = ["acme", "support", "sales", "globex", "globex-support"];
+        let [tenant, agent_id, other_agent_id, foreign_tenant, foreign_agent_id] = stack.names(names);
+        let agent = operator.agent(tenant, agent_id).await;
+        operator.agent(tenant, other_agent_id).await;
+        operator.agent(foreign_tenant, foreign_agent_id).await;
         let fixture = Self {
-            key: operator.api_key(AGENT).await,
-            other_key: operator.api_key(OTHER_AGENT).await,
-            foreign_key: operator.api_key(FOREIGN_AGENT).await,
-            user_secret: create_signing_key(&operator, TENANT, SigningKeyUse::User).await,
-            admin_secret: create_signing_key(&operator, TENANT, SigningKeyUse::Admin).await,
-            foreign_admin_secret: create_signing_key(&operator, FOREIGN_TENANT, SigningKeyUse::Admin).await,
+            key: operator.api_key(agent_id).await,
+            other_key: operator.api_key(other_agent_id).await,
+            foreign_key: operator.api_key(foreign_agent_id).await,
+            user_secret: create_signing_key(&operator, tenant, SigningKeyUse::User).await,
+            admin_secret: create_signing_key(&operator, tenant, SigningKeyUse::Admin).await,
+            foreign_admin_secret: create_signing_key(&operator, foreign_tenant, SigningKeyUse::Admin).await,
+            tenant,
+            agent_id,
+            other_agent_id,
+            foreign_tenant,
+            foreign_agent_id,
             agent,
             operator,
             stack,
         };
-        for agent in [OTHER_AGENT, FOREIGN_AGENT, AGENT] {
+        for agent in [other_agent_id, foreign_agent_id, agent_id] {
             fixture.identity_mode(agent, IdentityMode::Open).await;
         }
         fixture.wait_for_gateway().await;
@@ -92,35 +107,35 @@ impl Fixture {
         self.operator.settings(agent, settings).await;
     }
 
-    /// A frontend of [`AGENT`].
+    /// A frontend of [`Self::agent_id`].
     pub(crate) fn frontend(&self) -> HttpClient {
         self.stack.http_client().with("x-api-key", &self.key.secret)
     }
 
-    /// A session of [`AGENT`]'s frontend, issued by the gateway.
+    /// A session of [`Self::agent_id`]'s frontend, issued by the gateway.
     pub(crate) async fn issued_session(&self) -> HttpClient {
         self.frontend().in_session().await
     }
 
-    /// A session of [`AGENT`]'s frontend with this id.
+    /// A session of [`Self::agent_id`]'s frontend with this id.
     pub(crate) fn session(&self, id: &str) -> HttpClient {
         self.frontend().with("x-session-id", id)
     }
 
-    /// A user of [`AGENT`]'s frontend, with a token.
+    /// A user of [`Self::agent_id`]'s frontend, with a token.
     pub(crate) fn user(&self, id: &str) -> HttpClient {
         let token = jwt::user(&self.user_secret, id);
         self.frontend().with("x-user-token", &token)
     }
 
-    /// An administrator of [`TENANT`].
+    /// An administrator of [`Self::tenant`].
     pub(crate) fn admin(&self) -> HttpClient {
-        bearer(&self.stack, &jwt::admin(&self.admin_secret, TENANT))
+        bearer(&self.stack, &jwt::admin(&self.admin_secret, self.tenant))
     }
 
-    /// An administrator of [`FOREIGN_TENANT`].
+    /// An administrator of [`Self::foreign_tenant`].
     pub(crate) fn foreign_admin(&self) -> HttpClient {
-        let token = jwt::admin(&self.foreign_admin_secret, FOREIGN_TENANT);
+        let token = jwt::admin(&self.foreign_admin_secret, self.foreign_tenant);
         bearer(&self.stack, &token)
     }
 

@@ -59,7 +59,7 @@ async fn answers_carry_position_tokens() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn listings_include_the_position_of_their_token() {
-    let mut fixture = Fixture::new().await;
+    let mut fixture = Fixture::own().await;
     let client = session(&fixture);
     let listed = async |token: &str| client.with(HEADER, token).get("/api/chats").await;
     let (id, begun) = begin(&client).await;

@@ -7,7 +7,7 @@ use tests::http_client::HttpClient;
 use uuid::Uuid;
 use wire::proto::operate::v1::{DashboardRole, Scope};
 
-use crate::fixture::{AGENT, Fixture, TENANT, bearer, ids, list, text};
+use crate::fixture::{Fixture, bearer, ids, list, text};
 
 const HEADER: &str = "x-position-token";
 
@@ -38,7 +38,7 @@ impl Read {
 async fn reads_of_rows_include_their_positions_while_the_replay_is_paused() {
     let (standby, mut fixture) = Fixture::with_replica().await;
     let session = fixture.session(&Uuid::now_v7().to_string());
-    let key = fixture.operator.secret_key(&[Scope::Append, Scope::Read], &[AGENT]).await;
+    let key = fixture.operator.secret_key(&[Scope::Append, Scope::Read], &[fixture.agent_id]).await;
     let service = bearer(&fixture.stack, &key.secret);
     let reads = [
         (&session, Read::Get("/api/chats", "conversations")),
@@ -77,7 +77,7 @@ async fn reads_of_rows_include_their_positions_while_the_replay_is_paused() {
 /// Reads the page of operators until it shows a text.
 async fn system_page(fixture: &Fixture, expected: &str) {
     let (http, operator) = (fixture.stack.http_client(), &fixture.operator);
-    let person = Browser::signed_in(http, operator, TENANT, DashboardRole::Operator).await;
+    let person = Browser::signed_in(http, operator, fixture.tenant, DashboardRole::Operator).await;
     eventually(expected, || async {
         let page = person.get("/dashboard/system").await.text();
         page.contains(expected).then_some(())

@@ -8,7 +8,7 @@ use wire::proto::operate::v1 as operate;
 use wire::proto::operate::v1::Scope;
 use wire::proto::read::v1::SearchConversationsRequest;
 
-use crate::fixture::{AGENT, FOREIGN_AGENT, Fixture, OTHER_AGENT, TENANT, bearer, begin, list, text};
+use crate::fixture::{Fixture, bearer, begin, list, text};
 
 const CHATS: &str = "/api/search";
 const SERVICES: &str = "/v1/search";
@@ -54,7 +54,7 @@ async fn chat(fixture: &Fixture, client: &HttpClient, question: &str) -> String 
 }
 
 async fn service(fixture: &Fixture) -> HttpClient {
-    let token = fixture.operator.token(&[Scope::Read], TENANT).await;
+    let token = fixture.operator.token(&[Scope::Read], fixture.tenant).await;
     bearer(&fixture.stack, &token.secret)
 }
 
@@ -68,7 +68,7 @@ async fn each_caller_finds_what_it_may_read() {
         let found = finds(client, path, "parcel", &["Where is my <b>[parcel]</b>?"]).await;
         let result = &found["results"][0];
         assert_eq!(result["conversationId"], id.as_str());
-        assert_eq!(result["agentId"], AGENT);
+        assert_eq!(result["agentId"], fixture.agent_id);
         assert_eq!((&result["kind"], &result["role"]), (&json!("message"), &json!("user")));
         assert_eq!((&result["version"], &result["status"]), (&json!(2), &json!("active")));
         assert_eq!(result["title"], "Where it is");
@@ -95,7 +95,7 @@ async fn each_caller_finds_what_it_may_read() {
         (sales.with("x-session-id", "s"), CHATS),
         (foreign.with("x-session-id", "s"), CHATS),
         (fixture.foreign_admin(), ADMINS),
-        (service.with("x-agent-id", OTHER_AGENT), SERVICES),
+        (service.with("x-agent-id", fixture.other_agent_id), SERVICES),
     ] {
         let page = page(&client, path, &[("q", "parcel")]).await;
         assert_eq!(snippets(&page), [""; 0], "{path}");
@@ -215,7 +215,7 @@ async fn the_search_can_be_disabled() {
     chat(&fixture, &owner, "a parcel").await;
     finds(&owner, CHATS, "parcel", &["a [parcel]"]).await;
     let set = async |disabled| {
-        let request = operate::SetTenantSearchRequest { tenant_id: TENANT.to_owned(), disabled };
+        let request = operate::SetTenantSearchRequest { tenant_id: fixture.tenant.to_owned(), disabled };
         let set = fixture.operator.registry().set_tenant_search(request).await;
         assert_eq!(set.unwrap().into_inner().tenant.unwrap().search_disabled, disabled);
     };
@@ -250,15 +250,15 @@ async fn grpc_searches_an_agent_or_the_tenant() {
         let found = reader.search_conversations(request).await;
         found.map(|found| found.into_inner().results)
     };
-    let read = fixture.operator.token(&[Scope::Read], TENANT).await.secret;
-    let found = search(AGENT, false, &read).await.unwrap();
+    let read = fixture.operator.token(&[Scope::Read], fixture.tenant).await.secret;
+    let found = search(fixture.agent_id, false, &read).await.unwrap();
     assert_eq!(found[0].conversation_id, id);
     assert_eq!(found[0].snippet.iter().filter(|part| part.is_match).count(), 1);
-    assert_eq!(search(OTHER_AGENT, false, &read).await.unwrap(), []);
-    assert_eq!(search(OTHER_AGENT, true, &read).await.unwrap(), found);
-    let missing = search(FOREIGN_AGENT, true, &read).await.unwrap_err();
+    assert_eq!(search(fixture.other_agent_id, false, &read).await.unwrap(), []);
+    assert_eq!(search(fixture.other_agent_id, true, &read).await.unwrap(), found);
+    let missing = search(fixture.foreign_agent_id, true, &read).await.unwrap_err();
     assert_eq!(missing.code(), tonic::Code::NotFound);
-    let append = fixture.operator.token(&[Scope::Append], TENANT).await.secret;
-    let refused = search(AGENT, false, &append).await.unwrap_err();
+    let append = fixture.operator.token(&[Scope::Append], fixture.tenant).await.secret;
+    let refused = search(fixture.agent_id, false, &append).await.unwrap_err();
     assert_eq!(refused.code(), tonic::Code::PermissionDenied);
 }

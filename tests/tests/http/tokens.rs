@@ -8,7 +8,7 @@ use tests::operator::Operator;
 use tonic::Code::{InvalidArgument, NotFound};
 use wire::proto::operate::v1 as proto;
 
-use crate::fixture::{Fixture, TENANT, bearer};
+use crate::fixture::{Fixture, bearer};
 
 /// The status for a user with a token with these claims.
 async fn as_user(fixture: &Fixture, claims: &Value) -> u16 {
@@ -19,7 +19,7 @@ async fn as_user(fixture: &Fixture, claims: &Value) -> u16 {
 
 async fn as_admin(fixture: &Fixture, claims: &Value) -> u16 {
     let mut claims = claims.clone();
-    claims["tenant"] = json!(TENANT);
+    claims["tenant"] = json!(fixture.tenant);
     claims["role"] = json!("admin");
     let client = bearer(&fixture.stack, &hs256(&fixture.admin_secret, &claims));
     client.get("/v1/admin/conversations").await.status
@@ -36,8 +36,8 @@ async fn check(fixture: &Fixture, more: Value, expected: u16) {
     .await;
 }
 
-fn rules() -> proto::SetTokenRulesRequest {
-    proto::SetTokenRulesRequest { tenant_id: TENANT.to_owned(), ..proto::SetTokenRulesRequest::default() }
+fn rules(fixture: &Fixture) -> proto::SetTokenRulesRequest {
+    proto::SetTokenRulesRequest { tenant_id: fixture.tenant.to_owned(), ..proto::SetTokenRulesRequest::default() }
 }
 
 async fn set(fixture: &Fixture, rules: proto::SetTokenRulesRequest) -> proto::TokenRules {
@@ -53,7 +53,7 @@ async fn tokens_must_meet_the_rules_of_the_tenant() {
     check(&fixture, json!({}), 200).await;
     check(&fixture, json!({"exp": seconds_from_now(day - 60)}), 200).await;
     check(&fixture, json!({"exp": seconds_from_now(day + 60)}), 401).await;
-    let audience = proto::SetTokenRulesRequest { audience: Some("chat".to_owned()), ..rules() };
+    let audience = proto::SetTokenRulesRequest { audience: Some("chat".to_owned()), ..rules(&fixture) };
     set(&fixture, audience).await;
     check(&fixture, json!({}), 401).await;
     check(&fixture, json!({"aud": "hansard"}), 401).await;
@@ -61,7 +61,7 @@ async fn tokens_must_meet_the_rules_of_the_tenant() {
     let issuer = proto::SetTokenRulesRequest {
         issuer: Some("https://id.example".to_owned()),
         lifetime_seconds_max: Some(300),
-        ..rules()
+        ..rules(&fixture)
     };
     // Omitted fields stay unchanged.
     assert_eq!(set(&fixture, issuer).await.audience, "chat");
@@ -73,17 +73,17 @@ async fn tokens_must_meet_the_rules_of_the_tenant() {
     check(&fixture, short, 200).await;
 }
 
-async fn revoke(operator: &Operator, id: &str) -> Result<proto::RevokeTokenResponse, tonic::Status> {
-    let request = proto::RevokeTokenRequest { tenant_id: TENANT.to_owned(), token_id: id.to_owned() };
+async fn revoke(operator: &Operator, tenant: &str, id: &str) -> Result<proto::RevokeTokenResponse, tonic::Status> {
+    let request = proto::RevokeTokenRequest { tenant_id: tenant.to_owned(), token_id: id.to_owned() };
     let revoked = operator.registry().revoke_token(request).await;
     revoked.map(tonic::Response::into_inner)
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn revoked_tokens_are_rejected() {
-    let mut fixture = Fixture::new().await;
+    let mut fixture = Fixture::own().await;
     check(&fixture, json!({"jti": "t-1"}), 200).await;
-    let revoked = revoke(&fixture.operator, "t-1").await.unwrap();
+    let revoked = revoke(&fixture.operator, fixture.tenant, "t-1").await.unwrap();
     let kept_until = revoked.kept_until.unwrap().seconds;
     // A day, and the leeway at both ends.
     assert!((kept_until - seconds_from_now(86_400 + 60)).abs() < 30, "{kept_until}");
@@ -102,18 +102,18 @@ async fn invalid_requests_are_rejected() {
     let operator = &fixture.operator;
     for (id, reason) in [("", "FIELD_MISSING"), (&*"x".repeat(257), "FIELD_TOO_LONG")] {
         let expected = (InvalidArgument, reason, "token_id");
-        check_failure(reason, revoke(operator, id).await, expected);
+        check_failure(reason, revoke(operator, fixture.tenant, id).await, expected);
     }
-    revoke(operator, &"x".repeat(256)).await.expect("at the bound");
-    let long = proto::SetTokenRulesRequest { lifetime_seconds_max: Some(31_536_001), ..rules() };
+    revoke(operator, fixture.tenant, &"x".repeat(256)).await.expect("at the bound");
+    let long = proto::SetTokenRulesRequest { lifetime_seconds_max: Some(31_536_001), ..rules(&fixture) };
     let refused = operator.registry().set_token_rules(long).await;
     let expected = (InvalidArgument, "FIELD_OUT_OF_RANGE", "lifetime_seconds_max");
     check_failure("past a year", refused, expected);
     // Another tenant's operator sees neither.
-    let token = operator.token(&[proto::Scope::Operate], crate::fixture::FOREIGN_TENANT).await;
+    let token = operator.token(&[proto::Scope::Operate], fixture.foreign_tenant).await;
     let foreign = Operator::new(operator.caller().with_token(&token.secret));
     let missing = (NotFound, "REGISTRY_ENTRY_NOT_FOUND", "tenant_id");
-    check_failure("revoke", revoke(&foreign, "t").await, missing);
-    let refused = foreign.registry().set_token_rules(rules()).await;
+    check_failure("revoke", revoke(&foreign, fixture.tenant, "t").await, missing);
+    let refused = foreign.registry().set_token_rules(rules(&fixture)).await;
     check_failure("set", refused, missing);
 }

@@ -6,7 +6,7 @@ use tests::http_client::HttpClient;
 use tests::jwt;
 use wire::proto::operate::v1::Scope;
 
-use crate::fixture::{Fixture, TENANT, bearer};
+use crate::fixture::{Fixture, bearer};
 
 /// The session that owns the requested conversation.
 pub(crate) const SESSION: &str = "owner-session";
@@ -37,11 +37,11 @@ pub(crate) async fn callers(fixture: &Fixture) -> Vec<HttpClient> {
     let token = |token: String| session(frontend.clone()).with("x-user-token", &token);
     let expired = json!({"sub": USER, "exp": jwt::seconds_from_now(-3_600)});
     let foreign = client.with("x-api-key", &fixture.foreign_key.secret);
-    let revoked = fixture.operator.api_key(crate::fixture::AGENT).await;
+    let revoked = fixture.operator.api_key(fixture.agent_id).await;
     fixture.operator.revoke_api_key(&revoked).await;
     let revoked = session(client.with("x-api-key", &revoked.secret));
     eventually("a revoked key", || async { (revoked.get("/api/chats").await.status == 401).then_some(()) }).await;
-    let service = fixture.operator.token(&[Scope::Append, Scope::Read], TENANT);
+    let service = fixture.operator.token(&[Scope::Append, Scope::Read], fixture.tenant);
     vec![
         session(client.clone()),
         session(frontend.clone()),

@@ -8,7 +8,7 @@ use tests::eventually::within;
 use tests::http_client::HttpClient;
 
 use super::callers::{CALLERS, SESSION, callers};
-use crate::fixture::{AGENT, Fixture, begin};
+use crate::fixture::{Fixture, begin};
 
 /// The status for each caller, in the order of [`CALLERS`].
 type Statuses = [u16; 12];
@@ -42,7 +42,7 @@ const fn of_service(ok: u16) -> Statuses {
 }
 
 /// One operation: its name in the description, the request, and the statuses. `{id}` is a conversation of the session,
-/// `{session}` an issued session.
+/// `{session}` an issued session, `{agent}` the agent.
 struct Operation {
     name: &'static str,
     path: &'static str,
@@ -64,14 +64,14 @@ impl Operation {
         Self { body: Some(body), ..self }
     }
 
-    async fn request_status(&self, client: &HttpClient, chat: &str, session: &str) -> u16 {
+    async fn request_status(&self, client: &HttpClient, chat: &str, session: &str, agent: &str) -> u16 {
         let method = self.name.split_once(' ').unwrap().0;
         let in_body = |body: &Value| {
-            let body = body.to_string().replace("{id}", chat);
-            body.replace("{session}", session).parse().unwrap()
+            let body = body.to_string().replace("{id}", chat).replace("{session}", session);
+            body.replace("{agent}", agent).parse().unwrap()
         };
         let body: Option<Value> = self.body.as_ref().map(in_body);
-        let path = self.path.replace("{id}", chat).replace("{key}", "room");
+        let path = self.path.replace("{id}", chat).replace("{key}", "room").replace("{agent}", agent);
         let request = client.request(method.parse().unwrap(), &path);
         let request = match body {
             Some(body) => request.json(&body),
@@ -134,7 +134,7 @@ fn matrix() -> Vec<Operation> {
         operation("POST /api/sessions", of_key).body(json!({})),
         operation("POST /api/sessions/claim", of_user(200)).body(json!({"sessionId": "{session}"})),
         operation("POST /api/sessions/release", of_user(404)).body(json!({"chatId": "{id}", "sessionId": "{session}"})),
-        operation("POST /v1/conversations", of_service(201)).body(json!({"agentId": AGENT, "userId": "ada"})),
+        operation("POST /v1/conversations", of_service(201)).body(json!({"agentId": "{agent}", "userId": "ada"})),
         operation("GET /v1/search", of_service(200)).path("/v1/search?q=hello"),
         operation("GET /v1/conversations/{id}", of_service(200)),
         operation("PATCH /v1/conversations/{id}", of_service(200)).body(json!({"title": "t"})),
@@ -150,9 +150,9 @@ fn matrix() -> Vec<Operation> {
         operation("POST /v1/histories/{key}/messages", of_service(400))
             .body(json!({"messages": [{"role": "user", "content": "hello"}]})),
         operation("GET /openai/v1/models", of_service(200)),
-        operation("GET /openai/v1/models/{id}", of_service(200)).path("/openai/v1/models/support"),
+        operation("GET /openai/v1/models/{id}", of_service(200)).path("/openai/v1/models/{agent}"),
         operation("POST /openai/v1/chat/completions", of_service(200)).body(json!({
-            "model": AGENT,
+            "model": "{agent}",
             "messages": [{"role": "user", "content": "hello"}],
         })),
     ];
@@ -200,7 +200,7 @@ fn openai_conversations() -> Vec<Operation> {
 /// OpenAI's Responses API. No response has the id of the chat; `openai/responses` tests those that exist.
 fn openai_responses() -> Vec<Operation> {
     vec![
-        operation("POST /openai/v1/responses", of_service(200)).body(json!({"model": AGENT, "input": "hello"})),
+        operation("POST /openai/v1/responses", of_service(200)).body(json!({"model": "{agent}", "input": "hello"})),
         operation("GET /openai/v1/responses/{id}", of_service(404)),
         operation("DELETE /openai/v1/responses/{id}", of_service(404)),
         operation("POST /openai/v1/responses/{id}/cancel", of_service(404)).body(json!({})),
@@ -245,7 +245,7 @@ async fn every_caller_gets_the_status_of_the_matrix() {
         for ((caller, expected), client) in statuses.zip(&callers) {
             // A new conversation for each caller, because some operations change it.
             let chat = begin(&owner, &json!({})).await;
-            let status = operation.request_status(client, &chat, issued.session_id()).await;
+            let status = operation.request_status(client, &chat, issued.session_id(), fixture.agent_id).await;
             if status != expected {
                 let name = operation.name;
                 wrong.push(format!("{name} by {caller}: {status}, expected {expected}"));

@@ -4,12 +4,12 @@ use serde_json::json;
 use tests::eventually::eventually;
 use wire::proto::operate::v1 as proto;
 
-use crate::fixture::{AGENT, FOREIGN_AGENT, Fixture};
+use crate::fixture::Fixture;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn administrator_pages_need_an_origin_of_the_tenant() {
     let fixture = Fixture::new().await;
-    let keys = [(AGENT, "https://shop.example"), (FOREIGN_AGENT, "https://globex.example")];
+    let keys = [(fixture.agent_id, "https://shop.example"), (fixture.foreign_agent_id, "https://globex.example")];
     for key in [&fixture.key, &fixture.other_key, &fixture.foreign_key] {
         fixture.operator.revoke_api_key(key).await;
     }
@@ -43,7 +43,7 @@ async fn administrator_pages_need_an_origin_of_the_tenant() {
 async fn pages_need_an_origin_of_the_key() {
     let fixture = Fixture::new().await;
     let request = proto::CreateApiKeyRequest {
-        agent_id: AGENT.to_owned(),
+        agent_id: fixture.agent_id.to_owned(),
         allowed_origins: vec!["https://shop.example".to_owned()],
         ..proto::CreateApiKeyRequest::default()
     };

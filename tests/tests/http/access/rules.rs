@@ -6,11 +6,11 @@ use tests::http_client::HttpClient;
 use tests::jwt;
 use wire::proto::operate::v1::IdentityMode;
 
-use crate::fixture::{AGENT, Fixture, begin, text};
+use crate::fixture::{Fixture, begin, text};
 
 /// The owner of new conversations of each kind of caller, or the error code.
 async fn check(fixture: &Fixture, mode: IdentityMode, expected: [&str; 6]) {
-    fixture.identity_mode(AGENT, mode).await;
+    fixture.identity_mode(fixture.agent_id, mode).await;
     let frontend = fixture.frontend();
     let token = jwt::user(&fixture.user_secret, "ada");
     let both = fixture.issued_session().await;
@@ -77,8 +77,8 @@ async fn header_and_body_name_the_same_caller() {
     for path in ["/api/chats?sessionId=s", "/api/chats?userId=ada"] {
         check(path, "{}", (400, "IDENTITY_IN_QUERY")).await;
     }
-    check("/api/chats", r#"{"agentId": "support"}"#, (201, "")).await;
-    check("/api/chats", r#"{"agentId": "sales"}"#, (404, "AGENT_NOT_FOUND")).await;
+    check("/api/chats", &json!({"agentId": fixture.agent_id}).to_string(), (201, "")).await;
+    check("/api/chats", &json!({"agentId": fixture.other_agent_id}).to_string(), (404, "AGENT_NOT_FOUND")).await;
     check("/api/chats", r#"{"agentId": "none"}"#, (404, "AGENT_NOT_FOUND")).await;
     let bearer = fixture.stack.http_client().with("authorization", &format!("Bearer {}", fixture.key.secret));
     begin(&bearer.with("x-session-id", "s"), &json!({})).await;

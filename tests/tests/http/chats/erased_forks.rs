@@ -137,7 +137,7 @@ async fn forks_of_other_owners_are_kept() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn erasures_wait_until_forks_are_known() {
-    let mut fixture = Fixture::new().await;
+    let mut fixture = Fixture::own().await;
     let session = fixture.session("s");
     let chat = begin(&session, &json!({})).await;
     fixture.agent.wait_for_rows(&chat, 1).await;

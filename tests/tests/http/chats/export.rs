@@ -120,7 +120,7 @@ async fn exports_can_be_recorded_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn long_conversations_are_exported_page_by_page() {
-    let mut fixture = Fixture::new().await;
+    let mut fixture = Fixture::own().await;
     let session = fixture.session("s");
     let chat = begin(&session, &json!({})).await;
     for commit in 0..COMMITS {

@@ -9,7 +9,7 @@ use tests::operator::echo;
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::{ClientContextField, IdentityMode, ToolCallDetail};
 
-use crate::fixture::{AGENT, Fixture, begin, list};
+use crate::fixture::{Fixture, begin, list};
 use crate::turns::sse::EventStream;
 
 const INPUT: &str = "secret-input";
@@ -31,7 +31,7 @@ async fn set(fixture: &Fixture, frontend: proto::FrontendSettings, expected: &Va
         frontend: Some(frontend),
         ..echo()
     };
-    fixture.operator.settings(AGENT, settings).await;
+    fixture.operator.settings(fixture.agent_id, settings).await;
     let frontend = fixture.frontend();
     eventually("a gateway that applies the settings", || async {
         let limits = frontend.get("/v1/limits").await.ok(200);
@@ -197,7 +197,7 @@ async fn only_pages_of_the_key_read_the_settings() {
     let limits = anybody.with("x-api-key", "hp_unknown").get("/v1/limits").await.ok(200);
     assert_eq!(limits["frontend"], Value::Null);
     let request = proto::CreateApiKeyRequest {
-        agent_id: AGENT.to_owned(),
+        agent_id: fixture.agent_id.to_owned(),
         allowed_origins: vec![PAGE.to_owned()],
         ..proto::CreateApiKeyRequest::default()
     };

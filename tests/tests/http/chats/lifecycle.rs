@@ -5,15 +5,16 @@ use tests::events::{assistant, user};
 use tests::eventually::eventually;
 use uuid::Uuid;
 
-use crate::fixture::{AGENT, Fixture, begin, ids, list, text};
+use crate::fixture::{Fixture, begin, ids, list, text};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn created_chats_are_read_verbatim() {
     let fixture = Fixture::new().await;
     let session = fixture.session("s");
-    let body = r#"{"id": "chat:1", "agentId": "support", "sessionId": "s", "title": "Hello",
+    let body = r#"{"id": "chat:1", "agentId": "AGENT", "sessionId": "s", "title": "Hello",
         "context": {"pageUrl": "https://a.example/?q=1", "locale": "en-GB", "customMetadata": {"n": 1.10}},
-        "metadata": {"b": 1e400, "a": [1, {"x": null}]}}"#;
+        "metadata": {"b": 1e400, "a": [1, {"x": null}]}}"#
+        .replace("AGENT", fixture.agent_id);
     let request =
         session.request(reqwest::Method::POST, "/api/chats").header("content-type", "application/json").body(body);
     let answer = request.send().await.unwrap();
@@ -170,7 +171,7 @@ async fn owners_list_their_own_chats_in_pages() {
     .await;
     assert_eq!(list(&page, "conversations").len(), 5);
     let agents = list(&page, "conversations").iter().map(|one| text(one, "agentId"));
-    assert!(agents.into_iter().all(|agent| agent == AGENT));
+    assert!(agents.into_iter().all(|agent| agent == fixture.agent_id));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -209,7 +210,7 @@ async fn rejected_listings_return_the_reason() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_are_shown_without_the_projector() {
-    let mut fixture = Fixture::new().await;
+    let mut fixture = Fixture::own().await;
     fixture.stack.projector.stop().await;
     let session = fixture.session("s");
     let id = begin(&session, &json!({})).await;

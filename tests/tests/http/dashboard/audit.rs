@@ -7,7 +7,7 @@ use tonic::Code;
 use wire::proto::operate::v1::{DashboardAction, DashboardRole, RecordDashboardActionRequest, Scope};
 use wire::proto::write::v1::CreateConversationRequest;
 
-use crate::fixture::{FOREIGN_TENANT, Fixture, TENANT};
+use crate::fixture::Fixture;
 
 async fn person(fixture: &Fixture, tenant: &str, role: DashboardRole) -> Browser {
     Browser::signed_in(fixture.stack.http_client(), &fixture.operator, tenant, role).await
@@ -22,14 +22,14 @@ fn log_of(page: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn sign_ins_and_outs_are_recorded_for_their_tenant_alone() {
     let fixture = Fixture::new().await;
-    let viewer = person(&fixture, TENANT, DashboardRole::Viewer).await;
+    let viewer = person(&fixture, fixture.tenant, DashboardRole::Viewer).await;
     viewer.post("/dashboard/sign-out", &[]).await;
-    let administrator = person(&fixture, TENANT, DashboardRole::Administrator).await;
+    let administrator = person(&fixture, fixture.tenant, DashboardRole::Administrator).await;
     let page = administrator.get("/dashboard/audit").await.text();
     for text in ["signed_in", "signed_out", "viewer", "administrator", "link"] {
         assert!(page.contains(text), "{text}: {page}");
     }
-    let foreign = person(&fixture, FOREIGN_TENANT, DashboardRole::Administrator).await;
+    let foreign = person(&fixture, fixture.foreign_tenant, DashboardRole::Administrator).await;
     let page = foreign.get("/dashboard/audit").await.text();
     assert!(!page.contains("signed_out"), "{page}");
     let empty = administrator.get("/dashboard/audit?month=2020-01").await;
@@ -42,7 +42,7 @@ async fn sign_ins_and_outs_are_recorded_for_their_tenant_alone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn no_list_and_no_token_reaches_an_audit_log() {
     let fixture = Fixture::new().await;
-    let administrator = person(&fixture, TENANT, DashboardRole::Administrator).await;
+    let administrator = person(&fixture, fixture.tenant, DashboardRole::Administrator).await;
     let page = administrator.get("/dashboard/audit").await.text();
     let log = log_of(&page);
     // Rows of a later conversation of the same tenant show that the projector has seen the log.
@@ -79,9 +79,9 @@ async fn no_list_and_no_token_reaches_an_audit_log() {
 async fn entries_need_a_valid_session() {
     let fixture = Fixture::new().await;
     let caller = fixture.operator.caller();
-    let token = fixture.operator.token(&[Scope::Append], TENANT).await;
+    let token = fixture.operator.token(&[Scope::Append], fixture.tenant).await;
     let caller = caller.with_token(&token.secret);
-    let link = fixture.operator.dashboard_link(TENANT, DashboardRole::Viewer).await;
+    let link = fixture.operator.dashboard_link(fixture.tenant, DashboardRole::Viewer).await;
     for session_token in [String::new(), "a.b.c".to_owned(), link] {
         let request = RecordDashboardActionRequest {
             session_token,

@@ -8,7 +8,7 @@ use tests::events::{assistant, call, error, user};
 use tests::eventually::eventually;
 use wire::proto::operate::v1::DashboardRole;
 
-use crate::fixture::{AGENT, FOREIGN_AGENT, FOREIGN_TENANT, Fixture, TENANT};
+use crate::fixture::Fixture;
 
 async fn viewer(fixture: &Fixture, tenant: &str) -> Browser {
     let client = fixture.stack.http_client();
@@ -42,7 +42,7 @@ async fn filters_select_conversations() {
     conversation(agent, "errors", vec![user("fail"), error("it broke")]).await;
     let archived = agent.try_archive(agent.target("plain")).await.unwrap();
     agent.wait_for_rows("plain", archived.version).await;
-    let browser = viewer(&fixture, TENANT).await;
+    let browser = viewer(&fixture, fixture.tenant).await;
     let all = ["errors", "plain", "tools"];
     let check = async |filter: &str, expected: &[&str]| {
         let answer = browser.get(&path(filter)).await;
@@ -52,7 +52,7 @@ async fn filters_select_conversations() {
         assert_eq!(listed(&page), expected, "{filter}");
     };
     check("", &all).await;
-    check(&format!("agent:{AGENT}"), &all).await;
+    check(&format!("agent:{}", fixture.agent_id), &all).await;
     check("agent:none", &[]).await;
     check("status:archived", &["plain"]).await;
     check("status:active", &["errors", "tools"]).await;
@@ -92,7 +92,7 @@ async fn pages_have_every_conversation_once() {
     for id in &expected {
         fixture.agent.wait_for_rows(id, 1).await;
     }
-    let browser = viewer(&fixture, TENANT).await;
+    let browser = viewer(&fixture, fixture.tenant).await;
     for filter in ["", "messages:0"] {
         let (mut path, mut found, mut pages) = (path(filter), Vec::new(), 0);
         loop {
@@ -124,9 +124,9 @@ async fn views_are_shared_within_a_tenant() {
     let fixture = Fixture::new().await;
     let client = fixture.stack.http_client();
     let role = DashboardRole::Support;
-    let support = Browser::signed_in(client, &fixture.operator, TENANT, role).await;
-    let own = viewer(&fixture, TENANT).await;
-    let foreign = viewer(&fixture, FOREIGN_TENANT).await;
+    let support = Browser::signed_in(client, &fixture.operator, fixture.tenant, role).await;
+    let own = viewer(&fixture, fixture.tenant).await;
+    let foreign = viewer(&fixture, fixture.foreign_tenant).await;
     let view = [("name", "Broken <b>"), ("q", "errors:>0")];
     let saved = support.post("/dashboard/views", &view).await;
     assert_eq!(saved.status, 303);
@@ -161,12 +161,14 @@ async fn other_tenants_and_hostile_texts_are_harmless() {
     let fixture = Fixture::new().await;
     let script = "<script>alert(1)</script>";
     conversation(&fixture.agent, "hostile", vec![user(script), assistant(script)]).await;
-    let other = viewer(&fixture, FOREIGN_TENANT).await;
-    for filter in ["", &format!("agent:{AGENT}"), &format!("agent:{FOREIGN_AGENT}"), "id:hostile"] {
+    let other = viewer(&fixture, fixture.foreign_tenant).await;
+    for filter in
+        ["", &format!("agent:{}", fixture.agent_id), &format!("agent:{}", fixture.foreign_agent_id), "id:hostile"]
+    {
         let page = other.get(&path(filter)).await.text();
         assert_eq!(listed(&page), BTreeSet::new(), "{filter}");
     }
-    let own = viewer(&fixture, TENANT).await;
+    let own = viewer(&fixture, fixture.tenant).await;
     let page = own.get(&path(script)).await;
     assert_eq!(page.status, 400);
     assert!(!page.text().contains("<script>alert"));

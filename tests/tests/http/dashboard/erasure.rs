@@ -8,7 +8,7 @@ use tests::http_client::HttpClient;
 use wire::proto::operate::v1::DashboardRole;
 
 use super::transcript::person;
-use crate::fixture::{Fixture, TENANT, begin};
+use crate::fixture::{Fixture, begin};
 
 /// The counts of a name in a page, one of each conversation.
 fn counts(page: &str, name: &str) -> Vec<u64> {
@@ -40,7 +40,7 @@ async fn the_preview_counts_what_the_erasure_removes() {
     assert_eq!(counts(&preview, "archived"), [0, 0]);
     let record = Record::open(tests::settings::record(&fixture.stack.servers)).await.expect("a record");
     for (id, expected) in [&*chat, fork].into_iter().zip(counts(&preview, "commits")) {
-        assert_eq!(record.commits_of(&key(id)).await.unwrap(), expected, "{id}");
+        assert_eq!(record.commits_of(&key(&fixture, id)).await.unwrap(), expected, "{id}");
     }
     for (confirmation, forks, expected) in [("no", "1", "Nothing was erased"), (&*chat, "0", "more forks")] {
         let fields = [("confirmation", confirmation), ("forks", forks)];
@@ -65,7 +65,7 @@ async fn the_preview_counts_what_the_erasure_removes() {
     })
     .await;
     for id in [&*chat, fork] {
-        assert_eq!(record.commits_of(&key(id)).await.unwrap(), 1, "{id}");
+        assert_eq!(record.commits_of(&key(&fixture, id)).await.unwrap(), 1, "{id}");
     }
     let administrator = person(&fixture, DashboardRole::Administrator).await;
     let log = administrator.get("/dashboard/audit").await.text();
@@ -89,9 +89,9 @@ async fn chat_with_run_and_fork(fixture: &Fixture, session: &HttpClient) -> (Str
     (chat, fork)
 }
 
-fn key(id: &str) -> domain::ConversationKey {
+fn key(fixture: &Fixture, id: &str) -> domain::ConversationKey {
     domain::ConversationKey {
-        tenant: domain::TenantId::parse(TENANT).unwrap(),
+        tenant: domain::TenantId::parse(fixture.tenant).unwrap(),
         conversation: domain::ConversationId::parse(id).unwrap(),
     }
 }

@@ -9,17 +9,22 @@ use tests::dashboard::{Browser, is_sign_in_required};
 use tests::http_client::Answer;
 use wire::proto::operate::v1::DashboardRole;
 
-use crate::fixture::{FOREIGN_TENANT, Fixture, TENANT};
+use crate::fixture::Fixture;
+
+/// The value of a form's field that stands for the tenant of the test.
+const TENANT: &str = "{tenant}";
 
 /// The people, in the order of the matrix's columns.
-const PEOPLE: [(&str, Option<(&str, DashboardRole)>); 6] = [
-    ("nobody", None),
-    ("a viewer", Some((TENANT, DashboardRole::Viewer))),
-    ("support", Some((TENANT, DashboardRole::Support))),
-    ("an administrator", Some((TENANT, DashboardRole::Administrator))),
-    ("an operator", Some((TENANT, DashboardRole::Operator))),
-    ("another tenant's administrator", Some((FOREIGN_TENANT, DashboardRole::Administrator))),
-];
+fn people(fixture: &Fixture) -> [(&'static str, Option<(&'static str, DashboardRole)>); 6] {
+    [
+        ("nobody", None),
+        ("a viewer", Some((fixture.tenant, DashboardRole::Viewer))),
+        ("support", Some((fixture.tenant, DashboardRole::Support))),
+        ("an administrator", Some((fixture.tenant, DashboardRole::Administrator))),
+        ("an operator", Some((fixture.tenant, DashboardRole::Operator))),
+        ("another tenant's administrator", Some((fixture.foreign_tenant, DashboardRole::Administrator))),
+    ]
+}
 
 type Statuses = [u16; 6];
 
@@ -119,11 +124,11 @@ fn operators_pages() -> [Row; 4] {
     [
         row("GET /dashboard/system", of_operators(303, 200)),
         Row {
-            fields: &[("tenant", "acme"), ("conversation", "none")],
+            fields: &[("tenant", TENANT), ("conversation", "none")],
             ..row("POST /dashboard/system/parked/retry", of_operators(401, 404))
         },
         Row {
-            fields: &[("tenant", "acme"), ("conversation", "none"), ("sequence", "1"), ("confirmation", "none")],
+            fields: &[("tenant", TENANT), ("conversation", "none"), ("sequence", "1"), ("confirmation", "none")],
             ..row("POST /dashboard/system/parked/drop", of_operators(401, 404))
         },
         Row { fields: &[("tenant", "none")], ..row("POST /dashboard/system/tenant", of_operators(401, 404)) },
@@ -204,8 +209,12 @@ async fn browser(fixture: &Fixture, person: Option<(&str, DashboardRole)>) -> Br
     }
 }
 
-async fn send(browser: &Browser, row: &Row) -> Answer {
-    if row.name.starts_with("POST ") { browser.post(&row.path, row.fields).await } else { browser.get(&row.path).await }
+async fn send(fixture: &Fixture, browser: &Browser, row: &Row) -> Answer {
+    if !row.name.starts_with("POST ") {
+        return browser.get(&row.path).await;
+    }
+    let fields = row.fields.iter().map(|(name, value)| (*name, if *value == TENANT { fixture.tenant } else { *value }));
+    browser.post(&row.path, &fields.collect::<Vec<_>>()).await
 }
 
 #[test]
@@ -220,11 +229,11 @@ fn every_page_is_in_the_matrix() {
 async fn every_person_gets_the_status_of_the_matrix() {
     let fixture = Fixture::new().await;
     let mut wrong = Vec::new();
-    for (column, (name, person)) in PEOPLE.into_iter().enumerate() {
+    for (column, (name, person)) in people(&fixture).into_iter().enumerate() {
         for row in matrix() {
             // A page may end the session.
             let browser = browser(&fixture, person).await;
-            let answer = send(&browser, &row).await;
+            let answer = send(&fixture, &browser, &row).await;
             let expected = row.statuses[column];
             if answer.status != expected {
                 wrong.push(format!("{} for {name}: {} and not {expected}", row.name, answer.status));
@@ -237,7 +246,7 @@ async fn every_person_gets_the_status_of_the_matrix() {
 #[tokio::test(flavor = "multi_thread")]
 async fn forms_of_other_pages_are_rejected() {
     let fixture = Fixture::new().await;
-    let administrator = Some((TENANT, DashboardRole::Operator));
+    let administrator = Some((fixture.tenant, DashboardRole::Operator));
     let person = browser(&fixture, administrator).await;
     let other = browser(&fixture, administrator).await;
     let posts = routes::table().into_iter();
@@ -265,7 +274,7 @@ async fn forms_of_other_pages_are_rejected() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_answer_forbids_scripts_of_others_and_frames() {
     let fixture = Fixture::new().await;
-    let person = browser(&fixture, Some((TENANT, DashboardRole::Operator))).await;
+    let person = browser(&fixture, Some((fixture.tenant, DashboardRole::Operator))).await;
     let gets = matrix().into_iter().filter(|row| row.name.starts_with("GET "));
     let paths = gets.map(|row| row.path).chain(["/dashboard/nowhere".to_owned()]);
     for path in paths {

@@ -6,7 +6,7 @@ use tests::eventually::eventually;
 use wire::proto::operate::v1::DashboardRole;
 
 use super::transcript::person;
-use crate::fixture::{FOREIGN_TENANT, Fixture};
+use crate::fixture::Fixture;
 
 const PATH: &str = "/dashboard/search?q=";
 
@@ -28,7 +28,7 @@ async fn a_search_finds_texts_of_the_own_tenant_as_text() {
     assert!(found.contains(r#"href="/dashboard/conversations/c?at=2#v2""#), "{found}");
     let administrator = DashboardRole::Administrator;
     let (client, operator) = (fixture.stack.http_client(), &fixture.operator);
-    let foreign = Browser::signed_in(client, operator, FOREIGN_TENANT, administrator).await;
+    let foreign = Browser::signed_in(client, operator, fixture.foreign_tenant, administrator).await;
     let nothing = foreign.get(&format!("{PATH}parcel")).await.text();
     assert!(nothing.contains("Nothing found") && !nothing.contains("<mark>"));
     // The search is in the audit log, its words are not.

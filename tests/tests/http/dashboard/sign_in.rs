@@ -6,7 +6,7 @@ use tests::eventually::eventually;
 use tonic::Code;
 use wire::proto::operate::v1::{CreateDashboardLinkRequest, DashboardRole, Scope};
 
-use crate::fixture::{FOREIGN_TENANT, Fixture, TENANT};
+use crate::fixture::Fixture;
 
 const VIEWER: DashboardRole = DashboardRole::Viewer;
 
@@ -14,7 +14,7 @@ const VIEWER: DashboardRole = DashboardRole::Viewer;
 async fn a_link_signs_in_once() {
     let fixture = Fixture::new().await;
     let browser = Browser::new(fixture.stack.http_client());
-    let token = fixture.operator.dashboard_link(TENANT, VIEWER).await;
+    let token = fixture.operator.dashboard_link(fixture.tenant, VIEWER).await;
     let page = format!("{LINK_PATH}?token={token}");
     // A preview of the link does not use it.
     for _ in 0..2 {
@@ -42,7 +42,7 @@ async fn a_link_signs_in_once() {
 async fn of_concurrent_uses_of_a_link_one_succeeds() {
     let fixture = Fixture::new().await;
     let browser = Browser::new(fixture.stack.http_client());
-    let token = fixture.operator.dashboard_link(TENANT, VIEWER).await;
+    let token = fixture.operator.dashboard_link(fixture.tenant, VIEWER).await;
     let uses = (0..8).map(|_| async {
         let answer = browser.post(LINK_PATH, &[("token", &token)]).await;
         (answer.status, answer.headers.contains_key("set-cookie"))
@@ -56,8 +56,8 @@ async fn of_concurrent_uses_of_a_link_one_succeeds() {
 async fn a_session_ends_with_the_sign_out() {
     let fixture = Fixture::new().await;
     let client = fixture.stack.http_client();
-    let person = Browser::signed_in(client.clone(), &fixture.operator, TENANT, VIEWER).await;
-    let other = Browser::signed_in(client, &fixture.operator, TENANT, VIEWER).await;
+    let person = Browser::signed_in(client.clone(), &fixture.operator, fixture.tenant, VIEWER).await;
+    let other = Browser::signed_in(client, &fixture.operator, fixture.tenant, VIEWER).await;
     let answer = person.post("/dashboard/sign-out", &[]).await;
     assert_eq!(answer.headers["location"], "/dashboard/sign-in");
     assert!(answer.headers["set-cookie"].contains("Max-Age=0"));
@@ -93,16 +93,16 @@ async fn links_are_created_within_the_rights_of_the_token() {
     };
     let caller = fixture.operator.caller();
     let token = async |scope, tenant| fixture.operator.token(&[scope], tenant).await;
-    let bound = caller.with_token(&token(Scope::Operate, TENANT).await.secret);
-    let append = caller.with_token(&token(Scope::Append, TENANT).await.secret);
+    let bound = caller.with_token(&token(Scope::Operate, fixture.tenant).await.secret);
+    let append = caller.with_token(&token(Scope::Append, fixture.tenant).await.secret);
     for role in [DashboardRole::Viewer, DashboardRole::Administrator] {
         bound.registry().create_dashboard_link(link("", role)).await.expect("a link of the token's tenant");
     }
     let cases = [
-        (&bound, link(FOREIGN_TENANT, VIEWER), (Code::NotFound, "REGISTRY_ENTRY_NOT_FOUND", "tenant_id")),
-        (&bound, link(TENANT, DashboardRole::Operator), (Code::InvalidArgument, "FIELD_OUT_OF_RANGE", "role")),
-        (&bound, link(TENANT, DashboardRole::Unspecified), (Code::InvalidArgument, "FIELD_MISSING", "role")),
-        (&append, link(TENANT, VIEWER), (Code::PermissionDenied, "MISSING_SCOPE", "")),
+        (&bound, link(fixture.foreign_tenant, VIEWER), (Code::NotFound, "REGISTRY_ENTRY_NOT_FOUND", "tenant_id")),
+        (&bound, link(fixture.tenant, DashboardRole::Operator), (Code::InvalidArgument, "FIELD_OUT_OF_RANGE", "role")),
+        (&bound, link(fixture.tenant, DashboardRole::Unspecified), (Code::InvalidArgument, "FIELD_MISSING", "role")),
+        (&append, link(fixture.tenant, VIEWER), (Code::PermissionDenied, "MISSING_SCOPE", "")),
     ];
     for (caller, request, expected) in cases {
         let case = format!("{request:?}");

@@ -7,7 +7,7 @@ use tests::eventually::eventually;
 use tests::raw_nats::RawNats;
 use wire::proto::operate::v1::DashboardRole;
 
-use crate::fixture::{FOREIGN_TENANT, Fixture, TENANT};
+use crate::fixture::Fixture;
 
 const PATH: &str = "/dashboard/system";
 const TENANT_PATH: &str = "/dashboard/system/tenant";
@@ -21,9 +21,9 @@ async fn park(fixture: &Fixture, id: &str) {
     fixture.agent.create(id).await;
     let appended = fixture.agent.append(id, vec![user("one")]).await;
     fixture.agent.wait_for_rows(id, appended.version).await;
-    let tenant = TenantId::parse(TENANT).unwrap();
+    let tenant = TenantId::parse(fixture.tenant).unwrap();
     let partition = Partition::of(&tenant, &ConversationId::parse(id).unwrap(), 8);
-    let subject = format!("hansard.{partition}.{TENANT}.{id}");
+    let subject = format!("hansard.{partition}.{}.{id}", fixture.tenant);
     let mut nats = RawNats::connect(&fixture.stack.servers.nats().url(), "", "").await;
     let errors = nats.publish(&subject, "", "sesame is no commit").await;
     assert_eq!(errors, Vec::<String>::new());
@@ -37,8 +37,8 @@ fn sequence(page: &str) -> Option<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_state_of_the_deployment_is_shown() {
-    let fixture = Fixture::new().await;
-    let operator = person(&fixture, TENANT, DashboardRole::Operator).await;
+    let fixture = Fixture::own().await;
+    let operator = person(&fixture, fixture.tenant, DashboardRole::Operator).await;
     // The projector takes its partitions after it is ready.
     let page = eventually("a sampled lag of a healthy deployment", || async {
         let page = operator.get(PATH).await.text();
@@ -54,7 +54,7 @@ async fn the_state_of_the_deployment_is_shown() {
         "Rows to",
         "Every conversation is projected.",
         "hansard rebuild conversations",
-        FOREIGN_TENANT,
+        fixture.foreign_tenant,
     ] {
         assert!(page.contains(text), "{text}: {page}");
     }
@@ -62,9 +62,9 @@ async fn the_state_of_the_deployment_is_shown() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn parked_conversations_are_retried_and_dropped() {
-    let fixture = Fixture::new().await;
+    let fixture = Fixture::own().await;
     park(&fixture, "bad").await;
-    let operator = person(&fixture, FOREIGN_TENANT, DashboardRole::Operator).await;
+    let operator = person(&fixture, fixture.foreign_tenant, DashboardRole::Operator).await;
     let parked = eventually("a parked conversation", || async {
         let page = operator.get(PATH).await.text();
         sequence(&page).map(|sequence| (page, sequence))
@@ -72,7 +72,7 @@ async fn parked_conversations_are_retried_and_dropped() {
     let (page, sequence) = parked.await;
     assert!(page.contains("parked conversations: 1"), "{page}");
     assert!(!page.contains("sesame"), "{page}");
-    let named = [("tenant", TENANT), ("conversation", "bad")];
+    let named = [("tenant", fixture.tenant), ("conversation", "bad")];
     let retry = "/dashboard/system/parked/retry";
     let drop_path = "/dashboard/system/parked/drop";
     assert_eq!(operator.post(retry, &named).await.status, 303);
@@ -88,7 +88,7 @@ async fn parked_conversations_are_retried_and_dropped() {
     };
     let wrong = drop("Bad").await;
     assert_eq!(wrong.status, 400, "{}", wrong.text());
-    let missing = [("tenant", FOREIGN_TENANT), ("conversation", "none")];
+    let missing = [("tenant", fixture.foreign_tenant), ("conversation", "none")];
     assert_eq!(operator.post(retry, &missing).await.status, 404);
     assert_eq!(drop("bad").await.status, 303);
     eventually("no waiting commit", || async {
@@ -97,7 +97,7 @@ async fn parked_conversations_are_retried_and_dropped() {
     })
     .await;
     // The log of the conversation's tenant has the entries, and no other log names it.
-    let administrator = person(&fixture, TENANT, DashboardRole::Administrator).await;
+    let administrator = person(&fixture, fixture.tenant, DashboardRole::Administrator).await;
     let log = administrator.get("/dashboard/audit").await.text();
     for text in ["retry of parked commits", "drop of the parked commit at sequence", ">bad<"] {
         assert!(log.contains(text), "{text}: {log}");
@@ -108,36 +108,36 @@ async fn parked_conversations_are_retried_and_dropped() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn operators_switch_their_tenant() {
-    let fixture = Fixture::new().await;
-    let operator = person(&fixture, TENANT, DashboardRole::Operator).await;
-    let answer = operator.post(TENANT_PATH, &[("tenant", FOREIGN_TENANT)]).await;
+    let fixture = Fixture::own().await;
+    let operator = person(&fixture, fixture.tenant, DashboardRole::Operator).await;
+    let answer = operator.post(TENANT_PATH, &[("tenant", fixture.foreign_tenant)]).await;
     assert_eq!(answer.headers["location"], PATH);
     let moved = Browser::new(fixture.stack.http_client()).with_session(&answer).await;
     let page = moved.get(PATH).await.text();
-    assert!(page.contains(&format!("operator of <strong>{FOREIGN_TENANT}</strong>")), "{page}");
+    assert!(page.contains(&format!("operator of <strong>{}</strong>", fixture.foreign_tenant)), "{page}");
     eventually("the end of the session", || async {
         is_sign_in_required(&operator.get("/dashboard").await).then_some(())
     })
     .await;
     let log = moved.get("/dashboard/audit").await.text();
     assert!(log.contains("from another tenant"), "{log}");
-    let administrator = person(&fixture, TENANT, DashboardRole::Administrator).await;
+    let administrator = person(&fixture, fixture.tenant, DashboardRole::Administrator).await;
     let log = administrator.get("/dashboard/audit").await.text();
-    assert!(log.contains("to another tenant") && !log.contains(FOREIGN_TENANT), "{log}");
+    assert!(log.contains("to another tenant") && !log.contains(fixture.foreign_tenant), "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nobody_else_switches_and_forged_tenants_look_missing() {
-    let fixture = Fixture::new().await;
+    let fixture = Fixture::own().await;
     for role in [DashboardRole::Viewer, DashboardRole::Support, DashboardRole::Administrator] {
-        let browser = person(&fixture, TENANT, role).await;
-        for tenant in [FOREIGN_TENANT, "none"] {
+        let browser = person(&fixture, fixture.tenant, role).await;
+        for tenant in [fixture.foreign_tenant, "none"] {
             let answer = browser.post(TENANT_PATH, &[("tenant", tenant)]).await;
             assert_eq!(answer.status, 403, "{role:?} {tenant}");
             assert!(!answer.headers.contains_key("set-cookie"));
         }
     }
-    let operator = person(&fixture, TENANT, DashboardRole::Operator).await;
+    let operator = person(&fixture, fixture.tenant, DashboardRole::Operator).await;
     let mut answers = Vec::new();
     for tenant in ["none", "", "../acme", "<script>", &"a".repeat(2_000)] {
         let answer = operator.post(TENANT_PATH, &[("tenant", tenant)]).await;

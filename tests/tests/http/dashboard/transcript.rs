@@ -6,12 +6,12 @@ use tests::events::{assistant, call, error, note, result, rewind, summary, user}
 use tests::eventually::eventually;
 use wire::proto::operate::v1::DashboardRole;
 
-use crate::fixture::{FOREIGN_TENANT, Fixture, TENANT, begin};
+use crate::fixture::{Fixture, begin};
 
 const SCRIPT: &str = "<script>alert(1)</script><img src=x onerror=alert(1)>";
 
 pub(super) async fn person(fixture: &Fixture, role: DashboardRole) -> Browser {
-    Browser::signed_in(fixture.stack.http_client(), &fixture.operator, TENANT, role).await
+    Browser::signed_in(fixture.stack.http_client(), &fixture.operator, fixture.tenant, role).await
 }
 
 /// The versions of the events of a page, in order.
@@ -190,7 +190,7 @@ async fn roles_and_tenants_decide_what_may_be_done() {
     let viewer = person(&fixture, DashboardRole::Viewer).await;
     let client = fixture.stack.http_client();
     let administrator = DashboardRole::Administrator;
-    let foreign = Browser::signed_in(client, &fixture.operator, FOREIGN_TENANT, administrator).await;
+    let foreign = Browser::signed_in(client, &fixture.operator, fixture.foreign_tenant, administrator).await;
     let reads = ["", "/events/1", "/events/1/download", "/context", "/context/body"];
     let support_reads = ["/export", "/erase"];
     for path in reads.iter().chain(&support_reads) {

@@ -6,7 +6,7 @@ use tests::events::answer_with_usage;
 use tests::eventually::eventually;
 use wire::proto::operate::v1::DashboardRole;
 
-use crate::fixture::{AGENT, FOREIGN_TENANT, Fixture, OTHER_AGENT, TENANT, begin};
+use crate::fixture::{Fixture, begin};
 
 /// A model whose name is script, and a formula of spreadsheets.
 const HOSTILE: &str = "=HYPERLINK(\"x\")<script>alert(1)</script>";
@@ -33,7 +33,7 @@ async fn conversation(fixture: &Fixture) -> String {
 async fn usage_is_shown_and_downloaded() {
     let fixture = Fixture::new().await;
     conversation(&fixture).await;
-    let browser = viewer(&fixture, TENANT).await;
+    let browser = viewer(&fixture, fixture.tenant).await;
     // The rows of the sign-in follow it.
     let page = eventually("a page of current rows", || async {
         let page = browser.get("/dashboard/usage").await.text();
@@ -60,14 +60,14 @@ async fn usage_is_shown_and_downloaded() {
     let text = file.text();
     let header = "day,agent,model,messages,input_tokens,cached_tokens,output_tokens,reasoning_tokens,cost,currency\r\n";
     assert!(text.starts_with(header), "{text}");
-    assert!(text.contains(",support,m1,1,30,1,2,0,,\r\n"), "{text}");
+    assert!(text.contains(&format!(",{},m1,1,30,1,2,0,,\r\n", fixture.agent_id)), "{text}");
     assert!(text.contains(",\"'=HYPERLINK"), "{text}");
     let runs = browser.get("/dashboard/usage/runs").await.text();
     assert!(runs.starts_with("day,agent,outcome,runs\r\n"), "{runs}");
-    assert!(runs.ends_with(",support,completed,1\r\n"), "{runs}");
+    assert!(runs.ends_with(&format!(",{},completed,1\r\n", fixture.agent_id)), "{runs}");
     let administrator = DashboardRole::Administrator;
     let client = fixture.stack.http_client();
-    let administrator = Browser::signed_in(client, &fixture.operator, TENANT, administrator).await;
+    let administrator = Browser::signed_in(client, &fixture.operator, fixture.tenant, administrator).await;
     let log = administrator.get("/dashboard/audit").await.text();
     assert!(log.contains("<td>exported</td><td></td><td>usage</td>"), "{log}");
 }
@@ -76,8 +76,8 @@ async fn usage_is_shown_and_downloaded() {
 async fn usage_is_of_the_tenant_and_the_agent() {
     let fixture = Fixture::new().await;
     conversation(&fixture).await;
-    let browser = viewer(&fixture, TENANT).await;
-    let foreign = viewer(&fixture, FOREIGN_TENANT).await;
+    let browser = viewer(&fixture, fixture.tenant).await;
+    let foreign = viewer(&fixture, fixture.foreign_tenant).await;
     let check = async |browser: &Browser, query: &str, expected: bool| {
         let page = browser.get(&format!("/dashboard/usage{query}")).await.text();
         // As a whole cell: a random token can contain it.
@@ -89,17 +89,17 @@ async fn usage_is_of_the_tenant_and_the_agent() {
         assert_eq!(file.contains("completed"), expected, "{query}: {file}");
     };
     check(&browser, "", true).await;
-    check(&browser, &format!("?agent={AGENT}"), true).await;
-    check(&browser, &format!("?agent={OTHER_AGENT}"), false).await;
+    check(&browser, &format!("?agent={}", fixture.agent_id), true).await;
+    check(&browser, &format!("?agent={}", fixture.other_agent_id), false).await;
     check(&browser, "?from=2001-01-01&to=2001-01-31", false).await;
     check(&foreign, "", false).await;
-    check(&foreign, &format!("?agent={AGENT}"), false).await;
+    check(&foreign, &format!("?agent={}", fixture.agent_id), false).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_range_is_bounded() {
     let fixture = Fixture::new().await;
-    let browser = viewer(&fixture, TENANT).await;
+    let browser = viewer(&fixture, fixture.tenant).await;
     for path in ["", "/download", "/runs"] {
         for (query, expected) in [
             ("from=2024-01-01&to=2024-12-31", 200),
@@ -126,7 +126,7 @@ async fn models_with_a_price_have_a_cost() {
     })
     .await;
     let chat = conversation(&fixture).await;
-    let browser = viewer(&fixture, TENANT).await;
+    let browser = viewer(&fixture, fixture.tenant).await;
     // 29 tokens at 0.001, and two at 0.0050005.
     let page = browser.get("/dashboard/usage").await.text();
     assert!(page.contains("<dd>at least 0.03 EUR</dd>"), "{page}");

@@ -9,7 +9,7 @@ use tests::http_client::HttpClient;
 use wire::proto::operate::v1::Scope;
 
 use super::{recorded_to, versions, watch_chat};
-use crate::fixture::{Fixture, TENANT, bearer, begin};
+use crate::fixture::{Fixture, bearer, begin};
 
 async fn refused(client: &HttpClient, path: &str, expected: (u16, &str, &str)) {
     let answer = client.get(path).await;
@@ -121,7 +121,7 @@ async fn pages_cannot_use_the_token_of_a_back_end() {
     let fixture = Fixture::new().await;
     let session = fixture.session("s");
     let chat = begin(&session, &json!({})).await;
-    let token = fixture.operator.token(&[Scope::Read], TENANT).await;
+    let token = fixture.operator.token(&[Scope::Read], fixture.tenant).await;
     let page = bearer(&fixture.stack, &token.secret).with("origin", "https://evil.example");
     let path = format!("/v1/conversations/{chat}/events/stream");
     refused(&page, &path, (403, "ORIGIN_NOT_ALLOWED", "")).await;

@@ -53,7 +53,7 @@ async fn a_new_owner_ends_the_stream_of_the_previous_one() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_draining_gateway_says_so() {
-    let mut fixture = Fixture::new().await;
+    let mut fixture = Fixture::own().await;
     let session = fixture.session("s");
     let chat = begin(&session, &json!({})).await;
     let mut stream = watch_chat(&session, &chat, 0).await;

@@ -9,7 +9,7 @@ use tests::http_client::HttpClient;
 use wire::proto::operate::v1::Scope;
 
 use super::{next_recorded, recorded_to, version_of, versions, watch};
-use crate::fixture::{Fixture, TENANT, bearer, begin};
+use crate::fixture::{Fixture, bearer, begin};
 
 const WRITERS: u64 = 4;
 const COMMITS_OF_WRITER: u64 = 40;
@@ -75,7 +75,7 @@ async fn each_version_comes_once_and_in_order() {
     let mut fixture = Fixture::with(|config| config.http.limits.session = many).await;
     let owner = fixture.session("s");
     let chat = begin(&owner, &json!({})).await;
-    let service = bearer(&fixture.stack, &fixture.operator.token(&[Scope::Read], TENANT).await.secret);
+    let service = bearer(&fixture.stack, &fixture.operator.token(&[Scope::Read], fixture.tenant).await.secret);
     let readers = [
         (owner.clone(), format!("/api/chats/{chat}/events")),
         (service, format!("/v1/conversations/{chat}/events/stream")),

@@ -9,7 +9,7 @@ use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::{Scope, ToolCallDetail};
 
 use super::{McpClient, REVISIONS};
-use crate::fixture::{AGENT, FOREIGN_AGENT, FOREIGN_TENANT, Fixture, OTHER_AGENT, TENANT, bearer};
+use crate::fixture::{Fixture, bearer};
 use tests::eventually::eventually;
 use tests::operator::echo;
 
@@ -44,7 +44,7 @@ async fn only_valid_callers_reach_the_tools() {
     let document = client.get(METADATA).await.ok(200);
     assert_eq!(document["resource"], url);
     assert_eq!(document["authorization_servers"], json!(["https://login.example.org"]));
-    let token = fixture.operator.token(&[Scope::Read], TENANT).await;
+    let token = fixture.operator.token(&[Scope::Read], fixture.tenant).await;
     let service = bearer(&fixture.stack, &token.secret);
     let metadata = format!("resource_metadata=\"https://chat.example.org{METADATA}\"");
     for nobody in [
@@ -59,7 +59,7 @@ async fn only_valid_callers_reach_the_tools() {
         assert!(challenge.starts_with("Bearer error=\"invalid_token\""), "{challenge}");
         assert!(challenge.ends_with(&metadata), "{challenge}");
     }
-    let operator = fixture.operator.token(&[Scope::Operate], TENANT).await;
+    let operator = fixture.operator.token(&[Scope::Operate], fixture.tenant).await;
     let (code, reason, challenge) = status(&bearer(&fixture.stack, &operator.secret)).await;
     assert_eq!((code, reason.as_str()), (403, "MISSING_SCOPE"));
     assert!(challenge.starts_with("Bearer error=\"insufficient_scope\", scope="), "{challenge}");
@@ -84,13 +84,13 @@ async fn a_foreign_conversation_looks_like_a_missing_one() {
     let mcp = McpClient::of_service(&fixture, revision).await;
     let id = mcp.created("ada").await;
     let scopes = [Scope::Append, Scope::Read];
-    let foreign = bearer(&fixture.stack, &fixture.operator.token(&scopes, FOREIGN_TENANT).await.secret);
-    let own = bearer(&fixture.stack, &fixture.operator.token(&scopes, TENANT).await.secret);
+    let foreign = bearer(&fixture.stack, &fixture.operator.token(&scopes, fixture.foreign_tenant).await.secret);
+    let own = bearer(&fixture.stack, &fixture.operator.token(&scopes, fixture.tenant).await.secret);
     for http in [
         foreign.clone(),
-        foreign.with("x-agent-id", FOREIGN_AGENT),
-        foreign.with("x-agent-id", AGENT),
-        own.with("x-agent-id", OTHER_AGENT),
+        foreign.with("x-agent-id", fixture.foreign_agent_id),
+        foreign.with("x-agent-id", fixture.agent_id),
+        own.with("x-agent-id", fixture.other_agent_id),
         fixture.foreign_admin(),
         fixture.user("bob"),
     ] {
@@ -131,7 +131,7 @@ async fn a_token_sees_the_tools_that_it_may_use() {
     let fixture = Fixture::new().await;
     let mcp = McpClient::of_service(&fixture, REVISIONS[1]).await;
     let id = mcp.created("ada").await;
-    let token = async |scope| fixture.operator.token(&[scope], TENANT).await.secret;
+    let token = async |scope| fixture.operator.token(&[scope], fixture.tenant).await.secret;
     let reader = bearer(&fixture.stack, &token(Scope::Read).await);
     let appender = bearer(&fixture.stack, &token(Scope::Append).await);
     let reads = [
@@ -164,7 +164,7 @@ async fn a_token_sees_the_tools_that_it_may_use() {
     // The tenant has two agents.
     let (text, code) = admin.failure("list_conversations", json!({"user_id": "ada"})).await;
     assert_eq!(code, "FIELD_MISSING", "{text}");
-    let named = json!({"user_id": "ada", "agent_id": AGENT});
+    let named = json!({"user_id": "ada", "agent_id": fixture.agent_id});
     let listed = admin.ok("list_conversations", named).await;
     assert_eq!(listed[0]["id"], id.as_str());
 }
@@ -195,7 +195,7 @@ async fn a_user_has_their_own_conversations() {
     let (_, code) = ada.failure("record_interaction", record.clone()).await;
     assert_eq!(code, "ROLE_NOT_ALLOWED");
     let settings = proto::AgentSettings { allowed_roles: vec![Role::Assistant.into()], ..echo() };
-    fixture.operator.settings(AGENT, settings).await;
+    fixture.operator.settings(fixture.agent_id, settings).await;
     eventually("the allowed role", || async {
         let recorded = ada.call("record_interaction", record.clone()).await;
         (recorded["isError"] != true).then_some(())
@@ -232,7 +232,7 @@ async fn users_get_of_tool_calls_what_the_agent_discloses() {
             frontend: Some(proto::FrontendSettings { tool_calls: detail.into(), ..proto::FrontendSettings::default() }),
             ..echo()
         };
-        fixture.operator.settings(AGENT, settings).await;
+        fixture.operator.settings(fixture.agent_id, settings).await;
         eventually("the agent's detail", || async { (seen(&ada).await == expected).then_some(()) }).await;
         assert_eq!(seen(&service).await, [true; 3]);
     }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tests::http_client::{Answer, HttpClient};
 use wire::proto::operate::v1::Scope;
 
-use crate::fixture::{AGENT, Fixture, TENANT, bearer, text};
+use crate::fixture::{Fixture, bearer, text};
 
 /// The revision with a handshake, and the stateless one.
 const REVISIONS: [&str; 2] = ["2025-11-25", "2026-07-28"];
@@ -31,11 +31,11 @@ impl McpClient {
         Self { http: http.with("mcp-protocol-version", revision), revision }
     }
 
-    /// A back end of [`TENANT`] that names [`AGENT`].
+    /// A back end of [`Fixture::tenant`] that names [`Fixture::agent_id`].
     async fn of_service(fixture: &Fixture, revision: &'static str) -> Self {
         let scopes = [Scope::Append, Scope::Read];
-        let token = fixture.operator.token(&scopes, TENANT).await;
-        let http = bearer(&fixture.stack, &token.secret).with("x-agent-id", AGENT);
+        let token = fixture.operator.token(&scopes, fixture.tenant).await;
+        let http = bearer(&fixture.stack, &token.secret).with("x-agent-id", fixture.agent_id);
         Self::new(&http, revision)
     }
 

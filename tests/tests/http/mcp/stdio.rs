@@ -12,20 +12,20 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use wire::proto::operate::v1::Scope;
 
 use super::{McpClient, REVISIONS};
-use crate::fixture::{AGENT, Fixture, TENANT};
+use crate::fixture::Fixture;
 
-fn relay_command(url: &str, token: &str) -> Command {
+fn relay_command(url: &str, agent_id: &str, token: &str) -> Command {
     let program = program!();
     let mut command = Command::new(program.path());
-    command.args(["mcp", "--url", url, "--agent", AGENT]);
+    command.args(["mcp", "--url", url, "--agent", agent_id]);
     command.env("HANSARD_TOKEN", token).env_remove("HANSARD_TOKEN_FILE");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
     command
 }
 
 /// The answers to lines, by id (those without one have the id `null`), and the exit code.
-async fn answers_of(url: &str, token: &str, lines: &[String]) -> (BTreeMap<String, Value>, i32) {
-    let mut child = relay_command(url, token).spawn().unwrap();
+async fn answers_of(url: &str, agent_id: &str, token: &str, lines: &[String]) -> (BTreeMap<String, Value>, i32) {
+    let mut child = relay_command(url, agent_id, token).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let text = lines.join("\n");
     let writing = async move {
@@ -47,7 +47,7 @@ fn request(id: u64, method: &str, params: &Value) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_relay_answers_every_line() {
     let fixture = Fixture::new().await;
-    let token = fixture.operator.token(&[Scope::Append, Scope::Read], TENANT).await;
+    let token = fixture.operator.token(&[Scope::Append, Scope::Read], fixture.tenant).await;
     let url = fixture.stack.http_client().url("/mcp");
     let hello =
         json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
@@ -66,7 +66,7 @@ async fn the_relay_answers_every_line() {
         request(4, "tools/erase", &json!({})),
         "{".to_owned(),
     ];
-    let (answers, code) = answers_of(&url, &token.secret, &lines).await;
+    let (answers, code) = answers_of(&url, fixture.agent_id, &token.secret, &lines).await;
     assert_eq!(code, 0);
     assert_eq!(answers["1"]["result"]["protocolVersion"], "2025-11-25");
     for id in ["2", "3"] {
@@ -78,13 +78,13 @@ async fn the_relay_answers_every_line() {
     assert_eq!(answers["null"]["error"]["code"], -32700);
     assert_eq!(answers.len(), 5);
     let lines = [request(1, "tools/list", &json!({}))];
-    let (refused, _) = answers_of(&url, "hst_forged", &lines).await;
+    let (refused, _) = answers_of(&url, fixture.agent_id, "hst_forged", &lines).await;
     let message = refused["1"]["error"]["message"].as_str().unwrap();
     assert!(message.contains("401") && message.contains("valid token"), "{message}");
     let closed = tests::port::free();
-    let (unreachable, code) = answers_of(&format!("http://{closed}/mcp"), "t", &lines).await;
+    let (unreachable, code) = answers_of(&format!("http://{closed}/mcp"), fixture.agent_id, "t", &lines).await;
     assert_eq!((unreachable["1"]["error"]["code"].as_i64(), code), (Some(-32603), 0));
-    let (nothing, code) = answers_of("chat.example.org", "t", &lines).await;
+    let (nothing, code) = answers_of("chat.example.org", fixture.agent_id, "t", &lines).await;
     assert_eq!((nothing.len(), code), (0, 2));
 }
 
@@ -99,9 +99,9 @@ struct Host {
 impl Host {
     async fn of(fixture: &Fixture) -> Self {
         let scopes = [Scope::Append, Scope::Read];
-        let token = fixture.operator.token(&scopes, TENANT).await;
+        let token = fixture.operator.token(&scopes, fixture.tenant).await;
         let url = fixture.stack.http_client().url("/mcp");
-        let mut child = relay_command(&url, &token.secret).spawn().unwrap();
+        let mut child = relay_command(&url, fixture.agent_id, &token.secret).spawn().unwrap();
         Self {
             stdin: child.stdin.take().unwrap(),
             lines: BufReader::new(child.stdout.take().unwrap()).lines(),

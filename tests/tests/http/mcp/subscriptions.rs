@@ -7,7 +7,7 @@ use tests::eventually::eventually;
 use wire::proto::operate::v1::Scope;
 
 use super::{McpClient, REVISIONS};
-use crate::fixture::{AGENT, FOREIGN_AGENT, FOREIGN_TENANT, Fixture, bearer, begin, text};
+use crate::fixture::{Fixture, bearer, begin, text};
 use crate::turns::sse::EventStream;
 
 const LISTEN: &str = "subscriptions/listen";
@@ -108,11 +108,11 @@ async fn foreign_and_missing_conversations_are_the_same_error() {
     let fixture = Fixture::new().await;
     let mcp = McpClient::of_service(&fixture, REVISIONS[1]).await;
     let id = mcp.created("ada").await;
-    let token = fixture.operator.token(&[Scope::Read], FOREIGN_TENANT).await;
+    let token = fixture.operator.token(&[Scope::Read], fixture.foreign_tenant).await;
     let foreign = bearer(&fixture.stack, &token.secret);
     for caller in [
-        McpClient::new(&foreign.with("x-agent-id", FOREIGN_AGENT), REVISIONS[1]),
-        McpClient::new(&foreign.with("x-agent-id", AGENT), REVISIONS[1]),
+        McpClient::new(&foreign.with("x-agent-id", fixture.foreign_agent_id), REVISIONS[1]),
+        McpClient::new(&foreign.with("x-agent-id", fixture.agent_id), REVISIONS[1]),
         McpClient::new(&fixture.foreign_admin(), REVISIONS[1]),
         user_of(&fixture, "bob"),
     ] {
@@ -132,8 +132,8 @@ async fn foreign_and_missing_conversations_are_the_same_error() {
         acknowledged(&mut stream).await;
         assert_eq!(last(&mut stream).await["error"]["code"], -32602, "{wrong}");
     }
-    let token = fixture.operator.token(&[Scope::Append], crate::fixture::TENANT).await;
-    let appender = bearer(&fixture.stack, &token.secret).with("x-agent-id", AGENT);
+    let token = fixture.operator.token(&[Scope::Append], fixture.tenant).await;
+    let appender = bearer(&fixture.stack, &token.secret).with("x-agent-id", fixture.agent_id);
     let mut stream = listen(&McpClient::new(&appender, REVISIONS[1]), &[uri(&id)]).await;
     acknowledged(&mut stream).await;
     assert_eq!(last(&mut stream).await["error"]["code"], -32602);

@@ -9,7 +9,7 @@ use tests::eventually::eventually;
 use tests::http_client::{Answer, HttpClient};
 use wire::proto::operate::v1 as proto;
 
-use crate::fixture::{AGENT, FOREIGN_AGENT, Fixture, TENANT};
+use crate::fixture::Fixture;
 
 /// The model's delay before each word.
 pub(super) const WORD_DELAY: Duration = Duration::from_millis(40);
@@ -27,7 +27,7 @@ pub(super) async fn fixture(quotas: impl FnOnce(&mut QuotaSet), change: impl FnO
         change(config);
     })
     .await;
-    for agent in [AGENT, FOREIGN_AGENT] {
+    for agent in [fixture.agent_id, fixture.foreign_agent_id] {
         let settings = proto::AgentSettings {
             identity_mode: proto::IdentityMode::Open.into(),
             model: Some(proto::ModelSettings {
@@ -76,7 +76,7 @@ pub(super) async fn set(fixture: &Fixture, scope: &str, quota: &str, value: Opti
     let (scope_of, quota_of) = (scope_of.unwrap(), quota_of.unwrap());
     given.of_mut(scope_of).set(quota_of, value);
     let request = proto::SetTenantQuotasRequest {
-        tenant_id: TENANT.to_owned(),
+        tenant_id: fixture.tenant.to_owned(),
         quotas: Some(event_log::registry::quotas_to_proto(&given)),
         update_mask: Some(prost_types::FieldMask { paths: vec![format!("{scope}.{quota}")] }),
     };

@@ -12,7 +12,7 @@ use tests::settings::Role;
 use wire::proto::operate::v1 as proto;
 
 use super::fixture::{check_refused, fixture, say, session, set};
-use crate::fixture::{AGENT, Fixture, begin};
+use crate::fixture::{Fixture, begin};
 
 const TOKENS: &str = "model_tokens_per_day";
 const DAY_NANOS: i64 = 86_400_000_000_000;
@@ -67,7 +67,7 @@ async fn summarise(fixture: &Fixture) {
         tokens_kept: 200,
     };
     let request = proto::SetAgentSettingsRequest {
-        agent_id: AGENT.to_owned(),
+        agent_id: fixture.agent_id.to_owned(),
         settings: Some(proto::AgentSettings { summaries: Some(summaries), ..proto::AgentSettings::default() }),
         update_mask: Some(prost_types::FieldMask { paths: vec!["summaries".to_owned()] }),
     };

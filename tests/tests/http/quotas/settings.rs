@@ -5,7 +5,6 @@ use tonic::Code;
 use wire::proto::operate::v1 as proto;
 
 use super::fixture::{bound, fixture, set};
-use crate::fixture::{AGENT, TENANT};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn agent_quotas_override_tenant_and_deployment_quotas() {
@@ -16,7 +15,7 @@ async fn agent_quotas_override_tenant_and_deployment_quotas() {
     set(&fixture, "owner", "runs", Some(5)).await;
     assert_eq!(bound(&nobody, "owner", "runs").await, Some(7));
     let request = proto::SetAgentSettingsRequest {
-        agent_id: AGENT.to_owned(),
+        agent_id: fixture.agent_id.to_owned(),
         settings: Some(proto::AgentSettings {
             quotas: Some(proto::Quotas {
                 owner: Some(proto::QuotaLimits { runs: Some(3), ..proto::QuotaLimits::default() }),
@@ -36,13 +35,13 @@ async fn agent_quotas_override_tenant_and_deployment_quotas() {
 #[tokio::test(flavor = "multi_thread")]
 async fn tenant_operators_cannot_raise_quotas() {
     let fixture = fixture(|_| (), |_| ()).await;
-    let token = fixture.operator.token(&[proto::Scope::Operate], TENANT).await;
+    let token = fixture.operator.token(&[proto::Scope::Operate], fixture.tenant).await;
     let bound_operator = tests::operator::Operator::new(fixture.operator.caller().with_token(&token.secret));
     let request = |tenant: &str| proto::SetTenantQuotasRequest {
         tenant_id: tenant.to_owned(),
         ..proto::SetTenantQuotasRequest::default()
     };
-    let refused = bound_operator.registry().set_tenant_quotas(request(TENANT)).await;
+    let refused = bound_operator.registry().set_tenant_quotas(request(fixture.tenant)).await;
     assert_eq!(refused.unwrap_err().code(), Code::PermissionDenied);
     let none = fixture.operator.registry().set_tenant_quotas(request("nobody")).await;
     assert_eq!(none.unwrap_err().code(), Code::NotFound);

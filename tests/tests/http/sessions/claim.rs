@@ -9,7 +9,7 @@ use tests::parts::text;
 use uuid::Uuid;
 use wire::proto::operate::v1::IdentityMode;
 
-use crate::fixture::{AGENT, Fixture, begin, ids, list, text as text_of};
+use crate::fixture::{Fixture, begin, ids, list, text as text_of};
 
 async fn claim(user: &HttpClient, session: &HttpClient) -> Value {
     let body = json!({"sessionId": session.session_id()});
@@ -75,7 +75,7 @@ async fn sessions_are_claimed_and_released() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn unprojected_conversations_are_claimed_later() {
-    let mut fixture = Fixture::new().await;
+    let mut fixture = Fixture::own().await;
     let (session, ada) = (fixture.issued_session().await, fixture.user("ada"));
     let before = begin(&session, &json!({})).await;
     fixture.agent.wait_for_rows(&before, 1).await;
@@ -142,7 +142,7 @@ async fn concurrent_claims_assign_each_conversation_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn agents_without_users_reject_claims() {
     let fixture = Fixture::new().await;
-    fixture.identity_mode(AGENT, IdentityMode::Issued).await;
+    fixture.identity_mode(fixture.agent_id, IdentityMode::Issued).await;
     let ada = fixture.user("ada");
     let body = json!({"sessionId": fixture.issued_session().await.session_id()});
     eventually("a refusal", || async {

@@ -12,7 +12,7 @@ use tests::eventually::eventually;
 use tests::http_client::{Answer, HttpClient};
 use wire::proto::operate::v1::{CreateApiKeyRequest, IdentityMode};
 
-use crate::fixture::{AGENT, Fixture, TENANT, begin, text};
+use crate::fixture::{Fixture, begin, text};
 
 const PAGE: &str = "https://shop.example";
 const COOKIE: &str = "__Host-hansard-support";
@@ -20,8 +20,8 @@ const POSITION_COOKIE: &str = "__Host-hansard.position-support";
 
 /// A system whose agent accepts only issued sessions.
 async fn fixture() -> Fixture {
-    let fixture = Fixture::new().await;
-    fixture.identity_mode(AGENT, IdentityMode::Issued).await;
+    let fixture = Fixture::own().await;
+    fixture.identity_mode(fixture.agent_id, IdentityMode::Issued).await;
     eventually("a gateway that knows the mode", || async {
         let chosen = fixture.session("s").get("/api/chats").await;
         (chosen.status_and_code() == (401, "SESSION_INVALID".to_owned())).then_some(())
@@ -33,7 +33,7 @@ async fn fixture() -> Fixture {
 /// The frontend of [`PAGE`], with a key that lists its origin.
 async fn page(fixture: &Fixture) -> HttpClient {
     let request = CreateApiKeyRequest {
-        agent_id: AGENT.to_owned(),
+        agent_id: fixture.agent_id.to_owned(),
         allowed_origins: vec![PAGE.to_owned()],
         ..CreateApiKeyRequest::default()
     };
@@ -54,8 +54,8 @@ async fn issued_before(fixture: &Fixture, seconds: u64) -> String {
 async fn used_since(fixture: &Fixture, seconds: u64, used: &[u64]) -> String {
     let record = tests::settings::record(&fixture.stack.servers);
     let registry = Registry::open(&Record::open(record).await.unwrap()).await;
-    let tenant = TenantId::parse(TENANT).unwrap();
-    let agent = AgentId::parse(AGENT).unwrap();
+    let tenant = TenantId::parse(fixture.tenant).unwrap();
+    let agent = AgentId::parse(fixture.agent_id).unwrap();
     let key = registry.unwrap().tenant_key(&tenant, KeyPurpose::Session);
     let now = Clock::System.now_nanos();
     let ago = |seconds: u64| Timestamp(now - i64::try_from(seconds).unwrap() * 1_000_000_000);
@@ -116,7 +116,7 @@ async fn unissued_ids_are_no_sessions() {
     }
     check(&fixture.frontend(), (401, "SESSION_REQUIRED")).await;
     // An agent that accepts any session ids rejects the owner id of an issued one.
-    fixture.identity_mode(AGENT, IdentityMode::Open).await;
+    fixture.identity_mode(fixture.agent_id, IdentityMode::Open).await;
     let planted = fixture.session(&owner);
     let refused = eventually("a gateway that knows the mode", || async {
         let answer = planted.get(&format!("/api/chats/{chat}")).await;

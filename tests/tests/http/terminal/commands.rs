@@ -61,7 +61,7 @@ async fn wrong_commands_say_what_to_do() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_service_token_shows_what_the_model_reads() {
     let fixture = TurnFixture::new().await;
-    let token = fixture.operator.token(&[Scope::Read], "acme").await.secret;
+    let token = fixture.operator.token(&[Scope::Read], fixture.tenant).await.secret;
     // A gateway that knows the key of the person also knows the token, which was created before.
     let person = Person::of(&fixture).await;
     let ran = person.pipe(&["--commands", "--token", &token], "hello\n/context\n").await;

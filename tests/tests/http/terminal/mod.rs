@@ -25,7 +25,7 @@ struct Person {
 
 impl Person {
     async fn of(fixture: &TurnFixture) -> Self {
-        let key = fixture.operator.api_key("support").await.secret;
+        let key = fixture.operator.api_key(fixture.agent_id).await.secret;
         let client = fixture.client.with("x-api-key", &key);
         eventually("a gateway that knows the key", || async {
             (client.get("/api/chats/none").await.status == 404).then_some(())

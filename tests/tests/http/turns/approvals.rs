@@ -16,7 +16,7 @@ use tests::http_client::HttpClient;
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::{Approvers, IdentityMode};
 
-use crate::fixture::{AGENT, Fixture, begin, list};
+use crate::fixture::{Fixture, begin, list};
 
 type PostedRequests = Arc<Mutex<Vec<(HeaderMap, String)>>>;
 
@@ -49,7 +49,7 @@ async fn set(fixture: &Fixture, url: &str, approvers: Approvers) {
         approvers: approvers.into(),
         ..proto::AgentSettings::default()
     };
-    fixture.operator.settings(AGENT, settings).await;
+    fixture.operator.settings(fixture.agent_id, settings).await;
 }
 
 /// A new chat of the caller with a call that waits for approval.
@@ -130,7 +130,7 @@ async fn agent_settings_define_who_may_approve() {
         let users: Vec<&Value> = bodies.iter().map(|body| &body["user_id"]).collect();
         assert_eq!(users, [&json!(null), &json!("ada")]);
         for body in &bodies {
-            assert_eq!((&body["tenant_id"], &body["agent_id"]), (&json!("acme"), &json!(AGENT)));
+            assert_eq!((&body["tenant_id"], &body["agent_id"]), (&json!(fixture.tenant), &json!(fixture.agent_id)));
             assert!(body["conversation_id"].is_string() && body["run_id"].is_string());
         }
     }
@@ -147,7 +147,7 @@ fn is_signed(secret: &str, (headers, body): &(HeaderMap, String)) -> bool {
 }
 
 async fn rotate(fixture: &Fixture, overlap_seconds: u32) -> String {
-    let request = proto::RotateWebhookSecretRequest { agent_id: AGENT.to_owned(), overlap_seconds };
+    let request = proto::RotateWebhookSecretRequest { agent_id: fixture.agent_id.to_owned(), overlap_seconds };
     let rotated = fixture.operator.registry().rotate_webhook_secret(request).await;
     rotated.unwrap().into_inner().secret
 }
@@ -183,7 +183,7 @@ async fn calls_are_signed_with_rotating_secrets() {
     assert_eq!(headers["webhook-id"], headers["idempotency-key"]);
     let at: i64 = headers["webhook-timestamp"].to_str().unwrap().parse().unwrap();
     assert!((tests::jwt::seconds_from_now(0) - at).abs() < 60, "{at}");
-    let past = proto::RotateWebhookSecretRequest { agent_id: AGENT.to_owned(), overlap_seconds: 2_592_001 };
+    let past = proto::RotateWebhookSecretRequest { agent_id: fixture.agent_id.to_owned(), overlap_seconds: 2_592_001 };
     let refused = fixture.operator.registry().rotate_webhook_secret(past).await;
     let expected = (tonic::Code::InvalidArgument, "FIELD_OUT_OF_RANGE", "overlap_seconds");
     tests::errors::check_failure("past the bound", refused, expected);

@@ -44,8 +44,8 @@ async fn failed_turns_are_shown_after_a_reload() {
     let listed = &list(&page, "messages")[1];
     assert_eq!((text(listed, "outcome"), text(listed, "error")), ("failed", REFUSED));
     // Administrators see the reason.
-    let secret = fixture.operator.signing_key("acme", "admins", SigningKeyUse::Admin).await;
-    let admin = bearer(&fixture.stack, &jwt::admin(&secret, "acme"));
+    let secret = fixture.operator.signing_key(fixture.tenant, "admins", SigningKeyUse::Admin).await;
+    let admin = bearer(&fixture.stack, &jwt::admin(&secret, fixture.tenant));
     let path = format!("/v1/admin/conversations/{chat}/events");
     let events = admin.get(&path).await.ok(200).to_string();
     assert!(events.contains("refused the request with status 400"), "{events}");
@@ -94,7 +94,7 @@ async fn agents_without_a_model_reject_messages() {
     let fixture = TurnFixture::new().await;
     let none =
         proto::AgentSettings { identity_mode: proto::IdentityMode::Open.into(), ..proto::AgentSettings::default() };
-    fixture.operator.settings("support", none).await;
+    fixture.operator.settings(fixture.agent_id, none).await;
     let chat = fixture.chat().await;
     let expected = (503, "MODEL_NOT_CONFIGURED".to_owned());
     for (path, body) in [

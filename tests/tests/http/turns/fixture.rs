@@ -10,29 +10,42 @@ use tests::node::Node;
 use tests::operator::Operator;
 use tests::program::Program;
 use tests::settings::Role;
+use tests::shared::{TestStack, WORD_DELAY};
 use tests::stack::{Setup, Stack};
 use wire::proto::event::v1::Role as MessageRole;
 use wire::proto::operate::v1 as proto;
 
 use super::model::Model;
-use super::sse::WORD_DELAY;
 use crate::fixture::{begin, list, text};
 
 /// A system, an agent with a slow model, and a session of its frontend.
 pub(crate) struct TurnFixture {
-    pub(crate) stack: Stack,
+    pub(crate) stack: TestStack,
     pub(crate) operator: Operator,
+    pub(crate) tenant: &'static str,
+    pub(crate) agent_id: &'static str,
     pub(crate) agent: Agent,
     pub(crate) client: HttpClient,
 }
 
 impl TurnFixture {
+    /// A new tenant of the shared stack.
     pub(crate) async fn new() -> Self {
         Self::with(Vec::new()).await
     }
 
-    /// With tools.
+    /// The same, with tools.
     pub(crate) async fn with(tools: Vec<proto::ToolSettings>) -> Self {
+        Box::pin(Self::of(TestStack::Shared(Stack::shared().await), tools)).await
+    }
+
+    /// In a stack of the test, to stop its roles.
+    pub(crate) async fn own() -> Self {
+        Self::own_with(Vec::new()).await
+    }
+
+    /// The same, with tools.
+    pub(crate) async fn own_with(tools: Vec<proto::ToolSettings>) -> Self {
         Self::on(Setup::tasks().prepare().await, tools).await
     }
 
@@ -56,19 +69,24 @@ impl TurnFixture {
     ) -> Self {
         let mut stack = Setup::tasks().prepare().await;
         change(&mut stack.gateway.settings.gateway);
-        Self::of(stack, tools, model.settings_as("slow")).await
+        Self::start(stack, tools, model.settings_as("slow")).await
     }
 
     async fn on(stack: Stack, tools: Vec<proto::ToolSettings>) -> Self {
         let slow = json!({"slow": {"kind": "echo", "echo_word_delay_ms": WORD_DELAY.as_millis()}});
-        Self::of(stack, tools, slow).await
+        Self::start(stack, tools, slow).await
     }
 
-    async fn of(mut stack: Stack, tools: Vec<proto::ToolSettings>, models: Value) -> Self {
+    async fn start(mut stack: Stack, tools: Vec<proto::ToolSettings>, models: Value) -> Self {
         stack.gateway.settings.gateway.models = serde_json::from_value(models).unwrap();
         stack.start().await;
+        Box::pin(Self::of(TestStack::own(stack), tools)).await
+    }
+
+    async fn of(stack: TestStack, tools: Vec<proto::ToolSettings>) -> Self {
         let operator = stack.operator().await;
-        let agent = operator.agent("acme", "support").await;
+        let [tenant, agent_id] = stack.names(["acme", "support"]);
+        let agent = operator.agent(tenant, agent_id).await;
         let settings = proto::AgentSettings {
             model: Some(proto::ModelSettings {
                 server: "slow".to_owned(),
@@ -78,14 +96,14 @@ impl TurnFixture {
             tools,
             ..open_settings()
         };
-        operator.settings("support", settings).await;
-        let key = operator.api_key("support").await;
+        operator.settings(agent_id, settings).await;
+        let key = operator.api_key(agent_id).await;
         let client = stack.http_client().with("x-api-key", &key.secret).with("x-session-id", "s");
         eventually("a gateway that knows the key", || async {
             (client.get("/api/chats/none").await.status == 404).then_some(())
         })
         .await;
-        Self { stack, operator, agent, client }
+        Self { stack, operator, tenant, agent_id, agent, client }
     }
 
     /// One more gateway with the same settings, and a client of it with this session.

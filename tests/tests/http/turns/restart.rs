@@ -7,7 +7,7 @@ use crate::fixture::{list, text};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn turns_after_a_restart_include_earlier_turns() {
-    let mut fixture = TurnFixture::new().await;
+    let mut fixture = TurnFixture::own().await;
     let begun = fixture.client.post("/v1/chat/sessions", &json!({})).await.ok(201);
     let session = text(&begun, "session_id").to_owned();
     for content in ["first", "second"] {

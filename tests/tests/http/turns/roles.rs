@@ -28,7 +28,7 @@ async fn fixture(allowed_roles: Vec<i32>) -> (TurnFixture, Model) {
         allowed_roles,
         ..open_settings()
     };
-    fixture.operator.settings("support", settings).await;
+    fixture.operator.settings(fixture.agent_id, settings).await;
     eventually("a gateway that knows the settings", || async {
         (fixture.client.get("/api/chats/none").await.status == 401).then_some(())
     })

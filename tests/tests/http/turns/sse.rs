@@ -1,7 +1,5 @@
 //! Server-sent events, as a client reads them.
 
-use std::time::Duration;
-
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use serde_json::Value;
@@ -129,6 +127,3 @@ pub(crate) async fn listen(client: &HttpClient, chat: &str, after: Option<&str>)
     };
     EventStream::open(request).await
 }
-
-/// The delay of the slow model before each word.
-pub(crate) const WORD_DELAY: Duration = Duration::from_millis(40);

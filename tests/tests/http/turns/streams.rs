@@ -65,7 +65,7 @@ async fn from_selects_the_first_part() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn draining_gateways_end_every_text() {
-    let mut fixture = TurnFixture::new().await;
+    let mut fixture = TurnFixture::own().await;
     let chat = fixture.chat().await;
     let many = WORDS.repeat(20);
     let mut page = say(&fixture.client, &chat, &json!({"content": many})).await;

@@ -30,7 +30,7 @@ fn settings() -> AgentSettings {
 /// A fixture whose gateway requests structured answers, and the number of requests so far.
 async fn fixture(model: &Model) -> (TurnFixture, usize) {
     let fixture = TurnFixture::with_model(model, Vec::new(), |_| ()).await;
-    fixture.operator.settings("support", settings()).await;
+    fixture.operator.settings(fixture.agent_id, settings()).await;
     eventually("a request with a schema", || async {
         fixture.client.post("/v1/chat", &json!({"message": "ready?"})).await;
         let last = model.requests().pop().unwrap();
@@ -119,7 +119,7 @@ async fn streamed_completions_have_the_whole_answer() {
     let model = Model::answering(answer_to).await;
     let (fixture, _) = fixture(&model).await;
     let scopes = [Scope::Append, Scope::Read];
-    let key = fixture.operator.secret_key(&scopes, &["support"]).await;
+    let key = fixture.operator.secret_key(&scopes, &[fixture.agent_id]).await;
     let client = bearer(&fixture.stack, &key.secret);
     eventually("a gateway that knows the key", || async {
         (client.get("/openai/v1/models").await.status == 200).then_some(())
@@ -134,7 +134,7 @@ async fn streamed_completions_have_the_whole_answer() {
     {
         for store in [false, true] {
             let body = json!({
-                "model": "support", "messages": [{"role": "user", "content": content}],
+                "model": fixture.agent_id, "messages": [{"role": "user", "content": content}],
                 "tools": [{"type": "function", "function": {"name": "look"}}],
                 "stream": true, "store": store,
             });

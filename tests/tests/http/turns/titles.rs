@@ -17,7 +17,7 @@ fn model(server: &str) -> ModelSettings {
 
 async fn set_titles(fixture: &TurnFixture, titles: Option<TitleSettings>) {
     let settings = AgentSettings { model: Some(model("slow")), titles, ..open_settings() };
-    fixture.operator.settings("support", settings).await;
+    fixture.operator.settings(fixture.agent_id, settings).await;
 }
 
 /// The titles that the chat has got, in order, and the versions at which it got them.

@@ -40,7 +40,7 @@ async fn set(fixture: &TurnFixture, detail: ToolCallDetail, webhook_url: &str) {
         frontend: Some(proto::FrontendSettings { tool_calls: detail.into(), ..proto::FrontendSettings::default() }),
         ..open_settings()
     };
-    fixture.operator.settings("support", settings).await;
+    fixture.operator.settings(fixture.agent_id, settings).await;
     let name = match detail {
         ToolCallDetail::Hidden => "hidden",
         ToolCallDetail::Names => "names",

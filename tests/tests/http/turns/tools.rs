@@ -149,7 +149,7 @@ async fn approvals_and_denials_work_after_a_restart() {
     let url = format!("http://{}/hook", listener.local_addr().unwrap());
     let hook = Router::new().route("/hook", post(async || axum::Json(json!({"done": true}))));
     let serving = tokio::spawn(async move { axum::serve(listener, hook).await });
-    let mut fixture = TurnFixture::with(vec![tool("search", &url)]).await;
+    let mut fixture = TurnFixture::own_with(vec![tool("search", &url)]).await;
     for (approved, state) in [(true, "output-available"), (false, "output-denied")] {
         let chat = chat_with_call(&fixture).await;
         assert_eq!(call_of(&last_parts(&fixture, &chat).await)["state"], "approval-requested");

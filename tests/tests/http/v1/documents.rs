@@ -8,7 +8,7 @@ use uuid::Uuid;
 use wire::proto::operate::v1::Scope;
 
 use super::service;
-use crate::fixture::{AGENT, FOREIGN_AGENT, FOREIGN_TENANT, Fixture, OTHER_AGENT, bearer, begin};
+use crate::fixture::{Fixture, bearer, begin};
 use crate::turns::sse::EventStream;
 
 const BOTH: [Scope; 2] = [Scope::Append, Scope::Read];
@@ -41,7 +41,7 @@ async fn get(client: &HttpClient, body: Value) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn documents_are_put_read_and_deleted() {
     let fixture = Fixture::new().await;
-    let client = back_end(&fixture, AGENT).await;
+    let client = back_end(&fixture, fixture.agent_id).await;
     assert_eq!(get(&client, json!({})).await, Value::Null);
     let value = json!({"n": 1.5, "s": "é"});
     let answer = put(&client, json!({"value": value, "ttlSeconds": 60, "expectedVersion": 0})).await;
@@ -65,7 +65,7 @@ async fn documents_are_put_read_and_deleted() {
 #[tokio::test(flavor = "multi_thread")]
 async fn deleted_documents_keep_their_versions() {
     let fixture = Fixture::new().await;
-    let client = back_end(&fixture, AGENT).await;
+    let client = back_end(&fixture, fixture.agent_id).await;
     let value = json!({"n": 1.5});
     put(&client, json!({"value": value, "ttlSeconds": 60})).await.ok(200);
     let deleted = client.post("/v1/documents/delete", &named(json!({}))).await.ok(200);
@@ -86,7 +86,7 @@ async fn deleted_documents_keep_their_versions() {
 #[tokio::test(flavor = "multi_thread")]
 async fn owners_and_conversations_have_documents_of_their_own() {
     let fixture = Fixture::new().await;
-    let client = back_end(&fixture, AGENT).await;
+    let client = back_end(&fixture, fixture.agent_id).await;
     for (scope, value) in [
         (json!({}), 0),
         (json!({"userId": "ann"}), 1),
@@ -96,7 +96,7 @@ async fn owners_and_conversations_have_documents_of_their_own() {
         put(&client, json!({"scope": scope, "value": value})).await.ok(200);
         assert_eq!(get(&client, json!({"scope": scope})).await["value"], value);
     }
-    let owner = json!({"agentId": AGENT, "userId": "ann"});
+    let owner = json!({"agentId": fixture.agent_id, "userId": "ann"});
     let created = client.post("/v1/conversations", &owner).await.ok(201);
     let id = created["conversationId"].as_str().expect("an id");
     let events = json!({"events": [
@@ -127,7 +127,7 @@ async fn owners_and_conversations_have_documents_of_their_own() {
 #[tokio::test(flavor = "multi_thread")]
 async fn errors_name_the_members_of_the_body() {
     let fixture = Fixture::new().await;
-    let client = back_end(&fixture, AGENT).await;
+    let client = back_end(&fixture, fixture.agent_id).await;
     for (body, code, field) in [
         (json!({"value": "x".repeat(64 * 1024)}), "FIELD_TOO_LONG", "value"),
         (json!({"value": "\u{0}"}), "NUL_CHARACTER", "value"),
@@ -145,7 +145,7 @@ async fn errors_name_the_members_of_the_body() {
 #[tokio::test(flavor = "multi_thread")]
 async fn errors_of_searches_name_the_members_of_the_body() {
     let fixture = Fixture::new().await;
-    let client = back_end(&fixture, AGENT).await;
+    let client = back_end(&fixture, fixture.agent_id).await;
     for (path, body, code, field) in [
         ("search", json!({"limit": 101}), "FIELD_OUT_OF_RANGE", "limit"),
         ("search", json!({"offset": 10_001}), "FIELD_OUT_OF_RANGE", "offset"),
@@ -163,7 +163,7 @@ async fn errors_of_searches_name_the_members_of_the_body() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_retry_records_once() {
     let fixture = Fixture::new().await;
-    let client = back_end(&fixture, AGENT).await;
+    let client = back_end(&fixture, fixture.agent_id).await;
     let retried = client.with("idempotency-key", &Uuid::now_v7().to_string());
     let first = put(&retried, json!({"value": 1})).await.ok(200);
     put(&client, json!({"value": 2})).await.ok(200);
@@ -174,15 +174,15 @@ async fn a_retry_records_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn others_neither_read_nor_write() {
     let fixture = Fixture::new().await;
-    let owner = back_end(&fixture, AGENT).await;
+    let owner = back_end(&fixture, fixture.agent_id).await;
     put(&owner, json!({"value": "secret"})).await.ok(200);
-    let foreign = bearer(&fixture.stack, &fixture.operator.token(&BOTH, FOREIGN_TENANT).await.secret);
-    let other = back_end(&fixture, OTHER_AGENT).await;
+    let foreign = bearer(&fixture.stack, &fixture.operator.token(&BOTH, fixture.foreign_tenant).await.secret);
+    let other = back_end(&fixture, fixture.other_agent_id).await;
     let (unknown, unauthenticated) = ((404, "AGENT_NOT_FOUND"), (401, "UNAUTHENTICATED"));
     for (case, caller, (status, code)) in [
-        ("another tenant", foreign.with("x-agent-id", AGENT), unknown),
+        ("another tenant", foreign.with("x-agent-id", fixture.agent_id), unknown),
         ("no such agent", foreign.with("x-agent-id", "nobody"), unknown),
-        ("a key of another agent", other.with("x-agent-id", AGENT), unknown),
+        ("a key of another agent", other.with("x-agent-id", fixture.agent_id), unknown),
         ("no agent", service(&fixture, &BOTH).await, (400, "FIELD_MISSING")),
         ("a page", owner.with("origin", "https://shop.example"), (403, "ORIGIN_NOT_ALLOWED")),
         ("no token", fixture.stack.http_client(), unauthenticated),
@@ -203,7 +203,7 @@ async fn others_neither_read_nor_write() {
             assert_eq!(outcome.status_and_code(), expected, "{case} {path}");
         }
     }
-    for other in [other, foreign.with("x-agent-id", FOREIGN_AGENT)] {
+    for other in [other, foreign.with("x-agent-id", fixture.foreign_agent_id)] {
         assert_eq!(get(&other, json!({})).await, Value::Null);
     }
     assert_eq!(get(&owner, json!({})).await["value"], "secret");
@@ -213,7 +213,7 @@ async fn others_neither_read_nor_write() {
 #[tokio::test(flavor = "multi_thread")]
 async fn frontends_neither_read_nor_plant_documents() {
     let fixture = Fixture::new().await;
-    let client = back_end(&fixture, AGENT).await;
+    let client = back_end(&fixture, fixture.agent_id).await;
     let session = fixture.frontend().with("x-session-id", "s-1");
     let scope = json!({"sessionId": "s-1"});
     let stored = put(&client, json!({"scope": scope, "value": "secret"})).await.ok(200);

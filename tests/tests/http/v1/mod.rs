@@ -9,10 +9,10 @@ mod histories;
 use tests::http_client::HttpClient;
 use wire::proto::operate::v1::Scope;
 
-use crate::fixture::{Fixture, TENANT, bearer};
+use crate::fixture::{Fixture, bearer};
 
-/// A back end of [`TENANT`] with these scopes.
+/// A back end of [`Fixture::tenant`] with these scopes.
 async fn service(fixture: &Fixture, scopes: &[Scope]) -> HttpClient {
-    let token = fixture.operator.token(scopes, TENANT).await;
+    let token = fixture.operator.token(scopes, fixture.tenant).await;
     bearer(&fixture.stack, &token.secret)
 }

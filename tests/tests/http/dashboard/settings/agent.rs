@@ -6,21 +6,21 @@ use tests::operator::echo;
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::DashboardRole;
 
-use super::{PATH, SCRIPT, administrator, check_shown, input};
-use crate::fixture::{AGENT, Fixture, TENANT};
+use super::{SCRIPT, administrator, agent_path, check_shown, input};
+use crate::fixture::Fixture;
 
 async fn settings(fixture: &Fixture) -> proto::AgentSettings {
-    let request = proto::ListAgentsRequest { tenant_id: TENANT.to_owned() };
+    let request = proto::ListAgentsRequest { tenant_id: fixture.tenant.to_owned() };
     let listed = fixture.operator.registry().list_agents(request).await;
     let mut agents = listed.unwrap().into_inner().agents.into_iter();
-    let agent = agents.find(|agent| agent.agent_id == AGENT);
+    let agent = agents.find(|agent| agent.agent_id == fixture.agent_id);
     agent.unwrap().settings.unwrap()
 }
 
 /// The page once this gateway knows the settings of the writer: its form is of their revision.
-async fn current_page(browser: &Browser, text: &str) -> String {
+async fn current_page(fixture: &Fixture, browser: &Browser, text: &str) -> String {
     eventually("the current settings", || async {
-        let page = browser.get(PATH).await.text();
+        let page = browser.get(&agent_path(fixture)).await.text();
         page.contains(text).then_some(page)
     })
     .await
@@ -37,7 +37,7 @@ fn fields<'a>(revision: &'a str, changed: &[(&'a str, &'a str)]) -> Vec<(&'a str
 #[tokio::test(flavor = "multi_thread")]
 async fn changed_settings_are_saved_and_audited_by_name() {
     let (fixture, browser) = administrator().await;
-    let page = current_page(&browser, "value=\"IDENTITY_MODE_OPEN\" selected").await;
+    let page = current_page(&fixture, &browser, "value=\"IDENTITY_MODE_OPEN\" selected").await;
     let before = settings(&fixture).await;
     let tools = r#"[{"toolName": "secret-tool", "inputSchemaJson": "{}", "webhookUrl": "https://a.example/"}]"#;
     let changed = [
@@ -50,7 +50,7 @@ async fn changed_settings_are_saved_and_audited_by_name() {
         ("allowed_roles", "ROLE_ASSISTANT"),
     ];
     let revision = input(&page, "revision");
-    let saved = browser.post(PATH, &fields(&revision, &changed)).await;
+    let saved = browser.post(&agent_path(&fixture), &fields(&revision, &changed)).await;
     let names = "allowed_roles, model, output_schema_json, retention, titles, tools";
     let saved = check_shown(&saved, 200, &format!("Saved: {names}."));
     let after = settings(&fixture).await;
@@ -61,12 +61,12 @@ async fn changed_settings_are_saved_and_audited_by_name() {
     assert_eq!(after.allowed_roles.len(), 2);
     assert_eq!(after.titles, Some(proto::TitleSettings::default()));
     let log = browser.get("/dashboard/audit").await.text();
-    assert!(log.contains(&format!("agent support: {names}")), "{log}");
+    assert!(log.contains(&format!("agent {}: {names}", fixture.agent_id)), "{log}");
     assert!(!log.contains("secret-tool"), "{log}");
     // The form of the answer is of the new revision, and empty fields have their defaults.
-    current_page(&browser, "secret-tool").await;
+    current_page(&fixture, &browser, "secret-tool").await;
     let revision = input(&saved, "revision");
-    let again = browser.post(PATH, &fields(&revision, &[])).await;
+    let again = browser.post(&agent_path(&fixture), &fields(&revision, &[])).await;
     check_shown(&again, 200, "Saved: ");
     assert_eq!(settings(&fixture).await, before);
 }
@@ -74,7 +74,7 @@ async fn changed_settings_are_saved_and_audited_by_name() {
 #[tokio::test(flavor = "multi_thread")]
 async fn errors_are_at_their_fields_and_the_text_stays() {
     let (fixture, browser) = administrator().await;
-    let page = current_page(&browser, "value=\"IDENTITY_MODE_OPEN\" selected").await;
+    let page = current_page(&fixture, &browser, "value=\"IDENTITY_MODE_OPEN\" selected").await;
     let revision = input(&page, "revision");
     let before = settings(&fixture).await;
     let hostile = format!("[{{\"{SCRIPT}\": 1}}]");
@@ -94,7 +94,7 @@ async fn errors_are_at_their_fields_and_the_text_stays() {
             "tools[0].webhook_url",
         ),
     ] {
-        let answer = browser.post(PATH, &fields(&revision, &[(name, text)])).await;
+        let answer = browser.post(&agent_path(&fixture), &fields(&revision, &[(name, text)])).await;
         let page = check_shown(&answer, status, expected);
         assert!(page.contains("aria-invalid=\"true\""), "{name}: {page}");
         assert!(page.contains("Nothing was saved"), "{name}: {page}");
@@ -102,46 +102,46 @@ async fn errors_are_at_their_fields_and_the_text_stays() {
         assert!(page.contains(&typed), "{name}: {page}");
     }
     assert_eq!(settings(&fixture).await, before);
-    let unchanged = browser.post(PATH, &fields(&revision, &[])).await;
+    let unchanged = browser.post(&agent_path(&fixture), &fields(&revision, &[])).await;
     check_shown(&unchanged, 200, "Nothing was changed.");
     let log = browser.get("/dashboard/audit").await.text();
-    assert!(!log.contains("agent support"), "{log}");
+    assert!(!log.contains(&format!("agent {}", fixture.agent_id)), "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_by_others_is_not_overwritten_unseen() {
     let (fixture, browser) = administrator().await;
-    let page = current_page(&browser, "value=\"IDENTITY_MODE_OPEN\" selected").await;
+    let page = current_page(&fixture, &browser, "value=\"IDENTITY_MODE_OPEN\" selected").await;
     let revision = input(&page, "revision");
     let changed = proto::AgentSettings { identity_mode: proto::IdentityMode::Signed.into(), ..echo() };
-    fixture.operator.settings(AGENT, changed).await;
-    current_page(&browser, "value=\"IDENTITY_MODE_SIGNED\" selected").await;
+    fixture.operator.settings(fixture.agent_id, changed).await;
+    current_page(&fixture, &browser, "value=\"IDENTITY_MODE_SIGNED\" selected").await;
     let typed = [("model.steps_max", "7")];
-    let conflict = browser.post(PATH, &fields(&revision, &typed)).await;
+    let conflict = browser.post(&agent_path(&fixture), &fields(&revision, &typed)).await;
     let conflict = check_shown(&conflict, 409, "the settings were changed after");
     assert_eq!(input(&conflict, "model.steps_max"), "7");
     let revision = input(&conflict, "revision");
-    let saved = browser.post(PATH, &fields(&revision, &typed)).await;
+    let saved = browser.post(&agent_path(&fixture), &fields(&revision, &typed)).await;
     check_shown(&saved, 200, "Saved: identity_mode, model.");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_ended_session_saves_nothing() {
     let (fixture, browser) = administrator().await;
-    let page = current_page(&browser, "value=\"IDENTITY_MODE_OPEN\" selected").await;
+    let page = current_page(&fixture, &browser, "value=\"IDENTITY_MODE_OPEN\" selected").await;
     let revision = input(&page, "revision");
     let before = settings(&fixture).await;
     browser.post("/dashboard/sign-out", &[]).await;
     eventually("the end of the session", || async {
-        let answer = browser.get(PATH).await;
+        let answer = browser.get(&agent_path(&fixture)).await;
         (answer.status != 200).then_some(())
     })
     .await;
     let fields = fields(&revision, &[("model.steps_max", "7")]);
-    let answer = browser.post(PATH, &fields).await;
+    let answer = browser.post(&agent_path(&fixture), &fields).await;
     check_shown(&answer, 401, "SIGN_IN_REQUIRED");
     assert_eq!(settings(&fixture).await, before);
     let viewer = super::person(&fixture, DashboardRole::Viewer).await;
-    let answer = viewer.post(PATH, &fields).await;
+    let answer = viewer.post(&agent_path(&fixture), &fields).await;
     check_shown(&answer, 403, "ROLE_TOO_LOW");
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tests::eventually::eventually;
 
-use super::{PATH, SCRIPT, administrator, check_shown, secret};
+use super::{SCRIPT, administrator, agent_path, check_shown, secret};
 use crate::fixture::Fixture;
 
 /// The id of the key whose secret a page shows.
@@ -25,7 +25,7 @@ async fn wait_for(fixture: &Fixture, secret: &str, status: u16) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_is_created_rotated_and_revoked() {
     let (fixture, browser) = administrator().await;
-    let keys = format!("{PATH}/keys");
+    let keys = format!("{}/keys", agent_path(&fixture));
     let fields = [("name", SCRIPT), ("origins", "https://shop.example\r\n\r\n https://b.example ")];
     let created = check_shown(&browser.post(&keys, &fields).await, 200, "It is not shown again");
     let (first, first_secret) = (id(&created), secret(&created));
@@ -60,7 +60,7 @@ async fn a_key_is_created_rotated_and_revoked() {
 #[tokio::test(flavor = "multi_thread")]
 async fn origins_are_changed_and_errors_keep_the_text() {
     let (fixture, browser) = administrator().await;
-    let keys = format!("{PATH}/keys");
+    let keys = format!("{}/keys", agent_path(&fixture));
     let key = &fixture.key.id;
     let path = format!("{keys}/{key}/origins");
     let changed = browser.post(&path, &[("origins", "https://new.example")]).await;

@@ -11,9 +11,8 @@ use tests::http_client::Answer;
 use wire::proto::operate::v1::DashboardRole;
 
 use super::transcript::person;
-use crate::fixture::{FOREIGN_AGENT, Fixture};
+use crate::fixture::Fixture;
 
-const PATH: &str = "/dashboard/settings/agents/support";
 /// Text that must not become markup.
 const SCRIPT: &str = "</textarea><script>alert(1)</script>";
 
@@ -21,6 +20,11 @@ async fn administrator() -> (Fixture, Browser) {
     let fixture = Fixture::new().await;
     let browser = person(&fixture, DashboardRole::Administrator).await;
     (fixture, browser)
+}
+
+/// The path of the settings of [`Fixture::agent_id`].
+fn agent_path(fixture: &Fixture) -> String {
+    format!("/dashboard/settings/agents/{}", fixture.agent_id)
 }
 
 /// The value of a hidden or visible input of a page.
@@ -48,13 +52,13 @@ fn check_shown(answer: &Answer, status: u16, text: &str) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn foreign_and_missing_agents_look_alike() {
     let (fixture, browser) = administrator().await;
-    let list = check_shown(&browser.get("/dashboard/settings").await, 200, "support");
-    assert!(!list.contains(FOREIGN_AGENT), "{list}");
+    let list = check_shown(&browser.get("/dashboard/settings").await, 200, fixture.agent_id);
+    assert!(!list.contains(fixture.foreign_agent_id), "{list}");
     let foreign_key = &fixture.foreign_key.id;
     let own_key = &fixture.other_key.id;
     for page in ["", "/policy", "/keys", "/webhooks"] {
         let get = |agent: &str| format!("/dashboard/settings/agents/{agent}{page}");
-        let foreign = browser.get(&get(FOREIGN_AGENT)).await;
+        let foreign = browser.get(&get(fixture.foreign_agent_id)).await;
         let missing = browser.get(&get("nobody")).await;
         assert_eq!((foreign.status, missing.status), (404, 404), "{page}");
         assert_eq!(foreign.text(), missing.text(), "{page}");
@@ -62,7 +66,7 @@ async fn foreign_and_missing_agents_look_alike() {
     let fields = [("revision", ""), ("policy", "{}"), ("model.server", "echo")];
     for page in ["", "/policy", "/policy/preview", "/keys", "/webhooks/secret"] {
         let path = |agent: &str| format!("/dashboard/settings/agents/{agent}{page}");
-        let foreign = browser.post(&path(FOREIGN_AGENT), &fields).await;
+        let foreign = browser.post(&path(fixture.foreign_agent_id), &fields).await;
         let missing = browser.post(&path("nobody"), &fields).await;
         assert_eq!((foreign.status, missing.status), (404, 404), "{page}");
         assert_eq!(foreign.text(), missing.text(), "{page}");
@@ -72,7 +76,7 @@ async fn foreign_and_missing_agents_look_alike() {
         let mut texts = Vec::new();
         for key in [foreign_key, "0123456789abcdef", own_key] {
             let fields = [("confirmation", key), ("origins", "*")];
-            let path = format!("{PATH}/keys/{key}/{action}");
+            let path = format!("{}/keys/{key}/{action}", agent_path(&fixture));
             let answer = browser.post(&path, &fields).await;
             assert_eq!(answer.status, 404, "{action} {key}");
             texts.push(answer.text());

@@ -4,11 +4,12 @@ use tests::events::{assistant, user};
 use tests::eventually::eventually;
 use wire::proto::operate::v1::{GetContextPolicyRequest, Scope};
 
-use super::{PATH, SCRIPT, administrator, check_shown, input};
-use crate::fixture::{AGENT, FOREIGN_AGENT, Fixture, OTHER_AGENT};
+use super::{SCRIPT, administrator, agent_path, check_shown, input};
+use crate::fixture::Fixture;
 
 async fn policy(fixture: &Fixture) -> String {
-    let request = GetContextPolicyRequest { agent_id: AGENT.to_owned(), ..GetContextPolicyRequest::default() };
+    let request =
+        GetContextPolicyRequest { agent_id: fixture.agent_id.to_owned(), ..GetContextPolicyRequest::default() };
     let found = fixture.operator.registry().get_context_policy(request).await;
     found.unwrap().into_inner().policy.unwrap().policy_json
 }
@@ -19,7 +20,8 @@ async fn a_policy_is_previewed_and_saved() {
     fixture.agent.create("c").await;
     let hello = format!("hello {SCRIPT}");
     fixture.agent.append("c", vec![user(&hello), assistant("hi")]).await;
-    let (path, preview) = (format!("{PATH}/policy"), format!("{PATH}/policy/preview"));
+    let (path, preview) =
+        (format!("{}/policy", agent_path(&fixture)), format!("{}/policy/preview", agent_path(&fixture)));
     let shown = browser.get(&path).await.text();
     let digest = input(&shown, "digest");
     let draft = "{\n \"instructions\": \"Answer in rhymes.\"\n}";
@@ -33,7 +35,7 @@ async fn a_policy_is_previewed_and_saved() {
     assert_eq!(policy(&fixture).await, r#"{"instructions":"Answer in rhymes."}"#);
     assert_eq!(input(&saved, "conversation"), "c");
     let log = browser.get("/dashboard/audit").await.text();
-    assert!(log.contains("agent support: context policy"), "{log}");
+    assert!(log.contains(&format!("agent {}: context policy", fixture.agent_id)), "{log}");
     assert!(!log.contains("rhymes"), "{log}");
     eventually("the policy at this gateway", || async {
         let page = browser.get(&path).await.text();
@@ -49,7 +51,7 @@ async fn a_policy_is_previewed_and_saved() {
 async fn each_session_records_its_view_of_a_conversation_once() {
     let (fixture, browser) = administrator().await;
     fixture.agent.create("c").await;
-    let preview = format!("{PATH}/policy/preview");
+    let preview = format!("{}/policy/preview", agent_path(&fixture));
     let fields = [("policy", "{}"), ("conversation", "c")];
     let page = check_shown(&browser.post(&preview, &fields).await, 200, "By this policy");
     let views = async || {
@@ -71,7 +73,7 @@ async fn each_session_records_its_view_of_a_conversation_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn errors_have_a_line_and_a_column() {
     let (fixture, browser) = administrator().await;
-    let path = format!("{PATH}/policy");
+    let path = format!("{}/policy", agent_path(&fixture));
     for (policy, expected) in [
         ("{\n \"a\"", "Line 2, column 4: </strong>"),
         ("{\n \"none\": 1}", "Line 2, column 7: </strong>"),
@@ -95,13 +97,13 @@ async fn errors_have_a_line_and_a_column() {
 #[tokio::test(flavor = "multi_thread")]
 async fn previews_read_only_conversations_of_the_agent() {
     let (fixture, browser) = administrator().await;
-    for agent in [OTHER_AGENT, FOREIGN_AGENT] {
+    for agent in [fixture.other_agent_id, fixture.foreign_agent_id] {
         let token = fixture.operator.secret_key(&[Scope::Append], &[agent]).await;
         let caller = fixture.operator.caller().with_token(&token.secret);
         tests::agent::Agent::new(caller, agent).create(agent).await;
     }
-    let path = format!("{PATH}/policy/preview");
-    for id in [OTHER_AGENT, FOREIGN_AGENT, "nobody", "history:audit:2026-11", SCRIPT] {
+    let path = format!("{}/policy/preview", agent_path(&fixture));
+    for id in [fixture.other_agent_id, fixture.foreign_agent_id, "nobody", "history:audit:2026-11", SCRIPT] {
         let answer = browser.post(&path, &[("policy", "{}"), ("conversation", id)]).await;
         check_shown(&answer, 200, "The agent has no such conversation");
     }

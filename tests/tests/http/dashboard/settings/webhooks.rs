@@ -5,13 +5,12 @@ use tests::eventually::eventually;
 use tests::operator::echo;
 use wire::proto::operate::v1 as proto;
 
-use super::{PATH, administrator, check_shown, secret};
-use crate::fixture::AGENT;
+use super::{administrator, agent_path, check_shown, secret};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn webhooks_are_listed_with_their_recent_calls() {
     let (fixture, browser) = administrator().await;
-    let path = format!("{PATH}/webhooks");
+    let path = format!("{}/webhooks", agent_path(&fixture));
     check_shown(&browser.get(&path).await, 200, "No webhooks");
     let tool = |name: &str, url: &str| proto::ToolSettings {
         tool_name: name.to_owned(),
@@ -23,7 +22,7 @@ async fn webhooks_are_listed_with_their_recent_calls() {
         tools: vec![tool("search", "https://tools.example/search"), tool("local", "")],
         ..echo()
     };
-    fixture.operator.settings(AGENT, settings).await;
+    fixture.operator.settings(fixture.agent_id, settings).await;
     fixture.agent.create("c").await;
     let events = vec![user("q"), call("c1", "{}"), result("c1", r#"{"private": 1}"#)];
     fixture.agent.append("c", events).await;
@@ -50,8 +49,8 @@ async fn webhooks_are_listed_with_their_recent_calls() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_secret_is_shown_once() {
-    let (_fixture, browser) = administrator().await;
-    let path = format!("{PATH}/webhooks");
+    let (fixture, browser) = administrator().await;
+    let path = format!("{}/webhooks", agent_path(&fixture));
     let rotate = async |overlap: &str| {
         let fields = [("overlap", overlap)];
         browser.post(&format!("{path}/secret"), &fields).await
@@ -61,7 +60,7 @@ async fn a_new_secret_is_shown_once() {
     assert!(secret.starts_with("whsec_"), "{secret}");
     let later = browser.get(&path).await.text();
     let log = browser.get("/dashboard/audit").await.text();
-    assert!(log.contains("agent support: webhook secret"), "{log}");
+    assert!(log.contains(&format!("agent {}: webhook secret", fixture.agent_id)), "{log}");
     assert!(!later.contains(&secret) && !log.contains(&secret));
     check_shown(&rotate("2592001").await, 400, "the maximum is 2592000");
     check_shown(&rotate("-1").await, 400, "FORM_MALFORMED");

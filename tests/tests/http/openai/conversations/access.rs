@@ -5,7 +5,7 @@ use tests::http_client::HttpClient;
 use wire::proto::operate::v1::Scope;
 
 use super::{ALL, PATH, back_end, created, error, items, message};
-use crate::fixture::{FOREIGN_AGENT, Fixture, OTHER_AGENT, bearer, text};
+use crate::fixture::{Fixture, bearer, text};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn foreign_conversations_look_missing() {
@@ -14,8 +14,8 @@ async fn foreign_conversations_look_missing() {
     let ada = client.with("x-hansard-user", "ada");
     let path = created(&ada, json!([message("one")])).await;
     let item = text(&items(&ada, &path).await[0], "id").to_owned();
-    let other = fixture.operator.secret_key(&ALL, &[OTHER_AGENT]).await;
-    let foreign = fixture.operator.secret_key(&ALL, &[FOREIGN_AGENT]).await;
+    let other = fixture.operator.secret_key(&ALL, &[fixture.other_agent_id]).await;
+    let foreign = fixture.operator.secret_key(&ALL, &[fixture.foreign_agent_id]).await;
     for stranger in [
         client.with("x-hansard-user", "bob"),
         bearer(&fixture.stack, &other.secret),

@@ -12,14 +12,14 @@ use tests::eventually::eventually;
 use tests::http_client::{Answer, HttpClient};
 use wire::proto::operate::v1::Scope;
 
-use crate::fixture::{AGENT, Fixture, bearer, list, text};
+use crate::fixture::{Fixture, bearer, list, text};
 
 const PATH: &str = "/openai/v1/conversations";
 const ALL: [Scope; 3] = [Scope::Append, Scope::Read, Scope::Erase];
 
-/// A back end with a secret key of [`AGENT`].
+/// A back end with a secret key of [`Fixture::agent_id`].
 async fn back_end(fixture: &Fixture, scopes: &[Scope]) -> HttpClient {
-    let key = fixture.operator.secret_key(scopes, &[AGENT]).await;
+    let key = fixture.operator.secret_key(scopes, &[fixture.agent_id]).await;
     let client = bearer(&fixture.stack, &key.secret);
     eventually("a gateway that knows the key", || async {
         (client.get("/openai/v1/models").await.status == 200).then_some(())

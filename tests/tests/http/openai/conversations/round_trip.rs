@@ -5,7 +5,7 @@ use tests::http_client::HttpClient;
 
 use super::item_cases::cases;
 use super::{ALL, PATH, append, back_end, created, items, message, texts};
-use crate::fixture::{AGENT, Fixture, list, text};
+use crate::fixture::{Fixture, list, text};
 
 /// An item with these differences.
 fn with(mut item: Value, different: &Value) -> Value {
@@ -108,12 +108,12 @@ async fn a_conversation_is_the_same_in_every_api() {
     in_own_apis(&fixture, &client, id).await;
     let changed = client.post(&format!("{PATH}/{id}"), &json!({"metadata": {"a": "b"}})).await.ok(200);
     assert_eq!((&changed["metadata"], &changed["created_at"]), (&json!({"a": "b"}), &made["created_at"]));
-    of_another_api(&client).await;
+    of_another_api(&fixture, &client).await;
 }
 
 /// A conversation of another API is read and continued.
-async fn of_another_api(client: &HttpClient) {
-    let own = json!({"agentId": AGENT, "userId": "ada", "metadata": {"n": 1}});
+async fn of_another_api(fixture: &Fixture, client: &HttpClient) {
+    let own = json!({"agentId": fixture.agent_id, "userId": "ada", "metadata": {"n": 1}});
     let own = client.post("/v1/conversations", &own).await.ok(201);
     let own_id = text(&own, "conversationId");
     let own = format!("{PATH}/{own_id}");

@@ -7,7 +7,7 @@ use tests::http_client::HttpClient;
 use wire::proto::event::v1::{MessageAppended, Part, Role, part};
 use wire::proto::history::v1::{HistoryKey, RecordHistoryRequest};
 
-use crate::fixture::{AGENT, Fixture, OTHER_AGENT, begin, ids, list, text};
+use crate::fixture::{Fixture, begin, ids, list, text};
 
 async fn list_ids(admin: &HttpClient, query: &str) -> Vec<String> {
     let page = admin.get(&format!("/v1/admin/conversations{query}")).await;
@@ -29,11 +29,11 @@ async fn conversations_are_found_by_agent_owner_status_and_time() {
         let found = list_ids(&admin, &query).await;
         assert_eq!(found.iter().collect::<Vec<_>>(), expected, "{query}");
     };
-    check(format!("?agentId={AGENT}"), &[&a, &b]).await;
-    check(format!("?agentId={OTHER_AGENT}"), &[&c]).await;
-    check("?agentId=globex-support".to_owned(), &[]).await;
-    check(format!("?agentId={AGENT}&userId=ada"), &[&b]).await;
-    check(format!("?agentId={AGENT}&sessionId=s"), &[&a]).await;
+    check(format!("?agentId={}", fixture.agent_id), &[&a, &b]).await;
+    check(format!("?agentId={}", fixture.other_agent_id), &[&c]).await;
+    check(format!("?agentId={}", fixture.foreign_agent_id), &[]).await;
+    check(format!("?agentId={}&userId=ada", fixture.agent_id), &[&b]).await;
+    check(format!("?agentId={}&sessionId=s", fixture.agent_id), &[&a]).await;
     check("?status=archived".to_owned(), &[&a]).await;
     check("?status=active".to_owned(), &[&c, &b]).await;
     let page = admin.get("/v1/admin/conversations").await.ok(200);
@@ -41,11 +41,15 @@ async fn conversations_are_found_by_agent_owner_status_and_time() {
     check(format!("?activeAfter={time}"), &[&a, &c]).await;
     check(format!("?activeBefore={time}"), &[&b]).await;
     let channel = channels_are_listed(&fixture, &check).await;
-    assert_eq!(list_ids(&fixture.foreign_admin(), &format!("?agentId={AGENT}&channelId={channel}")).await, [""; 0]);
-    check_invalid_listings(&admin, &channel).await;
+    assert_eq!(
+        list_ids(&fixture.foreign_admin(), &format!("?agentId={}&channelId={channel}", fixture.agent_id)).await,
+        [""; 0]
+    );
+    check_invalid_listings(&fixture, &channel).await;
 }
 
-async fn check_invalid_listings(admin: &HttpClient, channel: &str) {
+async fn check_invalid_listings(fixture: &Fixture, channel: &str) {
+    let admin = fixture.admin();
     let refused = async |query: &str, field: &str| {
         let path = format!("/v1/admin/conversations{query}");
         let answer = admin.get(&path).await;
@@ -54,9 +58,9 @@ async fn check_invalid_listings(admin: &HttpClient, channel: &str) {
     refused("?userId=ada", "agentId").await;
     refused("?sessionId=s", "agentId").await;
     refused(&format!("?channelId={channel}"), "agentId").await;
-    refused(&format!("?agentId={AGENT}&channelId=telegram:42"), "channelId").await;
-    refused(&format!("?agentId={AGENT}&userId=ada&channelId={channel}"), "channelId").await;
-    refused(&format!("?agentId={AGENT}&userId=ada&sessionId=s"), "sessionId").await;
+    refused(&format!("?agentId={}&channelId=telegram:42", fixture.agent_id), "channelId").await;
+    refused(&format!("?agentId={}&userId=ada&channelId={channel}", fixture.agent_id), "channelId").await;
+    refused(&format!("?agentId={}&userId=ada&sessionId=s", fixture.agent_id), "sessionId").await;
     refused("?activeAfter=yesterday", "activeAfter").await;
     refused("?limit=201", "limit").await;
     refused("?cursor=x", "cursor").await;
@@ -84,9 +88,9 @@ async fn history(fixture: &Fixture, agent: &str, key: &str) -> (String, String) 
 
 /// A channel belongs to a tenant, and its histories are listed by agent; returns the channel.
 async fn channels_are_listed(fixture: &Fixture, check: &impl AsyncFn(String, &[&String])) -> String {
-    let (ours, channel) = history(fixture, AGENT, "telegram:42").await;
-    let (theirs, same) = history(fixture, OTHER_AGENT, "telegram:42").await;
-    let (beside, other) = history(fixture, AGENT, "telegram:43").await;
+    let (ours, channel) = history(fixture, fixture.agent_id, "telegram:42").await;
+    let (theirs, same) = history(fixture, fixture.other_agent_id, "telegram:42").await;
+    let (beside, other) = history(fixture, fixture.agent_id, "telegram:43").await;
     assert!(channel == same && channel != other);
     let admin = fixture.admin();
     eventually("rows of histories", || async {
@@ -95,12 +99,14 @@ async fn channels_are_listed(fixture: &Fixture, check: &impl AsyncFn(String, &[&
         (are_there == [true; 3]).then_some(())
     })
     .await;
-    for (agent, channel, expected) in
-        [(AGENT, &channel, &ours), (OTHER_AGENT, &channel, &theirs), (AGENT, &other, &beside)]
-    {
+    for (agent, channel, expected) in [
+        (fixture.agent_id, &channel, &ours),
+        (fixture.other_agent_id, &channel, &theirs),
+        (fixture.agent_id, &other, &beside),
+    ] {
         check(format!("?agentId={agent}&channelId={channel}"), &[expected]).await;
     }
-    check(format!("?agentId={OTHER_AGENT}&channelId={other}"), &[]).await;
+    check(format!("?agentId={}&channelId={other}", fixture.other_agent_id), &[]).await;
     let shown = admin.get(&format!("/v1/admin/conversations/{ours}")).await;
     assert_eq!(shown.ok(200)["owner"], json!({"channelId": channel}));
     channel
@@ -151,12 +157,12 @@ async fn usage_is_summed_by_day_agent_and_model() {
     })
     .await;
     let expected = json!({
-        "day": today, "agentId": AGENT, "model": "m1", "messages": 2,
+        "day": today, "agentId": fixture.agent_id, "model": "m1", "messages": 2,
         "inputTokens": 15, "outputTokens": 4, "cachedTokens": 2, "reasoningTokens": 0,
     });
     assert_eq!(days[0], expected);
     let others = [
-        usage(&admin, &format!("{query}&agentId={OTHER_AGENT}")).await,
+        usage(&admin, &format!("{query}&agentId={}", fixture.other_agent_id)).await,
         usage(&fixture.foreign_admin(), &query).await,
         usage(&admin, "?from=2001-01-01&to=2002-01-01").await,
     ];

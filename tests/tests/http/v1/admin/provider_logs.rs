@@ -19,7 +19,7 @@ use tokio::net::TcpListener;
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::ProviderLogDetail;
 
-use crate::fixture::{AGENT, Fixture, OTHER_AGENT, begin, list, text};
+use crate::fixture::{Fixture, begin, list, text};
 
 const LOGS: &str = "/v1/admin/provider-logs";
 const SECRET: &str = "hunter22-of-the-moon";
@@ -78,7 +78,7 @@ async fn set(fixture: &Fixture, server: &str, detail: ProviderLogDetail) {
         provider_logs: Some(proto::ProviderLogSettings { detail: detail.into(), days: 3 }),
         ..proto::AgentSettings::default()
     };
-    fixture.operator.settings(AGENT, settings).await;
+    fixture.operator.settings(fixture.agent_id, settings).await;
     let named = fixture.frontend().with("x-user-id", "ada");
     eventually("a gateway that knows the settings", || async {
         (named.get("/api/chats/none").await.status != 404).then_some(())
@@ -148,7 +148,7 @@ async fn enable_log(fixture: &Fixture) {
         provider_logs: Some(proto::ProviderLogSettings { detail: ProviderLogDetail::Facts.into(), days: 0 }),
         ..tests::operator::echo()
     };
-    fixture.operator.settings(AGENT, settings).await;
+    fixture.operator.settings(fixture.agent_id, settings).await;
     let named = fixture.frontend().with("x-user-id", "ada");
     eventually("a gateway that knows the settings", || async {
         (named.get("/api/chats/none").await.status == 404).then_some(())
@@ -171,7 +171,7 @@ async fn every_try_is_logged_without_secrets() {
     for log in [last, first] {
         assert_eq!(
             [&log["agentId"], &log["conversationId"], &log["modelServer"], &log["model"]],
-            [AGENT, chat.as_str(), "busy", "m"]
+            [fixture.agent_id, chat.as_str(), "busy", "m"]
         );
         assert!(log.get("request").is_none(), "a listing shows no body");
     }
@@ -209,9 +209,9 @@ async fn administrators_read_only_logs_of_their_tenant() {
     };
     check(String::new(), &[&other, &one]).await;
     check(format!("?conversationId={one}"), &[&one]).await;
-    check(format!("?agentId={AGENT}&outcome=finished"), &[&other, &one]).await;
+    check(format!("?agentId={}&outcome=finished", fixture.agent_id), &[&other, &one]).await;
     check("?outcome=dropped".to_owned(), &[]).await;
-    check(format!("?agentId={OTHER_AGENT}"), &[]).await;
+    check(format!("?agentId={}", fixture.other_agent_id), &[]).await;
     let began = text(&seen[0], "startedAt");
     check(format!("?startedAfter={began}"), &[&other]).await;
     check(format!("?startedBefore={began}"), &[&one]).await;

@@ -110,7 +110,7 @@ async fn model_failures_are_reported() {
         }),
         ..open_settings()
     };
-    fixture.operator.settings("support", settings).await;
+    fixture.operator.settings(fixture.agent_id, settings).await;
     let begun = fixture.client.post("/v1/chat/sessions", &json!({})).await.ok(201);
     for session in [Value::Null, begun["session_id"].clone()] {
         let why = eventually("a model that is not there", || async {

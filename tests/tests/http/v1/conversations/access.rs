@@ -4,20 +4,20 @@ use serde_json::json;
 use wire::proto::operate::v1::Scope;
 
 use super::{created, messages, service};
-use crate::fixture::{AGENT, FOREIGN_AGENT, FOREIGN_TENANT, Fixture, OTHER_AGENT, bearer, text};
+use crate::fixture::{Fixture, bearer, text};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_acts_within_its_scopes() {
     let fixture = Fixture::new().await;
     let both = service(&fixture, &[Scope::Append, Scope::Read]).await;
-    let path = created(&both).await;
+    let path = created(&fixture, &both).await;
     let events = format!("{path}/events");
     let reader = service(&fixture, &[Scope::Read]).await;
     let appender = service(&fixture, &[Scope::Append]).await;
     let lacks = (403, "MISSING_SCOPE".to_owned());
     assert_eq!(reader.post(&events, &messages(1)).await.status_and_code(), lacks);
     assert_eq!(reader.patch(&path, &json!({"title": "t"})).await.status_and_code(), lacks);
-    let body = json!({"agentId": AGENT, "userId": "ada"});
+    let body = json!({"agentId": fixture.agent_id, "userId": "ada"});
     assert_eq!(reader.post("/v1/conversations", &body).await.status_and_code(), lacks);
     assert_eq!(appender.get(&path).await.status_and_code(), lacks);
     assert_eq!(appender.get(&events).await.status_and_code(), lacks);
@@ -30,15 +30,15 @@ async fn a_token_acts_within_its_scopes() {
 async fn a_foreign_conversation_looks_like_a_missing_one() {
     let fixture = Fixture::new().await;
     let scopes = [Scope::Append, Scope::Read];
-    let path = created(&service(&fixture, &scopes).await).await;
-    let token = fixture.operator.token(&scopes, FOREIGN_TENANT).await;
+    let path = created(&fixture, &service(&fixture, &scopes).await).await;
+    let token = fixture.operator.token(&scopes, fixture.foreign_tenant).await;
     let foreign = bearer(&fixture.stack, &token.secret);
     let missing = "/v1/conversations/missing";
     for caller in [
         foreign.clone(),
-        foreign.with("x-agent-id", FOREIGN_AGENT),
-        foreign.with("x-agent-id", AGENT),
-        service(&fixture, &scopes).await.with("x-agent-id", OTHER_AGENT),
+        foreign.with("x-agent-id", fixture.foreign_agent_id),
+        foreign.with("x-agent-id", fixture.agent_id),
+        service(&fixture, &scopes).await.with("x-agent-id", fixture.other_agent_id),
     ] {
         for (suffix, method, body) in [
             ("", "GET", None),
@@ -60,14 +60,14 @@ async fn a_token_of_all_tenants_names_the_agent() {
     let fixture = Fixture::new().await;
     let token = fixture.operator.token(&[Scope::Append, Scope::Read], "").await;
     let all = bearer(&fixture.stack, &token.secret);
-    let path = created(&all).await;
+    let path = created(&fixture, &all).await;
     let refused = all.get(&path).await;
     assert_eq!(refused.status_and_code(), (400, "FIELD_MISSING".to_owned()));
     assert_eq!(refused.json()["field"], "x-agent-id");
-    let named = all.with("x-agent-id", AGENT);
+    let named = all.with("x-agent-id", fixture.agent_id);
     assert_eq!(named.post(&format!("{path}/events"), &messages(1)).await.status, 200);
     assert_eq!(named.get(&path).await.ok(200)["version"], 2);
-    let body = json!({"agentId": OTHER_AGENT, "userId": "ada"});
+    let body = json!({"agentId": fixture.other_agent_id, "userId": "ada"});
     let two = named.post("/v1/conversations", &body);
     assert_eq!(two.await.status_and_code(), (400, "CALLER_AMBIGUOUS".to_owned()));
 }
@@ -76,21 +76,21 @@ async fn a_token_of_all_tenants_names_the_agent() {
 async fn a_token_of_agents_sees_their_conversations_only() {
     let fixture = Fixture::new().await;
     let scopes = [Scope::Append, Scope::Read];
-    let one = bearer(&fixture.stack, &fixture.operator.secret_key(&scopes, &[AGENT]).await.secret);
+    let one = bearer(&fixture.stack, &fixture.operator.secret_key(&scopes, &[fixture.agent_id]).await.secret);
     // The agent need not be named.
     let body = json!({"userId": "ada"});
     let made = one.post("/v1/conversations", &body).await.ok(201);
     let ours = format!("/v1/conversations/{}", text(&made, "conversationId"));
-    let body = json!({"agentId": OTHER_AGENT, "userId": "ada"});
+    let body = json!({"agentId": fixture.other_agent_id, "userId": "ada"});
     let refused = one.post("/v1/conversations", &body).await;
     let unknown = (404, "AGENT_NOT_FOUND".to_owned());
     assert_eq!(refused.status_and_code(), unknown);
     let tenant = service(&fixture, &scopes).await;
     let made = tenant.post("/v1/conversations", &body).await.ok(201);
     let theirs = format!("/v1/conversations/{}", text(&made, "conversationId"));
-    let both = fixture.operator.secret_key(&scopes, &[AGENT, OTHER_AGENT]).await;
+    let both = fixture.operator.secret_key(&scopes, &[fixture.agent_id, fixture.other_agent_id]).await;
     let both = bearer(&fixture.stack, &both.secret);
-    let third = bearer(&fixture.stack, &fixture.operator.secret_key(&scopes, &[OTHER_AGENT]).await.secret);
+    let third = bearer(&fixture.stack, &fixture.operator.secret_key(&scopes, &[fixture.other_agent_id]).await.secret);
     let missing = (404, "CONVERSATION_NOT_FOUND".to_owned());
     for (caller, path, is_visible) in [
         (&one, &ours, true),
@@ -123,7 +123,7 @@ async fn a_token_of_agents_sees_their_conversations_only() {
 async fn others_have_no_access() {
     let fixture = Fixture::new().await;
     let service = service(&fixture, &[Scope::Append, Scope::Read]).await;
-    let path = created(&service).await;
+    let path = created(&fixture, &service).await;
     let api_key = bearer(&fixture.stack, &fixture.key.secret);
     for caller in [fixture.stack.http_client(), fixture.frontend(), api_key, fixture.admin()] {
         assert_eq!(caller.get(&path).await.status_and_code(), (401, "UNAUTHENTICATED".to_owned()));

@@ -19,7 +19,7 @@ async fn check(service: &HttpClient, path: &str, body: Value, expected: (u16, &s
 async fn a_commit_has_1_to_500_events() {
     let fixture = Fixture::new().await;
     let service = service(&fixture, &[Scope::Append, Scope::Read]).await;
-    let path = format!("{}/events", created(&service).await);
+    let path = format!("{}/events", created(&fixture, &service).await);
     let whole = service.post(&path, &messages(500)).await.ok(200);
     assert_eq!(whole["version"], 501);
     check(&service, &path, messages(501), (400, "TOO_MANY_EVENTS", "events")).await;
@@ -32,7 +32,7 @@ async fn a_commit_has_1_to_500_events() {
 async fn a_body_has_at_most_four_mebibytes() {
     let fixture = Fixture::new().await;
     let service = service(&fixture, &[Scope::Append, Scope::Read]).await;
-    let path = format!("{}/events", created(&service).await);
+    let path = format!("{}/events", created(&fixture, &service).await);
     let body = |bytes: usize| {
         let events: Vec<Value> = (0..9).map(|_| message(&"x".repeat(460_000))).collect();
         let mut body = json!({"events": events});
@@ -49,7 +49,7 @@ async fn a_body_has_at_most_four_mebibytes() {
 async fn errors_name_the_member() {
     let fixture = Fixture::new().await;
     let service = service(&fixture, &[Scope::Append, Scope::Read]).await;
-    let path = format!("{}/events", created(&service).await);
+    let path = format!("{}/events", created(&fixture, &service).await);
     for (body, code, field) in rejected() {
         check(&service, &path, body, (400, code, field)).await;
     }

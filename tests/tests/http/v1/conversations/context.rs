@@ -12,7 +12,7 @@ use crate::fixture::Fixture;
 async fn a_context_has_the_bytes_of_its_receipt() {
     let fixture = Fixture::new().await;
     let service = service(&fixture, &[Scope::Append, Scope::Read]).await;
-    let path = created(&service).await;
+    let path = created(&fixture, &service).await;
     service.post(&format!("{path}/events"), &messages(3)).await.ok(200);
     for format in ["openai-chat", "openai-responses", "anthropic", "gemini", "ollama", "canonical"] {
         let answer = service.get(&format!("{path}/context?format={format}")).await;
@@ -29,7 +29,7 @@ async fn a_context_has_the_bytes_of_its_receipt() {
 async fn a_budget_replaces_that_of_the_policy() {
     let fixture = Fixture::new().await;
     let service = service(&fixture, &[Scope::Append, Scope::Read]).await;
-    let path = created(&service).await;
+    let path = created(&fixture, &service).await;
     service.post(&format!("{path}/events"), &messages(400)).await.ok(200);
     let context = |query: &'static str| {
         let (service, path) = (service.clone(), path.clone());

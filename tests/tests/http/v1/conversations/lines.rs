@@ -48,7 +48,7 @@ fn texts(events: &[Value]) -> Vec<&str> {
 async fn lines_go_in_and_come_out() {
     let fixture = Fixture::new().await;
     let service = service(&fixture, &BOTH).await;
-    let path = format!("{}/events", created(&service).await);
+    let path = format!("{}/events", created(&fixture, &service).await);
     let keyed = service.with("idempotency-key", &Uuid::now_v7().to_string());
     let mut body = lines(1_203);
     body.insert(700, "  ".to_owned());
@@ -89,7 +89,7 @@ async fn lines_go_in_and_come_out() {
 async fn a_retry_continues_where_the_first_request_stopped() {
     let fixture = Fixture::new().await;
     let service = service(&fixture, &BOTH).await;
-    let path = format!("{}/events", created(&service).await);
+    let path = format!("{}/events", created(&fixture, &service).await);
     let keyed = service.with("idempotency-key", &Uuid::now_v7().to_string());
     let mut body = lines(1_100);
     for (line, code, field, status) in [
@@ -123,7 +123,7 @@ async fn a_retry_continues_where_the_first_request_stopped() {
 async fn requests_of_lines_are_checked() {
     let fixture = Fixture::new().await;
     let service = service(&fixture, &BOTH).await;
-    let path = format!("{}/events", created(&service).await);
+    let path = format!("{}/events", created(&fixture, &service).await);
     let empty = append(&service, &path, &[" \n".to_owned()]).await;
     assert_eq!(empty.status_and_code(), (400, "NO_EVENTS".to_owned()));
     let expected = format!("{path}?expectedVersion=1");
@@ -150,7 +150,7 @@ async fn a_request_that_takes_too_long_says_what_is_recorded() {
     let short = |config: &mut GatewayConfig| config.http.server.request_timeout_ms = 2_500;
     let fixture = Fixture::with(short).await;
     let service = service(&fixture, &BOTH).await;
-    let path = format!("{}/events", created(&service).await);
+    let path = format!("{}/events", created(&fixture, &service).await);
     // The rest of the body never comes.
     let arrived = lines(600).join("\n");
     let body = stream::iter([Ok::<_, Infallible>(arrived)]).chain(stream::pending());
@@ -170,7 +170,7 @@ async fn a_request_that_takes_too_long_says_what_is_recorded() {
 async fn an_incomplete_export_has_no_last_line() {
     let fixture = Fixture::new().await;
     let service = service(&fixture, &BOTH).await;
-    let conversation = created(&service).await;
+    let conversation = created(&fixture, &service).await;
     let path = format!("{conversation}/events");
     // More bytes than the buffers between the gateway and the client hold.
     let large = message(&"x".repeat(400_000)).to_string();

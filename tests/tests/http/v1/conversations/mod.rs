@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use tests::http_client::HttpClient;
 
 use super::service;
-use crate::fixture::text;
+use crate::fixture::{Fixture, text};
 
 /// A new conversation of a user; its path.
-async fn created(service: &HttpClient) -> String {
-    let body = json!({"agentId": crate::fixture::AGENT, "userId": "ada"});
+async fn created(fixture: &Fixture, service: &HttpClient) -> String {
+    let body = json!({"agentId": fixture.agent_id, "userId": "ada"});
     let created = service.post("/v1/conversations", &body).await.ok(201);
     format!("/v1/conversations/{}", text(&created, "conversationId"))
 }

@@ -14,7 +14,7 @@ const BOTH: [Scope; 2] = [Scope::Append, Scope::Read];
 async fn typed_events_come_back_verbatim() {
     let fixture = Fixture::new().await;
     let service = service(&fixture, &BOTH).await;
-    let path = created(&service).await;
+    let path = created(&fixture, &service).await;
     let document = "{\"b\": 1.0,\"a\":[1e3, \"x\"]}";
     let body = format!(
         r#"{{"expectedVersion": 1, "events": [
@@ -77,7 +77,7 @@ fn content(event: &Value) -> Value {
 async fn chat_messages_become_events() {
     let fixture = Fixture::new().await;
     let service = service(&fixture, &BOTH).await;
-    let path = created(&service).await;
+    let path = created(&fixture, &service).await;
     let body = json!({"metadata": {"source": "chat"}, "messages": [
         {"role": "user", "content": "What is in the box?"},
         {"role": "assistant", "content": null, "tool_calls": [
@@ -101,7 +101,7 @@ async fn chat_messages_become_events() {
 async fn a_retry_gets_the_first_answer() {
     let fixture = Fixture::new().await;
     let service = service(&fixture, &BOTH).await;
-    let path = format!("{}/events", created(&service).await);
+    let path = format!("{}/events", created(&fixture, &service).await);
     let keyed = service.with("idempotency-key", &Uuid::now_v7().to_string());
     let first = keyed.post(&path, &messages(2)).await.ok(200);
     let mut again = keyed.post(&path, &messages(2)).await.ok(200);
@@ -116,7 +116,7 @@ async fn a_retry_gets_the_first_answer() {
 async fn an_expected_version_is_checked() {
     let fixture = Fixture::new().await;
     let service = service(&fixture, &BOTH).await;
-    let path = created(&service).await;
+    let path = created(&fixture, &service).await;
     let append = |expected: u64| {
         let (service, path) = (service.clone(), format!("{path}/events"));
         async move {
@@ -137,7 +137,7 @@ async fn an_expected_version_is_checked() {
 async fn a_conversation_is_read_and_changed_without_its_events() {
     let fixture = Fixture::new().await;
     let service = service(&fixture, &BOTH).await;
-    let path = created(&service).await;
+    let path = created(&fixture, &service).await;
     let change =
         json!({"title": "Boxes", "metadata": {"a": 1}, "providerConversationId": "conv_1", "lastResponseId": "resp_1"});
     let changed = service.patch(&path, &change).await.ok(200);
@@ -155,7 +155,7 @@ async fn a_conversation_is_read_and_changed_without_its_events() {
 async fn pages_cover_a_range_in_both_directions() {
     let fixture = Fixture::new().await;
     let service = service(&fixture, &BOTH).await;
-    let path = format!("{}/events", created(&service).await);
+    let path = format!("{}/events", created(&fixture, &service).await);
     service.post(&path, &messages(6)).await.ok(200);
     let versions = |page: &Value| -> Vec<u64> {
         let events = list(page, "events").iter();

@@ -8,7 +8,7 @@ use wire::proto::write::v1 as write;
 
 use super::super::service;
 use super::{BOTH, back_end, bot, load, messages, path, record, short};
-use crate::fixture::{AGENT, FOREIGN_AGENT, FOREIGN_TENANT, Fixture, OTHER_AGENT, bearer, text};
+use crate::fixture::{Fixture, bearer, text};
 
 const KEY: &str = "telegram:42";
 
@@ -28,13 +28,17 @@ async fn others_neither_load_nor_record() {
     let fixture = Fixture::new().await;
     let bot = bot(&fixture).await;
     record(&bot, KEY, &["u secret"]).await;
-    let foreign = bearer(&fixture.stack, &fixture.operator.token(&BOTH, FOREIGN_TENANT).await.secret);
+    let foreign = bearer(&fixture.stack, &fixture.operator.token(&BOTH, fixture.foreign_tenant).await.secret);
     let unknown = (404, "AGENT_NOT_FOUND");
     let unauthenticated = (401, "UNAUTHENTICATED");
     for (case, caller, (status, code)) in [
-        ("another tenant", foreign.with("x-agent-id", AGENT), unknown),
+        ("another tenant", foreign.with("x-agent-id", fixture.agent_id), unknown),
         ("no such agent", foreign.with("x-agent-id", "nobody"), unknown),
-        ("a key of another agent", back_end(&fixture, OTHER_AGENT).await.with("x-agent-id", AGENT), unknown),
+        (
+            "a key of another agent",
+            back_end(&fixture, fixture.other_agent_id).await.with("x-agent-id", fixture.agent_id),
+            unknown,
+        ),
         ("no agent", service(&fixture, &BOTH).await, (400, "FIELD_MISSING")),
         ("a page", bot.with("origin", "https://shop.example"), (403, "ORIGIN_NOT_ALLOWED")),
         ("no token", fixture.stack.http_client(), unauthenticated),
@@ -55,7 +59,7 @@ async fn a_token_acts_within_its_scopes() {
     let (ok, lacks) = ((200, ""), (403, "MISSING_SCOPE"));
     for (scopes, expected) in [(&[Scope::Read][..], [ok, ok, lacks]), (&[Scope::Append], [lacks; 3]), (&BOTH, [ok; 3])]
     {
-        let caller = service(&fixture, scopes).await.with("x-agent-id", AGENT);
+        let caller = service(&fixture, scopes).await.with("x-agent-id", fixture.agent_id);
         let expected = expected.map(|(status, code)| (status, code.to_owned()));
         assert_eq!(outcomes(&caller).await, expected, "{scopes:?}");
     }
@@ -64,7 +68,11 @@ async fn a_token_acts_within_its_scopes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn agents_and_tenants_have_their_own_histories_of_a_key() {
     let fixture = Fixture::new().await;
-    let callers = [bot(&fixture).await, back_end(&fixture, OTHER_AGENT).await, back_end(&fixture, FOREIGN_AGENT).await];
+    let callers = [
+        bot(&fixture).await,
+        back_end(&fixture, fixture.other_agent_id).await,
+        back_end(&fixture, fixture.foreign_agent_id).await,
+    ];
     let texts = ["u support", "u sales", "u globex"];
     let mut recorded = Vec::new();
     for (caller, text) in callers.iter().zip(texts) {

@@ -6,7 +6,7 @@ use serde_json::json;
 use wire::proto::history::v1 as history;
 
 use super::{bot, load, messages, path, record, short};
-use crate::fixture::{AGENT, Fixture, text};
+use crate::fixture::{Fixture, text};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_key_is_one_history_over_http_and_grpc() {
@@ -33,7 +33,7 @@ async fn every_key_is_one_history_over_http_and_grpc() {
         assert_eq!(short(&loaded), ["u hello"], "{key}");
         let request = history::LoadHistoryRequest {
             key: Some(history::HistoryKey {
-                agent_id: AGENT.to_owned(),
+                agent_id: fixture.agent_id.to_owned(),
                 history_key_candidates: vec![key.to_owned()],
                 ..history::HistoryKey::default()
             }),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tests::http_client::HttpClient;
 use wire::proto::operate::v1::Scope;
 
-use crate::fixture::{AGENT, Fixture, bearer, list, text};
+use crate::fixture::{Fixture, bearer, list, text};
 
 const BOTH: [Scope; 2] = [Scope::Append, Scope::Read];
 
@@ -19,9 +19,9 @@ async fn back_end(fixture: &Fixture, agent: &str) -> HttpClient {
     bearer(&fixture.stack, &key.secret)
 }
 
-/// A back end of [`AGENT`].
+/// A back end of [`Fixture::agent_id`].
 async fn bot(fixture: &Fixture) -> HttpClient {
-    back_end(fixture, AGENT).await
+    back_end(fixture, fixture.agent_id).await
 }
 
 /// The path of a history; every byte of the key is percent-encoded.
