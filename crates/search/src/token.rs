@@ -93,6 +93,7 @@ pub fn tokens(text: &str) -> impl Iterator<Item = Token<'_>> {
 }
 
 /// The bytes of a token.
+#[derive(Debug, PartialEq)]
 struct Span {
     /// The first byte.
     begin: usize,
