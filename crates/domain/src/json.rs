@@ -298,7 +298,7 @@ mod tests {
         let inner = match value {
             Value::Array(items) => items.iter().map(levels).max(),
             Value::Object(fields) => fields.values().map(levels).max(),
-            _ => return 0,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return 0,
         };
         1 + inner.unwrap_or(0)
     }

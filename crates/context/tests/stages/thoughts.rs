@@ -45,7 +45,7 @@ fn calls_and_results_count_like_messages() {
 fn a_turn_without_thoughts_is_not_marked() {
     let events = distinct(weighed(history("u a u a u a u a u a u a u"), |_| TOKENS));
     let assembled = assembled(&events, &policy()).unwrap();
-    assert_eq!(marked(&assembled.transcript.turns), [] as [u64; 0]);
+    assert_eq!(marked(&assembled.transcript.turns), Vec::<u64>::new());
     assert_eq!(assembled.report.epoch.revised, Version::ZERO);
 }
 

@@ -45,7 +45,7 @@ impl Admission {
             return Ok(None);
         }
         if self.drain.has_begun() {
-            return Err(self.draining());
+            return Err(draining());
         }
         let slots = match method.kind {
             Kind::Unary => &self.calls,
@@ -54,36 +54,36 @@ impl Admission {
         slots.acquire(1).map(Some).ok_or_else(|| {
             let (max, noun) = (slots.max, slots.kind());
             let message = format!("the server is at its limit of {max} {noun}; try again later");
-            self.reject(Code::ResourceExhausted, "OVERLOADED", &message)
+            reject(Code::ResourceExhausted, "OVERLOADED", &message)
         })
     }
+}
 
-    /// The status of calls that are rejected or ended because the server shuts down.
-    pub(super) fn draining(&self) -> Status {
-        let message = "the server is shutting down; connect again";
-        self.reject(Code::Unavailable, "DRAINING", message)
-    }
+/// The status of calls that are rejected or ended because the server shuts down.
+pub(super) fn draining() -> Status {
+    let message = "the server is shutting down; connect again";
+    reject(Code::Unavailable, "DRAINING", message)
+}
 
-    /// The status of calls that are ended because their request did not arrive.
-    pub(super) fn interrupted(&self, reason: Interruption) -> Status {
-        match reason {
-            Interruption::Preempted | Interruption::OutOfMemory => {
-                let message = "the server is at its limit, and the call waited for its request; \
-                               send the request faster, or try again later";
-                self.reject(Code::ResourceExhausted, "OVERLOADED", message)
-            }
-            Interruption::BodyStalled => {
-                let message = "the request made no progress; send it faster";
-                self.reject(Code::DeadlineExceeded, "BODY_TOO_SLOW", message)
-            }
+/// The status of calls that are ended because their request did not arrive.
+pub(super) fn interrupted(reason: Interruption) -> Status {
+    match reason {
+        Interruption::Preempted | Interruption::OutOfMemory => {
+            let message = "the server is at its limit, and the call waited for its request; \
+                           send the request faster, or try again later";
+            reject(Code::ResourceExhausted, "OVERLOADED", message)
+        }
+        Interruption::BodyStalled => {
+            let message = "the request made no progress; send it faster";
+            reject(Code::DeadlineExceeded, "BODY_TOO_SLOW", message)
         }
     }
+}
 
-    fn reject(&self, code: Code, reason: &str, message: &str) -> Status {
-        let mut details = ErrorDetails::with_retry_info(Some(RETRY_AFTER));
-        details.set_error_info(reason, ERROR_DOMAIN, HashMap::new());
-        Status::with_error_details(code, message, details)
-    }
+fn reject(code: Code, reason: &str, message: &str) -> Status {
+    let mut details = ErrorDetails::with_retry_info(Some(RETRY_AFTER));
+    details.set_error_info(reason, ERROR_DOMAIN, HashMap::new());
+    Status::with_error_details(code, message, details)
 }
 
 #[cfg(test)]

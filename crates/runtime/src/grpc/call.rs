@@ -15,6 +15,7 @@ use tonic::body::Body;
 use tonic::{Code, Status};
 use tower::Service;
 
+use super::admission;
 use super::deadline::{Deadline, deadline_passed};
 use super::method::Kind;
 use super::observe::{Observation, status_of};
@@ -118,7 +119,7 @@ fn poll_end(active: &ActiveCall, sleep: Pin<&mut Option<Sleep>>, cx: &mut Contex
     if let Some(exchange) = &active.exchange
         && let Poll::Ready(reason) = exchange.poll_interrupted(cx)
     {
-        return Poll::Ready(active.rules.admission.interrupted(reason));
+        return Poll::Ready(admission::interrupted(reason));
     }
     match sleep.as_pin_mut() {
         Some(sleep) => sleep.poll(cx).map(|()| deadline_passed()),
@@ -131,7 +132,7 @@ fn finish(active: ActiveCall, response: Response<Body>) -> Response<Body> {
     let ActiveCall { mut observation, exchange, rules } = active;
     let status = status_of(response.headers());
     if status.is_none() && observation.method.kind != Kind::Unary {
-        return response.map(|body| Body::new(StreamBody::new(body, observation, exchange, rules)));
+        return response.map(|body| Body::new(StreamBody::new(body, observation, exchange, &rules)));
     }
     if let Some(exchange) = exchange {
         exchange.release();

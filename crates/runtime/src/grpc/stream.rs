@@ -13,6 +13,7 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 use tonic::body::Body;
 use tonic::{Code, Status};
 
+use super::admission;
 use super::deadline::deadline_passed;
 use super::method::Kind;
 use super::observe::{Observation, status_of};
@@ -30,18 +31,12 @@ pin_project! {
         sleep: Option<Sleep>,
         observation: Observation,
         exchange: Option<Arc<Exchange>>,
-        rules: Arc<Rules>,
         ended: bool,
     }
 }
 
 impl StreamBody {
-    pub(super) fn new(
-        inner: Body,
-        observation: Observation,
-        exchange: Option<Arc<Exchange>>,
-        rules: Arc<Rules>,
-    ) -> Self {
+    pub(super) fn new(inner: Body, observation: Observation, exchange: Option<Arc<Exchange>>, rules: &Rules) -> Self {
         let ends_when_idle = observation.method.kind == Kind::ServerStreaming;
         Self {
             inner,
@@ -49,7 +44,6 @@ impl StreamBody {
             sleep: observation.deadline.map(|deadline| sleep_until(deadline.at())),
             observation,
             exchange,
-            rules,
             ended: false,
         }
     }
@@ -73,8 +67,8 @@ impl http_body::Body for StreamBody {
         }
         let interrupted = this.exchange.as_ref().map_or(Poll::Pending, |exchange| exchange.poll_interrupted(cx));
         let status = match interrupted {
-            Poll::Ready(reason) => this.rules.admission.interrupted(reason),
-            Poll::Pending => ready!(interruption(this.drain, this.sleep, this.rules, cx)),
+            Poll::Ready(reason) => admission::interrupted(reason),
+            Poll::Pending => ready!(interruption(this.drain, this.sleep, cx)),
         };
         *this.ended = true;
         if let Some(exchange) = this.exchange.take() {
@@ -101,11 +95,10 @@ fn end_of(frame: Option<&Result<Frame<Bytes>, Status>>) -> Option<Code> {
 fn interruption(
     drain: Pin<&mut Option<WaitForCancellationFutureOwned>>,
     sleep: Pin<&mut Option<Sleep>>,
-    rules: &Rules,
     cx: &mut Context<'_>,
 ) -> Poll<Status> {
     if drain.as_pin_mut().is_some_and(|drain| drain.poll(cx).is_ready()) {
-        return Poll::Ready(rules.admission.draining());
+        return Poll::Ready(admission::draining());
     }
     if sleep.as_pin_mut().is_some_and(|sleep| sleep.poll(cx).is_ready()) {
         return Poll::Ready(deadline_passed());

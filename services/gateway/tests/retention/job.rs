@@ -25,7 +25,7 @@ async fn a_gateway_runs_the_job() {
         read_model: stack.read_model.clone().into(),
         writer_url: stack.writer_url.clone(),
         writer_token: stack.deps.token.clone(),
-        retention: RetentionConfig { every_seconds: 1, ..RetentionConfig::default() },
+        retention: RetentionConfig { every_seconds: 1 },
         ..GatewayConfig::default()
     };
     config.grpc.addr = any;

@@ -184,7 +184,7 @@ fn next_replica<'a>(placed: &[Placed<'a>], known: &BTreeSet<&'a str>) -> Option<
     let count = |server: &str| counts.get(server).copied().unwrap_or_default();
     let possible = placed.iter().enumerate().flat_map(|(index, one)| {
         let others = known.iter().filter(|to| !one.servers.contains(*to));
-        others.flat_map(move |to| one.servers.iter().map(move |from| ReplicaMove { index, from: *from, to: *to }))
+        others.flat_map(move |to| one.servers.iter().map(move |from| ReplicaMove { index, from, to }))
     });
     let reduces = possible.filter(|one| count(one.from) > count(one.to) + 1);
     reduces.max_by_key(|ReplicaMove { index, from, to }| {
