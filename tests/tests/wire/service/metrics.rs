@@ -96,8 +96,17 @@ async fn retries_and_the_source_of_contexts() {
     let operator = stack.operator().await;
     let token = operator.token(&[Scope::Append], "").await.secret;
     let caller = Caller::new(&other.grpc_url(), &stack.gateway.grpc_url(), &token);
-    race(&agent, &Agent::new(caller, agent.id())).await;
-    assert_eq!(agent.version("c").await, 82);
+    let rival = Agent::new(caller, agent.id());
     let rebases = async |node: &Node| value(node, "hansard_writer_rebases_total").await.unwrap_or(0.0);
-    assert!(rebases(&stack.writer).await + rebases(&other).await > 0.0);
+    let mut races = 0;
+    // On a busy machine one of them may be done before the other begins.
+    eventually("a rebase", || {
+        races += 1;
+        async {
+            race(&agent, &rival).await;
+            (rebases(&stack.writer).await + rebases(&other).await > 0.0).then_some(())
+        }
+    })
+    .await;
+    assert_eq!(agent.version("c").await, 2 + races * 80);
 }
