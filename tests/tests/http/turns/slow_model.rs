@@ -11,8 +11,8 @@ use super::model::{Model, Reply};
 use super::sse::{EventStream, text as text_of};
 use crate::fixture::text;
 
-const REQUEST_TIMEOUT_MS: u64 = 1_500;
-const FIRST_PIECE_AFTER: Duration = Duration::from_millis(2_500);
+const REQUEST_TIMEOUT_MS: u64 = 5_000;
+const FIRST_PIECE_AFTER: Duration = Duration::from_millis(6_500);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn late_first_pieces_are_awaited_in_every_form() {
