@@ -5,7 +5,7 @@ use figment::value::Value;
 use super::error::ErrorKind;
 use super::leaf::Leaf;
 
-/// Stands for any one name in a key, such as that of a model server.
+/// Matches any one name in a key, such as that of a model server.
 const ANY: &str = "*";
 
 /// The former settings, each with its fixed value.
