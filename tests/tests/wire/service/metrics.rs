@@ -100,13 +100,13 @@ async fn retries_and_the_source_of_contexts() {
     let rebases = async |node: &Node| value(node, "hansard_writer_rebases_total").await.unwrap_or(0.0);
     let mut races = 0;
     // On a busy machine one of them may be done before the other begins.
-    let rebased = eventually("a rebase", || {
+    let conflict = eventually("a rebase", || {
         races += 1;
         async {
             race(&agent, &rival).await;
             (rebases(&stack.writer).await + rebases(&other).await > 0.0).then_some(())
         }
     });
-    Box::pin(rebased).await;
+    Box::pin(conflict).await;
     assert_eq!(agent.version("c").await, 2 + races * 80);
 }
