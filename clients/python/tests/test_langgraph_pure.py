@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ from hansard._langgraph_documents import PART_CHARS_MAX, PARTS_MAX, ValueTooLarg
 from hansard._langgraph_draft import EVENTS_MAX, chunks
 from hansard._langgraph_log import MessageLog
 from hansard._langgraph_messages import RANGES_MAX, StateMessageFormat, change, document_of, message_of, ranges_after
-from hansard._langgraph_pending import DOCUMENTS_MAX, PendingWrites
+from hansard._langgraph_pending import DOCUMENTS_MAX, DROPPED_MAX, PendingWrites
 from hansard._langgraph_records import CREATED, HIDDEN, NONE, VISIBLE, CheckpointRecord, Latest, pending_writes, writes_value
 from hansard.types import CommitResult, DocumentPut, Event, RecordedEvent
 
@@ -241,8 +242,38 @@ def test_pending_writes_that_a_process_knows_are_bounded() -> None:
     assert pending.values(("w", "early")) is None
 
 
+def test_checkpoints_with_dropped_writes_are_bounded() -> None:
+    pending = PendingWrites()
+    for number in range(DROPPED_MAX):
+        pending.add(("w", str(number)), {})
+    pending.clear()
+    pending.begin(("w", "new"))
+    pending.begin(("w", "0"))
+    assert pending.values(("w", "new")) == [] and pending.values(("w", "0")) is None
+    pending.add(("w", "one more"), {})
+    pending.clear()
+    pending.begin(("w", "new"))
+    assert pending.values(("w", "new")) is None
+
+
 def commit(first: int, last: int) -> CommitResult:
     return CommitResult(first_version=first, version=last)
+
+
+@pytest.mark.parametrize("forget", [lambda known: known.moved(9), lambda known: known.forget()])
+def test_writes_before_their_checkpoint_are_not_lost(forget: Callable[[ThreadCache], None]) -> None:
+    """LangGraph records the writes of a step while the checkpoint before it waits for the creation of the conversation."""
+    known, record = ThreadCache("c", 0), CheckpointRecord("", "1", None, None, A, A, {}, {}, None)
+    known.created(commit(1, 1))
+    writes = names.writes("", "1")
+    known.wrote(commit(2, 2), writes, {"k": (2, {"n": 1})})
+    forget(known)
+    known.add_latest("", Latest("0", 3, version=8), known.facts("").epoch)
+    known.begin(record, 10, known.facts(""))
+    assert known.record(names.checkpoint("", "1")) is record
+    assert known.writes(writes) is None
+    known.add_writes(writes, {"k": (2, {"n": 1})}, known.facts("").epoch)
+    assert known.writes(writes) == [{"n": 1}]
 
 
 def test_a_version_is_known_if_all_before_it_are() -> None:

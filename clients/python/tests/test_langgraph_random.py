@@ -17,7 +17,7 @@ from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.base.id import uuid6
 from langgraph.checkpoint.memory import InMemorySaver
 
-from hansard import Hansard
+from hansard import Hansard, _sync_langgraph_thread
 from hansard.langgraph import HansardSaver
 
 SEEDS = int(os.environ.get("SEEDS", "4"))
@@ -33,6 +33,8 @@ class Model:
         self.memory = InMemorySaver()
         self.thread_id = thread_id
         self.count = 0
+        # The namespaces and ids of checkpoints that have writes and are not recorded yet.
+        self.early: dict[HansardSaver, tuple[str, str]] = {}
 
     def place(self, checkpoint_ns: str, checkpoint_id: str | None = None) -> Any:
         place = {"thread_id": self.thread_id, "checkpoint_ns": checkpoint_ns}
@@ -43,8 +45,11 @@ class Model:
         ids = [one.checkpoint["id"] for one in self.memory.list(self.place(checkpoint_ns))]
         if not ids:
             return None
-        chosen = ids[0] if self.numbers.random() < 0.8 else self.numbers.choice(ids)
+        chosen = self.numbers.choice([None, None, None, ids[0], self.numbers.choice(ids)])
         return saver.get_tuple(self.place(checkpoint_ns, chosen))
+
+    def next_place(self) -> tuple[str, str]:
+        return self.numbers.choice(NAMESPACES), str(uuid6(clock_seq=self.count))
 
     def message(self) -> Any:
         self.count += 1
@@ -67,6 +72,7 @@ class Model:
             made = made[: numbers.randrange(len(made))]
         elif kind == 2 and made:
             index = numbers.randrange(len(made))
+            self.count += 1
             made[index] = made[index].model_copy(update={"content": f"changed {self.count}"})
         elif kind == 3 and made:
             del made[numbers.randrange(len(made))]
@@ -75,10 +81,9 @@ class Model:
         return made + [self.message() for _ in range(numbers.randrange(3))]
 
     def put(self, saver: HansardSaver) -> None:
-        checkpoint_ns = self.numbers.choice(NAMESPACES)
-        parent = self.parent(checkpoint_ns, saver)
         checkpoint = empty_checkpoint()
-        checkpoint["id"] = str(uuid6(clock_seq=self.count))
+        checkpoint_ns, checkpoint["id"] = self.early.pop(saver, None) or self.next_place()
+        parent = self.parent(checkpoint_ns, saver)
         values = dict(parent.checkpoint["channel_values"]) if parent else {}
         versions = dict(parent.checkpoint["channel_versions"]) if parent else {}
         new_versions = {}
@@ -96,15 +101,22 @@ class Model:
             config, checkpoint, metadata, new_versions
         )
 
+    def put_early_writes(self, saver: HansardSaver) -> None:
+        """The writes of the next checkpoint of the process: LangGraph does not wait for it. Others may be faster."""
+        self.early.setdefault(saver, self.next_place())
+        self.put_writes_of(self.place(*self.early[saver]), saver)
+
     def put_writes(self, saver: HansardSaver) -> None:
         parent = self.parent(self.numbers.choice(NAMESPACES), saver)
-        if parent is None:
-            return
+        if parent is not None:
+            self.put_writes_of(parent.config, saver)
+
+    def put_writes_of(self, config: Any, saver: HansardSaver) -> None:
         channels = self.numbers.choice([["a", "b"], ["a"], ["__interrupt__"], ["__error__", "__resume__"]])
         writes = [(channel, self.numbers.random()) for channel in channels]
         task = self.numbers.choice("xyz")
         for one in (saver, self.memory):
-            one.put_writes(parent.config, writes, f"task-{task}", f"path-{task}")
+            one.put_writes(config, writes, f"task-{task}", f"path-{task}")
 
     def check(self, saver: HansardSaver, client: Hansard) -> None:
         for checkpoint_ns in set(NAMESPACES):
@@ -135,14 +147,16 @@ class Model:
 
 
 @pytest.mark.parametrize("seed", range(int(os.environ.get("FIRST", "0")), SEEDS))
-def test_random_changes(deployment: Deployment, seed: int) -> None:
+def test_random_changes(deployment: Deployment, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     numbers = random.Random(seed)
+    # With few, the processes forget what they know now and then.
+    monkeypatch.setattr(_sync_langgraph_thread, "CHANGES_MAX", numbers.choice([4, 200]))
     model = Model(numbers, f"random-{uuid.uuid4()}")
     with deployment.blocking() as one, deployment.blocking() as other:
         savers = [HansardSaver(one), HansardSaver(other)]
         for step in range(STEPS):
             saver = numbers.choice(savers)
-            model.put_writes(saver) if numbers.random() < 0.4 else model.put(saver)
+            numbers.choice([model.put, model.put, model.put, model.put_writes, model.put_early_writes])(saver)
             if step % 10 == 9:
                 for client, saver in ((one, savers[0]), (other, savers[1]), (other, HansardSaver(other))):
                     model.check(saver, client)

@@ -250,7 +250,7 @@ class ThreadCache:
         self._latest.clear()
         self._records.clear()
         self._early.clear()
-        self._pending = PendingWrites()
+        self._pending.clear()
 
 
 class ThreadCaches:

@@ -12,6 +12,8 @@ from hansard.types import Event
 
 # Most documents of a thread's writes, and most characters of their values. Those of the checkpoints that were used last are kept.
 DOCUMENTS_MAX, CHARS_MAX = 4_096, 8 * 1024 * 1024
+# Most checkpoints that are kept as those with dropped documents. With more, the writes of every new checkpoint are read.
+DROPPED_MAX = 4_096
 
 # The documents of a checkpoint's writes by key, with their versions.
 Documents = Mapping[str, tuple[int, dict[str, Any]]]
@@ -26,7 +28,8 @@ class PendingWrites:
         self._count = 0
         #: The characters of the values.
         self.chars = 0
-        self._is_lossy = False
+        # The checkpoints of which some documents were dropped. `None`: too many to be kept.
+        self._dropped: set[tuple[str, ...]] | None = set()
 
     def add(self, namespace: tuple[str, ...], documents: Documents) -> None:
         """Adds documents."""
@@ -41,16 +44,16 @@ class PendingWrites:
         self._count += _count(known)
         self.chars += _chars(known)
         while self._count > DOCUMENTS_MAX or self.chars > CHARS_MAX:
-            oldest, dropped = self._documents.popitem(last=False)
-            self._count -= _count(dropped)
-            self.chars -= _chars(dropped)
-            # A checkpoint that is recorded later would seem to have no others.
-            self._is_lossy = self._is_lossy or oldest not in self._complete
-            self._complete.discard(oldest)
+            self._drop()
+
+    def clear(self) -> None:
+        """Drops all documents."""
+        while self._documents:
+            self._drop()
 
     def begin(self, namespace: tuple[str, ...]) -> None:
-        """A checkpoint is new: the documents that this process has recorded for it are all."""
-        if not self._is_lossy:
+        """A checkpoint is new: the documents that this process has recorded for it are all, unless some were dropped."""
+        if self._dropped is not None and namespace not in self._dropped:
             self.complete(namespace, {})
 
     def complete(self, namespace: tuple[str, ...], documents: Documents) -> None:
@@ -64,6 +67,18 @@ class PendingWrites:
             return None
         self._documents.move_to_end(namespace)
         return writes_values(self._documents[namespace])
+
+    def _drop(self) -> None:
+        namespace, documents = self._documents.popitem(last=False)
+        self._count -= _count(documents)
+        self.chars -= _chars(documents)
+        if namespace in self._complete:
+            self._complete.discard(namespace)
+        elif self._dropped is not None:
+            # Writes may be recorded before their checkpoint, which would seem to have no others.
+            self._dropped.add(namespace)
+            if len(self._dropped) > DROPPED_MAX:
+                self._dropped = None
 
 
 def _count(documents: Documents) -> int:
