@@ -67,6 +67,8 @@ enum Suite {
     Prefix,
     /// Contexts in each format, compared with the stored messages.
     Forms,
+    /// Token counts of one long word on one core, compared with as many short words.
+    Tokens,
     /// 200 concurrent streamed answers, compared with the model server; needs --own-stack.
     Streams,
     /// First tokens of recorded chat completions, compared with the model server; needs --own-stack.

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use devstack::{Stack, StackConfig};
-use domain::{AgentId, TenantId, Timestamp};
+use domain::{AgentId, DisplayName, TenantId, Timestamp};
 use event_log::{Record, RecordConfig, Registry};
 use hansard::client::Service;
 use runtime::clock::Clock;
@@ -176,8 +176,9 @@ async fn create_agent(record: &RecordConfig) -> anyhow::Result<()> {
     let registry = Registry::open(&record).await?;
     let now = || Timestamp(Clock::System.now_nanos());
     let (tenant, agent) = (TenantId::parse(NAME)?, AgentId::parse(NAME)?);
-    registry.create_tenant(&tenant, NAME, now()).await?;
-    registry.create_agent(&tenant, &agent, NAME, now()).await?;
+    let name = DisplayName::parse(NAME)?;
+    registry.create_tenant(&tenant, &name, now()).await?;
+    registry.create_agent(&tenant, &agent, &name, now()).await?;
     Ok(())
 }
 

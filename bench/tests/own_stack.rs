@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// Small enough for a build without optimisations; the figures are not valid.
 const SMALL: &str = "--own-stack --rounds 1 --duration 1 --in-flight 16 --conversations 32 \
-                     --backlog-events 20000 --suite stream,projection,lag,contexts,streams --readers 1 --json";
+                     --backlog-events 4000 --suite stream,projection,lag,contexts,streams --readers 1 --json";
 
 #[test]
 fn figures_have_thresholds() {

@@ -16,6 +16,7 @@ mod peers;
 mod prefix;
 mod projection;
 mod streams;
+mod token_counts;
 mod trace;
 
 use super::report::Report;
@@ -34,6 +35,7 @@ pub(super) fn title(suite: Suite) -> &'static str {
         Suite::List => "pages of a long list",
         Suite::Prefix => "common prefixes of successive contexts",
         Suite::Forms => "contexts in each format",
+        Suite::Tokens => token_counts::TITLE,
         Suite::Streams => streams::TITLE,
         Suite::Completions => completions::TITLE,
         Suite::Items => "items of OpenAI's Conversations",
@@ -53,6 +55,7 @@ pub(super) async fn run(suite: Suite, plan: &Plan, target: &Target, report: &mut
         Suite::List => vec![list::measure(plan, target).await?],
         Suite::Prefix => prefix::measure(target).await?,
         Suite::Forms => context_formats::measure(plan, target).await?,
+        Suite::Tokens => vec![token_counts::measure(plan)?],
         Suite::Streams => vec![streams::measure(plan, target).await?],
         Suite::Completions => vec![completions::measure(plan, target).await?],
         Suite::Items => items::measure(plan, target).await?,
