@@ -19,6 +19,8 @@ import urllib.request
 DEADLINE_S = 120
 # The ports of `hansard dev`, counted from its base.
 DEV_PORTS = (1, 2, 3, 11, 12, 13, 20, 30)
+# The port of X11, the only one of those that browsers block that is a hundred.
+UNSAFE_PORT = 6000
 # The names of the agent and of the model server in `hansard dev`.
 AGENT, SERVER = "demo", "dev"
 
@@ -30,6 +32,9 @@ def free_port():
     worker = int(os.environ.get("CLIENTS_WORKER", "0"))
     while True:
         port = random.randrange(20, 98, 2) * 100 + worker * 100
+        # Browsers open no page on it.
+        if port == UNSAFE_PORT:
+            continue
         if all(is_free(port + offset) for offset in (0, *DEV_PORTS)):
             return port
 
@@ -102,7 +107,9 @@ def gateway(hansard, data, model_server=None, model=None, port_base=None):
             sys.exit("hansard dev did not start")
         threading.Thread(target=process.stdout.read, daemon=True).start()
         names = dict(re.findall(r"(HANSARD_[A-Z_]+)=(\S+)", output))
-        names["HANSARD_RECORD__NATS_URL"] = re.search(r"NATS +(\S+)", output)[1]
+        # A shell would read the password from its file.
+        password = (pathlib.Path(data) / "nats.password").read_text().strip()
+        names["HANSARD_RECORD__NATS_URL"] = f"nats://hansard:{password}@" + re.search(r"NATS +nats://(\S+)", output)[1]
         names["HANSARD_READ_MODEL__DATABASE_URL"] = re.search(r"Postgres +(\S+)", output)[1]
         who = {"x-api-key": key[1]}
         who["x-session-id"] = ask(url[1] + "/api/sessions", {}, who)["sessionId"]

@@ -40,6 +40,8 @@ pub struct StackConfig {
     pub profile: Profile,
     /// When a managed nats-server syncs.
     pub durability: Durability,
+    /// The password of a managed nats-server; `None`: every user of this machine is a client.
+    pub nats_password: Option<String>,
 }
 
 impl StackConfig {
@@ -52,6 +54,7 @@ impl StackConfig {
             postgres: ServerChoice::Managed { port: None },
             profile: Profile::default(),
             durability: Durability::default(),
+            nats_password: None,
         }
     }
 }
@@ -80,7 +83,12 @@ async fn start_nats(config: &StackConfig, progress: Progress<'_>) -> Result<(Str
         ServerChoice::Url(url) => return Ok((url.clone(), None)),
         ServerChoice::Managed { port } => *port,
     };
-    let nats = NatsConfig { port, durability: config.durability, ..NatsConfig::new(config.data_dir.join("nats")) };
+    let nats = NatsConfig {
+        port,
+        durability: config.durability,
+        password: config.nats_password.clone(),
+        ..NatsConfig::new(config.data_dir.join("nats"))
+    };
     let server = NatsServer::start(nats, progress).await?;
     Ok((server.url(), Some(server)))
 }

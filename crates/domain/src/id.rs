@@ -5,7 +5,8 @@ use std::fmt;
 use uuid::Uuid;
 
 use crate::bounds::{CHANNEL_ID_CHARS, CONVERSATION_ID_CHARS_MAX, LABEL_BYTES_MAX, SCOPE_ID_CHARS_MAX};
-use crate::violation::{Violation, ViolationReason, check_length};
+use crate::printable::is_printable;
+use crate::violation::{Violation, ViolationReason, check_length, check_text};
 
 /// Defines text newtypes with checking constructors.
 macro_rules! text_newtypes {
@@ -91,6 +92,8 @@ text_newtypes! {
     ToolName: check_label;
     /// Any other short name or foreign id: a model, a provider's response, an error's type. 1 to 256 bytes without control characters.
     Label: check_label;
+    /// The name that people give to a tenant, an agent or a key. At most 256 bytes; every character [`is_printable`].
+    DisplayName: check_display_name;
 }
 
 /// A conversation, unique in the record.
@@ -210,6 +213,15 @@ fn check_label(text: &str) -> Result<(), Violation> {
     Ok(())
 }
 
+fn check_display_name(text: &str) -> Result<(), Violation> {
+    check_text(text, LABEL_BYTES_MAX)?;
+    if text.chars().all(is_printable) {
+        return Ok(());
+    }
+    let rule = "has characters that control a terminal or the direction of text: remove them";
+    Err(Violation::new(ViolationReason::Malformed, rule))
+}
+
 fn missing() -> Violation {
     Violation::new(ViolationReason::Missing, "is required and was empty")
 }
@@ -220,6 +232,19 @@ mod tests {
 
     fn check(outcome: Result<(), Violation>, expected: Option<ViolationReason>) {
         assert_eq!(outcome.err().map(|violation| violation.reason), expected);
+    }
+
+    #[test]
+    fn names_of_people_are_printable() {
+        let name = |text: &str| DisplayName::parse(text).map(drop);
+        check(name(""), None);
+        check(name("Kundendienst, עברית 😀"), None);
+        check(name(&"a".repeat(256)), None);
+        check(name(&"a".repeat(257)), Some(ViolationReason::TooLong));
+        check(name("a\0"), Some(ViolationReason::NulCharacter));
+        for text in ["K\u{1b}[2J", "a\nb", "a\tb", "a\u{9b}31m", "a\u{202e}b", "a\u{2028}"] {
+            check(name(text), Some(ViolationReason::Malformed));
+        }
     }
 
     #[test]

@@ -27,6 +27,7 @@ pub mod model_call;
 pub mod owner;
 pub mod part;
 pub mod position;
+pub mod printable;
 pub mod request_digest;
 pub mod run;
 pub mod segments;
@@ -53,8 +54,8 @@ pub use event::{Annotation, ClientContext, Event, EventKind, EventTokens, Fact, 
 pub use field_change::FieldChange;
 pub use head::{CommitFacts, Head, OpenCall, RecentCommit, RewindPlace, Status, SummaryPlace};
 pub use id::{
-    AgentId, CallId, ChannelId, CommitId, ConversationId, ConversationKey, EventId, Label, LogId, ModelServerId, RunId,
-    SessionId, SigningKeyId, TenantId, ToolName, UserId,
+    AgentId, CallId, ChannelId, CommitId, ConversationId, ConversationKey, DisplayName, EventId, Label, LogId,
+    ModelServerId, RunId, SessionId, SigningKeyId, TenantId, ToolName, UserId,
 };
 pub use json::JsonText;
 pub use layout::{Creation, Layout, LayoutError, PARTITIONS_MAX, Stage};
@@ -63,6 +64,7 @@ pub use model_call::{CallPurpose, LoggedBody, LoggedCall, ModelCall};
 pub use owner::Owner;
 pub use part::{RunEnd, RunPart, RunPartKind};
 pub use position::{Partition, Position, Sequence, Version};
+pub use printable::is_printable;
 pub use request_digest::RequestDigest;
 pub use run::{ActiveRun, RunOutcome, RunPhase};
 pub use segments::{Inherited, Rewind, Segment, Segments};

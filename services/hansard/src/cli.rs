@@ -1,6 +1,7 @@
 //! The command line: one variant per command, whose arguments are in the command's file.
 
 use clap::{Parser, Subcommand};
+use rustix::fs::Mode;
 
 use crate::commands::{
     agent, archive, backup, bootstrap, capacity, chat, completions, context, dashboard, dev, erase, history, import,
@@ -83,6 +84,10 @@ Examples:
 
 impl Command {
     pub(crate) async fn run(self) -> anyhow::Result<Exit> {
+        if self.has_private_files() {
+            // Backups, receipts and archives contain messages.
+            rustix::process::umask(Mode::RWXG | Mode::RWXO);
+        }
         match self {
             // Boxed, to keep the future of every command small.
             Self::Dev(args) => Box::pin(dev::run(args)).await,
@@ -124,6 +129,12 @@ impl Command {
             Self::Completions(args) => completions::run(args),
             Self::Man(args) => man::run(args),
         }
+    }
+
+    /// Whether only their owner may read the files that the command creates. The servers of `dev` run as other users, and manuals
+    /// are public.
+    fn has_private_files(&self) -> bool {
+        !matches!(self, Self::Dev(_) | Self::Man(_))
     }
 }
 

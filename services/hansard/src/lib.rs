@@ -19,6 +19,7 @@ mod http_client;
 mod ids;
 pub mod import;
 mod mcp;
+mod printable;
 pub mod progress;
 mod secret_file;
 mod selection;

@@ -6,6 +6,9 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::console;
+use crate::printable::cell;
+
 /// The interval of lines.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(2);
 /// The interval at which a bar is redrawn.
@@ -51,7 +54,7 @@ impl Progress {
     pub fn advance(&mut self, position: u64, message: impl FnOnce() -> String) {
         match &mut self.shown {
             Shown::Bar(bar) => {
-                bar.set_message(message());
+                bar.set_message(cell(&message()));
                 bar.set_position(position);
             }
             Shown::Lines { due } if Instant::now() >= *due => {
@@ -97,7 +100,7 @@ fn bar(title: &'static str, length: Length) -> ProgressBar {
 
 /// Writes a line; write errors are ignored.
 fn write_line(line: &str) {
-    drop(writeln!(std::io::stderr().lock(), "{line}"));
+    drop(writeln!(console::err(), "{line}"));
 }
 
 /// Formats a number with commas between its thousands.

@@ -5,6 +5,8 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
+use anyhow::Context as _;
+
 /// The mode of files with secrets.
 pub(crate) const FILE_MODE: u32 = 0o600;
 
@@ -13,6 +15,18 @@ pub(crate) fn create(path: &Path, contents: &str) -> io::Result<()> {
     let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path)?;
     writeln!(file, "{contents}")?;
     file.sync_all()
+}
+
+/// Reads the secret in a file, or creates it with a new secret. A file that cannot be read is never replaced.
+pub(crate) fn read_or_create(path: &Path, make: impl FnOnce() -> String) -> anyhow::Result<String> {
+    match fs::read_to_string(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let secret = make();
+            write(path, &secret).with_context(|| format!("cannot write {}", path.display()))?;
+            Ok(secret)
+        }
+        text => Ok(text.with_context(|| format!("cannot read {}", path.display()))?.trim().to_owned()),
+    }
 }
 
 /// Replaces the file atomically.

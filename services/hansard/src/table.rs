@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use crate::console;
+use crate::printable::cell;
 
 const GAP: &str = "  ";
 
@@ -13,6 +14,7 @@ const GAP: &str = "  ";
 /// # Errors
 /// The output is closed.
 pub fn write<const N: usize>(out: &mut impl Write, header: [&str; N], rows: &[[String; N]]) -> io::Result<()> {
+    let rows: Vec<_> = rows.iter().map(|row| row.each_ref().map(|text| cell(text))).collect();
     let cells = || std::iter::once(header).chain(rows.iter().map(|row| row.each_ref().map(String::as_str)));
     let mut widths = [0; N];
     for row in cells() {
@@ -56,5 +58,9 @@ mod tests {
         let rows = [["é".to_owned(), "x".to_owned()], ["long".to_owned(), String::new()]];
         write(&mut out, ["ID", "NAME"], &rows).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "ID    NAME\né     x\nlong\n");
+        let mut out = Vec::new();
+        let forged = [["a\nb".to_owned(), "x".to_owned()], ["c".to_owned(), "\u{9b}2J".to_owned()]];
+        write(&mut out, ["ID", "NAME"], &forged).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), "ID        NAME\na\\u000ab  x\nc         \\u009b2J\n");
     }
 }

@@ -7,7 +7,6 @@ Usage: check.py HANSARD [SCREENSHOTS]. Needs node and the packages of package-lo
 import contextlib
 import json
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
@@ -50,8 +49,8 @@ def provider(redirect_uri):
 def stores_of(environment):
     """The URLs of the servers of `hansard dev`."""
     return {
-        "nats": re.search(r"NATS\s+(\S+)", environment["DEV_OUTPUT"])[1],
-        "postgres": re.search(r"Postgres\s+(\S+)", environment["DEV_OUTPUT"])[1],
+        "nats": environment["HANSARD_RECORD__NATS_URL"],
+        "postgres": environment["HANSARD_READ_MODEL__DATABASE_URL"],
     }
 
 

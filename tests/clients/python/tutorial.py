@@ -6,6 +6,7 @@ of `console` does is done here: the running deployment and its variables. Packag
 
 import contextlib
 import os
+import shlex
 import pathlib
 import subprocess
 import sys
@@ -34,7 +35,7 @@ def variables(names):
     """The variables of the line that `hansard dev` prints, and nothing else of this process but its programs."""
     # The line ends where no backslash continues it.
     printed = names["DEV_OUTPUT"].split("export ", 1)[1].replace("\\\n", " ").partition("\n")[0]
-    given = dict(part.split("=", 1) for part in printed.split())
+    given = dict(part.split("=", 1) for part in shlex.split(printed))
     return {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "REPOSITORY": str(REPOSITORY), **given}
 
 

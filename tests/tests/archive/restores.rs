@@ -1,6 +1,7 @@
 //! A record that is restored from a backup finds its segments, including those rewritten since.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use devstack::NatsServer;
@@ -30,6 +31,9 @@ impl Backup {
             let receipt = receipts.join(format!("{id}.json"));
             let line = format!("erase conversation {id} --tenant {TENANT} --receipt");
             fixture.run(&format!("{line} {}", receipt.display()), 0).await;
+        }
+        for folder in [&backup, &receipts, &fixture.segments()] {
+            check_private(folder);
         }
         copy_all(&fixture.segments(), &copy);
         Self { folder: backup, receipts, copy, server: devstack::test::nats().await }
@@ -131,6 +135,16 @@ async fn emptied_segments_are_not_reported_missing() {
     fixture.run(&format!("archive verify --archive file://{}", fixture.segments().display()), 0).await;
     let summary = backup.restore_successfully(&fixture).await;
     assert_eq!((&summary["conversationsErased"], &summary["segmentsFound"]), (&6.into(), &0.into()));
+}
+
+/// Only their owner may read the files of a folder, which has some.
+fn check_private(folder: &Path) {
+    let files = files(folder);
+    assert!(!files.is_empty(), "{}", folder.display());
+    for file in files {
+        let mode = file.metadata().unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{}", file.display());
+    }
 }
 
 fn copy_all(from: &Path, to: &Path) {

@@ -9,6 +9,9 @@ pub const MAX_PAYLOAD_BYTES: u32 = 8 * 1024 * 1024;
 /// Replies that wait for a client before the server closes its connection: a process reads many commits at once.
 const MAX_PENDING_BYTES: u32 = 32 * MAX_PAYLOAD_BYTES;
 
+/// The user of a server with a password.
+pub(super) const USER: &str = "hansard";
+
 /// When the server syncs acknowledged messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Durability {
@@ -30,6 +33,8 @@ pub struct NatsConfig {
     pub server_name: String,
     /// When the server syncs.
     pub durability: Durability,
+    /// The password of clients; `None`: every user of this machine is a client. It has letters and digits only.
+    pub password: Option<String>,
     /// More lines of the configuration file, such as a cluster block.
     pub extra: String,
 }
@@ -43,6 +48,7 @@ impl NatsConfig {
             port: None,
             server_name: "hansard".to_owned(),
             durability: Durability::default(),
+            password: None,
             extra: String::new(),
         }
     }
@@ -55,6 +61,9 @@ pub(super) fn render(config: &NatsConfig, folder: &Path, ports_folder: &Path, po
     };
     let Ports { client, monitor } = ports;
     let (name, extra) = (quote(&config.server_name), &config.extra);
+    let password = config.password.as_deref().map_or_else(String::new, |password| {
+        format!("authorization {{ user: {USER}, password: {} }}\n", quote(password))
+    });
     let store = quote(&folder.join("store").to_string_lossy());
     let ports_folder = quote(&ports_folder.to_string_lossy());
     format!(
@@ -65,7 +74,7 @@ pub(super) fn render(config: &NatsConfig, folder: &Path, ports_folder: &Path, po
          max_pending: {MAX_PENDING_BYTES}\n\
          ports_file_dir: {ports_folder}\n\
          jetstream {{\n    store_dir: {store}\n    {sync}\n}}\n\
-         {extra}\n"
+         {password}{extra}\n"
     )
 }
 
@@ -93,6 +102,10 @@ mod tests {
         check(Durability::Always, "max_payload: 8388608", true);
         check(Durability::Always, "listen: \"127.0.0.1:4222\"", true);
         check(Durability::Always, "http: \"127.0.0.1:8222\"", true);
+        let mut config = NatsConfig::new("/data/nats");
+        config.password = Some("s3cret".to_owned());
+        let text = render(&config, Path::new("/data"), Path::new("/ports"), Ports::default());
+        assert!(text.contains("authorization { user: hansard, password: \"s3cret\" }"), "{text}");
         let store = r#"store_dir: "/data/a \"b\"/store""#;
         check(Durability::Always, store, true);
     }

@@ -1,11 +1,13 @@
 //! A managed nats-server.
 
 use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::config::{NatsConfig, render};
+use super::config::{NatsConfig, USER, render};
 use super::ready::{Ports, is_healthy, listens};
 use crate::account::Account;
 use crate::daemon::{Daemon, Server};
@@ -22,6 +24,7 @@ const SIGNALS: &[StopSignal] = &[StopSignal::INTERRUPT, StopSignal::KILL];
 const TEMPORARY_SIGNALS: &[StopSignal] = &[StopSignal::KILL];
 const CONFIG_FILE: &str = "nats.conf";
 const PORTS_FOLDER: &str = "ports";
+const FILE_MODE: u32 = 0o600;
 
 /// A running nats-server. A drop stops it and blocks for some milliseconds (at most 20 s). It is also stopped when this
 /// process ends.
@@ -50,10 +53,18 @@ impl NatsServer {
         Self::start_server(nats, folder, temporary, progress).await
     }
 
-    /// The URL for clients, such as `nats://127.0.0.1:4222`. A restart does not change it.
+    /// The URL for clients, such as `nats://127.0.0.1:4222`, or `nats://hansard:password@127.0.0.1:4222`. A restart does not change it.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("nats://127.0.0.1:{}", self.server.ports.client)
+        let user =
+            self.server.config.password.as_deref().map_or_else(String::new, |password| format!("{USER}:{password}@"));
+        format!("nats://{user}127.0.0.1:{}", self.server.ports.client)
+    }
+
+    /// The port for clients on 127.0.0.1.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.server.ports.client
     }
 
     /// The URL of the monitoring pages (`/healthz`, `/varz`, `/jsz`), such as `http://127.0.0.1:8222`.
@@ -61,6 +72,16 @@ impl NatsServer {
     pub fn monitor_url(&self) -> String {
         format!("http://127.0.0.1:{}", self.server.ports.monitor)
     }
+}
+
+/// Writes a file that may contain a password.
+fn write_private(file: &Path, text: &str) -> io::Result<()> {
+    match fs::remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(file)?;
+    file.write_all(text.as_bytes())
 }
 
 /// The differences of nats-server.
@@ -89,7 +110,7 @@ impl Server for Nats {
         fs::create_dir(&ports_folder).map_err(storage(&ports_folder))?;
         let file = folder.join(CONFIG_FILE);
         let text = render(&self.config, folder, &ports_folder, self.ports);
-        fs::write(&file, text).map_err(storage(&file))?;
+        write_private(&file, &text).map_err(storage(&file))?;
         Ok(Launch {
             program: self.program.clone(),
             arguments: vec!["-c".into(), file.into()],

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 /// The purpose of the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Profile {
-    /// Real data: it is synced before it is acknowledged; 256 MB of shared buffers.
+    /// Real data: it is synced before it is acknowledged; 256 MB of shared buffers. Only the Unix socket accepts connections, whose folder
+    /// only the server's user can enter: other users of the machine have no way in, and there is no password.
     #[default]
     Dev,
-    /// Temporary data: it is never synced, so that a power failure loses it (but not a `kill -9`); 64 MB of shared buffers.
+    /// Temporary data: it is never synced, so that a power failure loses it (but not a `kill -9`); 64 MB of shared buffers. It accepts
+    /// connections over TCP from this machine too, for tests of the network.
     Test,
 }
 
@@ -35,13 +37,13 @@ impl PostgresConfig {
 /// The text of `postgresql.conf`. Checkpoints keep some of the log, for standbys that start or were stopped. Statements, parameters and details of errors are not logged: they contain message
 /// content.
 pub(super) fn render(profile: Profile, port: u16, socket_folder: &Path) -> String {
-    let (shared_buffers, synced) = match profile {
-        Profile::Dev => ("256MB", "on"),
-        Profile::Test => ("64MB", "off"),
+    let (shared_buffers, synced, addresses) = match profile {
+        Profile::Dev => ("256MB", "on", ""),
+        Profile::Test => ("64MB", "off", "127.0.0.1"),
     };
     let socket_folder = quote(&socket_folder.to_string_lossy());
     format!(
-        "listen_addresses = '127.0.0.1'\n\
+        "listen_addresses = '{addresses}'\n\
          port = {port}\n\
          unix_socket_directories = {socket_folder}\n\
          unix_socket_permissions = 0700\n\
@@ -87,6 +89,8 @@ mod tests {
         check(Profile::Test, "wal_compression = off");
         check(Profile::Test, "shared_buffers = 64MB");
         check(Profile::Test, "synchronous_commit = on");
+        check(Profile::Dev, "listen_addresses = ''");
+        check(Profile::Test, "listen_addresses = '127.0.0.1'");
         check(Profile::Dev, "port = 5433");
         check(Profile::Test, "wal_keep_size = 128MB");
         check(Profile::Dev, "unix_socket_directories = '/tmp/it''s'");

@@ -91,7 +91,7 @@ async fn run(folder: &Path, launch: Launch) -> Result<(), StackError> {
 
 fn initdb_launch(program: PathBuf, data: &Path, profile: Profile) -> Launch {
     let mut arguments = vec!["-D".into(), data.into(), "-U".into(), USER.into()];
-    // Only users of this machine can connect: there is no password.
+    // Only the server's user can enter the folder of the socket, and TCP is for temporary data: there is no password.
     let fixed = ["--auth=trust", "--encoding=UTF8", "--no-instructions"];
     // The builtin provider has the same sort order on every system.
     let locale = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"];

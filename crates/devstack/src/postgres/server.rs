@@ -44,15 +44,11 @@ impl PostgresServer {
     }
 
     /// Like [`PostgresServer::start`], for a standby of this server: a streaming replica, which answers reads. A new data folder
-    /// is a copy of this server's. It follows this server as long as both use the same folders and ports.
+    /// is a copy of this server's. It follows this server as long as both use the same folders and ports; `temporary` is removed at
+    /// the end.
     ///
     /// # Errors
     /// As [`PostgresServer::start`].
-    pub async fn start_standby(&self, config: PostgresConfig, progress: Progress<'_>) -> Result<Self, StackError> {
-        self.start_standby_in(config, None, progress).await
-    }
-
-    /// Like [`PostgresServer::start_standby`]; `temporary` is removed at the end.
     pub(crate) async fn start_standby_in(
         &self,
         config: PostgresConfig,
@@ -108,8 +104,8 @@ impl PostgresServer {
     }
 
     /// The URL of a database over the Unix socket, such as
-    /// `postgres://hansard@localhost:5432/name?host=/tmp/hansard-x`. Without the parameter `host` it is the URL over TCP.
-    /// A restart does not change it.
+    /// `postgres://hansard@localhost:5432/name?host=/tmp/hansard-x`. Without the parameter `host` it is the URL over TCP, for
+    /// [`Profile::Test`]. A restart does not change it.
     #[must_use]
     pub fn database_url(&self, name: &str) -> String {
         database::url(self.server.address(), name)
@@ -129,7 +125,7 @@ impl PostgresServer {
         self.server.programs.join(name)
     }
 
-    /// The TCP port on 127.0.0.1.
+    /// The port: part of the socket's name, and the TCP port on 127.0.0.1 for [`Profile::Test`].
     #[must_use]
     pub fn port(&self) -> u16 {
         self.server.port

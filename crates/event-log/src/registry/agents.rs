@@ -1,6 +1,6 @@
 //! Agents and their settings.
 
-use domain::{AgentId, TenantId, Timestamp, Violation};
+use domain::{AgentId, DisplayName, TenantId, Timestamp, Violation};
 use wire::proto::operate::v1::{Agent, AgentSettings};
 use wire::time;
 
@@ -18,7 +18,7 @@ impl Registry {
         &self,
         tenant: &TenantId,
         agent: &AgentId,
-        display_name: &str,
+        display_name: &DisplayName,
         at: Timestamp,
     ) -> Result<Agent, RegistryError> {
         if !self.has_tenant(tenant).await {
@@ -27,7 +27,7 @@ impl Registry {
         let created = Agent {
             agent_id: agent.as_str().to_owned(),
             tenant_id: tenant.as_str().to_owned(),
-            display_name: display_name.to_owned(),
+            display_name: display_name.to_string(),
             created_at: Some(time::to_proto(at)),
             ..Agent::default()
         };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::{AgentId, Timestamp};
+use domain::{AgentId, DisplayName, Timestamp};
 use wire::proto::operate::v1::ApiKey;
 use wire::time;
 
@@ -21,7 +21,7 @@ impl Registry {
     pub async fn create_api_key(
         &self,
         agent: &AgentId,
-        display_name: &str,
+        display_name: &DisplayName,
         origins: AllowedOrigins,
         at: Timestamp,
     ) -> Result<(ApiKey, Secret), RegistryError> {
@@ -30,7 +30,7 @@ impl Registry {
         let new = ApiKey {
             agent_id: agent.as_str().to_owned(),
             tenant_id: tenant.as_str().to_owned(),
-            display_name: display_name.to_owned(),
+            display_name: display_name.to_string(),
             allowed_origins: origins.0,
             ..ApiKey::default()
         };

@@ -48,7 +48,10 @@ pub use error::{AccessError, RegistryError, SettingsError, access_problem, unaut
 pub use frontend_keys::FrontendKey;
 pub use frontend_settings::{ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX};
 pub use origins::{ALLOWED_ORIGINS_MAX, AllowedOrigins, ORIGIN_BYTES_MAX};
-pub use output_schema::{OUTPUT_SCHEMA_BYTES_MAX, OutputSchema, SCHEMA_NODES_MAX};
+pub use output_schema::{
+    ANSWER_STEPS_MAX, OUTPUT_SCHEMA_BYTES_MAX, OutputSchema, SCHEMA_NODES_MAX, SCHEMA_PATTERN_CHARS_MAX,
+    SCHEMA_PATTERNS_BYTES_MAX, SCHEMA_PATTERNS_MAX,
+};
 pub use provider_logs::{LogDetail, ProviderLogs};
 pub use quotas::{copy_quota, quota_problem, quota_set, quotas_to_proto};
 pub use scope::{Scope, Scopes};

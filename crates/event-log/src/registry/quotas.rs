@@ -132,13 +132,16 @@ pub fn copy_quota(current: &mut proto::Quotas, given: Option<&proto::Quotas>, pa
 #[must_use]
 pub fn quota_problem(exceeded: &Exceeded) -> Problem {
     let (scope, quota) = (exceeded.scope.as_str(), exceeded.quota.as_str());
-    Problem::new(Reason::QuotaExceeded, exceeded.to_string())
+    let problem = Problem::new(Reason::QuotaExceeded, exceeded.to_string())
         .with_quota(scope, format!("{quota}: {}", exceeded.bound))
         .with("quota", quota)
         .with("scope", scope)
         .with("bound", exceeded.bound.to_string())
-        .with("used", exceeded.used.to_string())
-        .retry_after(exceeded.retry_after.max(RETRY_AFTER_MIN))
+        .with("used", exceeded.used.to_string());
+    match exceeded.retry_after {
+        Some(delay) => problem.retry_after(delay.max(RETRY_AFTER_MIN)),
+        None => problem,
+    }
 }
 
 #[cfg(test)]

@@ -55,43 +55,62 @@ const ECHO: &str = "echo";
 pub struct CheckedSettings(pub(super) AgentSettings);
 
 impl CheckedSettings {
+    /// Validates settings whose output schema was validated before, which takes the most time.
+    ///
+    /// # Errors
+    /// As [`CheckedSettings::parse`].
+    pub fn parse_with_known_schema(settings: AgentSettings) -> Result<Self, Violation> {
+        check(&settings)?;
+        Ok(Self(settings))
+    }
+
     /// Validates the settings.
     ///
     /// # Errors
     /// The first invalid setting, with its path.
     pub fn parse(settings: AgentSettings) -> Result<Self, Violation> {
-        check_length(settings.encoded_len(), SETTINGS_BYTES_MAX)?;
-        if IdentityMode::try_from(settings.identity_mode).is_err() {
-            return Err(malformed("is not an identity mode").within("identity_mode"));
-        }
-        if Approvers::try_from(settings.approvers).is_err() {
-            return Err(malformed("is not a kind of approvers").within("approvers"));
-        }
-        within("allowed_roles", check_roles(&settings))?;
-        within("model", settings.model.as_ref().map_or(Ok(()), check_model))?;
-        within("other_models", check_other_models(&settings))?;
-        within("tools", check_tools(&settings.tools))?;
-        let retention = settings.retention.as_ref();
-        within("retention", retention.map_or(Ok(()), check_retention))?;
-        let summaries = settings.summaries.as_ref();
-        within("summaries", summaries.map_or(Ok(()), check_summaries))?;
-        let titles = settings.titles.as_ref();
-        within("titles", titles.map_or(Ok(()), check_titles))?;
-        let schema = OutputSchema::of(&settings);
-        within("output_schema_json", schema.map(|_| ()))?;
-        let logs = settings.provider_logs;
-        within("provider_logs", logs.map_or(Ok(()), check_provider_logs))?;
-        let search = settings.search.as_ref();
-        within("search", search.map_or(Ok(()), check_search))?;
-        let frontend = settings.frontend.as_ref();
-        within("frontend", frontend.map_or(Ok(()), check_frontend))?;
-        check_agent_quotas(&settings)?;
-        Ok(Self(settings))
+        let checked = Self::parse_with_known_schema(settings)?;
+        within("output_schema_json", check_output_schema(&checked.0))?;
+        Ok(checked)
     }
+}
+
+fn check(settings: &AgentSettings) -> Result<(), Violation> {
+    check_length(settings.encoded_len(), SETTINGS_BYTES_MAX)?;
+    if IdentityMode::try_from(settings.identity_mode).is_err() {
+        return Err(malformed("is not an identity mode").within("identity_mode"));
+    }
+    if Approvers::try_from(settings.approvers).is_err() {
+        return Err(malformed("is not a kind of approvers").within("approvers"));
+    }
+    within("allowed_roles", check_roles(settings))?;
+    within("model", settings.model.as_ref().map_or(Ok(()), check_model))?;
+    within("other_models", check_other_models(settings))?;
+    within("tools", check_tools(&settings.tools))?;
+    let retention = settings.retention.as_ref();
+    within("retention", retention.map_or(Ok(()), check_retention))?;
+    let summaries = settings.summaries.as_ref();
+    within("summaries", summaries.map_or(Ok(()), check_summaries))?;
+    let titles = settings.titles.as_ref();
+    within("titles", titles.map_or(Ok(()), check_titles))?;
+    let logs = settings.provider_logs;
+    within("provider_logs", logs.map_or(Ok(()), check_provider_logs))?;
+    let search = settings.search.as_ref();
+    within("search", search.map_or(Ok(()), check_search))?;
+    let frontend = settings.frontend.as_ref();
+    within("frontend", frontend.map_or(Ok(()), check_frontend))?;
+    check_agent_quotas(settings)
 }
 
 fn within<T>(name: &str, checked: Result<T, Violation>) -> Result<T, Violation> {
     checked.map_err(|violation| violation.within(name))
+}
+
+fn check_output_schema(settings: &AgentSettings) -> Result<(), Violation> {
+    match OutputSchema::text_of(settings)? {
+        Some(schema) => OutputSchema::compile(&schema).map(drop),
+        None => Ok(()),
+    }
 }
 
 /// Each role may appear once, which bounds their number.

@@ -1,6 +1,6 @@
 //! Tenants.
 
-use domain::{TenantId, Timestamp};
+use domain::{DisplayName, TenantId, Timestamp};
 use wire::proto::operate::v1::Tenant;
 use wire::time;
 
@@ -15,13 +15,13 @@ impl Registry {
     pub async fn create_tenant(
         &self,
         tenant: &TenantId,
-        display_name: &str,
+        display_name: &DisplayName,
         at: Timestamp,
     ) -> Result<Tenant, RegistryError> {
         self.make_tenant_secret(tenant, at).await?;
         let created = Tenant {
             tenant_id: tenant.as_str().to_owned(),
-            display_name: display_name.to_owned(),
+            display_name: display_name.to_string(),
             created_at: Some(time::to_proto(at)),
             ..Tenant::default()
         };

@@ -4,7 +4,7 @@ use domain::Timestamp;
 use event_log::registry::{AllowedOrigins, Registry, RegistryError, Scope};
 
 use crate::registry::{NOW, principal, token, two};
-use crate::support::{agent, tenant, until};
+use crate::support::{agent, name, tenant, until};
 
 const LATER: Timestamp = Timestamp(1_790_000_001_000_000_000);
 
@@ -13,23 +13,23 @@ async fn ids_are_unique_across_processes_and_tenants() {
     let server = devstack::test::nats().await;
     let (first, second) = two(&server).await;
     let taken = |what| Err(RegistryError::AlreadyExists { what });
-    let again = second.create_tenant(&tenant("acme"), "", NOW).await;
+    let again = second.create_tenant(&tenant("acme"), &name(""), NOW).await;
     assert_eq!(again, taken("tenant"));
     for owner in ["acme", "other"] {
-        let again = second.create_agent(&tenant(owner), &agent("bot"), "", NOW).await;
+        let again = second.create_agent(&tenant(owner), &agent("bot"), &name(""), NOW).await;
         assert_eq!(again.map(drop), taken("agent").map(drop));
     }
-    let orphan = first.create_agent(&tenant("missing"), &agent("x"), "", NOW).await;
+    let orphan = first.create_agent(&tenant("missing"), &agent("x"), &name(""), NOW).await;
     assert_eq!(orphan, Err(RegistryError::NotFound { what: "tenant" }));
     let orphan = first.create_service_token(token("x", &[], Some("missing")), NOW).await;
     let actual = orphan.map(drop);
     assert_eq!(actual, Err(RegistryError::NotFound { what: "tenant" }));
-    let raced = tenant("raced");
+    let (raced, names) = (tenant("raced"), ["one", "other"].map(name));
     let (one, other) =
-        tokio::join!(first.create_tenant(&raced, "one", NOW), second.create_tenant(&raced, "other", NOW),);
+        tokio::join!(first.create_tenant(&raced, &names[0], NOW), second.create_tenant(&raced, &names[1], NOW));
     assert!(one.is_ok() != other.is_ok(), "{one:?} {other:?}");
     // Known in the other process before the change can have arrived.
-    first.create_agent(&tenant("acme"), &agent("new"), "", NOW).await.unwrap();
+    first.create_agent(&tenant("acme"), &agent("new"), &name(""), NOW).await.unwrap();
     let (caller, secret, _) = principal(&first, token("t", &[Scope::Read], None)).await;
     assert!(second.authenticate(secret.reveal()).await.is_some());
     assert!(second.authorize(&caller, Scope::Read, &agent("new")).await.is_ok());
@@ -45,12 +45,13 @@ async fn ids_are_unique_across_processes_and_tenants() {
 async fn api_keys_of_an_agent_are_created_and_revoked() {
     let server = devstack::test::nats().await;
     let (first, second) = two(&server).await;
-    let (key, secret) = first.create_api_key(&agent("bot"), "web", AllowedOrigins::default(), NOW).await.unwrap();
+    let (key, secret) =
+        first.create_api_key(&agent("bot"), &name("web"), AllowedOrigins::default(), NOW).await.unwrap();
     assert!(secret.reveal().starts_with("hp_"));
     assert_eq!((key.tenant_id.as_str(), key.key_sha256.len()), ("acme", 0));
     let actual = first.authenticate(secret.reveal()).await;
     assert_eq!(actual, None, "not a service token");
-    let orphan = first.create_api_key(&agent("missing"), "", AllowedOrigins::default(), NOW).await;
+    let orphan = first.create_api_key(&agent("missing"), &name(""), AllowedOrigins::default(), NOW).await;
     let actual = orphan.map(drop);
     assert_eq!(actual, Err(RegistryError::NotFound { what: "agent" }));
 

@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use crate::erasures::files_with;
 use crate::group_commits::batches;
-use crate::support::{Writer, all_messages, config, jetstream, tenant, until};
+use crate::support::{Writer, all_messages, config, jetstream, name, tenant, until};
 
 pub(crate) struct Cluster {
     pub(crate) servers: [NatsServer; 3],
@@ -285,7 +285,7 @@ async fn erasures_of_parts_logs_and_secrets_are_repeated() {
     }
     let registry = Registry::open(&record).await.unwrap();
     let acme = tenant("acme");
-    registry.create_tenant(&acme, "Acme", Timestamp(1)).await.unwrap();
+    registry.create_tenant(&acme, &name("Acme"), Timestamp(1)).await.unwrap();
     registry.remove_tenant(&acme).await.unwrap();
     record.erase_conversation(&erased.key).await.unwrap();
     let mut again = BTreeMap::new();

@@ -12,7 +12,7 @@ use uuid::Uuid;
 use wire::proto::operate::v1::SigningKeyUse;
 
 use crate::registry::{NOW, token, two};
-use crate::support::{Writer, agent, config_of_one, jetstream, record_of_one, tenant, until};
+use crate::support::{Writer, agent, config_of_one, jetstream, name, record_of_one, tenant, until};
 
 const SECRET: &str = "the-parcel-is-under-the-blue-bench";
 const KEPT: &str = "the-weather-is-fine-in-oslo";
@@ -182,7 +182,7 @@ async fn a_removed_tenant_has_no_entries_and_no_access() {
 /// A tenant that is created again after its removal exists, also for later processes.
 async fn check_created_again(registry: &Registry, server: &NatsServer) {
     let later = Timestamp(NOW.0 + 1);
-    registry.create_tenant(&tenant("acme"), "again", later).await.unwrap();
+    registry.create_tenant(&tenant("acme"), &name("again"), later).await.unwrap();
     let record = Record::open(config_of_one(server)).await.unwrap();
     let third = Registry::open(&record).await.unwrap();
     assert_eq!(third.tenant(&tenant("acme")).unwrap().display_name, "again");

@@ -10,7 +10,7 @@ use wire::proto::operate::v1::signing_key::Kind;
 use wire::proto::operate::v1::{AgentSettings, IdentityMode, SigningKeyUse};
 
 use crate::registry::{NOW, two};
-use crate::support::{agent, tenant, until};
+use crate::support::{agent, name, tenant, until};
 
 const SECOND: i64 = 1_000_000_000;
 const KIND: &str = "signing key";
@@ -26,7 +26,7 @@ fn origins(texts: &[&str]) -> AllowedOrigins {
 async fn key(registry: &Registry) -> (String, Secret) {
     let origins = origins(&["https://shop.example"]);
     let bot = agent("bot");
-    let (key, secret) = registry.create_api_key(&bot, "web", origins, NOW).await.unwrap();
+    let (key, secret) = registry.create_api_key(&bot, &name("web"), origins, NOW).await.unwrap();
     (key.api_key_id, secret)
 }
 

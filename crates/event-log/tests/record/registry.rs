@@ -7,7 +7,7 @@ use domain::{Label, Timestamp};
 use event_log::Record;
 use event_log::registry::{AccessError, NewServiceToken, Principal, Registry, RegistryError, Scope, Scopes, Secret};
 
-use crate::support::{agent, config_of_one, record_of_one, tenant, until};
+use crate::support::{agent, config_of_one, name, record_of_one, tenant, until};
 
 pub(crate) const NOW: Timestamp = Timestamp(1_790_000_000_000_000_000);
 const LATER: Timestamp = Timestamp(1_790_000_001_000_000_000);
@@ -16,8 +16,8 @@ const LATER: Timestamp = Timestamp(1_790_000_001_000_000_000);
 async fn filled(record: &Record) -> Registry {
     let registry = Registry::open(record).await.unwrap();
     for (owner, bot) in [("acme", "bot"), ("other", "their-bot")] {
-        registry.create_tenant(&tenant(owner), "A tenant", NOW).await.unwrap();
-        registry.create_agent(&tenant(owner), &agent(bot), "A bot", NOW).await.unwrap();
+        registry.create_tenant(&tenant(owner), &name("A tenant"), NOW).await.unwrap();
+        registry.create_agent(&tenant(owner), &agent(bot), &name("A bot"), NOW).await.unwrap();
     }
     registry
 }
@@ -133,8 +133,8 @@ async fn a_token_of_agents_acts_for_no_other() {
     let server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let registry = filled(&record).await;
-    let (acme, name) = (tenant("acme"), "A second bot");
-    registry.create_agent(&acme, &agent("second"), name, NOW).await.unwrap();
+    let acme = tenant("acme");
+    registry.create_agent(&acme, &agent("second"), &name("A second bot"), NOW).await.unwrap();
     let of = |agents: &[&str], bound_to| NewServiceToken {
         agents: agents.iter().map(|id| agent(id)).collect(),
         ..token("key", &[Scope::Append, Scope::Read], bound_to)
@@ -182,7 +182,7 @@ async fn it_answers_from_memory_while_the_server_is_down() {
     let actual = second.authenticate(secret.reveal()).await;
     assert_eq!(actual, Some(caller.clone()));
     assert!(second.authorize(&caller, Scope::Read, &agent("bot")).await.is_ok());
-    let change = first.create_tenant(&tenant("late"), "", NOW).await;
+    let change = first.create_tenant(&tenant("late"), &name(""), NOW).await;
     assert!(matches!(change, Err(RegistryError::Unavailable(_))), "{change:?}");
     server.restart().await.unwrap();
     until("the server", || async { second.is_fresh() }).await;

@@ -5,7 +5,7 @@ use prost::Message as _;
 use wire::proto::operate::v1::Tenant;
 
 use crate::registry::{NOW, two};
-use crate::support::{tenant, until};
+use crate::support::{name, tenant, until};
 
 const PURPOSES: [KeyPurpose; 2] = [KeyPurpose::Session, KeyPurpose::Channel];
 
@@ -24,7 +24,7 @@ async fn every_process_derives_the_same_keys() {
     }
     assert_eq!(first.tenant_key(&tenant("missing"), KeyPurpose::Session), None);
     // A second attempt to create the tenant changes nothing.
-    let taken = second.create_tenant(&tenant("acme"), "", NOW).await;
+    let taken = second.create_tenant(&tenant("acme"), &name(""), NOW).await;
     assert!(taken.is_err());
     let again = second.tenant_key(&tenant("acme"), KeyPurpose::Session);
     assert_eq!(again.as_ref(), keys.first());

@@ -12,8 +12,8 @@ use super::answer::{recorded_call, undecided};
 use super::model_input;
 use super::screen::write_result;
 use super::slash::{self, Action};
-use super::terminal_text::line;
 use super::turn::text_of;
+use crate::printable::line;
 use crate::{ids, table};
 
 /// Conversations of a list.

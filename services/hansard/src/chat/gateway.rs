@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::session::SessionFile;
-use super::terminal_text::line;
 use crate::exit::UsageError;
 use crate::http_client::{self, secret_header};
+use crate::printable::line;
 
 /// The longest wait for the first byte of an answer.
 const ANSWER_MAX: Duration = Duration::from_secs(30);

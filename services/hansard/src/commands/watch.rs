@@ -62,12 +62,12 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
 
 /// Clears the terminal or prints an empty line, then prints the time of the report.
 fn separate(status: &Status, shown: u64) -> anyhow::Result<()> {
-    let mut out = console::out();
-    if out.is_terminal() {
-        write!(out, "{CLEAR}")?;
+    let mut terminal = console::styled();
+    if terminal.is_terminal() {
+        write!(terminal, "{CLEAR}")?;
     } else if shown > 0 {
-        writeln!(out)?;
+        writeln!(terminal)?;
     }
-    writeln!(out, "{:12}{}", "at", status.at)?;
+    writeln!(terminal, "{:12}{}", "at", status.at)?;
     Ok(())
 }

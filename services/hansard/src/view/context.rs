@@ -25,7 +25,7 @@ pub(crate) fn write(out: &mut impl Write, context: &AssembleContextResponse) -> 
         for line in lines {
             // Consecutive messages of one role name it once.
             let shown = if name == previous { "" } else { name };
-            writeln!(out, "  {shown:>ROLE_WIDTH$}  {}", printable(&line))?;
+            writeln!(out, "  {shown:>ROLE_WIDTH$}  {line}")?;
             name.clone_into(&mut previous);
         }
     }
@@ -113,11 +113,6 @@ fn source(source: Option<&proto::MediaSource>) -> &str {
         Some(Kind::FileId(id)) => id,
         None => "",
     }
-}
-
-/// Replaces control characters, which could control the terminal.
-pub(super) fn printable(line: &str) -> String {
-    line.replace(|c: char| c.is_control() && c != '\t', "\u{fffd}")
 }
 
 #[cfg(test)]

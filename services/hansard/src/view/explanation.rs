@@ -117,14 +117,10 @@ fn what(event: &Event) -> Option<String> {
             let role = Some(message.role()).filter(|role| *role != Role::Unspecified);
             role.map(|role| role_name(role).to_owned())
         }
-        Some(Fact::ToolCalled(call)) => Some(format!("call of {}", printable(&call.tool_name))),
-        Some(Fact::ToolReturned(result)) => Some(format!("result of {}", printable(&result.tool_name))),
+        Some(Fact::ToolCalled(call)) => Some(format!("call of {}", call.tool_name)),
+        Some(Fact::ToolReturned(result)) => Some(format!("result of {}", result.tool_name)),
         _ => None,
     }
-}
-
-fn printable(name: &str) -> String {
-    name.chars().filter(|c| !c.is_control()).collect()
 }
 
 fn summary(receipt: &Receipt) -> Vec<(&'static str, String)> {

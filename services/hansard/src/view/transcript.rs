@@ -7,7 +7,7 @@ use wire::proto::event::v1::owner::Kind as OwnerKind;
 use wire::proto::event::v1::{Event, Owner, RunOutcome};
 
 use super::commit::DecodedCommit;
-use super::context::{ROLE_WIDTH, call_line, part_lines, printable, result_lines, role_name};
+use super::context::{ROLE_WIDTH, call_line, part_lines, result_lines, role_name};
 use super::when;
 
 /// A transcript, with the last printed conversation.
@@ -34,7 +34,7 @@ impl Transcript {
             let mut time = when::seconds(occurred_at.as_ref());
             let (mut role, lines) = event_lines(event);
             for line in lines {
-                writeln!(out, "{time:19}  {role:>ROLE_WIDTH$}  {}", printable(&line))?;
+                writeln!(out, "{time:19}  {role:>ROLE_WIDTH$}  {line}")?;
                 // Only the first line has time and role.
                 time.clear();
                 role = "";

@@ -44,6 +44,7 @@ fn every_command_on_a_stack_that_restarts() {
     settings::unnamed_settings_stay(&dev);
     the_record_can_be_read(&dev);
     contexts::receipts_policies_and_explanations(&dev);
+    contexts::texts_never_control_the_terminal(&dev);
     pages::run_as_printed(&dev);
     let environment = dev.environment.clone();
     let again = Dev::start(dev.stop(), "5");

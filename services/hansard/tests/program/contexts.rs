@@ -68,6 +68,33 @@ impl Desk<'_> {
     }
 }
 
+/// A conversation whose texts clear the screen, set the title, write the clipboard, and hide and reorder text.
+const HOSTILE: &str = r#"{"id":"hostile","messages":[
+    {"role":"user","content":"parcel \u001b[2J \u009b2J \u001b]0;title\u0007 \u001b]52;c;YQ==\u0007 \u202egpj.exe\u2066 \u2028 \u007f\rhidden"},
+    {"role":"assistant","content":null,"tool_calls":[
+        {"id":"c1","type":"function","function":{"name":"look\u202e","arguments":"{\"a\":\"\u009b1m\"}"}}]},
+    {"role":"tool","tool_call_id":"c1","content":"\u001bc\u009dx"}]}"#;
+
+/// No text of a conversation reaches the terminal as a control character, and JSON keeps it.
+pub(crate) fn texts_never_control_the_terminal(dev: &Dev) {
+    let desk = Desk { dev };
+    let file = desk.written("hostile.jsonl", &HOSTILE.replace('\n', ""));
+    desk.check(&format!("import {file}"), 0, "");
+    let nats = dev.nats_url();
+    let tail = desk.check(&format!("tail --nats-url {nats}"), 0, "");
+    let commit = tail.lines().find(|line| line.contains("gpj.exe")).expect("the commit");
+    let commit: Value = serde_json::from_str(commit).expect("JSON");
+    assert!(commit.to_string().contains('\u{202e}'), "JSON has the text itself");
+    let id = commit["envelope"]["conversationId"].as_str().expect("an id");
+    let commands = ["context", "context --format openai-chat", "context --format anthropic", "context explain"];
+    let contexts = commands.map(|command| desk.check(&format!("{command} {id}"), 0, ""));
+    assert!(contexts[0].contains(r"\u202egpj.exe"), "{}", contexts[0]);
+    for output in contexts.iter().chain([&tail]) {
+        let is_control = |sign: char| sign != '\n' && sign != '\t' && !domain::is_printable(sign);
+        assert!(!output.contains(is_control), "{output:?}");
+    }
+}
+
 /// Every format has a body and a receipt, and every changed receipt is detected.
 pub(crate) fn receipts_policies_and_explanations(dev: &Dev) {
     let desk = Desk { dev };

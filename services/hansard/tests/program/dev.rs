@@ -57,6 +57,7 @@ pub(crate) struct Dev {
     process: Running,
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) shown: String,
+    nats_url: String,
     pub(crate) folder: TempDir,
 }
 
@@ -78,16 +79,22 @@ impl Dev {
             assert!(read > 0, "it ended early: {shown}");
         }
         let words = shown.split_whitespace().filter(|word| word.starts_with("HANSARD_"));
-        let environment = words
+        let mut environment: Vec<(String, String)> = words
             .filter_map(|word| word.split_once('='))
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
-        Self { process, environment, shown, folder }
+        // A shell reads the password from its file.
+        let password = fs::read_to_string(folder.path().join("nats.password")).expect("a password");
+        let address =
+            shown.split_whitespace().find_map(|word| word.strip_prefix("nats://")).expect("the address of NATS");
+        let nats_url = format!("nats://hansard:{}@{address}", password.trim());
+        environment.retain(|(name, _)| name != "HANSARD_RECORD__NATS_URL");
+        environment.push(("HANSARD_RECORD__NATS_URL".to_owned(), nats_url.clone()));
+        Self { process, environment, shown, nats_url, folder }
     }
 
     pub(crate) fn nats_url(&self) -> &str {
-        let mut words = self.shown.split_whitespace();
-        words.find(|word| word.starts_with("nats://")).expect("the address of NATS")
+        &self.nats_url
     }
 
     pub(crate) fn database_url(&self) -> &str {
@@ -108,7 +115,7 @@ impl Dev {
 
     pub(crate) fn stop(mut self) -> TempDir {
         assert!(self.process.end().success());
-        let nats = self.nats_url().trim_start_matches("nats://").to_owned();
+        let (_, nats) = self.nats_url.split_once('@').expect("a user");
         assert!(TcpStream::connect(nats).is_err(), "nats-server is left behind");
         self.folder
     }

@@ -45,7 +45,8 @@ function seen() {
   });
   const buttons = [...root.querySelectorAll('button')].filter(isShown).map(node => node.ariaLabel ?? node.textContent);
   const visible = selector => [...root.querySelectorAll(selector)].filter(isShown).map(textOf).join('\n');
-  return { lines, buttons, problem: visible('.alert span'), status: root.querySelector('[role=status]')?.textContent ?? '', text: root.querySelector('textarea')?.value };
+  const canSend = [...root.querySelectorAll('.composer button[type=submit]')].some(node => isShown(node) && !node.disabled);
+  return { lines, buttons, canSend, problem: visible('.alert span'), status: root.querySelector('[role=status]')?.textContent ?? '', text: root.querySelector('textarea')?.value };
 }
 
 export class ChatPage {
@@ -89,7 +90,8 @@ export class ChatPage {
   lines = expected => this.until(({ lines }) => lines, expected);
   problem = pattern => this.until(({ problem }) => pattern.test(problem ?? ''), true);
   hasButton = (name, is = true) => this.until(({ buttons }) => buttons.includes(name), is);
-  ready = () => this.until(({ buttons }) => buttons.includes('Send') || buttons.includes('Senden'), true);
+  /** Until then, the element does not send: what is written stays in the input. */
+  ready = () => this.until(({ canSend }) => canSend, true);
 
   /** Clicks the last shown button with a name. */
   async press(name) {
@@ -119,7 +121,7 @@ export class ChatPage {
   }
 
   async say(text) {
-    await this.until(({ buttons }) => buttons.includes('Send'), true);
+    await this.ready();
     await this.type(text);
     await this.page.keyboard.press('Enter');
   }

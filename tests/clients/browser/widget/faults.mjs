@@ -23,8 +23,7 @@ export async function expiredSession({ browser, site, gateway }) {
   await chat.run(element => element.shadowRoot.querySelector('.alert button').click());
   await chat.lines([]);
   await chat.until(({ text }) => text, 'Are you there?');
-  await chat.type('');
-  await chat.page.keyboard.press('Enter');
+  await chat.say('');
   await chat.lines([['user', 'Are you there?'], ['assistant', 'echo: Are you there?']]);
   await chat.end();
 }

@@ -14,7 +14,8 @@ async fn answers_and_titles_have_no_control_characters() {
     let fixture = TurnFixture::with_model(&model, Vec::new(), |_| ()).await;
     let person = Person::of(&fixture).await;
     let ran = person.run(&["hello"]).await;
-    ran.check("a\u{fffd}[2J\u{fffd}]0;title\u{fffd}\u{fffd}1m\u{fffd}]52;c;YQ==\u{fffd}\\\u{fffd}\u{fffd}exe.txt\n");
+    let shown = r"a\u001b[2J\u001b]0;title\u0007\u009b1m\u001b]52;c;YQ==\u001b\\u000d\u0008\u202eexe.txt";
+    ran.check(&format!("{shown}\n"));
     let lines = format!("{}\n/title {}\n/title\n/list\n/rewind\n/open 1\n", "hello", HOSTILE.replace('\r', ""));
     let ran = person.pipe(&["--commands"], &lines).await;
     assert_eq!(ran.code, Some(0), "{ran:?}");

@@ -1,6 +1,8 @@
 //! `hansard dev`: from an empty folder to the context of a real conversation; a second start is fast, also after a
 //! crash.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -8,9 +10,10 @@ use rustix::process::Signal;
 use tests::agent::Agent;
 use tests::chitchat;
 use tests::client::Caller;
-use tests::eventually::eventually;
+use tests::eventually::{eventually, within};
 use tests::process::Process;
 use tests::program;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::list_conversations_request::Filter;
@@ -19,6 +22,8 @@ use wire::proto::read::v1::list_conversations_request::Filter;
 const CONVERSATIONS: usize = 20;
 /// `dev` uses ports from a base port up to 30 above it.
 const PORTS: u16 = 31;
+/// The offset of the port of Postgres.
+const POSTGRES: u16 = 30;
 /// The limit of a second start, in a debug build on a busy machine; release builds take 5 s.
 const AGAIN_WITHIN: Duration = Duration::from_mins(1);
 
@@ -89,6 +94,7 @@ async fn starts_once_again_permanently_and_after_a_crash() {
 
     let (mut process, log) = start(&data, base).await;
     check_transcripts(&demo(&log)).await;
+    check_strangers(&log, &data, base).await;
     process.kill();
     let (mut process, log) = start(&data, base).await;
     check_transcripts(&demo(&log)).await;
@@ -97,6 +103,25 @@ async fn starts_once_again_permanently_and_after_a_crash() {
     let nats = word_after(&log, "NATS").and_then(|url| url.strip_prefix("nats://"));
     let left = TcpStream::connect(nats.expect("an address")).await;
     assert!(left.is_err(), "NATS is left behind");
+}
+
+/// Another user of the machine reaches neither server, and reads no password.
+async fn check_strangers(log: &str, data: &Path, base: u16) {
+    let nats = word_after(log, "NATS").and_then(|url| url.strip_prefix("nats://")).expect("an address");
+    let mut stream = TcpStream::connect(nats).await.expect("a connection");
+    stream.write_all(b"CONNECT {\"verbose\":true}\r\nPING\r\n").await.expect("a request");
+    let mut answer = String::new();
+    within("the end of the connection", stream.read_to_string(&mut answer)).await.expect("an answer");
+    assert!(answer.contains("-ERR 'Authorization Violation'"), "{answer}");
+    assert!(!answer.contains("PONG"), "{answer}");
+    let postgres = TcpStream::connect(("127.0.0.1", base + POSTGRES)).await;
+    assert!(postgres.is_err(), "Postgres listens on TCP");
+    for file in ["nats.password", "nats/nats.conf"] {
+        let mode = fs::metadata(data.join(file)).expect("a file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600, "{file}");
+    }
+    let password = fs::read_to_string(data.join("nats.password")).expect("a password");
+    assert!(!log.contains(password.trim()), "the password is printed");
 }
 
 /// Two imports created each conversation once, equal to the data set.

@@ -128,6 +128,8 @@ async fn invalid_tenants_and_agents() {
         (tenant(&long, ""), invalid("FIELD_TOO_LONG", "tenant_id")),
         (tenant("x", &"n".repeat(257)), invalid("FIELD_TOO_LONG", "display_name")),
         (tenant("x", "\0"), invalid("NUL_CHARACTER", "display_name")),
+        (tenant("x", "K\u{1b}[2J"), invalid("FIELD_MALFORMED", "display_name")),
+        (tenant("x", "\u{202e}emca"), invalid("FIELD_MALFORMED", "display_name")),
     ] {
         check_failure("a tenant", registry.create_tenant(request).await, expected);
     }

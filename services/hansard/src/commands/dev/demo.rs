@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use domain::{AgentId, Label, TenantId};
+use domain::{AgentId, DisplayName, Label, TenantId};
 use event_log::registry::{AllowedOrigins, NewServiceToken, RegistryError, Scope};
 use event_log::{Record, Registry};
 use serde::{Deserialize, Serialize};
@@ -68,11 +68,12 @@ pub(super) async fn prepare(record: &Record, data_dir: &Path) -> anyhow::Result<
 
 async fn create(registry: &Registry) -> anyhow::Result<(String, String)> {
     let (tenant, agent) = (TenantId::parse(NAME)?, AgentId::parse(NAME)?);
-    ignore_existing(registry.create_tenant(&tenant, "Demo", now()).await)?;
-    ignore_existing(registry.create_agent(&tenant, &agent, "Demo", now()).await)?;
+    let name = DisplayName::parse("Demo")?;
+    ignore_existing(registry.create_tenant(&tenant, &name, now()).await)?;
+    ignore_existing(registry.create_agent(&tenant, &agent, &name, now()).await)?;
     // Pages of any origin on a developer's machine may use the key.
     let origins = AllowedOrigins::any();
-    let (_, api_key) = registry.create_api_key(&agent, "dev", origins, now()).await?;
+    let (_, api_key) = registry.create_api_key(&agent, &DisplayName::parse("dev")?, origins, now()).await?;
     let new = NewServiceToken {
         display_name: Label::parse("dev")?,
         scopes: Scope::ALL.into_iter().collect(),

@@ -73,6 +73,12 @@ impl Guide<'_> {
         Ok(dashboard::create(&mut registry, new).await?.url)
     }
 
+    /// The URL of NATS with this user; the given one, if NATS is not managed.
+    fn nats_url(&self, user: &str) -> String {
+        let managed = self.stack.nats().map(|nats| format!("nats://{user}127.0.0.1:{}", nats.port()));
+        managed.unwrap_or_else(|| self.stack.nats_url())
+    }
+
     fn text(&self, took: Duration, program: &str, link: &str) -> String {
         let roles = self.roles;
         let (writer, gateway, gateway_http) = (roles.writer, roles.gateway, roles.gateway_http);
@@ -81,6 +87,9 @@ impl Guide<'_> {
         let metrics = metrics.map(|(role, address)| format!("{role} http://{address}/metrics"));
         let metrics = metrics.join(", ");
         let conversation = self.demo.conversation.as_deref().unwrap_or("ID");
+        // A shell reads the password from its file: it is not printed.
+        let password = super::nats_password::path(self.data_dir);
+        let nats_url = self.nats_url(&format!("hansard:$(cat {})@", password.display()));
         let request =
             format!(r#"{{"target":{{"agentId":"{NAME}","conversationId":"{conversation}"}},"messagesMax":5}}"#);
         format!(
@@ -96,12 +105,13 @@ impl Guide<'_> {
              In another terminal:\n\n\
              \x20 export HANSARD_TOKEN={token} HANSARD_AGENT={NAME} \\\n\
              \x20        HANSARD_WRITER_URL=http://{writer} HANSARD_GATEWAY_URL=http://{gateway} \\\n\
-             \x20        HANSARD_MASTER_KEY_FILE={}\n\
+             \x20        HANSARD_MASTER_KEY_FILE={} \\\n\
+             \x20        HANSARD_RECORD__NATS_URL=\"{nats_url}\"\n\
              \x20 {program} context {conversation}\n\
              \x20 {program} chat --url http://{gateway_http} --api-key {api_key}\n\
              \x20 {program} import chats.jsonl\n\
              \x20 {program} dashboard link --tenant {NAME} --name you --role operator\n\
-             \x20 {program} tail --nats-url {} | head -n 3\n\
+             \x20 {program} tail | head -n 3\n\
              \x20 grpcurl -plaintext -H \"authorization: Bearer $HANSARD_TOKEN\" \\\n\
              \x20   -d '{request}' \\\n\
              \x20   {gateway} hansard.read.v1.ReadService/AssembleContext\n\n\
@@ -111,10 +121,9 @@ impl Guide<'_> {
             port_note(self.ports.writer(), writer),
             port_note(self.ports.gateway(), gateway),
             port_note(self.ports.gateway_http(), gateway_http),
-            self.stack.nats_url(),
+            self.nats_url(""),
             self.stack.database_url(),
             super::master_key::path(self.data_dir).display(),
-            self.stack.nats_url(),
         )
     }
 }

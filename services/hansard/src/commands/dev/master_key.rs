@@ -1,7 +1,5 @@
 //! The master key of a developer's machine, the same in every run: a file with mode 0600 in the data folder.
 
-use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -19,24 +17,14 @@ pub(super) fn path(data_dir: &Path) -> PathBuf {
 /// Reads the key, or creates it. An unreadable key is never replaced, because sealed secrets need it.
 pub(super) fn prepare(data_dir: &Path) -> anyhow::Result<MasterKeys> {
     let path = path(data_dir);
-    let name = path.display();
-    let key = match fs::read_to_string(&path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            let key = MasterKey::generate();
-            secret_file::write(&path, &key.reveal()).with_context(|| format!("cannot write {name}"))?;
-            key
-        }
-        text => {
-            let text = text.with_context(|| format!("cannot read {name}"))?;
-            let invalid = || format!("{name} does not contain a master key");
-            MasterKey::parse(&text).with_context(invalid)?
-        }
-    };
+    let text = secret_file::read_or_create(&path, || MasterKey::generate().reveal())?;
+    let key = MasterKey::parse(&text).with_context(|| format!("{} does not contain a master key", path.display()))?;
     Ok(MasterKeys { current: Some(key), previous: None })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;

@@ -9,13 +9,14 @@ mod gateway_token;
 mod guide;
 mod master_key;
 mod model_server;
+mod nats_password;
 mod ports;
 mod roles;
 mod sample_data;
 
 use std::time::{Duration, Instant};
 
-use devstack::{ServerChoice, Stack, StackConfig, StackError};
+use devstack::{ServerChoice, Stack, StackConfig};
 use models::ModelServersConfig;
 use runtime::shutdown::Shutdown;
 use runtime::telemetry::{self, TelemetryConfig};
@@ -57,17 +58,19 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-async fn start_servers(args: &Args) -> Result<Stack, StackError> {
+async fn start_servers(args: &Args) -> anyhow::Result<Stack> {
     let choice = |url: &Option<String>, port| match url {
         Some(url) => ServerChoice::Url(url.clone()),
         None => ServerChoice::Managed { port: Some(port) },
     };
+    let data_dir = args.data_dir()?;
     let config = StackConfig {
+        nats_password: Some(nats_password::prepare(&data_dir)?),
         nats: choice(&args.nats_url, args.port_base.nats()),
         postgres: choice(&args.database_url, args.port_base.postgres()),
-        ..StackConfig::new(args.data_dir()?)
+        ..StackConfig::new(data_dir)
     };
-    devstack::start(config, &console::print_step).await
+    Ok(devstack::start(config, &console::print_step).await?)
 }
 
 /// Runs until it is dropped; with `--once` until the context is printed.

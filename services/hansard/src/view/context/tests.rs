@@ -1,6 +1,7 @@
 use wire::proto::read::v1::ContextMessage;
 
 use super::*;
+use crate::console::Printable;
 
 fn text(text: &str) -> Part {
     Part { kind: Some(Kind::Text(text.to_owned())) }
@@ -56,7 +57,7 @@ fn a_context_as_text() {
         }),
         ..AssembleContextResponse::default()
     };
-    let mut out = Vec::new();
+    let mut out = Printable(Vec::new());
     write(&mut out, &context).unwrap();
-    insta::assert_snapshot!(String::from_utf8(out).unwrap());
+    insta::assert_snapshot!(String::from_utf8(out.0).unwrap());
 }

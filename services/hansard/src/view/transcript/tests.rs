@@ -7,6 +7,7 @@ use wire::proto::event::v1::{
 };
 
 use super::*;
+use crate::console::Printable;
 
 fn text(role: Role, text: &str) -> Fact {
     let part = Part { kind: Some(Kind::Text(text.to_owned())) };
@@ -82,10 +83,10 @@ fn commits_as_a_chat() {
         commit("c-2", 1_790_000_103, vec![error, summary, finished]),
         commit("c-1", 1_790_000_104, vec![text(Role::User, "")]),
     ];
-    let mut out = Vec::new();
+    let mut out = Printable(Vec::new());
     let mut transcript = Transcript::default();
     for commit in &commits {
         transcript.write(&mut out, commit).unwrap();
     }
-    insta::assert_snapshot!(String::from_utf8(out).unwrap());
+    insta::assert_snapshot!(String::from_utf8(out.0).unwrap());
 }

@@ -19,11 +19,14 @@ pub(super) async fn set(
     let tenant = TenantId::parse(current.tenant_id)?;
     // Other fields remain, also if their servers are not allowed any more: the gateway does not call them.
     writer.egress.check_settings(&tenant, &named)?;
+    let settings = changed(current.settings.unwrap_or_default(), &given, &paths)?;
+    let checked = writer.check(tenant.as_str(), || CheckedSettings::parse(settings)).await?;
+    checked.map_err(|violation| violation.within("settings"))?;
+    // The schema was checked now, or when another caller set it.
     let changed = |current| {
         let settings = changed(current, &given, &paths)?;
-        CheckedSettings::parse(settings).map_err(|violation| violation.within("settings"))
+        CheckedSettings::parse_with_known_schema(settings).map_err(|violation| violation.within("settings"))
     };
-    changed(current.settings.unwrap_or_default())?;
     let what = if paths.is_empty() { "all settings".to_owned() } else { paths.join(", ") };
     by.record_change(writer, format!("agent {agent}: {what}")).await?;
     writer.registry.change_agent_settings(&agent, changed).await.map_err(from_settings("agent_id"))

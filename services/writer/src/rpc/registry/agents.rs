@@ -16,8 +16,8 @@ pub(super) async fn create(
     let (operator, request) = operator(writer, request).await?;
     let tenant = visible_tenant(writer, &operator, &request.tenant_id)?;
     let agent = new_id(operator.tenant.as_ref(), &request.agent_id)?;
-    display_name(&request.display_name)?;
-    let created = writer.registry.create_agent(&tenant, &agent, &request.display_name, writer.now()).await;
+    let name = display_name(request.display_name)?;
+    let created = writer.registry.create_agent(&tenant, &agent, &name, writer.now()).await;
     created.map_err(from_registry("agent_id"))
 }
 

@@ -13,10 +13,10 @@ pub(super) async fn create(
 ) -> Result<(proto::ApiKey, String), Problem> {
     let (by, request) = administrator(writer, request).await?;
     let agent = agents::visible(writer, &by.principal, &request.agent_id)?;
-    display_name(&request.display_name)?;
+    let name = display_name(request.display_name)?;
     let origins = origins(request.allowed_origins)?;
     by.record_change(writer, format!("agent {agent}: new API key")).await?;
-    let created = writer.registry.create_api_key(&agent, &request.display_name, origins, writer.now()).await;
+    let created = writer.registry.create_api_key(&agent, &name, origins, writer.now()).await;
     let (api_key, secret) = created.map_err(from_registry("agent_id"))?;
     Ok((api_key, secret.reveal().to_owned()))
 }

@@ -12,8 +12,9 @@ pub(super) async fn set(
 ) -> Result<proto::ContextPolicy, Problem> {
     let (by, request) = administrator(writer, request).await?;
     let agent = agents::visible(writer, &by.principal, &request.agent_id)?;
-    let policy = Policy::parse(&request.policy_json)
-        .map_err(|violations| Problem::from_violations("policy_json", violations))?;
+    let tenant = writer.registry.agent(&agent).map(|agent| agent.tenant_id).unwrap_or_default();
+    let policy = writer.check(&tenant, || Policy::parse(&request.policy_json)).await?;
+    let policy = policy.map_err(|violations| Problem::from_violations("policy_json", violations))?;
     let (digest, json) = (policy.digest(), policy.to_json());
     by.record_change(writer, format!("agent {agent}: context policy")).await?;
     let set = writer.registry.set_context_policy(&agent, &digest.0, &json, writer.now()).await;

@@ -14,9 +14,7 @@ mod token_rules;
 
 use std::time::Duration;
 
-use domain::bounds::LABEL_BYTES_MAX;
-use domain::violation::check_text;
-use domain::{TenantId, Violation, ViolationReason};
+use domain::{DisplayName, TenantId, Violation, ViolationReason};
 use event_log::registry::{OVERLAP_MAX, Principal, RegistryError, Scope, SettingsError};
 use tonic::{Request, Response, Status};
 use wire::proto::operate::v1 as proto;
@@ -92,8 +90,8 @@ fn visible_tenant(writer: &Writer, operator: &Principal, id: &str) -> Result<Ten
     Err(not_found("tenant", "tenant_id"))
 }
 
-fn display_name(text: &str) -> Result<(), Violation> {
-    check_text(text, LABEL_BYTES_MAX).map_err(|violation| violation.within("display_name"))
+fn display_name(text: String) -> Result<DisplayName, Violation> {
+    DisplayName::parse(text).map_err(|violation| violation.within("display_name"))
 }
 
 /// The time for which a replaced secret remains valid.

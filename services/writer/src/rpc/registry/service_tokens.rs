@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use domain::{AgentId, Label, Violation, ViolationReason};
 use event_log::registry::{NewServiceToken, Principal, RegistryError, Scope, Scopes, TOKEN_AGENTS_MAX};
 
-use super::{Problem, Request, Writer, agents, from_registry, may_see, not_found, operator, proto, visible_tenant};
+use super::{
+    Problem, Request, Writer, agents, display_name, from_registry, may_see, not_found, operator, proto, visible_tenant,
+};
 
 pub(super) async fn create(
     writer: &Writer,
@@ -17,7 +19,7 @@ pub(super) async fn create(
         id => Some(visible_tenant(writer, &operator, id)?),
     };
     let new = NewServiceToken {
-        display_name: Label::parse(request.display_name.clone())
+        display_name: Label::parse(display_name(request.display_name.clone())?.as_str())
             .map_err(|violation| violation.within("display_name"))?,
         scopes: scopes(&request)?,
         agents: bound_agents(writer, &operator, &request)?,

@@ -16,8 +16,8 @@ pub(super) async fn create(
     // A token of one tenant cannot create tenants.
     require_unbound(&operator)?;
     let id = TenantId::parse(request.tenant_id).map_err(|violation| violation.within("tenant_id"))?;
-    display_name(&request.display_name)?;
-    writer.registry.create_tenant(&id, &request.display_name, writer.now()).await.map_err(from_registry("tenant_id"))
+    let name = display_name(request.display_name)?;
+    writer.registry.create_tenant(&id, &name, writer.now()).await.map_err(from_registry("tenant_id"))
 }
 
 pub(super) async fn list(
