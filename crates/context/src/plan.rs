@@ -10,7 +10,7 @@ mod prefix;
 use std::collections::BTreeSet;
 
 use domain::{ClientContext, Version};
-use redact::Rules;
+use redact::{Redactor, Rules};
 
 use crate::outcome::Outcome;
 use crate::policy::Policy;
@@ -56,9 +56,10 @@ pub struct Settings<'a> {
 }
 
 /// The part of a context that is known before the first event is read.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Plan<'a> {
     settings: Settings<'a>,
+    redactor: Redactor<'a>,
     instructions: Vec<String>,
     redactions: Redactions,
     sections: Sections,
@@ -91,15 +92,16 @@ impl<'a> Plan<'a> {
     /// # Errors
     /// [`PlanError`].
     pub fn new(mut settings: Settings<'a>) -> Result<Self, PlanError> {
+        let redactor = settings.rules.redactor();
         let mut client = settings.client.clone();
-        let mut redactions = redact_client(&mut client, settings.rules);
+        let mut redactions = redact_client(&mut client, &redactor);
         if let Some(summary) = &mut settings.summary {
-            redactions.merge(&redact_text(&mut summary.text, settings.rules));
+            redactions.merge(&redact_text(&mut summary.text, &redactor));
         }
         let mut instructions = inject(settings.policy, &client)?;
         if let Some(given) = settings.instructions.filter(|given| !given.trim().is_empty()) {
             let mut text = given.to_owned();
-            redactions.merge(&redact_text(&mut text, settings.rules));
+            redactions.merge(&redact_text(&mut text, &redactor));
             instructions.push(text);
         }
         // Both are always reserved: the room for turns must not change from turn to turn.
@@ -112,8 +114,14 @@ impl<'a> Plan<'a> {
             turns: 0,
             closing,
         };
-        let mut plan =
-            Self { room: Room::of(settings.policy, sections.fixed())?, settings, instructions, redactions, sections };
+        let mut plan = Self {
+            room: Room::of(settings.policy, sections.fixed())?,
+            settings,
+            redactor,
+            instructions,
+            redactions,
+            sections,
+        };
         plan.take_own_instructions()?;
         Ok(plan)
     }
@@ -125,7 +133,7 @@ impl<'a> Plan<'a> {
         };
         let mut redactions = Redactions::default();
         for text in &mut own.texts {
-            redactions.merge(&redact_text(text, self.settings.rules));
+            redactions.merge(&redact_text(text, &self.redactor));
         }
         let tokens: u64 = own.texts.iter().map(|text| weigh(text)).sum();
         if tokens > self.room.turns / OWN_INSTRUCTIONS_PART {
@@ -192,8 +200,8 @@ impl<'a> Plan<'a> {
         let mut repaired = repair(std::mem::take(&mut selected.units), &repeats, &stubs, self.settings.shared);
         outcomes.extend(cleared);
         outcomes.append(&mut repaired.outcomes);
-        let redacted = fit::redact_turns(&mut repaired, &self.settings, &mut weights);
-        let first_turn = fit::first_turn(&weights, self.room)?;
+        let redacted = fit::redact_turns(&mut repaired, &self.redactor, self.settings.policy, &mut weights);
+        let first_turn = fit::first_read_turn(&weights, self.room)?;
         let redactions = first_turn.redactions(&redacted);
         selected.omitted.extend(first_turn.apply(&mut repaired, &mut outcomes));
         self.mark_thoughts(&mut repaired, &selected, &token_counts, &weights, first_turn);

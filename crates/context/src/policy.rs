@@ -7,8 +7,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::LazyLock;
 
+use redact::Rules;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+
+use crate::template;
 
 mod check;
 mod error;
@@ -160,16 +163,33 @@ impl Default for ToolDigest {
 pub struct PolicyDigest(pub [u8; 32]);
 
 impl Policy {
+    /// Whether its templates can take longer than some milliseconds: they repeat, or read many values.
+    #[must_use]
+    pub fn has_costly_templates(&self) -> bool {
+        let digest = self.tool_digest.as_ref();
+        let mut templates = self.instructions.iter().chain(&self.inject.template);
+        templates.any(|template| template::may_be_costly(template))
+            || digest.is_some_and(|digest| !digest.templates.is_empty())
+    }
+
     /// Parses a policy from JSON.
     ///
     /// # Errors
     /// All errors, each with its field.
     pub fn parse(json: &str) -> Result<Self, Vec<PolicyError>> {
+        Self::compile(json).map(|(policy, _)| policy)
+    }
+
+    /// Parses a policy from JSON, with its compiled redaction rules.
+    ///
+    /// # Errors
+    /// As [`Policy::parse`].
+    pub fn compile(json: &str) -> Result<(Self, Rules), Vec<PolicyError>> {
         check::bytes(json)?;
         check::objects(json)?;
         let policy: Self = serde_json::from_str(json).map_err(|error| vec![PolicyError::of(&error)])?;
-        let errors = check::errors(&policy);
-        if errors.is_empty() { Ok(policy) } else { Err(errors) }
+        let rules = check::rules(&policy)?;
+        Ok((policy, rules))
     }
 
     /// The policy as JSON: fields that differ from the defaults, in the order of declaration.

@@ -1,7 +1,7 @@
 //! The restricted templates of a policy: print values, choose and repeat.
 //!
 //! Templates come from tenants, so nothing in them may grow without bound: no assignments, arithmetic, concatenation, functions
-//! or includes. Steps and output are bounded.
+//! or includes. Steps and output are bounded, and so is what all steps of a context read: one step can read a whole value.
 
 pub(crate) mod language;
 pub(crate) mod values;
@@ -19,11 +19,23 @@ use minijinja::{
 pub const TEMPLATE_OUTPUT_BYTES_MAX: usize = 256 * 1024;
 /// Most steps of a template: about one per value, text, choice and repetition.
 pub const TEMPLATE_STEPS_MAX: u64 = 20_000;
+/// Most bytes that the steps of all templates of a context may read, if each reads all values of its template: a second or two.
+pub const TEMPLATE_READ_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// The names that a template of instructions may use: the client context.
 pub(crate) const CLIENT_NAMES: [&str; 6] = ["page_url", "referrer", "user_agent", "locale", "timezone", "metadata"];
 /// The names that a template of a tool's results may use.
 pub(crate) const RESULT_NAMES: [&str; 3] = ["input", "output", "outcome"];
+
+/// Most tags of a template that is rendered at once. Each reads all values, a client's 64 KiB, at most a few times.
+const CHEAP_TAGS_MAX: usize = 64;
+
+/// Whether rendering can take longer than some milliseconds: the template repeats, or has many tags.
+pub(crate) fn may_be_costly(template: &str) -> bool {
+    let tags = template.matches("{{").count() + template.matches("{%").count();
+    let may_repeat = template.contains("{%") && template.contains("for");
+    may_repeat || tags > CHEAP_TAGS_MAX
+}
 
 /// Why a template failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,23 +77,66 @@ pub(crate) fn errors(template: &str, names: &[&str]) -> Vec<String> {
     found
 }
 
-/// Renders a template without [`errors`]; missing values are empty.
-pub(crate) fn render(template: &str, values: &Value) -> Result<String, TemplateError> {
-    let environment = environment();
+/// The values of a template.
+#[derive(Debug)]
+pub(crate) struct Values {
+    pub(crate) values: Value,
+    /// The bytes of all texts and documents in them: a step reads at most about as many.
+    pub(crate) bytes: usize,
+}
+
+/// Renders the templates of one context. Compiles each once; a context without templates makes no environment.
+#[derive(Debug)]
+pub(crate) struct Renderer<'policy> {
+    environment: Option<Environment<'policy>>,
+    read_bytes_left: u64,
+}
+
+impl<'policy> Renderer<'policy> {
+    pub(crate) fn new() -> Self {
+        Self { environment: None, read_bytes_left: TEMPLATE_READ_BYTES_MAX }
+    }
+
+    /// Renders a template without [`errors`]; missing values are empty.
+    pub(crate) fn render(&mut self, template: &'policy str, values: &Values) -> Result<String, TemplateError> {
+        let bytes = u64::try_from(values.bytes).unwrap_or(u64::MAX).max(1);
+        let steps = TEMPLATE_STEPS_MAX.min(self.read_bytes_left / bytes);
+        let environment = self.environment.get_or_insert_with(environment);
+        environment.set_fuel(Some(steps));
+        let (rendered, taken) = rendered(environment, template, &values.values);
+        self.read_bytes_left = self.read_bytes_left.saturating_sub(taken.unwrap_or(steps).saturating_mul(bytes));
+        rendered
+    }
+}
+
+/// The text of a template, and the steps that it took; `None`: it failed.
+fn rendered<'policy>(
+    environment: &mut Environment<'policy>,
+    template: &'policy str,
+    values: &Value,
+) -> (Result<String, TemplateError>, Option<u64>) {
     let mut output = Bounded::default();
-    environment
-        .template_from_str(template)
-        .and_then(|compiled| compiled.render_captured_to(values, &mut output).map(drop))
-        .map_err(|error| refusal(&error, &output))?;
-    String::from_utf8(output.bytes)
-        .map_err(|error| TemplateError::Unfit { line: 0, rule: error.utf8_error().to_string() })
+    // Its text is its name.
+    let compiled = match environment.get_template(template) {
+        Err(_) => environment.add_template(template, template),
+        Ok(_) => Ok(()),
+    };
+    let rendered = compiled
+        .and_then(|()| environment.get_template(template))
+        .and_then(|compiled| compiled.render_captured_to(values, &mut output));
+    let taken = match rendered {
+        Ok(captured) => captured.state().fuel_levels().map(|(taken, _)| taken),
+        Err(error) => return (Err(refusal(&error, &output)), None),
+    };
+    let text = String::from_utf8(output.bytes)
+        .map_err(|error| TemplateError::Unfit { line: 0, rule: error.utf8_error().to_string() });
+    (text, taken)
 }
 
 fn environment<'source>() -> Environment<'source> {
     let mut environment = Environment::empty();
     environment.set_undefined_behavior(UndefinedBehavior::Chainable);
     environment.set_formatter(print);
-    environment.set_fuel(Some(TEMPLATE_STEPS_MAX));
     environment.add_filter("default", filters::default);
     environment.add_filter("first", filters::first);
     environment.add_filter("last", filters::last);

@@ -58,9 +58,11 @@ pub struct RecordConfig {
     /// The retention of run parts, in seconds; 1 to [`PARTS_TTL_SECONDS_MAX`]. Fixed when their streams are created. It
     /// must exceed any pause within a run; otherwise late readers miss earlier parts.
     pub parts_ttl_seconds: u64,
-    /// The timeout of one call of the record with its retries, in milliseconds; 1 to [`REQUEST_TIMEOUT_MS_MAX`].
+    /// The timeout of one call of the record with its retries, in milliseconds; 1 to [`REQUEST_TIMEOUT_MS_MAX`]. Raise it if disks or networks
+    /// between the servers are slow.
     pub request_timeout_ms: u64,
-    /// Whether to start on a server that can lose acknowledged commits when the power fails.
+    /// Whether to start on a server that can lose acknowledged commits when the power fails. Only for records
+    /// that may be lost, such as those of tests.
     pub accept_data_loss: bool,
     /// The server's monitoring address, such as `http://127.0.0.1:8222`: only it shows when the server syncs.
     pub monitor_url: Option<String>,

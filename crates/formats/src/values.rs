@@ -2,6 +2,7 @@
 
 use domain::event::ToolOutput;
 use domain::{CallId, JsonText, Label, Part, ToolName};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
@@ -24,6 +25,17 @@ pub(crate) fn malformed(format: &'static str, error: &serde_json::Error) -> Pars
     };
     let (line, column) = (error.line(), error.column());
     ParseError::malformed(format, format!("{what} at line {line}, column {column}"))
+}
+
+/// A value beside a reply, for example its usage; `None` if it is missing or is not what the format says: the reply is
+/// complete without it.
+pub(crate) fn optional<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    let raw = Option::<&RawValue>::deserialize(deserializer)?;
+    Ok(raw.and_then(|raw| serde_json::from_str(raw.get()).ok()))
 }
 
 /// A label; `None` for an empty text.

@@ -9,7 +9,6 @@ mod echo;
 mod egress_client;
 mod error;
 mod exchange;
-pub mod fair;
 mod framing;
 mod key;
 mod options;

@@ -1,10 +1,10 @@
 //! The stream of pieces that callers read.
 
+use runtime::fair::FairPermit;
 use tracing::Instrument as _;
 
 use crate::echo::Echo;
 use crate::error::ModelError;
-use crate::fair::FairPermit;
 use crate::piece::Piece;
 use crate::reply_reader::ReplyReader;
 use crate::request_metrics::RequestMetrics;

@@ -21,6 +21,8 @@ pub struct ModelRequest {
     pub model: String,
     /// The context, rendered by `formats` in the server's format and sent byte for byte. At most [`BODY_BYTES_MAX`].
     pub body: Vec<u8>,
+    /// Number of pictures and files in the body. They may have more tokens than bytes.
+    pub media_parts: usize,
     /// The tools that the model may call; at most [`TOOLS_MAX`].
     pub tools: Vec<Tool>,
     /// The JSON schema that the reply should match; an object. `None`: any text.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use formats::{CallOutputs, Format};
+use runtime::fair::{FairPermit, FairSemaphore};
 use rustls::ClientConfig;
 use tracing::Instrument as _;
 
 use crate::config::{ModelServerConfig, ModelServersConfig, ServerKind};
 use crate::echo::{ECHO, Echo};
 use crate::error::{ModelError, ModelsError};
-use crate::fair::{FairPermit, FairSemaphore};
 use crate::options::RequestOptions;
 use crate::piece::Piece;
 use crate::provider::Provider;

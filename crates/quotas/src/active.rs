@@ -21,7 +21,7 @@ impl ActiveRuns {
         for subject in consumer.subjects() {
             let bound = quotas.of(subject.scope).runs;
             let used = self.used(&subject);
-            check(subject.scope, Quota::Runs, bound, used, 1, RETRY_AFTER)?;
+            check(subject.scope, Quota::Runs, bound, used, 1, Some(RETRY_AFTER))?;
         }
         for subject in consumer.subjects() {
             *self.0.entry(subject).or_default() += 1;

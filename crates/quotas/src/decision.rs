@@ -8,10 +8,7 @@ use crate::{Quota, Scope};
 
 /// A quota that does not allow a use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
-#[error(
-    "the {} quota `{}` of {bound} is exhausted: {used} in use; try again after {} s",
-    scope.as_str(), quota.as_str(), retry_after.as_secs().max(1)
-)]
+#[error("the {} quota `{}` of {bound} is exhausted: {used} in use; {}", scope.as_str(), quota.as_str(), remedy(*retry_after))]
 pub struct Exceeded {
     /// The scope of the quota.
     pub scope: Scope,
@@ -21,8 +18,15 @@ pub struct Exceeded {
     pub bound: u64,
     /// The amount in use.
     pub used: u64,
-    /// Delay before a retry.
-    pub retry_after: Duration,
+    /// Delay before a retry; `None`: time frees nothing, since what is stored stays.
+    pub retry_after: Option<Duration>,
+}
+
+fn remedy(retry_after: Option<Duration>) -> String {
+    match retry_after {
+        Some(delay) => format!("try again after {} s", delay.as_secs().max(1)),
+        None => "erase conversations, or have the quota raised".to_owned(),
+    }
 }
 
 /// Checks that `wanted` more are within the bound; `None` is unlimited.
@@ -35,7 +39,7 @@ pub fn check(
     bound: Option<u64>,
     used: u64,
     wanted: u64,
-    retry_after: Duration,
+    retry_after: Option<Duration>,
 ) -> Result<(), Exceeded> {
     match bound {
         Some(bound) if used.saturating_add(wanted) > bound => Err(Exceeded { scope, quota, bound, used, retry_after }),
@@ -51,7 +55,7 @@ mod tests {
     fn a_quota_can_be_reached_and_not_exceeded() {
         let check = |bound, used, wanted, allowed: bool| {
             let (scope, quota) = (Scope::Key, Quota::Conversations);
-            let seen = check(scope, quota, bound, used, wanted, Duration::from_secs(9));
+            let seen = check(scope, quota, bound, used, wanted, Some(Duration::from_secs(9)));
             assert_eq!(seen.is_ok(), allowed, "{used} + {wanted} of {bound:?}");
         };
         check(None, u64::MAX, u64::MAX, true);
@@ -61,5 +65,16 @@ mod tests {
         check(Some(3), 3, 1, false);
         check(Some(3), 2, 2, false);
         check(Some(u64::MAX - 1), u64::MAX, 1, false);
+    }
+
+    #[test]
+    fn a_rejection_names_what_helps() {
+        let text = |retry_after| {
+            let (scope, quota) = (Scope::Owner, Quota::Conversations);
+            Exceeded { scope, quota, bound: 2, used: 2, retry_after }.to_string()
+        };
+        let exhausted = "the owner quota `conversations` of 2 is exhausted: 2 in use; ";
+        assert_eq!(text(Some(Duration::from_millis(200))), format!("{exhausted}try again after 1 s"));
+        assert_eq!(text(None), format!("{exhausted}erase conversations, or have the quota raised"));
     }
 }

@@ -9,6 +9,7 @@ use std::collections::{HashMap, VecDeque};
 #[derive(Debug)]
 pub struct FairQueue<T> {
     free: usize,
+    held_max: usize,
     waiting_max: usize,
     parties: HashMap<String, Party<T>>,
     /// Waiting parties, in turn.
@@ -37,14 +38,27 @@ impl<T> FairQueue<T> {
     /// A queue with free permits. `waiting_max` is the maximum number of waiting requests per party.
     #[must_use]
     pub fn new(permits: usize, waiting_max: usize) -> Self {
-        Self { free: permits, waiting_max, parties: HashMap::new(), turns: VecDeque::new(), next_id: 0 }
+        Self {
+            free: permits,
+            held_max: permits,
+            waiting_max,
+            parties: HashMap::new(),
+            turns: VecDeque::new(),
+            next_id: 0,
+        }
+    }
+
+    /// The queue with a maximum number of permits that one party holds. The others stay free for other parties.
+    #[must_use]
+    pub fn with_held_max(self, held_max: usize) -> Self {
+        Self { held_max, ..self }
     }
 
     /// Takes a permit or waits for one. [`FairQueue::leave`] returns `ticket` when it gets the permit.
     pub fn enter(&mut self, party: &str, ticket: T) -> Entered {
         let entry = self.parties.entry(party.to_owned());
         let mine = entry.or_insert_with(|| Party { held: 0, waiting: VecDeque::new() });
-        if self.free > 0 {
+        if self.free > 0 && mine.held < self.held_max {
             self.free -= 1;
             mine.held += 1;
             return Entered::Now;
@@ -102,7 +116,8 @@ impl<T> FairQueue<T> {
     fn next(&mut self) -> Option<(String, T)> {
         let held = |party: &String| self.parties.get(party).map_or(0, |party| party.held);
         let turns = self.turns.iter().enumerate();
-        let (index, _) = turns.min_by_key(|(index, party)| (held(party), *index))?;
+        let eligible = turns.filter(|(_, party)| held(party) < self.held_max);
+        let (index, _) = eligible.min_by_key(|(index, party)| (held(party), *index))?;
         let party = self.turns.remove(index)?;
         let mine = self.parties.get_mut(&party)?;
         let (_, ticket) = mine.waiting.pop_front()?;

@@ -77,6 +77,18 @@ fn a_free_permit_goes_to_the_party_with_the_fewest() {
     assert_eq!(queue.leave("greedy"), Some(("greedy".to_owned(), 2)));
 }
 
+#[test]
+fn a_party_holds_at_most_its_share() {
+    let mut queue = FairQueue::new(3, 3).with_held_max(2);
+    assert_eq!(queue.enter("greedy", 0), Entered::Now);
+    assert_eq!(queue.enter("greedy", 1), Entered::Now);
+    assert!(matches!(queue.enter("greedy", 2), Entered::Waiting(_)));
+    assert_eq!(queue.enter("other", 3), Entered::Now);
+    assert_eq!(queue.leave("other"), None);
+    assert_eq!(queue.enter("other", 4), Entered::Now);
+    assert_eq!(queue.leave("greedy"), Some(("greedy".to_owned(), 2)));
+}
+
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Enter(usize),
@@ -94,10 +106,11 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    /// The number of permits is constant; no party waits while a permit is free; the party with the fewest permits is next.
+    /// The number of permits is constant, and so is a party's share; no party with fewer permits than its share waits while one is free;
+    /// the party with the fewest permits is next.
     #[test]
-    fn permits_are_shared_fairly(permits in 1_usize..6, waiting_max in 1_usize..4, steps in steps()) {
-        let mut queue = FairQueue::new(permits, waiting_max);
+    fn permits_are_shared_fairly(permits in 1_usize..6, held_max in 1_usize..6, waiting_max in 1_usize..4, steps in steps()) {
+        let mut queue = FairQueue::new(permits, waiting_max).with_held_max(held_max);
         let mut held: HashMap<String, usize> = HashMap::new();
         let mut waiting: HashMap<String, VecDeque<u64>> = HashMap::new();
         let mut ticket = 0_u64;
@@ -107,9 +120,14 @@ proptest! {
                     let party = party.to_string();
                     let mine = waiting.entry(party.clone()).or_default();
                     match queue.enter(&party, ticket) {
-                        Entered::Now => *held.entry(party).or_default() += 1,
+                        Entered::Now => {
+                            let mine = held.entry(party).or_default();
+                            *mine += 1;
+                            prop_assert!(*mine <= held_max);
+                        }
                         Entered::Waiting(id) => {
-                            prop_assert_eq!(held.values().sum::<usize>(), permits);
+                            let is_full = held.values().sum::<usize>() == permits;
+                            prop_assert!(is_full || held.get(&party) == Some(&held_max));
                             mine.push_back(id);
                         }
                         Entered::Full => prop_assert_eq!(mine.len(), waiting_max),
@@ -121,7 +139,7 @@ proptest! {
                     let Some(mine) = held.get_mut(&party).filter(|held| **held > 0) else { continue };
                     *mine -= 1;
                     let fewest = waiting.iter().filter(|(_, ids)| !ids.is_empty());
-                    let fewest = fewest.map(|(party, _)| held.get(party).copied().unwrap_or(0)).min();
+                    let fewest = fewest.map(|(party, _)| held.get(party).copied().unwrap_or(0)).filter(|held| *held < held_max).min();
                     if let Some((next, _)) = queue.leave(&party) {
                         let before = held.entry(next.clone()).or_default();
                         prop_assert_eq!(Some(*before), fewest);

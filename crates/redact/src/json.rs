@@ -6,18 +6,18 @@ use domain::json_string::decode;
 
 use crate::keys::ValueKinds;
 use crate::mark::{Form, Hit, mark_length};
+use crate::redactor::Redactor;
 use crate::rule::Rule;
-use crate::rules::Rules;
 use crate::{card, text};
 
 /// The secrets in order. For a text that is not a JSON document the result is a best effort.
-pub(crate) fn hits(document: &str, rules: &Rules) -> Vec<Hit> {
+pub(crate) fn hits(document: &str, redactor: &Redactor<'_>) -> Vec<Hit> {
     let (mut found, mut at) = (Vec::new(), 0);
     let bytes = document.as_bytes();
     while let Some(byte) = bytes.get(at) {
         at = match byte {
-            b'"' => find_in_string(document, at, rules, &mut found),
-            b'-' | b'0'..=b'9' => find_in_number(document, at, rules, &mut found),
+            b'"' => find_in_string(document, at, redactor, &mut found),
+            b'-' | b'0'..=b'9' => find_in_number(document, at, redactor, &mut found),
             _ => at + 1,
         };
     }
@@ -25,14 +25,14 @@ pub(crate) fn hits(document: &str, rules: &Rules) -> Vec<Hit> {
 }
 
 /// Searches the string at `start`, and its value if the string is the key of a secret. Returns where the search continues.
-fn find_in_string(document: &str, start: usize, rules: &Rules, found: &mut Vec<Hit>) -> usize {
+fn find_in_string(document: &str, start: usize, redactor: &Redactor<'_>, found: &mut Vec<Hit>) -> usize {
     let end = string_end(document, start);
     let inside = start + 1..end.saturating_sub(1);
     let Some(written) = document.get(inside.clone()) else {
         return end;
     };
     let decoded = decode(written);
-    found.extend(text::hits(&decoded.text, rules).into_iter().map(|hit| {
+    found.extend(text::hits(&decoded.text, redactor).into_iter().map(|hit| {
         let decoded_span = hit.span;
         let span = decoded.encoded_offset(decoded_span.start)..decoded.encoded_offset(decoded_span.end);
         Hit { span: inside.start + span.start..inside.start + span.end, ..hit }
@@ -40,7 +40,7 @@ fn find_in_string(document: &str, start: usize, rules: &Rules, found: &mut Vec<H
     let Some(value) = value_after(document, end) else {
         return end;
     };
-    let secret = secret_value(document, value, &decoded.text, rules);
+    let secret = secret_value(document, value, &decoded.text, redactor);
     secret.map_or(value, |(span, rule)| {
         let end = span.end;
         let form = Form::Quoted;
@@ -50,12 +50,12 @@ fn find_in_string(document: &str, start: usize, rules: &Rules, found: &mut Vec<H
 }
 
 /// The value of this key if all of it is redacted.
-fn secret_value(document: &str, value: usize, key: &str, rules: &Rules) -> Option<(Range<usize>, Rule)> {
+fn secret_value(document: &str, value: usize, key: &str, redactor: &Redactor<'_>) -> Option<(Range<usize>, Rule)> {
     // The words of a key that contains a mark come from the mark.
     if key.contains("[redacted:") {
         return None;
     }
-    let (rule, kinds) = rules.classify(key)?;
+    let (rule, kinds) = redactor.rules.classify(key)?;
     let end = value_end(document, value);
     let written = document.get(value..end)?;
     let is_secret = match written.as_bytes() {
@@ -80,13 +80,13 @@ fn has_members(written: &str) -> bool {
     inside.is_some_and(|inside| !inside.trim().is_empty())
 }
 
-fn find_in_number(document: &str, start: usize, rules: &Rules, found: &mut Vec<Hit>) -> usize {
+fn find_in_number(document: &str, start: usize, redactor: &Redactor<'_>, found: &mut Vec<Hit>) -> usize {
     let end = value_end(document, start).max(start + 1);
     let written = document.get(start..end).unwrap_or_default();
-    let rule = if rules.has_built_in(Rule::Card) && card::is_whole(written) {
+    let rule = if redactor.rules.has_built_in(Rule::Card) && card::is_whole(written) {
         Some(Rule::Card)
     } else {
-        rules.matches_pattern(written).then_some(Rule::Pattern)
+        (!redactor.pattern_matches(written).is_empty()).then_some(Rule::Pattern)
     };
     if let Some(rule) = rule {
         let (span, form) = (start..end, Form::Quoted);

@@ -7,8 +7,8 @@ use domain::JsonText;
 use tokens::count_text;
 
 use crate::mark::{Form, Hit, mark};
+use crate::redactor::Redactor;
 use crate::rule::Rule;
-use crate::rules::Rules;
 use crate::{Counts, json, text};
 
 /// Maximum number of searches of a document. If the last one still finds secrets, a mark replaces the whole document.
@@ -17,23 +17,23 @@ const PASSES_MAX: usize = 6;
 const EDGES_TOKENS: i64 = 4;
 
 /// The text with marks; `None` if it contains no secret. A JSON document remains a JSON document.
-pub fn redact_text(text: &str, rules: &Rules, found: &mut Counts) -> Option<String> {
+pub fn redact_text(text: &str, redactor: &Redactor<'_>, found: &mut Counts) -> Option<String> {
     let like_json = text.trim_start().starts_with(['{', '[']);
-    if like_json && rules.may_match_json(text) && JsonText::parse(text).is_ok() {
-        return redact_passes(text, Form::Quoted, found, |text| json::hits(text, rules));
+    if like_json && redactor.rules.may_match_json(text) && JsonText::parse(text).is_ok() {
+        return redact_passes(text, Form::Quoted, found, |text| json::hits(text, redactor));
     }
-    if !rules.may_match(text) {
+    if !redactor.rules.may_match(text) {
         return None;
     }
-    redact_passes(text, Form::Bare, found, |text| text::hits(text, rules))
+    redact_passes(text, Form::Bare, found, |text| text::hits(text, redactor))
 }
 
 /// The JSON document with marks, still a JSON document; `None` if it contains no secret.
-pub fn redact_json(document: &str, rules: &Rules, found: &mut Counts) -> Option<String> {
-    if !rules.may_match_json(document) {
+pub fn redact_json(document: &str, redactor: &Redactor<'_>, found: &mut Counts) -> Option<String> {
+    if !redactor.rules.may_match_json(document) {
         return None;
     }
-    redact_passes(document, Form::Quoted, found, |text| json::hits(text, rules))
+    redact_passes(document, Form::Quoted, found, |text| json::hits(text, redactor))
 }
 
 fn redact_passes(document: &str, whole: Form, found: &mut Counts, find: impl Fn(&str) -> Vec<Hit>) -> Option<String> {

@@ -4,12 +4,13 @@ use std::ops::Range;
 
 use crate::mark::{Form, Hit, marks};
 use crate::patterns::AnchorMatches;
+use crate::redactor::Redactor;
 use crate::rule::Rule;
-use crate::rules::Rules;
 use crate::{assignment, card};
 
 /// The secrets, in no order. They may overlap. Marks are not secrets.
-pub(crate) fn hits(text: &str, rules: &Rules) -> Vec<Hit> {
+pub(crate) fn hits(text: &str, redactor: &Redactor<'_>) -> Vec<Hit> {
+    let rules = redactor.rules;
     let anchors = AnchorMatches::find(text);
     let mut found: Vec<(Range<usize>, Rule)> = anchors.secrets(text).collect();
     let mut searched_to = 0;
@@ -29,10 +30,8 @@ pub(crate) fn hits(text: &str, rules: &Rules) -> Vec<Hit> {
         let values = keys.filter_map(|key| assignment::find_own(text, &key.range()));
         found.extend(values.map(|span| (span, Rule::Key)));
     }
-    if let Some(own) = &rules.patterns {
-        let matches = own.matching(text).flat_map(|regex| regex.find_iter(text)).filter(|matched| !matched.is_empty());
-        found.extend(matches.map(|matched| (matched.range(), Rule::Pattern)));
-    }
+    let matches = redactor.pattern_matches(text).into_iter();
+    found.extend(matches.map(|span| (span, Rule::Pattern)));
     include_marks(text, found)
 }
 

@@ -29,7 +29,9 @@
 pub mod admin;
 pub mod backoff;
 pub mod clock;
+pub mod compute;
 pub mod config;
+pub mod fair;
 pub mod grpc;
 pub mod health;
 pub mod http;

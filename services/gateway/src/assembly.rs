@@ -1,5 +1,6 @@
 //! Assembles contexts: reads what the plan needs, lets pure code build the context, and fills its receipt.
 
+mod computing;
 mod context_request;
 mod inputs;
 pub mod outcome;
@@ -9,15 +10,19 @@ pub mod verification;
 
 use context::plan::BUDGETED_MESSAGES_MAX;
 use context::stages::budget;
-use context::{Assembled, CONTEXT_KINDS, MessageCount, Outcome, Plan, PlanError, Reach, Selection, Settings, select};
-use domain::{EventTokens, Fact, RecordedEvent, Version};
-use formats::{Names, Outline};
+use context::{
+    Assembled, CONTEXT_KINDS, MessageCount, Outcome, Plan, PlanError, Reach, Selection, Settings, Transcript, select,
+};
+use domain::event::ToolOutput;
+use domain::{EventTokens, Fact, Part, RecordedEvent, Version};
+use formats::{Names, Outline, Rendered};
 use history::{Coverage, Direction, EffectiveHistory, Newest, Query, Target, WindowBounds, decode};
 use read_model::queries::EventQuery;
 use sha2::{Digest as _, Sha256};
 use wire::proto::read::v1 as proto;
 use wire::status::{Problem, Reason};
 
+use computing::Computing;
 pub use context_request::ContextRequest;
 use unrecorded::After;
 pub use unrecorded::assemble_given;
@@ -45,6 +50,8 @@ pub struct AssembledContext {
     pub outline: Outline,
     /// The call ids and tool names that the format rewrites.
     pub names: Names,
+    /// Number of pictures and files in it.
+    pub media_parts: usize,
     /// Its receipt.
     pub receipt: proto::Receipt,
     /// What the stages omitted or changed.
@@ -53,6 +60,23 @@ pub struct AssembledContext {
     pub position_token: String,
     /// Whether all events were read from rows.
     pub is_in_rows: bool,
+}
+
+/// What a model gets of a context.
+#[derive(Debug)]
+pub struct ModelContext {
+    /// The rendered context.
+    pub body: Vec<u8>,
+    /// The call ids and tool names that the format rewrites.
+    pub names: Names,
+    /// Number of pictures and files in it.
+    pub media_parts: usize,
+}
+
+impl From<AssembledContext> for ModelContext {
+    fn from(context: AssembledContext) -> Self {
+        Self { body: context.body, names: context.names, media_parts: context.media_parts }
+    }
 }
 
 /// Assembles a context as if the `unrecorded` facts had been appended to the conversation.
@@ -95,28 +119,36 @@ pub async fn assemble(
         shared,
         rewound: rewind.map_or(Version::ZERO, |rewind| rewind.at),
     };
-    let mut assembled = run_plan(request, settings.clone(), &mut newest).await?;
+    let computing = Computing::of(gateway, &target.key.tenant, &request.policy);
+    let mut assembled = run_plan(computing, request, settings.clone(), &mut newest).await?;
     if assembled.report.is_without_the_beginning()
         && let Some(own) = inputs::first_instructions(snapshot, effective, at).await?
     {
         let own = Some(own);
-        let with_own = run_plan(request, Settings { own, ..settings }, &mut newest).await;
+        let with_own = run_plan(computing, request, Settings { own, ..settings }, &mut newest).await;
         assembled = if_it_fits(with_own, assembled)?;
     }
-    let options = request.options(Some(cache_key(target)));
-    let rendered = formats::render(request.format, &assembled.transcript, &options);
-    let receipt = receipt::of(request, target, at, &assembled, &rendered);
+    let render = || render(request, target, at, &assembled);
+    let (rendered, receipt) = computing.for_bytes(bytes(&newest)).run(render).await?;
     let mut outcomes = assembled.report.outcomes;
     outcomes.extend(outcome::of_history(effective));
     Ok(AssembledContext {
         body: rendered.body,
         outline: rendered.outline,
         names: rendered.names,
+        media_parts: media_parts(&assembled.transcript),
         receipt,
         outcomes,
         position_token: snapshot.position_token().await?,
         is_in_rows: snapshot.is_in_rows(),
     })
+}
+
+fn render(request: &ContextRequest, target: &Target, at: Version, assembled: &Assembled) -> (Rendered, proto::Receipt) {
+    let options = request.options(Some(cache_key(target)));
+    let rendered = formats::render(request.format, &assembled.transcript, &options);
+    let receipt = receipt::of(request, target, at, assembled, &rendered);
+    (rendered, receipt)
 }
 
 /// The context with the conversation's own instructions, or the one without them if the newest turn needs their room.
@@ -129,25 +161,45 @@ fn if_it_fits(with_own: Result<Assembled, Problem>, without: Assembled) -> Resul
 
 /// Selects units, reading older events while they are needed; then completes the plan.
 async fn run_plan(
+    computing: Computing<'_>,
     request: &ContextRequest,
     settings: Settings<'_>,
     newest: &mut Newest<'_>,
 ) -> Result<Assembled, Problem> {
-    let plan = Plan::new(settings).map_err(|error| problem(&error))?;
+    let plan = computing.run(|| Plan::new(settings)).await?.map_err(|error| problem(&error))?;
     let selected = loop {
         let key = newest.snapshot().key();
-        let mut counts = newest.segments().token_counts();
-        let events = newest.newest_first().map(|row| {
-            let event = with_token_count(decode(key, row)?);
-            Ok::<_, Problem>(counts.count(event))
-        });
-        let extent = plan.extent(request.messages_max);
-        match select(events, extent, reach(newest.coverage()))? {
+        let select_newest = || {
+            let mut counts = newest.segments().token_counts();
+            let events = newest.newest_first().map(|row| {
+                let event = with_token_count(decode(key, row)?);
+                Ok::<_, Problem>(counts.count(event))
+            });
+            let extent = plan.extent(request.messages_max);
+            select(events, extent, reach(newest.coverage()))
+        };
+        match computing.for_bytes(bytes(newest)).run(select_newest).await?? {
             Selection::Selected(selected) => break selected,
             Selection::NeedsOlder => newest.read_older().await?,
         }
     };
-    plan.complete(selected).map_err(|no_room| problem(&PlanError::from(no_room)))
+    let completed = computing.for_bytes(bytes(newest)).run(|| plan.complete(selected)).await?;
+    completed.map_err(|no_room| problem(&PlanError::from(no_room)))
+}
+
+/// The bytes of the events that were read.
+fn bytes(newest: &Newest<'_>) -> usize {
+    newest.newest_first().map(|row| row.bytes.len()).sum()
+}
+
+fn media_parts(transcript: &Transcript) -> usize {
+    let calls = transcript.turns.iter().flat_map(|turn| &turn.calls);
+    let results = calls.flat_map(|call| match &call.answer.output {
+        ToolOutput::Parts(parts) => parts.as_slice(),
+        ToolOutput::Json(_) => &[],
+    });
+    let parts = transcript.turns.iter().flat_map(|turn| &turn.parts).chain(results);
+    parts.filter(|part| matches!(part, Part::Image { .. } | Part::File { .. })).count()
 }
 
 /// How far back the events reach.

@@ -40,6 +40,7 @@ use event_log::Registry;
 use history::Reader;
 
 use policies::Policies;
+use runtime::compute::Compute;
 use token_keys::TokenKeys;
 use watcher::Watchers;
 
@@ -62,6 +63,8 @@ pub struct Parts {
     pub registry: Registry,
     /// The keys that verify tokens of users and administrators.
     pub token_keys: TokenKeys,
+    /// The turns of work that tenants make this process compute.
+    pub compute: Compute,
     /// The cache of context policies.
     pub policies: Policies,
     /// The limits of watchers.

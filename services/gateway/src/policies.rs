@@ -1,18 +1,27 @@
 //! Finds and caches compiled context policies: the caller's, the agent's, or one that the tenant has set before.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use context::policy::PolicyError;
 use context::{DEFAULT_POLICY, Policy, PolicyDigest};
 use domain::{AgentId, TenantId, Violation, ViolationReason};
 use event_log::Registry;
+use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use redact::Rules;
+use runtime::compute::Compute;
+use sha2::{Digest as _, Sha256};
 use wire::proto::read::v1::assemble_context_request::Policy as RequestedPolicy;
 use wire::status::{Problem, Reason};
 
-/// Maximum number of cached policies. Compiling a policy takes about a millisecond.
-pub const POLICIES_READY_MAX: usize = 1_000;
+use crate::problem::compute_busy;
+
+/// Most bytes of all cached policies, compiled. The oldest that are not used often go first.
+pub const POLICIES_BYTES_MAX: u64 = 64 * 1024 * 1024;
+/// Usual bytes of a compiled policy without patterns of its own.
+const POLICY_BYTES_USUAL: usize = 16 * 1024;
+/// Policies that the cache has room for, if they have no patterns.
+const POLICIES_LIKELY: usize = 4 * 1024;
 
 /// A compiled policy.
 #[derive(Debug)]
@@ -25,21 +34,65 @@ pub struct ReadyPolicy {
     pub rules: Rules,
 }
 
-/// A cache of policies by digest. Equal digests mean equal policies, so tenants can share the cache.
-#[derive(Debug)]
-pub struct Policies(Cache<PolicyDigest, Arc<ReadyPolicy>>);
+impl ReadyPolicy {
+    /// Compiles a policy under the digest by which it was set; `None`: its own.
+    fn compile(json: &str, digest: Option<PolicyDigest>) -> Result<Arc<Self>, Problem> {
+        let (policy, rules) = Policy::compile(json).map_err(invalid)?;
+        let digest = digest.unwrap_or_else(|| policy.digest());
+        Ok(Arc::new(Self { policy, digest, rules }))
+    }
 
-impl Default for Policies {
-    fn default() -> Self {
-        Self(Cache::new(POLICIES_READY_MAX))
+    /// Whether a context by this policy can take far longer than its events are long: it has patterns, or templates that repeat.
+    #[must_use]
+    pub fn is_costly(&self) -> bool {
+        self.rules.has_patterns() || self.policy.has_costly_templates()
     }
 }
 
+/// A cached policy: its tenant, and what was given. A tenant can neither wait for nor look for the policies of others.
+type CacheKey = (TenantId, Given);
+
+/// How a policy was given. One that a request contains cannot be named by its digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Given {
+    /// In the request: the SHA-256 of its text.
+    Text([u8; 32]),
+    /// By the digest of a policy that the tenant has set.
+    Digest([u8; 32]),
+}
+
+#[derive(Debug, Clone, Copy)]
+struct ByBytes;
+
+impl Weighter<CacheKey, Arc<ReadyPolicy>> for ByBytes {
+    fn weight(&self, _: &CacheKey, ready: &Arc<ReadyPolicy>) -> u64 {
+        u64::try_from(POLICY_BYTES_USUAL + ready.rules.size_bytes()).unwrap_or(u64::MAX)
+    }
+}
+
+/// A cache of compiled policies.
+#[derive(Debug)]
+pub struct Policies {
+    default: OnceLock<Arc<ReadyPolicy>>,
+    cache: Cache<CacheKey, Arc<ReadyPolicy>, ByBytes>,
+    compute: Compute,
+}
+
 impl Policies {
+    /// An empty cache. Policies are compiled in the turns of their tenants.
+    #[must_use]
+    pub fn new(compute: Compute) -> Self {
+        Self {
+            default: OnceLock::new(),
+            cache: Cache::with_weighter(POLICIES_LIKELY, POLICIES_BYTES_MAX, ByBytes),
+            compute,
+        }
+    }
+
     /// The requested policy; without one the agent's policy, or the default.
     ///
     /// # Errors
-    /// The requested policy is invalid, or the agent's tenant has not set a policy with this digest.
+    /// The requested policy is invalid, the agent's tenant has not set a policy with this digest, or too much work of the tenant waits.
     pub async fn find(
         &self,
         registry: &Registry,
@@ -49,8 +102,9 @@ impl Policies {
     ) -> Result<Arc<ReadyPolicy>, Problem> {
         let bytes = match requested {
             Some(RequestedPolicy::PolicyJson(json)) => {
-                let policy = Policy::parse(&json).map_err(invalid)?;
-                return self.compile(policy.digest(), || Ok(policy));
+                let key = (tenant.clone(), Given::Text(Sha256::digest(&json).into()));
+                let compiled = async { self.compile(tenant, json, None).await };
+                return self.cache.get_or_insert_async(&key, compiled).await;
             }
             Some(RequestedPolicy::PolicyDigest(digest)) => digest,
             None => match registry.agent(agent) {
@@ -66,24 +120,31 @@ impl Policies {
             // Receipts of agents without a policy name the default policy, which no tenant has set.
             return self.default();
         }
-        let stored = registry.context_policy(tenant, &digest).await.ok_or_else(unknown)?;
-        self.compile(PolicyDigest(digest), || Policy::parse(&stored.policy_json).map_err(invalid))
+        let key = (tenant.clone(), Given::Digest(digest));
+        let compiled = async {
+            let stored = registry.context_policy(tenant, &digest).await.ok_or_else(unknown)?;
+            self.compile(tenant, stored.policy_json, Some(PolicyDigest(digest))).await
+        };
+        self.cache.get_or_insert_async(&key, compiled).await
     }
 
     fn default(&self) -> Result<Arc<ReadyPolicy>, Problem> {
-        self.compile(DEFAULT_POLICY.digest, || Ok(DEFAULT_POLICY.policy.clone()))
+        if let Some(ready) = self.default.get() {
+            return Ok(Arc::clone(ready));
+        }
+        let ready = ReadyPolicy::compile(&DEFAULT_POLICY.json, Some(DEFAULT_POLICY.digest))?;
+        Ok(Arc::clone(self.default.get_or_init(|| ready)))
     }
 
-    fn compile(
+    /// As [`ReadyPolicy::compile`], in the tenant's turn.
+    async fn compile(
         &self,
-        digest: PolicyDigest,
-        policy: impl FnOnce() -> Result<Policy, Problem>,
+        tenant: &TenantId,
+        json: String,
+        digest: Option<PolicyDigest>,
     ) -> Result<Arc<ReadyPolicy>, Problem> {
-        self.0.get_or_insert_with(&digest, || {
-            let policy = policy()?;
-            let rules = Rules::compile(&policy.redact).map_err(|error| invalid(vec![error.into()]))?;
-            Ok(Arc::new(ReadyPolicy { policy, digest, rules }))
-        })
+        let compile = || ReadyPolicy::compile(&json, digest);
+        self.compute.run(tenant.as_str(), compile).await.map_err(compute_busy)?
     }
 }
 

@@ -5,6 +5,8 @@ pub use history::problem::{
     RETRY_AFTER, not_found, of_contradiction, of_corrupt, of_read_model, of_record, position_not_reached,
     read_model_timed_out, record_timed_out,
 };
+use runtime::compute::{WAIT_MAX, WAITING_MAX};
+use runtime::fair::Busy;
 use wire::status::{Problem, Reason};
 use wire::token::TokenError;
 
@@ -49,6 +51,17 @@ pub fn page_token_of_other_query() -> Problem {
 pub fn too_many_watchers(watchers_max: usize) -> Problem {
     Problem::new(Reason::Overloaded, format!("this gateway has {watchers_max} watchers, its maximum: try again"))
         .retry_after(RETRY_AFTER)
+}
+
+/// The tenant computes too much at once: `map_err` passes the error.
+#[must_use]
+pub fn compute_busy(_: Busy) -> Problem {
+    let message = format!(
+        "more than {WAITING_MAX} contexts and searches of this tenant wait for a processor, or one waited for {} s: send fewer at once, or \
+         make the patterns and templates of policies simpler",
+        WAIT_MAX.as_secs()
+    );
+    Problem::new(Reason::Overloaded, message).retry_after(RETRY_AFTER)
 }
 
 /// The gateway shuts down.

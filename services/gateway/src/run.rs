@@ -12,6 +12,7 @@ use models::ModelServers;
 use read_model::ReadModel;
 use runtime::admin::Admin;
 use runtime::clock::Clock;
+use runtime::compute::Compute;
 use runtime::grpc::{GrpcConfig, GrpcServer};
 use runtime::health::{Health, Probe};
 use runtime::http::{BoundHttpServer, HttpServer};
@@ -61,12 +62,12 @@ pub struct Running {
 pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running, StartError> {
     let metrics = runtime::metrics::install()?;
     metrics.set_role("gateway");
+    // Loaded while dependencies connect, and before the first caller, so that no context waits for it.
+    let vocabulary = tokio::task::spawn_blocking(tokens::load);
     let writer = WriterClient::at(&config.writer_url, config.writer_token.clone())?;
     let gateway = connect(&config, shutdown).await?;
     let health = Health::new(&["nats", "postgres", "registry"]);
     watch_health(&health, shutdown, &gateway);
-    // Loaded meanwhile, so that the first context is not slow.
-    tokio::task::spawn_blocking(tokens::load);
     let deps = retention::Dependencies {
         record: gateway.reader.record.clone(),
         registry: gateway.registry.clone(),
@@ -94,6 +95,7 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
         clock: Clock::System,
         gateway: gateway.clone(),
     };
+    vocabulary.await.map_err(StartError::dependency)?;
     let http = bind_http(state).await?;
     let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
     let forwarded = ForwardedWrites::to(&config.writer_url, gateway.registry.clone())?;
@@ -117,9 +119,11 @@ pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gate
     shutdown.spawn_cancellable(read_model.clone().watch_replicas());
     let archive = Archive::at(&record, &config.archive_url).map_err(StartError::dependency)?;
     let token_keys = TokenKeys::new(&registry, Policy::new(&config.egress));
+    let compute = Compute::default();
     Ok(Gateway::new(Parts {
         token_keys: token_keys.map_err(StartError::dependency)?,
-        policies: Policies::default(),
+        policies: Policies::new(compute.clone()),
+        compute,
         registry,
         reader: Reader::new(archive, read_model, Duration::from_millis(config.fence_wait_ms)),
         watchers: Watchers::new(

@@ -34,6 +34,7 @@ use egress_rules::EgressRules;
 use event_log::{Record, Registry};
 use read_model::ReadModel;
 use runtime::clock::Clock;
+use runtime::compute::Compute;
 use uuid::Uuid;
 use wire::proto::write::v1::CommitResult;
 use wire::status::Problem;
@@ -73,12 +74,22 @@ pub(crate) struct Parts {
     pub(crate) removals: Removals,
     /// The quotas of tenants, agents and owners.
     pub(crate) quotas: WriteQuotas,
+    /// The turns of what tenants make this process compute.
+    pub(crate) compute: Compute,
     pub(crate) clock: Clock,
 }
 
 impl Writer {
     pub(crate) fn new(parts: Parts) -> Self {
         Self(Arc::new(parts))
+    }
+
+    /// Checks what a tenant wrote, when its turn comes.
+    ///
+    /// # Errors
+    /// Too much work of the tenant waits.
+    pub(crate) async fn check<T>(&self, tenant: &str, work: impl FnOnce() -> T) -> Result<T, Problem> {
+        self.compute.run(tenant, work).await.map_err(problem::from_busy)
     }
 
     pub(crate) fn now(&self) -> Timestamp {

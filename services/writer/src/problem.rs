@@ -7,6 +7,8 @@ use domain::{Owner, Rejection, Sequence};
 use event_log::CorruptMessage;
 pub(crate) use event_log::registry::{access_problem, unauthenticated};
 use read_model::{ForkRow, ReadModelError};
+use runtime::compute::{WAIT_MAX, WAITING_MAX};
+use runtime::fair::Busy;
 use wire::status::{Problem, Reason};
 
 use crate::key_age::CLOCK_LEEWAY;
@@ -157,6 +159,15 @@ pub(crate) fn has_forks(forks: &[ForkRow], expected: Option<&Owner>) -> Problem 
 #[expect(clippy::needless_pass_by_value, reason = "used with `map_err`")]
 pub(crate) fn from_corrupt(corrupt: CorruptMessage) -> Problem {
     Problem::new(Reason::DataCorrupt, corrupt.to_string())
+}
+
+/// The tenant makes this process compute too much: `map_err` passes the error.
+pub(crate) fn from_busy(_: Busy) -> Problem {
+    let message = format!(
+        "more than {WAITING_MAX} checks of this tenant wait, or one waited for {} s: change policies and schemas one after another",
+        WAIT_MAX.as_secs()
+    );
+    Problem::new(Reason::Overloaded, message).retry_after(RETRY_AFTER)
 }
 
 /// The queue of the conversation is full.

@@ -110,7 +110,7 @@ impl WriteQuotas {
                     quota: Quota::AppendedBytesPerMinute,
                     bound: *bound,
                     used: empty.taken,
-                    retry_after: empty.retry_after,
+                    retry_after: Some(empty.retry_after),
                 }));
             }
             taken.push((held, after));

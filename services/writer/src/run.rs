@@ -8,6 +8,7 @@ use event_log::{Record, Registry, Unavailable};
 use read_model::ReadModel;
 use runtime::admin::Admin;
 use runtime::clock::Clock;
+use runtime::compute::Compute;
 use runtime::grpc::GrpcServer;
 use runtime::health::{Health, Probe};
 use runtime::shutdown::Shutdown;
@@ -45,8 +46,8 @@ pub struct Running {
 pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running, StartError> {
     let metrics = runtime::metrics::install()?;
     metrics.set_role("writer");
-    // Loaded meanwhile, so that the first append is not slow.
-    tokio::task::spawn_blocking(tokens::load);
+    // Loaded while the record is opened, and before the first caller, so that no append waits for it.
+    let vocabulary = tokio::task::spawn_blocking(tokens::load);
     let record = Record::create(config.record.clone()).await.map_err(StartError::dependency)?;
     let archive = Archive::at(&record, &config.archive_url).map_err(StartError::dependency)?;
     let registry = open_registry(&record).await.map_err(StartError::dependency)?;
@@ -67,6 +68,7 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
         tips: Tips::new(TIPS_CACHED_MAX),
         queues: Queues::default(),
         removals,
+        compute: Compute::default(),
         clock: Clock::System,
     });
     let streams = StreamSettings { commands_max: STREAM_COMMANDS_MAX, drain: shutdown.token() };
@@ -74,6 +76,7 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
         WriteServiceServer::new(WriteRpc::new(writer.clone(), streams)).max_decoding_message_size(MESSAGE_BYTES_MAX);
     let run = RunServiceServer::new(RunRpc::new(writer.clone())).max_decoding_message_size(MESSAGE_BYTES_MAX);
     let registry = RegistryServiceServer::new(RegistryRpc::new(writer)).max_decoding_message_size(MESSAGE_BYTES_MAX);
+    vocabulary.await.map_err(StartError::dependency)?;
     let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
     let server = GrpcServer::new(config.grpc, health)
         .trusted_callers(move |headers| known_callers.known_token_id(headers).is_some())

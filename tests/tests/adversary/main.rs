@@ -5,7 +5,9 @@
 mod agent_ids;
 mod channels;
 mod connections;
+mod costs;
 mod egress;
+mod end_users;
 mod fixture;
 mod floods;
 mod model_proxy;
@@ -15,3 +17,4 @@ mod secrets;
 mod sessions;
 mod tokens;
 mod traces;
+mod usage;

@@ -2,8 +2,8 @@
 //! are omitted by steps, as in the budget stage.
 
 use domain::Version;
+use redact::Redactor;
 
-use super::Settings;
 use crate::outcome::{Effect, Outcome};
 use crate::policy::Policy;
 use crate::stages::budget::{self, NoRoom, Room};
@@ -55,20 +55,21 @@ pub(super) fn weights(selected: &Selected, policy: &Policy) -> Vec<Weight> {
 /// Redacts each turn and adjusts its weight. Returns the redactions of each turn.
 pub(super) fn redact_turns(
     repaired: &mut Repaired,
-    settings: &Settings<'_>,
+    redactor: &Redactor<'_>,
+    policy: &Policy,
     weights: &mut [Weight],
 ) -> Vec<(Version, Redactions)> {
     let mut redacted = Vec::new();
     for turn in &mut repaired.turns {
         let version = turn.version;
         // With a digest, calls do not count towards the turn's weight.
-        let calls = settings.policy.tool_digest.as_ref().map(|_| std::mem::take(&mut turn.calls));
-        let mut found = redact(std::slice::from_mut(turn), settings.rules);
+        let calls = policy.tool_digest.as_ref().map(|_| std::mem::take(&mut turn.calls));
+        let mut found = redact(std::slice::from_mut(turn), redactor);
         let added = found.tokens_added();
         if let Some(calls) = calls {
             turn.calls = calls;
             let parts = std::mem::take(&mut turn.parts);
-            found.merge(&redact(std::slice::from_mut(turn), settings.rules));
+            found.merge(&redact(std::slice::from_mut(turn), redactor));
             turn.parts = parts;
         }
         if found == Redactions::default() {
@@ -111,6 +112,16 @@ pub(super) fn first_turn(weights: &[Weight], room: Room) -> Result<FirstTurn, No
     }
     anywhere
         .ok_or_else(|| NoRoom::NewestTurn { needed: rest.first().map_or(0, |newest| newest.tokens), room: room.turns })
+}
+
+/// As [`first_turn`], of the turns that were read. The unit that did not fit was not: redaction may have made room for it since.
+///
+/// # Errors
+/// [`NoRoom::NewestTurn`].
+pub(super) fn first_read_turn(weights: &[Weight], room: Room) -> Result<FirstTurn, NoRoom> {
+    let found = first_turn(weights, room)?;
+    let read = weights.get(1..).filter(|_| found.version == Version::ZERO);
+    Ok(read.map_or(found, FirstTurn::from))
 }
 
 impl From<&[Weight]> for FirstTurn {
@@ -160,19 +171,38 @@ mod tests {
 
     const ROOM: Room = Room { turns: 100, fresh: 100, step: 50 };
 
+    /// Turns of these weights at the first version and the next ones.
+    fn weights(first: u64, tokens: &[u64]) -> Vec<Weight> {
+        let mut before = 0;
+        let weigh = |(version, tokens): (u64, &u64)| {
+            before += tokens;
+            Weight { version: Version(version), before: before - tokens, tokens: *tokens }
+        };
+        (first..).zip(tokens).map(weigh).collect()
+    }
+
     /// Turns of these weights at versions 1, 2, 3 …; expected: the first version, the tokens before it, the remaining tokens.
     fn check(tokens: &[u64], expected: Result<(u64, u64, u64), NoRoom>) {
-        let mut before = 0;
-        let weights: Vec<Weight> = (1..)
-            .zip(tokens)
-            .map(|(version, tokens)| {
-                before += tokens;
-                Weight { version: Version(version), before: before - tokens, tokens: *tokens }
-            })
-            .collect();
-        let found =
-            first_turn(&weights, ROOM).map(|first_turn| (first_turn.version.0, first_turn.before, first_turn.tokens));
-        assert_eq!(found, expected, "{tokens:?}");
+        let weights = weights(1, tokens);
+        for found in [first_turn(&weights, ROOM), first_read_turn(&weights, ROOM)] {
+            let found = found.map(|first_turn| (first_turn.version.0, first_turn.before, first_turn.tokens));
+            assert_eq!(found, expected, "{tokens:?}");
+        }
+    }
+
+    /// The unit that did not fit has version 0. Redaction may have made the others so short that it would fit now.
+    #[test]
+    fn a_unit_that_was_not_read_is_never_the_first_turn() {
+        for (tokens, expected) in [
+            (&[41, 60][..], (1, 41, 60, false)),
+            (&[40, 60], (1, 40, 60, true)),
+            (&[0, 1], (1, 0, 1, true)),
+            (&[20, 20, 20, 20, 20], (1, 20, 80, true)),
+            (&[20, 20, 20, 20, 21], (3, 60, 41, false)),
+        ] {
+            let found = first_read_turn(&weights(0, tokens), ROOM).unwrap();
+            assert_eq!((found.version.0, found.before, found.tokens, found.fits_all), expected, "{tokens:?}");
+        }
     }
 
     #[test]

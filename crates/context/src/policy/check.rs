@@ -52,7 +52,8 @@ pub(super) fn objects(json: &str) -> Result<(), Vec<PolicyError>> {
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-pub(super) fn errors(policy: &Policy) -> Vec<PolicyError> {
+/// The compiled redaction rules of a valid policy.
+pub(super) fn rules(policy: &Policy) -> Result<Rules, Vec<PolicyError>> {
     let mut found = Vec::new();
     let templates = [("instructions", &policy.instructions), ("inject.template", &policy.inject.template)];
     for (field, template) in templates {
@@ -64,11 +65,11 @@ pub(super) fn errors(policy: &Policy) -> Vec<PolicyError> {
     if let Some(clear) = &policy.clear {
         clearing(clear, &mut found);
     }
-    redact(&policy.redact, &mut found);
+    let rules = redact(&policy.redact, &mut found);
     if let Some(digest) = &policy.tool_digest {
         tool_digest(digest, &mut found);
     }
-    found
+    rules.filter(|_| found.is_empty()).ok_or(found)
 }
 
 fn template(field: &str, template: &str, names: &[&str], found: &mut Vec<PolicyError>) {
@@ -102,14 +103,16 @@ fn clearing(clear: &Clear, found: &mut Vec<PolicyError>) {
     names(found, "clear.keep_tools", &clear.keep_tools, REDACT_KEYS_MAX);
 }
 
-fn redact(redact: &redact::Settings, found: &mut Vec<PolicyError>) {
+/// `None`: they are invalid.
+fn redact(redact: &redact::Settings, found: &mut Vec<PolicyError>) -> Option<Rules> {
     let before = found.len();
     names(found, "redact.keys", &redact.keys, REDACT_KEYS_MAX);
     names(found, "redact.patterns", &redact.patterns, REDACT_PATTERNS_MAX);
     // Values out of bounds are reported once.
-    if found.len() == before {
-        found.extend(Rules::compile(redact).err().map(PolicyError::from));
+    if found.len() != before {
+        return None;
     }
+    Rules::compile(redact).map_err(|error| found.push(error.into())).ok()
 }
 
 fn tool_digest(digest: &ToolDigest, found: &mut Vec<PolicyError>) {

@@ -8,11 +8,12 @@ mod tests;
 mod values;
 
 use domain::{ClientContext, JsonText};
-use minijinja::Value;
 
 use crate::policy::{InjectedField, Policy};
 use crate::template::values::clean;
-use crate::template::{TEMPLATE_OUTPUT_BYTES_MAX, TEMPLATE_STEPS_MAX, TemplateError, render};
+use crate::template::{
+    Renderer, TEMPLATE_OUTPUT_BYTES_MAX, TEMPLATE_READ_BYTES_MAX, TEMPLATE_STEPS_MAX, TemplateError, Values,
+};
 use values::values;
 
 /// Most characters of one value in the list of fields; the rest is replaced by `…`.
@@ -28,7 +29,9 @@ pub enum InjectError {
         field: &'static str,
     },
     /// Too many steps: repeat less.
-    #[error("{field}: takes more than {TEMPLATE_STEPS_MAX} steps: make it repeat less")]
+    #[error(
+        "{field}: takes more than {TEMPLATE_STEPS_MAX} steps, or its steps read more than {TEMPLATE_READ_BYTES_MAX} bytes: make it repeat less"
+    )]
     TooManySteps {
         /// The policy's field.
         field: &'static str,
@@ -52,20 +55,26 @@ pub enum InjectError {
 /// [`InjectError`]. A policy was validated when it was set, so only a client's values can cause one.
 pub fn inject(policy: &Policy, client: &ClientContext) -> Result<Vec<String>, InjectError> {
     let values = values(client);
+    let mut renderer = Renderer::new();
     let mut sections = Vec::new();
     if let Some(template) = &policy.instructions {
-        sections.push(rendered("instructions", template, &values)?);
+        sections.push(rendered("instructions", template, &mut renderer, &values)?);
     }
     match &policy.inject.template {
-        Some(template) => sections.push(rendered("inject.template", template, &values)?),
+        Some(template) => sections.push(rendered("inject.template", template, &mut renderer, &values)?),
         None => sections.push(list(&policy.inject.fields, client)),
     }
     sections.retain(|section| !section.trim().is_empty());
     Ok(sections)
 }
 
-fn rendered(field: &'static str, template: &str, values: &Value) -> Result<String, InjectError> {
-    render(template, values).map_err(|refusal| match refusal {
+fn rendered<'policy>(
+    field: &'static str,
+    template: &'policy str,
+    renderer: &mut Renderer<'policy>,
+    values: &Values,
+) -> Result<String, InjectError> {
+    renderer.render(template, values).map_err(|refusal| match refusal {
         TemplateError::TooLong => InjectError::TooLong { field },
         TemplateError::TooManySteps => InjectError::TooManySteps { field },
         TemplateError::Unfit { line, rule } => InjectError::Unfit { field, line, rule },

@@ -7,7 +7,7 @@ mod client;
 
 use domain::event::ToolOutput;
 use domain::{JsonText, Label, MediaSource, Part, Version};
-use redact::{Counts, Rule};
+use redact::{Counts, Redactor, Rule};
 use tokens::EmbeddedText;
 
 use crate::outcome::DroppedKind;
@@ -86,13 +86,13 @@ impl Redactions {
 /// Redacts messages, calls and results. A signed thought and a provider's own item are never altered: a match drops them from
 /// their turn, which may be left without parts. A call whose input changes loses its signature, which was made for another input.
 #[must_use]
-pub fn redact(turns: &mut [Turn], rules: &Rules) -> Redactions {
+pub fn redact(turns: &mut [Turn], redactor: &Redactor<'_>) -> Redactions {
     let mut found = Redactions::default();
     for turn in turns {
         let version = turn.version;
-        turn.parts.retain_mut(|part| keeps(part, version, rules, &mut found));
+        turn.parts.retain_mut(|part| keeps(part, version, redactor, &mut found));
         for call in &mut turn.calls {
-            redact_call(call, rules, &mut found);
+            redact_call(call, redactor, &mut found);
         }
     }
     found
@@ -100,14 +100,14 @@ pub fn redact(turns: &mut [Turn], rules: &Rules) -> Redactions {
 
 /// Redacts a text outside of turns: instructions, a summary, a digest. A JSON document remains a JSON document.
 #[must_use]
-pub fn redact_text(text: &mut String, rules: &Rules) -> Redactions {
+pub fn redact_text(text: &mut String, redactor: &Redactor<'_>) -> Redactions {
     let mut found = Redactions::default();
-    replace(text, rules, &mut found);
+    replace(text, redactor, &mut found);
     found
 }
 
-fn redact_call(call: &mut AnsweredCall, rules: &Rules, found: &mut Redactions) {
-    if let Some(input) = redact::redact_json(call.called.input.as_str(), rules, &mut found.counts) {
+fn redact_call(call: &mut AnsweredCall, redactor: &Redactor<'_>, found: &mut Redactions) {
+    if let Some(input) = redact::redact_json(call.called.input.as_str(), redactor, &mut found.counts) {
         call.called.input = JsonText::recorded(input);
         found.note_replaced(call.version);
         if call.called.signature.take().is_some() {
@@ -117,33 +117,33 @@ fn redact_call(call: &mut AnsweredCall, rules: &Rules, found: &mut Redactions) {
     let version = call.answer.origin.result().unwrap_or(call.version);
     match &mut call.answer.output {
         ToolOutput::Json(output) => {
-            if let Some(redacted) = redact::redact_json(output.as_str(), rules, &mut found.counts) {
+            if let Some(redacted) = redact::redact_json(output.as_str(), redactor, &mut found.counts) {
                 *output = JsonText::recorded(redacted);
                 found.note_replaced(version);
             }
         }
-        ToolOutput::Parts(parts) => parts.retain_mut(|part| keeps(part, version, rules, found)),
+        ToolOutput::Parts(parts) => parts.retain_mut(|part| keeps(part, version, redactor, found)),
     }
 }
 
 /// Redacts a part of an event; returns whether the part is kept.
-fn keeps(part: &mut Part, version: Version, rules: &Rules, found: &mut Redactions) -> bool {
+fn keeps(part: &mut Part, version: Version, redactor: &Redactor<'_>, found: &mut Redactions) -> bool {
     let mut hits = Counts::default();
     let dropped = match part {
         Part::Text(text) | Part::Refusal(text) | Part::Thinking { text, signature: None } => {
-            if replace(text, rules, found) {
+            if replace(text, redactor, found) {
                 found.note_replaced(version);
             }
             return true;
         }
         Part::Thinking { text, signature: Some(_) } => {
-            redact::redact_text(text, rules, &mut hits).map(|_| DroppedKind::Thinking)
+            redact::redact_text(text, redactor, &mut hits).map(|_| DroppedKind::Thinking)
         }
         Part::ProviderItem { item, .. } => {
-            redact::redact_json(item.as_str(), rules, &mut hits).map(|_| DroppedKind::ProviderItem)
+            redact::redact_json(item.as_str(), redactor, &mut hits).map(|_| DroppedKind::ProviderItem)
         }
         Part::Image { source, media_type, .. } | Part::File { source, media_type, .. } => {
-            if redact_carried(source, media_type.as_ref(), rules, found) {
+            if redact_carried(source, media_type.as_ref(), redactor, found) {
                 found.note_replaced(version);
             }
             return true;
@@ -158,9 +158,14 @@ fn keeps(part: &mut Part, version: Version, rules: &Rules, found: &mut Redaction
 }
 
 /// Redacts a text that an address contains: most providers show it to their models. Returns whether it changed.
-fn redact_carried(source: &mut MediaSource, media_type: Option<&Label>, rules: &Rules, found: &mut Redactions) -> bool {
+fn redact_carried(
+    source: &mut MediaSource,
+    media_type: Option<&Label>,
+    redactor: &Redactor<'_>,
+    found: &mut Redactions,
+) -> bool {
     let redacted = EmbeddedText::of(source, media_type).and_then(|carried| {
-        let redacted = redact::redact_text(&carried.text, rules, &mut found.counts)?;
+        let redacted = redact::redact_text(&carried.text, redactor, &mut found.counts)?;
         Some(carried.address(&redacted))
     });
     let is_changed = redacted.is_some();
@@ -171,8 +176,8 @@ fn redact_carried(source: &mut MediaSource, media_type: Option<&Label>, rules: &
 }
 
 /// Redacts a text; returns whether it changed.
-fn replace(text: &mut String, rules: &Rules, found: &mut Redactions) -> bool {
-    let redacted = redact::redact_text(text, rules, &mut found.counts);
+fn replace(text: &mut String, redactor: &Redactor<'_>, found: &mut Redactions) -> bool {
+    let redacted = redact::redact_text(text, redactor, &mut found.counts);
     let is_changed = redacted.is_some();
     if let Some(redacted) = redacted {
         *text = redacted;

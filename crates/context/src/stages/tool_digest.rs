@@ -13,6 +13,7 @@ use tokens::count_text;
 
 use crate::outcome::{Effect, Outcome};
 use crate::policy::ToolDigest;
+use crate::template::Renderer;
 use crate::transcript::{AnswerOrigin, AnsweredCall, Turn};
 use result::{is_left_out, shown_result};
 
@@ -95,9 +96,10 @@ fn listing<'turns>(calls: &[&'turns AnsweredCall], settings: &ToolDigest) -> Lis
     let mut bytes = size(settings.bytes_max).saturating_sub(HEADER_BYTES_MAX);
     let mut tokens = tokens_max(settings).saturating_sub(HEADER_TOKENS_MAX);
     let shown = calls.iter().filter(|call| !is_left_out(call, settings));
+    let mut renderer = Renderer::new();
     let mut listing = Listing { all: shown.clone().count(), ..Listing::default() };
     for call in shown.rev().take(settings.results_max.into()) {
-        let Some(result) = shown_result(call, settings) else {
+        let Some(result) = shown_result(call, settings, &mut renderer) else {
             listing.all -= 1;
             continue;
         };

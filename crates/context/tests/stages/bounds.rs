@@ -5,7 +5,7 @@ use context::policy::{Budget, POLICY_BYTES_MAX, TEMPLATE_BYTES_MAX};
 use context::stages::clear::STUB_TOKENS;
 use context::stages::inject::LISTED_CHARS_MAX;
 use context::stages::own_instructions::{OWN_INSTRUCTIONS_EVENTS_MAX, OWN_INSTRUCTIONS_PART};
-use context::template::{TEMPLATE_OUTPUT_BYTES_MAX, TEMPLATE_STEPS_MAX};
+use context::template::{TEMPLATE_OUTPUT_BYTES_MAX, TEMPLATE_READ_BYTES_MAX, TEMPLATE_STEPS_MAX};
 
 #[test]
 fn bounds_are_these_numbers() {
@@ -19,6 +19,7 @@ fn bounds_are_these_numbers() {
         assert_eq!(bound, expected, "{name}");
     }
     assert_eq!(TEMPLATE_STEPS_MAX, 20_000);
+    assert_eq!(TEMPLATE_READ_BYTES_MAX, 268_435_456);
     assert_eq!(STUB_TOKENS, 96);
     assert_eq!((OWN_INSTRUCTIONS_EVENTS_MAX, OWN_INSTRUCTIONS_PART), (16, 2));
     assert_eq!((Budget::CONTEXT_TOKENS, Budget::RESERVED_TOKENS, Budget::LOW_WATER_PERCENT), (128_000, 8_192, 50));

@@ -57,7 +57,7 @@ fn texts_that_come_along_are_altered() {
 #[test]
 fn calls_and_answers_are_redacted_and_a_changed_call_loses_its_signature() {
     let mut turns = [turn(Vec::new(), vec![call(r#"{"pin":1}"#), call("{}")])];
-    let found = redact(&mut turns, &rules());
+    let found = redact(&mut turns, &rules().redactor());
     let told = &turns[0].calls;
     assert_eq!(told[0].called.input.as_str(), r#"{"pin":"[redacted:pin]"}"#);
     assert_eq!(told[0].called.signature, None);
@@ -82,17 +82,17 @@ fn an_event_is_named_once_however_many_secrets_it_has() {
     let at = |version, parts| Turn { version: Version(version), ..turn(parts, Vec::new()) };
     let mut turns =
         [at(3, vec![secret(), secret()]), at(4, vec![Part::Text("fine".to_owned())]), at(7, vec![secret()])];
-    let found = redact(&mut turns, &rules());
+    let found = redact(&mut turns, &rules().redactor());
     assert_eq!(found.replaced(), [3, 7].map(Version));
     assert_eq!(found.total(), 6);
-    let mut merged = redact(&mut [at(7, vec![secret()])], &rules());
-    merged.merge(&redact(&mut [at(7, vec![secret()]), at(8, vec![secret()])], &rules()));
+    let mut merged = redact(&mut [at(7, vec![secret()])], &rules().redactor());
+    merged.merge(&redact(&mut [at(7, vec![secret()]), at(8, vec![secret()])], &rules().redactor()));
     assert_eq!(merged.replaced(), [7, 8].map(Version));
 }
 
 fn check(part: Part, expected: Option<Part>, dropped: Option<DroppedKind>) {
     let mut turns = [turn(vec![part], Vec::new())];
-    let found = redact(&mut turns, &rules());
+    let found = redact(&mut turns, &rules().redactor());
     assert_eq!(turns[0].parts, Vec::from_iter(expected));
     let version = Version(1);
     let dropped = dropped.map(|what| Dropped { version, what });

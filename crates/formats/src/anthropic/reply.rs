@@ -41,6 +41,7 @@ struct Whole<'a> {
     #[serde(borrow)]
     content: Option<Vec<&'a RawValue>>,
     stop_reason: Option<String>,
+    #[serde(default, deserialize_with = "values::optional")]
     usage: Option<Tokens>,
 }
 
@@ -50,6 +51,7 @@ pub(super) struct Head {
     pub(super) id: Option<String>,
     pub(super) model: Option<String>,
     pub(super) stop_reason: Option<String>,
+    #[serde(default, deserialize_with = "values::optional")]
     pub(super) usage: Option<Tokens>,
 }
 

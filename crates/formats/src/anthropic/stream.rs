@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::reply::{Delta, ParseError, Reply};
+use crate::values;
 
 use super::errors::{malformed, read};
 use super::open_block::{Addition, OpenBlock};
@@ -33,6 +34,7 @@ struct StreamEvent<'a> {
     content_block: Option<&'a RawValue>,
     #[serde(borrow)]
     delta: Option<&'a RawValue>,
+    #[serde(default, deserialize_with = "values::optional")]
     usage: Option<Tokens>,
     error: Option<Failure>,
 }

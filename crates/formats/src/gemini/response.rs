@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::ParseError;
+use crate::values;
 
 /// A `GenerateContentResponse`, or a piece of one.
 #[derive(Debug, Deserialize)]
@@ -14,6 +15,7 @@ pub(super) struct Response<'a> {
     #[serde(borrow, default)]
     pub(super) candidates: Vec<Candidate<'a>>,
     prompt_feedback: Option<PromptFeedback>,
+    #[serde(default, deserialize_with = "values::optional")]
     pub(super) usage_metadata: Option<UsageMetadata>,
     pub(super) model_version: Option<String>,
     pub(super) response_id: Option<String>,

@@ -23,7 +23,9 @@ struct Line<'a> {
     message: Option<IncomingMessage<'a>>,
     done: Option<bool>,
     done_reason: Option<String>,
+    #[serde(default, deserialize_with = "values::optional")]
     prompt_eval_count: Option<u64>,
+    #[serde(default, deserialize_with = "values::optional")]
     eval_count: Option<u64>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,

@@ -23,6 +23,7 @@ struct Piece<'a> {
     model: Option<String>,
     #[serde(borrow)]
     choices: Option<Vec<Choice<'a>>>,
+    #[serde(default, deserialize_with = "values::optional")]
     usage: Option<Counts>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,

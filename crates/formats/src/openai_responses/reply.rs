@@ -26,6 +26,7 @@ pub(super) struct Response<'a> {
     status: Option<String>,
     #[serde(borrow, default)]
     pub(super) output: Vec<&'a RawValue>,
+    #[serde(default, deserialize_with = "values::optional")]
     usage: Option<TokenCounts>,
     incomplete_details: Option<IncompleteDetails>,
     error: Option<Failure>,

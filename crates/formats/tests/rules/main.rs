@@ -22,4 +22,5 @@ mod revision;
 mod sections;
 mod telling;
 mod thoughts;
+mod usage;
 mod whole;

@@ -11,6 +11,7 @@ use redact::{Counts, Rules, Settings, redact_text};
 #[test]
 fn bounds_are_these_numbers() {
     assert_eq!(redact::PATTERN_SIZE_BYTES_MAX, 1_048_576);
+    assert_eq!(redact::PATTERNS_SIZE_BYTES_MAX, 4_194_304);
 }
 
 /// Compiles the rules of a policy in JSON.
@@ -22,7 +23,7 @@ fn rules(policy: &str) -> Rules {
 /// The redacted text, and the counts.
 fn redacted(text: &str, rules: &Rules) -> (String, Counts) {
     let mut found = Counts::default();
-    let redacted = redact_text(text, rules, &mut found);
+    let redacted = redact_text(text, &rules.redactor(), &mut found);
     (redacted.unwrap_or_else(|| text.to_owned()), found)
 }
 

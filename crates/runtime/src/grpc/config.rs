@@ -37,7 +37,8 @@ pub struct GrpcConfig {
     /// Maximum time for calls in flight after the shutdown begins, in ms. Then their connections are closed. Raise
     /// it if calls are cut at a restart.
     pub drain_ms: u64,
-    /// Whether gRPC reflection is on. Everyone who reaches the port can then list the services.
+    /// Whether gRPC reflection is on. Everyone who reaches the port can then list the services. Turn it
+    /// off where others than your own services reach the port.
     pub reflection: bool,
     /// The limits of each connection.
     pub connection: ConnectionConfig,

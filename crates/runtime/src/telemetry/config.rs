@@ -25,14 +25,16 @@ pub struct TelemetryConfig {
     /// The name of this process in traces. It is no setting: [`super::init`] gets it from the program.
     #[serde(skip)]
     pub service_name: String,
-    /// The format of log lines: `pretty` or `json`.
+    /// The format of log lines: `pretty` or `json`. Use `json` where a program reads them.
     pub log_format: LogFormat,
-    /// Which events are logged, as directives of `tracing_subscriber::EnvFilter`.
+    /// Which events are logged, as directives of `tracing_subscriber::EnvFilter`. Use `debug` to find a cause.
+    /// What libraries log at the level `trace` contains messages: it is never logged.
     pub log_filter: String,
     /// The OTLP/gRPC endpoint for traces: `http://host:port`, or `https://host:port?ca=FILE` for TLS. Without it, no traces
     /// are exported.
     pub otlp_endpoint: Option<String>,
-    /// The share of exported traces among those that start here. For other traces, the caller has decided.
+    /// The share of exported traces among those that start here. For other traces, the caller has decided. Lower it if the
+    /// traces are too many.
     pub otlp_sample_ratio: f64,
 }
 

@@ -9,7 +9,8 @@ mod propagation;
 
 use std::io::{self, IsTerminal};
 
-use tracing_subscriber::filter::{EnvFilter, ParseError};
+use tracing::{Level, Metadata};
+use tracing_subscriber::filter::{EnvFilter, FilterExt as _, FilterFn, ParseError};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -56,7 +57,7 @@ pub fn init(config: &TelemetryConfig) -> Result<TelemetryGuard, TelemetryError> 
     }
     let provider = otlp::provider(config)?;
     let traces = provider.as_ref().map(|provider| otlp::layer(provider).with_filter(otlp_filter));
-    let logs = logs(config.log_format).with_filter(log_filter);
+    let logs = logs(config.log_format).with_filter(log_filter.and(FilterFn::new(is_without_contents)));
     let installed = tracing_subscriber::registry().with(traces).with(logs).try_init();
     // Another thread may have been first.
     Ok(TelemetryGuard(provider.filter(|_| installed.is_ok())))
@@ -64,6 +65,21 @@ pub fn init(config: &TelemetryConfig) -> Result<TelemetryGuard, TelemetryError> 
 
 /// Which spans are traced. The transport of the exporter must not be: each export would cause another one.
 const OTLP_FILTER: &str = "info,runtime=debug,h2=off,hyper=off,tonic=off,tower=off,opentelemetry=off";
+
+/// Our crates, by the first part of their targets. They never log contents.
+#[rustfmt::skip]
+const OURS: [&str; 26] = [
+    "archive", "context", "devstack", "domain", "egress", "event_log", "formats", "gateway", "hansard", "history", "identity",
+    "keyed_history", "models", "pages", "projector", "quotas", "read_model", "redact", "runs", "runtime", "search", "system_status",
+    "tokens", "widget", "wire", "writer",
+];
+
+/// Whether an event cannot contain what callers sent: at the level `trace`, libraries log whole requests and messages, whatever the
+/// filter of the operator says.
+fn is_without_contents(metadata: &Metadata<'_>) -> bool {
+    let krate = metadata.target().split("::").next().unwrap_or_default();
+    *metadata.level() < Level::TRACE || OURS.contains(&krate)
+}
 
 /// What `rmcp` logs at other levels contains whole messages.
 const RMCP_ERRORS: &str = "rmcp=error";
@@ -82,5 +98,68 @@ where
     match format {
         LogFormat::Pretty => layer.with_ansi(io::stderr().is_terminal()).boxed(),
         LogFormat::Json => layer.json().flatten_event(true).with_current_span(false).boxed(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::sync::{Arc, Mutex, PoisonError};
+
+    use tracing_subscriber::fmt::MakeWriter;
+
+    use super::*;
+
+    #[derive(Debug, Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl<'a> MakeWriter<'a> for Lines {
+        type Writer = Self;
+
+        fn make_writer(&'a self) -> Self {
+            self.clone()
+        }
+    }
+
+    #[test]
+    fn no_filter_logs_what_libraries_trace() {
+        let lines = Lines::default();
+        for directives in ["trace", "hyper=trace,gateway::http=trace,h2=debug"] {
+            let filter = filter("log_filter", directives).unwrap().and(FilterFn::new(is_without_contents));
+            let layer = fmt::layer().with_writer(lines.clone()).with_filter(filter);
+            tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+                tracing::trace!(target: "hyper::proto", "a message");
+                tracing::trace!(target: "gatewayed", "a message");
+                tracing::trace!(target: "gateway::http", "ours");
+                tracing::debug!(target: "h2", "a library's");
+            });
+        }
+        let logged = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+        assert!(!logged.contains("a message"), "{logged}");
+        assert_eq!((logged.matches("ours").count(), logged.matches("a library's").count()), (2, 2), "{logged}");
+    }
+
+    #[test]
+    fn our_crates_are_all_crates() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let folders = ["crates", "services"].map(|folder| fs::read_dir(root.join(folder)).unwrap());
+        let mut names: Vec<String> = folders
+            .into_iter()
+            .flatten()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap().replace('-', "_"))
+            .collect();
+        names.sort();
+        assert_eq!(names, OURS);
     }
 }

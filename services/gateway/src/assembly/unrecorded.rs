@@ -2,15 +2,16 @@
 
 use context::stages::own_instructions::own_instructions;
 use context::{Assembled, Plan, Reach, Selection, Settings, select};
-use domain::{ClientContext, CommitId, Event, EventId, EventTokens, Fact, RecordedEvent, Timestamp, Version};
-use formats::Names;
+use domain::{ClientContext, CommitId, Event, EventId, EventTokens, Fact, RecordedEvent, TenantId, Timestamp, Version};
 use history::{Newest, decode};
 use prost::Message as _;
 use read_model::EventRow;
 use uuid::Uuid;
 use wire::status::Problem;
 
-use super::{ContextRequest, if_it_fits, problem};
+use super::{ContextRequest, ModelContext, if_it_fits, media_parts, problem};
+use crate::Gateway;
+use crate::problem::compute_busy;
 
 /// The commit id of facts that are not recorded.
 const NO_COMMIT: CommitId = CommitId(Uuid::nil());
@@ -44,12 +45,21 @@ pub(super) fn push(newest: &mut Newest<'_>, after: After, facts: &[Fact]) -> Res
     Ok(())
 }
 
-/// Assembles and renders a context from facts instead of a conversation, oldest first. Returns the body and the names that
-/// the format rewrites.
+/// Assembles and renders a context from facts instead of a conversation, oldest first.
 ///
 /// # Errors
-/// The budget is too small.
-pub fn assemble_given(request: &ContextRequest, facts: Vec<Fact>) -> Result<(Vec<u8>, Names), Problem> {
+/// The budget is too small; too much work of the tenant waits.
+pub async fn assemble_given(
+    gateway: &Gateway,
+    tenant: &TenantId,
+    request: &ContextRequest,
+    facts: Vec<Fact>,
+) -> Result<ModelContext, Problem> {
+    // A model is called next, which takes far longer than to wait for a turn.
+    gateway.compute.run(tenant.as_str(), || assemble_facts(request, facts)).await.map_err(compute_busy)?
+}
+
+fn assemble_facts(request: &ContextRequest, facts: Vec<Fact>) -> Result<ModelContext, Problem> {
     let settings = Settings {
         policy: &request.policy.policy,
         rules: &request.policy.rules,
@@ -71,7 +81,8 @@ pub fn assemble_given(request: &ContextRequest, facts: Vec<Fact>) -> Result<(Vec
         assembled = if_it_fits(run_plan(Settings { own, ..settings }, &events), assembled)?;
     }
     let rendered = formats::render(request.format, &assembled.transcript, &request.options(None));
-    Ok((rendered.body, rendered.names))
+    let media_parts = media_parts(&assembled.transcript);
+    Ok(ModelContext { body: rendered.body, names: rendered.names, media_parts })
 }
 
 fn run_plan(settings: Settings<'_>, events: &[RecordedEvent]) -> Result<Assembled, Problem> {

@@ -3,17 +3,15 @@
 use domain::event::Usage;
 use domain::{CallPurpose, Fact, RunEnd};
 use formats::Delta;
-use models::{ModelError, ModelRequest, Piece, ReplyPieces};
+use models::{ModelError, ModelRequest, Piece, ReplyPieces, Tool};
 use wire::status::Problem;
 
 use super::run_end::{from_model_error, from_problem};
 use super::{Generations, ModelChoice};
 use crate::quotas::account::Account;
+use crate::quotas::counted_usage::{CallSize, UsageSource, counted_usage};
 use crate::quotas::metering::MeterPermit;
 use crate::quotas::{Quotas, metrics};
-
-/// Bytes of text per token, for the estimate where a server reports no tokens.
-const BYTES_PER_TOKEN: usize = 4;
 
 /// Why a model was not called, or does not answer.
 #[derive(Debug)]
@@ -38,8 +36,7 @@ struct TokenCount {
     server: String,
     model: String,
     purpose: CallPurpose,
-    request_bytes: usize,
-    reply_bytes: usize,
+    size: CallSize,
     /// None once the call is counted.
     permit: Option<MeterPermit>,
 }
@@ -65,8 +62,7 @@ impl Generations {
             server: model.server.clone(),
             model: model.model.clone(),
             purpose,
-            request_bytes: request.body.len(),
-            reply_bytes: 0,
+            size: size_of(&request),
             permit: Some(permit),
         };
         match self.models.stream(&model.server, request).await {
@@ -87,10 +83,10 @@ impl MeteredReply {
     /// # Errors
     /// [`ModelError`]; it ends the reply.
     pub(super) async fn next(&mut self) -> Option<Result<Piece, ModelError>> {
-        let piece = self.reply.next().await;
-        match &piece {
-            Some(Ok(Piece::Delta(delta))) => self.count.reply_bytes += bytes_of(delta),
-            Some(Ok(Piece::Finished(reply))) => self.count.finish(&reply.facts),
+        let mut piece = self.reply.next().await;
+        match &mut piece {
+            Some(Ok(Piece::Delta(delta))) => self.count.size.reply_bytes += bytes_of(delta),
+            Some(Ok(Piece::Finished(reply))) => self.count.finish(&mut reply.facts),
             Some(Err(_)) | None => {}
         }
         piece
@@ -116,28 +112,31 @@ impl CallError {
 }
 
 impl TokenCount {
-    fn finish(&mut self, facts: &[Fact]) {
-        match reported_usage(facts) {
-            Some(usage) => self.count(&usage, true),
-            None => self.count(&self.estimate(), false),
+    /// Counts the tokens of a complete reply. An implausible usage in it is replaced by the counted one.
+    fn finish(&mut self, facts: &mut [Fact]) {
+        let reported = reported_usage(facts);
+        let (usage, source) = counted_usage(&self.size, reported);
+        if let (UsageSource::Implausible, Some(reported)) = (source, reported) {
+            tracing::warn!(
+                model.server = self.server,
+                model.name = self.model,
+                tokens.input = reported.input_tokens,
+                tokens.cached = reported.cached_tokens,
+                tokens.output = reported.output_tokens,
+                tokens.reasoning = reported.reasoning_tokens,
+                "the model server reports more tokens than can be true: the estimate is recorded"
+            );
+            replace_usage(facts, usage);
         }
+        self.count(&usage, source);
     }
 
-    fn estimate(&self) -> Usage {
-        let tokens = |bytes: usize| u64::try_from(bytes.div_ceil(BYTES_PER_TOKEN));
-        Usage {
-            input_tokens: tokens(self.request_bytes).unwrap_or(u64::MAX),
-            output_tokens: tokens(self.reply_bytes).unwrap_or(u64::MAX),
-            ..Usage::default()
-        }
-    }
-
-    fn count(&mut self, usage: &Usage, is_reported: bool) {
+    fn count(&mut self, usage: &Usage, source: UsageSource) {
         let Some(permit) = self.permit.take() else {
             return;
         };
         self.quotas.spend(&self.account, usage, permit);
-        metrics::spent(usage, is_reported);
+        metrics::spent(usage, source);
         let consumer = &self.account.consumer;
         tracing::info!(
             tenant.id = consumer.tenant,
@@ -149,9 +148,9 @@ impl TokenCount {
             purpose = ?self.purpose,
             tokens.input = usage.input_tokens,
             tokens.output = usage.output_tokens,
-            tokens.reported = is_reported,
-            request.bytes = self.request_bytes,
-            reply.bytes = self.reply_bytes,
+            tokens.source = source.as_str(),
+            request.bytes = self.size.request_bytes,
+            reply.bytes = self.size.reply_bytes,
             "model call"
         );
     }
@@ -160,8 +159,8 @@ impl TokenCount {
 impl Drop for TokenCount {
     fn drop(&mut self) {
         if self.permit.is_some() {
-            let estimate = self.estimate();
-            self.count(&estimate, false);
+            let (usage, source) = counted_usage(&self.size, None);
+            self.count(&usage, source);
         }
     }
 }
@@ -179,6 +178,29 @@ pub fn reported_usage(facts: &[Fact]) -> Option<Usage> {
         cached_tokens: sum.cached_tokens.saturating_add(usage.cached_tokens),
         reasoning_tokens: sum.reasoning_tokens.saturating_add(usage.reasoning_tokens),
     })
+}
+
+/// A reply has one message.
+fn replace_usage(facts: &mut [Fact], usage: Usage) {
+    for fact in facts {
+        if let Fact::MessageAppended(message) = fact {
+            message.usage = Some(usage);
+        }
+    }
+}
+
+/// The size of a call before its reply.
+fn size_of(request: &ModelRequest) -> CallSize {
+    let tool = |tool: &Tool| tool.name.as_str().len() + tool.description.len() + tool.input_schema.as_str().len();
+    let tools = request.tools.iter().map(tool);
+    let schemas = request.output_schema.iter().chain(&request.options.response_format);
+    let added = tools.chain(schemas.map(|schema| schema.as_str().len()));
+    CallSize {
+        request_bytes: request.body.len() + added.sum::<usize>(),
+        media_parts: request.media_parts,
+        output_tokens_max: request.max_output_tokens,
+        reply_bytes: 0,
+    }
 }
 
 /// Whether the server may have read the request before this error.

@@ -73,3 +73,17 @@ impl Validate for GenerationConfig {
         checks.bounds("sweep_every_ms", self.sweep_every_ms, &SWEEP_EVERY);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A third of the time after which a run is abandoned, at most five seconds.
+    #[test]
+    fn a_run_may_miss_keep_alives() {
+        for (abandoned_after_ms, expected_ms) in [(15_000, 5_000), (600_000, 5_000), (6_000, 2_000), (150, 50)] {
+            let config = GenerationConfig { abandoned_after_ms, ..GenerationConfig::default() };
+            assert_eq!(config.keep_alive(), Duration::from_millis(expected_ms), "{abandoned_after_ms}");
+        }
+    }
+}

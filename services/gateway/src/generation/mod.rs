@@ -13,6 +13,7 @@ mod finish;
 mod follow;
 mod interruption;
 pub mod metrics;
+mod output_schemas;
 mod parts_log;
 mod publisher;
 mod request_settings;
@@ -42,9 +43,9 @@ use ::quotas::QuotaSet;
 use domain::{ActiveRun, AgentId, ConversationKey, Head, Sequence, TenantId};
 use egress::{EgressConfig, Policy};
 use event_log::registry::{AgentAccess, Scope};
-use models::fair::{FairPermit, FairSemaphore};
 use models::{ModelServers, ModelsError};
 use runtime::config::Secret;
+use runtime::fair::{FairPermit, FairSemaphore};
 use runtime::shutdown::Shutdown;
 use tokio::sync::Semaphore;
 use tonic::Status;
@@ -67,6 +68,7 @@ pub use titles::TITLES_AT_ONCE;
 pub use webhooks::{ANSWER_BYTES_MAX, CALLS_AT_ONCE, webhook_failure, webhook_key};
 
 use call_log::CallLog;
+use output_schemas::OutputSchemas;
 use run_key::RunSpec;
 use settings::{ModelChoice, RunSettings};
 use start::{hide_token_errors, too_many_runs};
@@ -126,6 +128,7 @@ pub struct Shared {
     followers: Arc<Semaphore>,
     places: FairSemaphore,
     quotas: Quotas,
+    output_schemas: OutputSchemas,
     summaries: Arc<Semaphore>,
     titles: Arc<Semaphore>,
     config: GenerationConfig,
@@ -149,6 +152,7 @@ impl Generations {
         let call_log = CallLog::start(gateway.clone(), deps.writer.clone(), &deps.shutdown);
         let drain = Duration::from_millis(config.drain_ms);
         let metering = Metering::start(deps.writer.clone(), drain, &deps.shutdown);
+        let output_schemas = OutputSchemas::new(gateway.compute.clone());
         let quotas = Quotas::new(&gateway, deps.quotas, metering);
         let generations = Self(Arc::new(Shared {
             gateway,
@@ -161,6 +165,7 @@ impl Generations {
             followers: Arc::new(Semaphore::new(config.followers_max)),
             places: FairSemaphore::new(config.runs_max, RUNS_WAITING_MAX, Duration::from_millis(config.run_wait_ms)),
             quotas,
+            output_schemas,
             summaries: Arc::new(Semaphore::new(SUMMARIES_AT_ONCE)),
             titles: Arc::new(Semaphore::new(TITLES_AT_ONCE)),
             config: config.clone(),

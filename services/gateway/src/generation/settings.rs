@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use domain::{JsonText, Label, ToolName, Violation};
 use event_log::registry::{OutputSchema, ProviderLogs};
-use formats::Names;
 use models::{ECHO, ModelRequest, Tool};
 use wire::proto::operate::v1 as operate;
+
+use crate::assembly::ModelContext;
 
 /// Maximum number of model answers in a run, if the settings do not set it.
 pub const STEPS_MAX_DEFAULT: u32 = 8;
@@ -57,7 +58,7 @@ pub struct RunSettings {
     /// How calls of each tool are answered.
     pub rules: BTreeMap<ToolName, ToolRule>,
     /// What answers must match; `None`: they are any text.
-    pub output_schema: Option<OutputSchema>,
+    pub output_schema: Option<JsonText>,
     /// What the provider log keeps; `None`: nothing.
     pub logs: Option<ProviderLogs>,
 }
@@ -72,7 +73,7 @@ impl RunSettings {
             model: ModelChoice::of(settings.model.as_ref()),
             tools: Vec::with_capacity(settings.tools.len()),
             rules: BTreeMap::new(),
-            output_schema: OutputSchema::of(settings)?,
+            output_schema: OutputSchema::text_of(settings)?,
             logs: ProviderLogs::from_settings(Some(settings)),
         };
         for tool in &settings.tools {
@@ -131,13 +132,14 @@ impl ModelChoice {
     }
 
     /// The request for a rendered context, without tools.
-    pub(super) fn request(&self, body: Vec<u8>, names: Names) -> ModelRequest {
+    pub(super) fn request(&self, context: ModelContext) -> ModelRequest {
         ModelRequest {
             model: self.model.clone(),
-            body,
+            body: context.body,
+            media_parts: context.media_parts,
             max_output_tokens: self.output_tokens_max,
             temperature: self.temperature,
-            names,
+            names: context.names,
             ..ModelRequest::default()
         }
     }

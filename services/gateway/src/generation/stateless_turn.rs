@@ -67,16 +67,15 @@ impl Generations {
         turn.settings.choose(&mut model);
         let mut context = self.context_request(access, &model).await?;
         context.instructions.clone_from(&turn.settings.instructions);
-        let (body, names) = match &turn.after {
-            None => assembly::assemble_given(&context, turn.facts)?,
+        let assembled = match &turn.after {
+            None => assembly::assemble_given(&self.gateway, access.tenant.tenant(), &context, turn.facts).await?,
             Some(PreviousTurns { target, through }) => {
                 context.at = Some(*through);
-                let made = assembly::assemble(&self.gateway, target, &context, &turn.facts).await?;
-                (made.body, made.names)
+                assembly::assemble(&self.gateway, target, &context, &turn.facts).await?.into()
             }
         };
         // The provider log keeps no stateless turns.
-        let request = turn.settings.complete(model.request(body, names));
+        let request = turn.settings.complete(model.request(assembled));
         let generations = self.clone();
         let answer = async move {
             if let Some(schema) = output_schema {

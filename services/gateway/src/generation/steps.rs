@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use domain::{CallPurpose, Fact, RunEnd, RunOutcome, RunPart, RunPartKind, Timestamp};
-use formats::Names;
 use models::{ModelError, ModelRequest, Piece};
 use runs::{FoldError, RunFold};
 use runtime::backoff::Backoff;
@@ -20,7 +19,7 @@ use super::structured_answer::structured_answer;
 use super::tool_calls::CallEvent;
 use super::webhooks::PostContext;
 use super::{Generations, RunSpec, tool_calls};
-use crate::assembly;
+use crate::assembly::{self, ModelContext};
 use history::{Deadline, Target};
 
 /// Maximum number of retries of a context while a dependency is unavailable.
@@ -81,8 +80,8 @@ impl Steps<'_> {
     async fn steps(&mut self) -> Result<(), Halt> {
         self.post_approved().await?;
         for _ in 0..self.spec.settings.model.steps_max {
-            let (body, names) = self.context().await?;
-            let calls = self.step(body, names).await?;
+            let context = self.context().await?;
+            let calls = self.step(context).await?;
             if calls.is_empty() || !self.post_unattended(calls).await? {
                 break;
             }
@@ -91,7 +90,7 @@ impl Steps<'_> {
     }
 
     /// The context of the next step: the conversation, or the messages of the request, and the facts of the run so far.
-    async fn context(&mut self) -> Result<(Vec<u8>, Names), Halt> {
+    async fn context(&mut self) -> Result<ModelContext, Halt> {
         let mut backoff = Backoff::bounded(WAIT_BASE, WAIT_MAX, CONTEXT_RETRIES_MAX);
         loop {
             match self.try_context().await {
@@ -102,7 +101,7 @@ impl Steps<'_> {
         }
     }
 
-    async fn try_context(&mut self) -> Result<(Vec<u8>, Names), Problem> {
+    async fn try_context(&mut self) -> Result<ModelContext, Problem> {
         self.target.deadline = Deadline::until(None);
         let (access, model) = (&self.spec.access, &self.spec.settings.model);
         let mut request = self.generations.context_request(access, model).await?;
@@ -110,22 +109,21 @@ impl Steps<'_> {
             request.instructions.clone_from(&given.instructions);
         }
         let settled = self.fold.finished_facts();
+        let gateway = &self.generations.gateway;
         if let Some(history) = &self.spec.history {
             let facts = history.iter().chain(settled).cloned().collect();
-            return assembly::assemble_given(&request, facts);
+            return assembly::assemble_given(gateway, access.tenant.tenant(), &request, facts).await;
         }
-        let gateway = &self.generations.gateway;
-        let made = assembly::assemble(gateway, &self.target, &request, settled).await?;
-        Ok((made.body, made.names))
+        Ok(assembly::assemble(gateway, &self.target, &request, settled).await?.into())
     }
 
     /// Calls the model and publishes its answer. Returns its tool calls.
-    async fn step(&mut self, body: Vec<u8>, names: Names) -> Result<Vec<CallEvent>, Halt> {
+    async fn step(&mut self, context: ModelContext) -> Result<Vec<CallEvent>, Halt> {
         let model = &self.spec.settings.model;
         let logs = self.spec.settings.logs;
         let log = &self.generations.call_log;
         let listener = log.listener(logs, &self.spec.run, model, CallPurpose::Answer);
-        let own = ModelRequest { tools: self.spec.settings.tools.clone(), listener, ..model.request(body, names) };
+        let own = ModelRequest { tools: self.spec.settings.tools.clone(), listener, ..model.request(context) };
         let request = match &self.spec.request {
             Some(given) => given.complete(own),
             None => own,

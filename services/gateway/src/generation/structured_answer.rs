@@ -2,12 +2,11 @@
 //! is discarded, and the model is called once more.
 
 use domain::event::MessageAppended;
-use domain::{CallPurpose, Fact, Part, RunEnd};
-use event_log::registry::OutputSchema;
+use domain::{CallPurpose, Fact, JsonText, Part, RunEnd};
 use models::{ModelError, ModelRequest, Piece};
 
 use super::call_model::MeteredReply;
-use super::run_end::{fail_with, from_model_error};
+use super::run_end::{fail_with, from_model_error, from_problem};
 use super::{Generations, ModelChoice};
 use crate::quotas::account::Account;
 
@@ -25,13 +24,18 @@ pub(super) async fn structured_answer(
     account: &Account,
     model: &ModelChoice,
     request: &ModelRequest,
-    schema: &OutputSchema,
+    schema: &JsonText,
 ) -> Result<Vec<Fact>, RunEnd> {
     for _ in 0..REPLIES_MAX {
-        let request = ModelRequest { output_schema: Some(schema.text().clone()), ..request.clone() };
+        let request = ModelRequest { output_schema: Some(schema.clone()), ..request.clone() };
         let reply = generations.call_model(account, model, CallPurpose::Answer, request).await;
         let facts = whole(reply.map_err(|error| error.end())?).await.map_err(|error| from_model_error(&error))?;
-        if calls_tools(&facts) || schema.accepts(&text(&facts)) {
+        let tenant = account.access.tenant.tenant();
+        if calls_tools(&facts) {
+            return Ok(facts);
+        }
+        let is_accepted = generations.output_schemas.accepts(tenant, schema, &text(&facts)).await;
+        if is_accepted.map_err(|problem| from_problem(&problem))? {
             return Ok(facts);
         }
     }

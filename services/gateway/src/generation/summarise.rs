@@ -145,7 +145,7 @@ impl Task {
         let made = assembly::assemble(gateway, &self.target, &order, &[request()]).await?;
         let log = &self.generations.call_log;
         let listener = log.listener(self.logs, &self.run, &self.model, CallPurpose::Summary);
-        let request = ModelRequest { listener, ..self.model.request(made.body, made.names) };
+        let request = ModelRequest { listener, ..self.model.request(made.into()) };
         let pieces = self
             .generations
             .call_model(&self.account, &self.model, CallPurpose::Summary, request)

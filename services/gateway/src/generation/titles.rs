@@ -141,11 +141,17 @@ impl Task {
         let fact = MessageAppended::new(Role::User, vec![Part::Text(request)]);
         let access = &self.target.access;
         let context = self.generations.task_request(access, model).await?;
-        let (body, names) = assembly::assemble_given(&context, vec![Fact::MessageAppended(fact)])?;
+        let context = assembly::assemble_given(
+            &self.generations.gateway,
+            access.tenant.tenant(),
+            &context,
+            vec![Fact::MessageAppended(fact)],
+        )
+        .await?;
         let log = &self.generations.call_log;
         let request = ModelRequest {
             listener: log.listener(self.logs, &self.run, model, CallPurpose::Title),
-            ..model.request(body, names)
+            ..model.request(context)
         };
         let pieces = self
             .generations

@@ -4,13 +4,15 @@
 //! |---|---|---|
 //! | `hansard_gateway_quota_exceeded_total{quota,scope}` | requests | rejected by a quota; quota `runs` or `model_tokens_per_day`, scope `tenant`, `agent`, `key`, `owner` or `address` |
 //! | `hansard_gateway_model_tokens_total{kind}` | tokens | of all model calls, including stateless turns; kind `input` or `output` |
-//! | `hansard_gateway_model_calls_total{tokens}` | calls | of models; tokens `reported` by the server, or `estimated` from bytes if the server reports none or the call was interrupted |
+//! | `hansard_gateway_model_calls_total{tokens}` | calls | of models; tokens `reported` by the server; estimated from bytes: `estimated` if the server reports none or the call was interrupted, `implausible` if it reports more than can be true |
 //! | `hansard_gateway_metered_calls_total{outcome}` | calls | of models; outcome `kept`; not metered: `no_stream` in the record, `refused` by the writer, writer `unreachable` until the gateway ended |
 //! | `hansard_gateway_quota_reads_failed_total` | reads | of today's tokens from the read model that failed or timed out; the last known count is used |
 
 use ::metrics::counter;
 use ::quotas::Exceeded;
 use domain::event::Usage;
+
+use super::counted_usage::UsageSource;
 
 /// A quota rejected a request.
 pub(super) fn refused(exceeded: &Exceeded) {
@@ -29,9 +31,8 @@ pub(super) fn metered(outcome: &'static str) {
 }
 
 /// The tokens of a model call were counted.
-pub(crate) fn spent(usage: &Usage, is_reported: bool) {
-    let tokens = if is_reported { "reported" } else { "estimated" };
-    counter!("hansard_gateway_model_calls_total", "tokens" => tokens).increment(1);
+pub(crate) fn spent(usage: &Usage, source: UsageSource) {
+    counter!("hansard_gateway_model_calls_total", "tokens" => source.as_str()).increment(1);
     counter!("hansard_gateway_model_tokens_total", "kind" => "input").increment(usage.input_tokens);
     counter!("hansard_gateway_model_tokens_total", "kind" => "output").increment(usage.output_tokens);
 }

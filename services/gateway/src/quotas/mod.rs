@@ -5,6 +5,7 @@
 //! read model does not answer, the last known count is used. The writer limits conversations, stored and appended bytes.
 
 pub mod account;
+pub(crate) mod counted_usage;
 pub mod metering;
 pub mod metrics;
 
@@ -129,7 +130,7 @@ impl Quotas {
             let (scope, quota) = (subject.scope, Quota::ModelTokensPerDay);
             let bound = quotas.of(scope).model_tokens_per_day;
             let used = lock(&self.counted(&subject)).used(now_ms);
-            check(scope, quota, bound, used, 1, until_next_day(now_ms)).map_err(|exceeded| refused(&exceeded))?;
+            check(scope, quota, bound, used, 1, Some(until_next_day(now_ms))).map_err(|exceeded| refused(&exceeded))?;
         }
         Ok(())
     }

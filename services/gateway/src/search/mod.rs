@@ -83,7 +83,7 @@ pub async fn search(gateway: &Gateway, request: SearchRequest<'_>) -> Result<Sea
     let page = match (key, scope) {
         (Some(key), Some(scope)) => {
             let terms = scope.terms(&key, &query);
-            let search = page::Search { rows: &rows, request: &request, query: &query, scope: &scope, terms };
+            let search = page::Search { gateway, rows: &rows, request: &request, query: &query, scope: &scope, terms };
             match start {
                 Start::Newest(after) => page::newest(&search, after).await?,
                 Start::Ranked(start) => relevance::best(&search, start).await?,

@@ -12,6 +12,7 @@ use wire::status::{Problem, Reason};
 use super::results::{MatchCount, SearchPage, SearchResult, result};
 use super::scope::Scope;
 use super::{SearchAudience, SearchOrder, SearchRequest};
+use crate::Gateway;
 use crate::page_token::{self, QueryHash, take_number};
 use crate::problem;
 use crate::request::BoundedNumber;
@@ -26,6 +27,7 @@ const READ_DOCUMENTS: u32 = 200;
 /// A search under way.
 #[derive(Debug)]
 pub(super) struct Search<'s> {
+    pub(super) gateway: &'s Gateway,
     pub(super) rows: &'s ReadModel,
     pub(super) request: &'s SearchRequest<'s>,
     pub(super) query: &'s Query,
@@ -123,11 +125,17 @@ impl Search<'_> {
             matches: match_count,
         };
         let matcher = Matcher::new(self.query, &self.scope.languages);
-        for document in found.documents {
-            let cursor = document.cursor.clone();
-            let result = result(document, &matcher, &rewinds).filter(|result| self.is_wanted(result));
-            examined.results.extend(result.map(|result| (cursor, result)));
-        }
+        let compare = || {
+            let wanted = found.documents.into_iter().filter_map(|document| {
+                let cursor = document.cursor.clone();
+                let result = result(document, &matcher, &rewinds).filter(|result| self.is_wanted(result))?;
+                Some((cursor, result))
+            });
+            wanted.collect()
+        };
+        // Their texts can have megabytes.
+        let tenant = access.tenant().as_str();
+        examined.results = self.gateway.compute.run(tenant, compare).await.map_err(problem::compute_busy)?;
         Ok(examined)
     }
 

@@ -98,7 +98,7 @@ impl StorageCounts {
                 count.is_being_read = self.read_in_background(&shared, by, *limits, addition);
             }
         }
-        count.allows(subject, limits, wanted, now_ms)?;
+        count.allows(subject, limits, wanted)?;
         count.added = sum(count.added, wanted);
         Ok(count.used())
     }
@@ -167,7 +167,7 @@ impl Count {
         let is_new = wanted.conversations > 0 && !self.is_counted;
         if now_ms < self.fresh_until_ms {
             RowsRead::None
-        } else if is_new || self.allows(subject, limits, wanted, now_ms).is_err() {
+        } else if is_new || self.allows(subject, limits, wanted).is_err() {
             RowsRead::Awaited
         } else if self.is_being_read {
             RowsRead::None
@@ -176,17 +176,15 @@ impl Count {
         }
     }
 
-    fn allows(&self, subject: &Subject, limits: &Limits, wanted: Storage, now_ms: u64) -> Result<(), Exceeded> {
+    fn allows(&self, subject: &Subject, limits: &Limits, wanted: Storage) -> Result<(), Exceeded> {
         let used = self.used();
-        let retry_after = self.fresh_until_ms.saturating_sub(now_ms).max(1);
         for (quota, used, wanted) in [
             (Quota::Conversations, used.conversations, wanted.conversations),
             (Quota::StoredBytes, used.bytes, wanted.bytes),
         ] {
             // A limit that was lowered below the current amount does not reject a commit that adds none.
             let bound = limits.get(quota).filter(|_| wanted > 0);
-            let retry_after = Duration::from_millis(retry_after);
-            check(subject.scope, quota, bound, used, wanted, retry_after)?;
+            check(subject.scope, quota, bound, used, wanted, None)?;
         }
         Ok(())
     }
@@ -321,13 +319,10 @@ mod tests {
     }
 
     #[test]
-    fn a_rejected_addition_may_be_retried_when_the_count_expires() {
+    fn a_rejected_addition_names_no_time() {
         let limits = Limits { conversations: Some(0), ..Limits::default() };
-        for (fresh_until_ms, now_ms, expected_ms) in [(70, 30, 40), (30, 30, 1), (0, 30, 1)] {
-            let count = Count { fresh_until_ms, ..Count::default() };
-            let exceeded = count.allows(&subject(), &limits, stored(1, 0), now_ms).unwrap_err();
-            assert_eq!(exceeded.retry_after, Duration::from_millis(expected_ms));
-        }
+        let exceeded = Count::default().allows(&subject(), &limits, stored(1, 0)).unwrap_err();
+        assert_eq!(exceeded.retry_after, None);
     }
 
     #[tokio::test]
@@ -350,7 +345,7 @@ mod tests {
         let limits = Limits { conversations: Some(2), stored_bytes: Some(100), ..Limits::default() };
         let check = |used: Storage, wanted: Storage, expected: Option<(Quota, u64)>| {
             let count = Count { counted: used, ..Count::default() };
-            let exceeded = count.allows(&subject, &limits, wanted, 1).err();
+            let exceeded = count.allows(&subject, &limits, wanted).err();
             let seen = exceeded.map(|exceeded| (exceeded.quota, exceeded.used));
             assert_eq!(seen, expected, "{used:?} {wanted:?}");
         };

@@ -191,3 +191,44 @@ fn refused(template: &str, items: usize, page_bytes: usize, expected: &InjectErr
     let policy = Policy { instructions: Some(template.to_owned()), ..Policy::default() };
     assert_eq!(inject(&policy, &client), Err(expected.clone()));
 }
+
+#[test]
+fn plain_instructions_are_rendered_at_once() {
+    let check = |template: &str, is_costly: bool| {
+        let policy = Policy::parse(&serde_json::json!({ "instructions": template }).to_string()).unwrap();
+        assert_eq!(policy.has_costly_templates(), is_costly, "{template}");
+    };
+    check("You work for Acme. Answer in {{ locale }}.", false);
+    check("{% if timezone %}It is their morning.{% endif %}", false);
+    check("{%for item in metadata.items%}{{ item }}{%endfor%}", true);
+    check(&"{{ locale }}".repeat(64), false);
+    check(&"{{ locale }}".repeat(65), true);
+}
+
+/// Each step of these reads a whole value.
+#[test]
+fn steps_over_large_values_have_a_bound() {
+    let numbers = |count: usize| {
+        let items: Vec<String> = (0..count).map(|number| (number % 10).to_string()).collect();
+        let metadata = format!(r#"{{"a":[{}],"t":"{}"}}"#, items.join(","), "x".repeat(count));
+        ClientContext { custom_metadata: Some(JsonText::parse(metadata).unwrap()), ..ClientContext::default() }
+    };
+    let check = |template: &str, count: usize, is_rendered: bool| {
+        let policy = Policy::parse(&serde_json::json!({ "instructions": template }).to_string()).unwrap();
+        let rendered = inject(&policy, &numbers(count));
+        assert_eq!(rendered.is_ok(), is_rendered, "{template}");
+        if !is_rendered {
+            assert_eq!(rendered, Err(InjectError::TooManySteps { field: "instructions" }), "{template}");
+        }
+    };
+    for template in [
+        "{% for i in metadata.a %}{% if 77 in metadata.a %}x{% endif %}{% endfor %}",
+        "{% for i in metadata.a %}{% if metadata.a == metadata.a %}{% endif %}{% endfor %}",
+        "{% for i in metadata.a %}{% if metadata.t|upper|lower == 'y' %}{% endif %}{% endfor %}",
+        "{% for i in metadata.a %}{% if 'xxxxy' in metadata.t %}{% endif %}{% endfor %}",
+    ] {
+        check(template, 200, true);
+        check(template, 20_000, false);
+    }
+    check("{% for i in metadata.a %}{{ i }},{% endfor %}", 1_000, true);
+}

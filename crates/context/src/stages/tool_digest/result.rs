@@ -5,8 +5,8 @@ use domain::{MediaSource, Part};
 use minijinja::{Value, context};
 
 use crate::policy::ToolDigest;
-use crate::template::render;
 use crate::template::values::{clean, json};
+use crate::template::{Renderer, Values};
 use crate::transcript::{AnswerOrigin, AnsweredCall};
 
 /// Whether calls of the tool are left out: its template is blank.
@@ -16,11 +16,15 @@ pub(super) fn is_left_out(call: &AnsweredCall, settings: &ToolDigest) -> bool {
 
 /// The text of the result; `None`: its template prints nothing. A result that the template cannot render is shown as it is, and
 /// so are calls whose result is missing or was cleared.
-pub(super) fn shown_result(call: &AnsweredCall, settings: &ToolDigest) -> Option<String> {
+pub(super) fn shown_result<'policy>(
+    call: &AnsweredCall,
+    settings: &'policy ToolDigest,
+    renderer: &mut Renderer<'policy>,
+) -> Option<String> {
     let is_recorded = matches!(call.answer.origin, AnswerOrigin::Recorded(_));
     let template = template(call, settings).filter(|_| is_recorded);
-    let rendered = template.and_then(|template| render(template, &values(call)).ok());
-    match rendered {
+    let shown = template.and_then(|template| renderer.render(template, &values(call)).ok());
+    match shown {
         Some(text) if text.trim().is_empty() => None,
         Some(text) => Some(text.trim().to_owned()),
         None => Some(output_text(&call.answer.output)),
@@ -33,16 +37,21 @@ fn template<'policy>(call: &AnsweredCall, settings: &'policy ToolDigest) -> Opti
 }
 
 /// The values of [`crate::template::RESULT_NAMES`]. Every text in them stays in its line.
-fn values(call: &AnsweredCall) -> Value {
-    let output = match &call.answer.output {
-        ToolOutput::Json(document) => json(document),
-        ToolOutput::Parts(_) => Value::from(clean(&output_text(&call.answer.output))),
+fn values(call: &AnsweredCall) -> Values {
+    let (output, output_bytes) = match &call.answer.output {
+        ToolOutput::Json(document) => (json(document), document.as_str().len()),
+        ToolOutput::Parts(_) => {
+            let text = clean(&output_text(&call.answer.output));
+            let bytes = text.len();
+            (Value::from(text), bytes)
+        }
     };
+    let bytes = call.called.input.as_str().len() + output_bytes;
     let outcome = match call.answer.outcome {
         ToolOutcome::Succeeded => "succeeded",
         ToolOutcome::Failed => "failed",
     };
-    context! { input => json(&call.called.input), output, outcome }
+    Values { values: context! { input => json(&call.called.input), output, outcome }, bytes }
 }
 
 /// The output as text, without a template.

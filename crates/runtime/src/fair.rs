@@ -40,7 +40,17 @@ impl FairSemaphore {
     /// Creates a semaphore. Of each party, `waiting_max` requests may wait, each for `wait_max`.
     #[must_use]
     pub fn new(permits: usize, waiting_max: usize, wait_max: Duration) -> Self {
-        Self { queue: Arc::new(Mutex::new(FairQueue::new(permits, waiting_max))), wait_max }
+        Self::of(FairQueue::new(permits, waiting_max), wait_max)
+    }
+
+    /// Creates a semaphore of which each party has at most `held_max` permits. Otherwise as [`FairSemaphore::new`].
+    #[must_use]
+    pub fn with_held_max(permits: usize, held_max: usize, waiting_max: usize, wait_max: Duration) -> Self {
+        Self::of(FairQueue::new(permits, waiting_max).with_held_max(held_max), wait_max)
+    }
+
+    fn of(queue: FairQueue<oneshot::Sender<()>>, wait_max: Duration) -> Self {
+        Self { queue: Arc::new(Mutex::new(queue)), wait_max }
     }
 
     /// Acquires a permit for a party; waits if none is free.
