@@ -17,6 +17,8 @@ use tokio::net::TcpListener;
 pub enum Reply {
     /// A text.
     Text(String),
+    /// A text, then its `usage` as JSON.
+    Reporting(String, String),
     /// A text whose first piece arrives after this delay.
     Late(Duration, String),
     /// An answer without any content, for example of a filter: its finish reason.
@@ -137,7 +139,7 @@ async fn answer_response(State(script): State<Script>, body: Bytes) -> Response 
         Reply::Call(id, name) => {
             vec![json!({"type": "function_call", "id": "fc_1", "call_id": id, "name": name, "arguments": "{}"})]
         }
-        Reply::Late(..) | Reply::Empty(_) | Reply::Refused(..) | Reply::Failing(..) => {
+        Reply::Reporting(..) | Reply::Late(..) | Reply::Empty(_) | Reply::Refused(..) | Reply::Failing(..) => {
             panic!("only texts and calls are scripted for Responses")
         }
     };
@@ -157,6 +159,10 @@ async fn answer_response(State(script): State<Script>, body: Bytes) -> Response 
 async fn answer(State(script): State<Script>, body: Bytes) -> Response {
     match script.reply(&body) {
         Reply::Text(text) => text_answer(&text),
+        Reply::Reporting(text, usage) => {
+            let report = format!(r#"{{"id":"r","model":"m","choices":[],"usage":{usage}}}"#);
+            stream_texts(text_choices(&text).iter().map(Value::to_string).chain([report]))
+        }
         Reply::Late(delay, text) => {
             tokio::time::sleep(delay).await;
             text_answer(&text)
@@ -177,8 +183,12 @@ async fn answer(State(script): State<Script>, body: Bytes) -> Response {
 }
 
 fn text_answer(text: &str) -> Response {
+    stream_answer(&text_choices(text))
+}
+
+fn text_choices(text: &str) -> [Value; 2] {
     let delta = json!({"role": "assistant", "content": text});
-    stream_answer(&[choice(&delta, None), choice(&json!({}), Some("stop"))])
+    [choice(&delta, None), choice(&json!({}), Some("stop"))]
 }
 
 fn choice(delta: &Value, finish_reason: Option<&str>) -> Value {
@@ -187,7 +197,11 @@ fn choice(delta: &Value, finish_reason: Option<&str>) -> Value {
 }
 
 fn stream_answer(events: &[Value]) -> Response {
-    let events = events.iter().map(|event| format!("data: {event}\n\n"));
+    stream_texts(events.iter().map(Value::to_string))
+}
+
+fn stream_texts(events: impl Iterator<Item = String>) -> Response {
+    let events = events.map(|event| format!("data: {event}\n\n"));
     let body: String = events.chain(["data: [DONE]\n\n".to_owned()]).collect();
     ([("content-type", "text/event-stream")], body).into_response()
 }

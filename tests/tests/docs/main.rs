@@ -10,6 +10,7 @@ mod cli;
 mod commands;
 mod configuration;
 mod errors;
+mod examples;
 mod extending;
 mod generated;
 mod grpc;

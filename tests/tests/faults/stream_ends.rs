@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use domain::{AgentId, ConversationId, ConversationKey, TenantId, Timestamp, Version};
+use domain::{AgentId, ConversationId, ConversationKey, DisplayName, TenantId, Timestamp, Version};
 use event_log::{ArchiveEntry, Record, RecordConfig, Registry};
 use futures::TryStreamExt as _;
 use futures::future::join_all;
@@ -74,7 +74,9 @@ async fn registry(record: &Record, round: usize) -> Result<(), String> {
     let id = format!("made-{round}");
     let agent = AgentId::parse(&id).expect("an id");
     let open = retry_until_answered(async || Registry::open(record).await).await;
-    open.create_agent(&tenant, &agent, "", Timestamp(1)).await.map_err(|error| error.to_string())?;
+    open.create_agent(&tenant, &agent, &DisplayName::parse("").unwrap(), Timestamp(1))
+        .await
+        .map_err(|error| error.to_string())?;
     let opening = (0..READS).map(|_| retry_until_answered(async || Registry::open(record).await));
     let lists = |registry: &Registry| {
         let agents = registry.list_agents(&tenant);

@@ -40,7 +40,7 @@ pub struct HttpSection {
     /// The networks of the proxies before the gateway, as CIDR (`10.0.0.0/8`): `X-Forwarded-For` is accepted from them
     /// only.
     pub trusted_proxies: Vec<IpNet>,
-    /// Maximum age of an issued session, in days, however often it is renewed.
+    /// Maximum age of an issued session, in days, however often it is renewed. Lower it if visitors share devices.
     pub session_age_max_days: u32,
     /// The endpoint `/mcp`.
     pub mcp: McpSection,

@@ -152,7 +152,19 @@ pub(super) fn outcome_of(answer: &Result<CommitResult, Status>) -> Outcome {
 
 #[cfg(test)]
 mod tests {
+    use domain::Timestamp;
+
     use super::*;
+
+    #[test]
+    fn long_conversations_are_archived_and_others_erased() {
+        let check = |rule: ExpiryRule, expected: Change| assert_eq!(Change::by(&rule), expected, "{rule:?}");
+        check(ExpiryRule::Idle { since: Timestamp(0), after: None }, Change::Erase);
+        check(ExpiryRule::PerSession { keep: 1, after: None }, Change::Erase);
+        check(ExpiryRule::PerUser { keep: 1, after: None }, Change::Erase);
+        check(ExpiryRule::PerChannel { keep: 1, after: None }, Change::Erase);
+        check(ExpiryRule::Long { messages_max: 7, after: None }, Change::Archive { messages_max: 7 });
+    }
 
     #[test]
     fn answers_have_outcomes() {

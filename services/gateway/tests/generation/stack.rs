@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use devstack::{NatsServer, test};
-use domain::{AgentId, Label, TenantId, Timestamp};
+use domain::{AgentId, DisplayName, Label, TenantId, Timestamp};
 use event_log::registry::{CheckedSettings, NewServiceToken, Scope};
 use event_log::{Record, RecordConfig, Registry};
 use gateway::GatewayConfig;
@@ -127,7 +127,7 @@ impl Stack {
         let agent = AgentId::parse(format!("a-{}", Uuid::now_v7())).unwrap();
         let tenant = TenantId::parse(TENANT).unwrap();
         let registry = &self.registry;
-        registry.create_agent(&tenant, &agent, "", Timestamp(0)).await.unwrap();
+        registry.create_agent(&tenant, &agent, &DisplayName::parse("").unwrap(), Timestamp(0)).await.unwrap();
         let settings = CheckedSettings::parse(settings).unwrap();
         registry.set_agent_settings(&agent, settings).await.unwrap();
         agent
@@ -158,7 +158,7 @@ fn echo(word_delay: Duration) -> ModelServerConfig {
 
 async fn populate(registry: &Registry) -> Secret {
     let tenant = TenantId::parse(TENANT).unwrap();
-    registry.create_tenant(&tenant, "", Timestamp(0)).await.unwrap();
+    registry.create_tenant(&tenant, &DisplayName::parse("").unwrap(), Timestamp(0)).await.unwrap();
     let new = NewServiceToken {
         display_name: Label::parse("gateway").unwrap(),
         scopes: [Scope::Append, Scope::Read, Scope::Erase].into_iter().collect(),

@@ -146,3 +146,35 @@ fn a_cleared_title_or_metadata_is_described() {
     assert!(members["conversationMetadata"]["oneOf"].is_null());
     assert_eq!(updated["required"], serde_json::json!(["type"]));
 }
+
+/// The names and descriptions of the members of all bodies of some paths.
+fn members(document: &Value, is_used: impl Fn(&str) -> bool) -> BTreeSet<String> {
+    let paths = document["paths"].as_object().unwrap().iter().filter(|(path, _)| is_used(path));
+    let mut values: Vec<&Value> = paths.map(|(_, item)| item).collect();
+    let (mut seen, mut found) = (BTreeSet::new(), BTreeSet::new());
+    while let Some(value) = values.pop() {
+        if let Some(reference) = value["$ref"].as_str().filter(|reference| seen.insert((*reference).to_owned())) {
+            values.push(resolve(document, reference));
+        }
+        for (name, member) in value["properties"].as_object().into_iter().flatten() {
+            found.insert(name.clone());
+            found.extend(member["description"].as_str().map(str::to_owned));
+        }
+        values.extend(value.as_object().into_iter().flat_map(|members| members.values()));
+        values.extend(value.as_array().into_iter().flatten());
+    }
+    found
+}
+
+/// The file is generated (`just client-types`), which needs node and a gateway. This finds what was forgotten without either.
+#[test]
+fn the_types_of_the_typescript_client_are_up_to_date() {
+    let types = include_str!("../../../../clients/typescript/src/schema.ts");
+    let document = serde_json::to_value(document()).unwrap();
+    let used = ["/api/", "/v1/conversations", "/v1/histories", "/v1/search"];
+    let found = members(&document, |path| used.iter().any(|prefix| path.starts_with(prefix)));
+    assert!(found.len() > 100, "{}", found.len());
+    let lines = found.iter().flat_map(|text| text.lines()).map(str::trim);
+    let missing: Vec<_> = lines.filter(|line| !types.contains(line)).collect();
+    assert!(missing.is_empty(), "run `just client-types`: {missing:#?}");
+}

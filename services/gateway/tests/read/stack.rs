@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use devstack::{NatsServer, test};
-use domain::{AgentId, Label, TenantId, Timestamp};
+use domain::{AgentId, DisplayName, Label, TenantId, Timestamp};
 use event_log::registry::{NewServiceToken, Scope};
 use event_log::{Record, RecordConfig, Registry};
 use gateway::GatewayConfig;
@@ -130,10 +130,10 @@ async fn populate(registry: &Registry) -> String {
     let agents = [(TENANT, vec![AGENT, OTHER_AGENT]), (FOREIGN_TENANT, vec![FOREIGN_AGENT])];
     for (tenant, agents) in agents {
         let tenant = TenantId::parse(tenant).unwrap();
-        registry.create_tenant(&tenant, "", Timestamp(0)).await.unwrap();
+        registry.create_tenant(&tenant, &DisplayName::parse("").unwrap(), Timestamp(0)).await.unwrap();
         for agent in agents {
             let agent = AgentId::parse(agent).unwrap();
-            registry.create_agent(&tenant, &agent, "", Timestamp(0)).await.unwrap();
+            registry.create_agent(&tenant, &agent, &DisplayName::parse("").unwrap(), Timestamp(0)).await.unwrap();
         }
     }
     make_token(registry, &[Scope::Read], None).await

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use devstack::{NatsServer, test};
-use domain::{AgentId, ConversationId, ConversationKey, Head, Label, Status, TenantId, Timestamp};
+use domain::{AgentId, ConversationId, ConversationKey, DisplayName, Head, Label, Status, TenantId, Timestamp};
 use event_log::registry::{CheckedSettings, NewServiceToken, Scope};
 use event_log::{Record, RecordConfig, Registry};
 use gateway::retention::{Dependencies, Limits, ResumePoints, RetentionConfig, RoundError, Tally, round};
@@ -60,7 +60,7 @@ impl Stack {
         let record = Record::create(record_config.clone()).await.unwrap();
         let registry = Registry::open(&record).await.unwrap();
         let tenant = TenantId::parse(TENANT).unwrap();
-        registry.create_tenant(&tenant, "", START).await.unwrap();
+        registry.create_tenant(&tenant, &DisplayName::parse("").unwrap(), START).await.unwrap();
         let writer = Shutdown::new();
         let writer_url = start_writer(&record_config, &read_model, &writer).await;
         let clock = ManualClock::at(START.0);
@@ -123,7 +123,7 @@ impl Stack {
     pub(crate) async fn agent(&self, name: &str, rules: RetentionSettings) {
         let (tenant, agent) = (TenantId::parse(TENANT).unwrap(), agent_id(name));
         let registry = &self.deps.registry;
-        registry.create_agent(&tenant, &agent, "", START).await.unwrap();
+        registry.create_agent(&tenant, &agent, &DisplayName::parse("").unwrap(), START).await.unwrap();
         self.set_rules(name, Some(rules)).await;
     }
 

@@ -183,14 +183,15 @@ fn of_administrators() -> Vec<Operation> {
 }
 
 /// OpenAI's Conversations API. The token is bound to no agent, and lacks the scope `erase`.
+/// The requests name no end user, and the conversation is of a session.
 fn openai_conversations() -> Vec<Operation> {
     vec![
         operation("POST /openai/v1/conversations", of_service(400)).body(json!({})),
-        operation("GET /openai/v1/conversations/{id}", of_service(200)),
-        operation("POST /openai/v1/conversations/{id}", of_service(200)).body(json!({"metadata": {}})),
+        operation("GET /openai/v1/conversations/{id}", of_service(404)),
+        operation("POST /openai/v1/conversations/{id}", of_service(404)).body(json!({"metadata": {}})),
         operation("DELETE /openai/v1/conversations/{id}", of_service(403)),
-        operation("GET /openai/v1/conversations/{id}/items", of_service(200)),
-        operation("POST /openai/v1/conversations/{id}/items", of_service(200))
+        operation("GET /openai/v1/conversations/{id}/items", of_service(404)),
+        operation("POST /openai/v1/conversations/{id}/items", of_service(404))
             .body(json!({"items": [{"role": "user", "content": "hello"}]})),
         operation("GET /openai/v1/conversations/{id}/items/{item_id}", of_service(404)),
         operation("DELETE /openai/v1/conversations/{id}/items/{item_id}", of_service(404)),

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use domain::{Violation, ViolationReason};
 use runtime::http::{HttpProblem, Json};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -12,7 +13,10 @@ use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
 
 use crate::http::body::json_text;
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, commands, frontend_settings};
+use crate::http::callers::end_user::is_issued;
+use crate::http::{
+    CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, commands, frontend_settings, problem,
+};
 use crate::identity::Caller;
 
 /// The conversation. All members are optional.
@@ -33,7 +37,7 @@ pub struct CreateChatBody {
     /// Other values that the client stores with it: an object, at most 64 KiB.
     #[schema(value_type = Option<Object>)]
     metadata: Option<Box<RawValue>>,
-    /// Its id: 1 to 128 of `A-Z a-z 0-9 _ - :`; without one, a new UUID.
+    /// Its id: 1 to 128 of `A-Z a-z 0-9 _ - :`, except `conv_` and 32 hexadecimal digits; without one, a new UUID.
     id: Option<String>,
 }
 
@@ -131,6 +135,12 @@ pub async fn create(
     chat: NewChat,
     key: IdempotencyKey,
 ) -> Result<write::CommitResult, HttpProblem> {
+    if is_issued(&chat.id) {
+        let rule =
+            "has the form of ids that the OpenAI APIs issue, `conv_` and 32 hexadecimal digits: choose another id";
+        let violation = Violation::new(ViolationReason::Reserved, rule);
+        return Err(problem::from_violation(violation.within("id")));
+    }
     let settings = state.agent_settings(&caller.access.agent);
     let recorded = |context| frontend_settings::recorded_context(settings.frontend.as_ref(), context);
     let request = write::CreateConversationRequest {

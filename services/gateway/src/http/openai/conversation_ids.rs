@@ -9,11 +9,10 @@ use runtime::http::HttpProblem;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
+use crate::http::callers::end_user::ISSUED_PREFIX;
 use crate::http::owned_chat::not_found;
 use crate::http::problem;
 
-/// The prefix of ids of conversations in the API.
-pub const CONVERSATION_PREFIX: &str = "conv_";
 /// The prefix of ids of conversations without an end user, in the API.
 const CHANNEL_PREFIX: &str = "conv_channel_";
 /// The first part of the input for the id of a channel.
@@ -33,10 +32,10 @@ impl OwnedId {
     ///
     /// # Errors
     /// Never: the derived texts are valid ids.
-    pub fn of(agent: &AgentId, user: Option<UserId>, id: Uuid) -> Result<Self, HttpProblem> {
+    pub fn of(agent: &AgentId, user: Option<&UserId>, id: Uuid) -> Result<Self, HttpProblem> {
         let (name, owner) = if let Some(user) = user {
-            let name = format!("{CONVERSATION_PREFIX}{}", id.simple());
-            (name, Owner::User(user))
+            let name = format!("{ISSUED_PREFIX}{}", id.simple());
+            (name, Owner::User(user.clone()))
         } else {
             let name = format!("{CHANNEL_PREFIX}{}", id.simple());
             let digest = Sha256::digest(format!("{CHANNEL_SCHEME}\0{agent}\0{name}"));
@@ -68,6 +67,7 @@ pub fn api_id(id: &ConversationId) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::http::callers::end_user::IdOrigin;
 
     #[test]
     fn ids_are_mapped_back_and_forth() {
@@ -90,12 +90,13 @@ mod tests {
         let agent = AgentId::parse("support").unwrap();
         let of = |user: Option<&str>, id: u128| {
             let user = user.map(|user| UserId::parse(user).unwrap());
-            OwnedId::of(&agent, user, Uuid::from_u128(id)).unwrap()
+            OwnedId::of(&agent, user.as_ref(), Uuid::from_u128(id)).unwrap()
         };
         let (ada, one, two) = (of(Some("ada"), 1), of(None, 1), of(None, 2));
         for new in [&ada, &one, &two] {
             assert_eq!(new.owner.check_id(&new.id), Ok(()));
-            assert!(api_id(&new.id).starts_with(CONVERSATION_PREFIX));
+            assert!(api_id(&new.id).starts_with(ISSUED_PREFIX));
+            assert_eq!(IdOrigin::of(&new.id), IdOrigin::Issued);
         }
         assert_eq!(ada.owner, Owner::User(UserId::parse("ada").unwrap()));
         assert!(one.owner.is_channel() && one.owner != two.owner);

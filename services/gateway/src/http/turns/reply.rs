@@ -8,12 +8,12 @@ use futures::stream::BoxStream;
 use runs::RunFold;
 use runtime::http::{DrainSignal, HttpProblem};
 
-use crate::generation::FollowItem;
+use crate::generation::{FollowItem, reported_usage};
 use crate::http::body::texts;
 use crate::problem::RETRY_AFTER;
 
 /// A complete answer.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(in crate::http) struct Reply {
     /// The texts of the model, one line per step.
     pub(in crate::http) text: String,
@@ -57,21 +57,12 @@ pub(in crate::http) fn run_started(run: Option<RunId>) -> RunStarted {
 }
 
 fn reply(facts: &[Fact]) -> Reply {
-    let mut reply = Reply::default();
-    let mut lines = Vec::new();
-    for fact in facts {
-        let Fact::MessageAppended(message) = fact else {
-            continue;
-        };
-        lines.extend(texts(&message.parts));
-        if let Some(used) = &message.usage {
-            reply.usage.input_tokens += used.input_tokens;
-            reply.usage.output_tokens += used.output_tokens;
-            reply.usage.cached_tokens += used.cached_tokens;
-        }
-    }
-    reply.text = lines.join("\n");
-    reply
+    let messages = facts.iter().filter_map(|fact| match fact {
+        Fact::MessageAppended(message) => Some(message),
+        Fact::ToolCalled(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => None,
+    });
+    let lines: Vec<_> = messages.flat_map(|message| texts(&message.parts)).collect();
+    Reply { text: lines.join("\n"), usage: reported_usage(facts).unwrap_or_default() }
 }
 
 /// Names the type of the failure. The model server's message is left out: it may contain content.
@@ -92,5 +83,24 @@ fn with_run_id(problem: HttpProblem, run: Option<RunId>) -> HttpProblem {
     match run {
         Some(run) => problem.with("run_id", run.to_string()),
         None => problem,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::Part;
+    use domain::event::{MessageAppended, Role};
+
+    use super::*;
+
+    #[test]
+    fn the_usage_of_a_reply_saturates() {
+        let usage = Usage { input_tokens: u64::MAX, output_tokens: 1, ..Usage::default() };
+        let message = MessageAppended {
+            usage: Some(usage),
+            ..MessageAppended::new(Role::Assistant, vec![Part::Text("a".to_owned())])
+        };
+        let expected = Reply { text: "a\na".to_owned(), usage: Usage { output_tokens: 2, ..usage } };
+        assert_eq!(reply(&[Fact::MessageAppended(message.clone()), Fact::MessageAppended(message)]), expected);
     }
 }

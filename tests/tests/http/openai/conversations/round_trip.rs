@@ -108,10 +108,10 @@ async fn a_conversation_is_the_same_in_every_api() {
     in_own_apis(&fixture, &client, id).await;
     let changed = client.post(&format!("{PATH}/{id}"), &json!({"metadata": {"a": "b"}})).await.ok(200);
     assert_eq!((&changed["metadata"], &changed["created_at"]), (&json!({"a": "b"}), &made["created_at"]));
-    of_another_api(&fixture, &client).await;
+    of_another_api(&fixture, &ada).await;
 }
 
-/// A conversation of another API is read and continued.
+/// A conversation of another API is read and continued for its owner.
 async fn of_another_api(fixture: &Fixture, client: &HttpClient) {
     let own = json!({"agentId": fixture.agent_id, "userId": "ada", "metadata": {"n": 1}});
     let own = client.post("/v1/conversations", &own).await.ok(201);

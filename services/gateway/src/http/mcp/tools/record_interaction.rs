@@ -2,24 +2,26 @@
 
 use axum::http::StatusCode;
 use domain::event::{Fact, MessageAppended, Role};
-use domain::{CommitId, Part};
+use domain::{CommitId, ConversationId, Part};
 use rmcp::model::Tool;
 use rmcp::schemars::JsonSchema;
 use runtime::http::HttpProblem;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
+use wire::conversation::owner_to_proto;
 use wire::proto::event::v1 as event;
 use wire::proto::write::v1::{AppendEventsRequest, CommitResult};
 
 use super::new_conversation::{read_only, recorded_at};
 use super::{ToolContext, ToolName, adds, define};
+use crate::http::callers::end_user::{EndUser, IdOrigin};
 use crate::http::commands::{result, result_for_caller, with_field};
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::mcp::caller::McpCaller;
 use crate::http::mcp::failure::Failure;
 use crate::http::mcp::objects::MessageObject;
 use crate::http::mcp::time::iso8601;
-use crate::http::owned_chat::find_latest_chat;
+use crate::http::owned_chat::{find_latest_chat, is_not_owned, not_found};
 use crate::http::turns::permissions::AllowedRoles;
 
 /// The arguments.
@@ -29,6 +31,9 @@ use crate::http::turns::permissions::AllowedRoles;
 pub(super) struct Arguments {
     /// The conversation, from `create_conversation` or `list_conversations`.
     conversation_id: String,
+    /// The user who owns the conversation; another owner's is not found. A back end needs it if the id is no UUID: a frontend may
+    /// have chosen it.
+    user_id: Option<String>,
     /// What the user wrote; not empty, less than 512 KiB.
     #[schemars(length(min = 1))]
     user_message: String,
@@ -76,8 +81,12 @@ pub(super) async fn call(context: ToolContext<'_>, arguments: Arguments) -> Resu
     let user = message(Role::User, arguments.user_message);
     let assistant = message(Role::Assistant, arguments.assistant_response);
     let id = arguments.conversation_id;
+    let end_user = arguments.user_id.filter(|user| !user.is_empty());
+    let end_user = EndUser::default().or_of_body(&[("user_id", end_user.as_deref())])?;
     let events = vec![user.0, assistant.0];
-    let commit = append(context, &id, key, events).await.map_err(|problem| Failure::of(with_argument(problem), &id))?;
+    let commit = append(context, &end_user, &id, key, events)
+        .await
+        .map_err(|problem| Failure::of(with_argument(problem), &id))?;
     let recorded_at = iso8601(recorded_at(&commit)?);
     let recorded = |message: MessageObject| MessageObject {
         conversation_id: id.clone(),
@@ -94,6 +103,7 @@ pub(super) async fn call(context: ToolContext<'_>, arguments: Arguments) -> Resu
 
 async fn append(
     context: ToolContext<'_>,
+    end_user: &EndUser,
     id: &str,
     key: IdempotencyKey,
     events: Vec<event::Event>,
@@ -102,12 +112,15 @@ async fn append(
     match context.caller {
         McpCaller::Service(service) => {
             let target = Some(service.command_target(state, id, key.text()).await?);
-            let mut writer = state.commands.write_for(&service.call);
-            let answer = writer.append_events(AppendEventsRequest { target, events, ..AppendEventsRequest::default() });
-            result_for_caller(answer.await, |answer| answer.result)
+            let expected_owner = end_user.expected_owner(id_origin(id)?)?.as_ref().map(owner_to_proto);
+            let request = AppendEventsRequest { target, events, expected_owner, ..AppendEventsRequest::default() };
+            let answer = state.commands.write_for(&service.call).append_events(request).await;
+            let appended = result_for_caller(answer, |answer| answer.result);
+            appended.map_err(|problem| if is_not_owned(&problem) { not_found() } else { problem })
         }
         McpCaller::User(caller) => {
             let chat = find_latest_chat(state, caller, id).await?;
+            end_user.check_owner(IdOrigin::Issued, chat.conversation.head.owner.as_ref())?;
             let allowed = AllowedRoles::for_agent(state, &caller.access.agent);
             if !allowed.contains(Role::Assistant) {
                 return Err(assistant_not_allowed());
@@ -119,6 +132,14 @@ async fn append(
         }
         McpCaller::Admin(_) => Err(read_only()),
     }
+}
+
+/// The origin of an id. This API issues UUIDs, and creates no conversation by a chosen id.
+fn id_origin(id: &str) -> Result<IdOrigin, HttpProblem> {
+    if Uuid::try_parse(id).is_ok() {
+        return Ok(IdOrigin::Issued);
+    }
+    ConversationId::parse(id).map(|id| IdOrigin::of(&id)).map_err(|_| not_found())
 }
 
 fn idempotency_key(text: Option<&str>) -> Result<IdempotencyKey, HttpProblem> {

@@ -58,8 +58,7 @@ pub(in crate::http) async fn create_openai_conversation(
     let items = NewItems::read_field("items", CREATE_EVENTS_MAX, &body.items.unwrap_or_default())?;
     let events = items.into_events(OpenBefore::Known(&[]))?;
     let access = caller.access(&state, Scope::Append, None).await?;
-    let user = caller.user("user", None)?;
-    let new = OwnedId::of(&access.agent, user, Uuid::now_v7())?;
+    let new = OwnedId::of(&access.agent, caller.end_user.user(), Uuid::now_v7())?;
     let request = write::CreateConversationRequest {
         agent_id: access.agent.as_str().to_owned(),
         conversation_id: new.id.to_string(),

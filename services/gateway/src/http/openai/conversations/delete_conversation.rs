@@ -7,6 +7,7 @@ use event_log::registry::{AgentAccess, Scope};
 use runtime::http::{HttpProblem, Json, Path};
 use serde::Serialize;
 use utoipa::ToSchema;
+use wire::conversation::owner_to_proto;
 use wire::proto::write::v1 as write;
 
 use super::retry::{is_retry, is_within_window};
@@ -48,13 +49,15 @@ pub(in crate::http) async fn delete_openai_conversation(
 ) -> Result<Json<DeletedConversationObject>, HttpProblem> {
     let id = record_id(&id)?;
     let (access, conversation) = caller.service.conversation(&state, Scope::Erase, id.as_str()).await?;
+    // An erasure shows and plants nothing, so a chosen id needs no end user.
+    let expected_owner = caller.end_user.owner();
     let deleted =
         DeletedConversationObject { id: api_id(&id).to_owned(), object: "conversation.deleted", deleted: true };
     if is_retry(&headers) && was_erased(&state, &caller, &access, &conversation).await? {
         return Ok(Json(deleted));
     }
     let erase = write::EraseConversationRequest {
-        expected_owner: caller.expected_owner(),
+        expected_owner: expected_owner.as_ref().map(owner_to_proto),
         target: Some(command_target(&access.agent, &id, String::new())),
         ..write::EraseConversationRequest::default()
     };

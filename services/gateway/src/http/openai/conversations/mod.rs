@@ -17,6 +17,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::http::body::Verbatim;
+use crate::http::callers::end_user::IdOrigin;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversation_ids::api_id;
 use crate::http::owned_chat::from_read_error;
@@ -64,14 +65,27 @@ pub(in crate::http::openai) async fn target(
 /// Opens a snapshot of the caller's conversation.
 ///
 /// # Errors
-/// 404 if the request names an end user who does not own it; or it cannot be read.
+/// 404 if the request may not open it by its id; or it cannot be read.
 pub(in crate::http::openai) async fn open<'a>(
     state: &'a HttpState,
     caller: &OpenAiCaller,
     target: &'a Target,
 ) -> Result<Snapshot<'a>, HttpProblem> {
+    open_by(state, caller, target, IdOrigin::of(&target.key.conversation)).await
+}
+
+/// As [`open`], by an id of this origin that contains the conversation.
+///
+/// # Errors
+/// As [`open`].
+pub(in crate::http::openai) async fn open_by<'a>(
+    state: &'a HttpState,
+    caller: &OpenAiCaller,
+    target: &'a Target,
+    origin: IdOrigin,
+) -> Result<Snapshot<'a>, HttpProblem> {
     let snapshot = Snapshot::open(&state.gateway.reader, target).await.map_err(from_read_error)?;
-    caller.check_owner(snapshot.owner())?;
+    caller.end_user.check_owner(origin, snapshot.owner())?;
     positions::record_read(&state.gateway, &target.key, snapshot.position()).await?;
     Ok(snapshot)
 }
@@ -89,7 +103,7 @@ async fn open_with<'a>(
 ) -> Result<(Snapshot<'a>, Prefetched), HttpProblem> {
     let opened = Snapshot::open_with(&state.gateway.reader, target, query, batch).await;
     let (snapshot, first) = opened.map_err(from_read_error)?;
-    caller.check_owner(snapshot.owner())?;
+    caller.end_user.check_owner(IdOrigin::of(&target.key.conversation), snapshot.owner())?;
     positions::record_read(&state.gateway, &target.key, snapshot.position()).await?;
     Ok((snapshot, first))
 }

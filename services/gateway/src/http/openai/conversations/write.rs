@@ -4,11 +4,13 @@ use axum::http::StatusCode;
 use domain::{ConversationKey, Head};
 use event_log::registry::{AgentAccess, Scope};
 use runtime::http::HttpProblem;
+use wire::conversation::owner_to_proto;
 use wire::proto::event::v1 as event;
 use wire::proto::write::v1::{self as write, CommitResult};
 use wire::status::Reason;
 
 use super::retry::RequestHash;
+use crate::http::callers::end_user::IdOrigin;
 use crate::http::commands::result_for_caller;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversation_ids::record_id;
@@ -37,6 +39,18 @@ impl Destination {
         let id = record_id(id)?;
         let (access, key) = caller.service.conversation(state, Scope::Append, id.as_str()).await?;
         Ok(Self { access, key })
+    }
+
+    /// The owner that the conversation must have.
+    ///
+    /// # Errors
+    /// 404 if the request may not open it by its id.
+    pub(in crate::http::openai) fn expected_owner(
+        &self,
+        caller: &OpenAiCaller,
+    ) -> Result<Option<event::Owner>, HttpProblem> {
+        let owner = caller.end_user.expected_owner(IdOrigin::of(&self.key.conversation))?;
+        Ok(owner.as_ref().map(owner_to_proto))
     }
 
     /// The target of a command without an idempotency key, at any version.
@@ -70,7 +84,8 @@ impl Writable {
         if head.agent != destination.access.agent {
             return Err(not_found());
         }
-        caller.check_owner(head.owner.as_ref())?;
+        let origin = IdOrigin::of(&destination.key.conversation);
+        caller.end_user.check_owner(origin, head.owner.as_ref())?;
         Ok(Self { destination, head })
     }
 

@@ -57,6 +57,7 @@ pub(in crate::http) async fn create_response(
     Json(body): Json<ResponseRequest>,
 ) -> Result<Response, HttpProblem> {
     body.check()?;
+    let caller = caller.with_body(body.user.as_deref(), body.safety_identifier.as_deref())?;
     let request = checked(&state, &caller, &body).await?;
     let previous = previous(&state, &caller, &body).await?;
     if !body.is_recorded() {
@@ -87,13 +88,8 @@ async fn checked(
 ) -> Result<CheckedRequest, HttpProblem> {
     let model = body.model.as_deref();
     let RequestedModel { access, other } = RequestedModel::find(state, caller, Scope::Append, model).await?;
-    let (field, named) = match (&body.user, &body.safety_identifier) {
-        (Some(user), _) => ("user", Some(user)),
-        (None, user) => ("safety_identifier", user.as_ref()),
-    };
     let model = body.model.as_deref().unwrap_or(access.agent.as_str());
     Ok(CheckedRequest {
-        user: caller.user(field, named.cloned())?,
         parameters: body.parameters(model)?,
         settings: body.settings(other)?,
         items: raw_items(body.input.as_deref())?,
@@ -160,7 +156,7 @@ impl Exchange<'_> {
                 };
                 Placement::after(creator, previous, earlier).await
             }
-            (None, None) => Placement::in_new(creator, None),
+            (None, None) => Placement::in_new(creator, caller.end_user.user(), None),
         }
     }
 }

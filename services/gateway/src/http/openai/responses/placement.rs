@@ -38,7 +38,7 @@ pub(super) struct Placement {
     pub(super) is_named: bool,
 }
 
-/// Whose conversation it is.
+/// Who records the response.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Creator<'a> {
     /// The state.
@@ -47,8 +47,6 @@ pub(super) struct Creator<'a> {
     pub(super) caller: &'a OpenAiCaller,
     /// The permission.
     pub(super) access: &'a AgentAccess,
-    /// The end user.
-    pub(super) user: Option<&'a UserId>,
 }
 
 impl Creator<'_> {
@@ -81,7 +79,7 @@ impl Placement {
     }
 
     /// After a response: in its conversation if nothing follows it there, or else in a fork. `earlier` finds the commit of an
-    /// earlier attempt in the head of the conversation.
+    /// earlier attempt in the head of the conversation. The fork has the same user.
     ///
     /// # Errors
     /// 400: as [`RecordedResponse::continued_from`].
@@ -109,16 +107,21 @@ impl Placement {
                 is_named: false,
             });
         }
-        let owner = match &head.owner {
-            Some(Owner::User(user)) => creator.user.or(Some(user)),
-            _ => creator.user,
+        let user = match &head.owner {
+            Some(Owner::User(user)) => Some(user),
+            Some(Owner::Session(_) | Owner::Channel(_)) | None => None,
         };
-        let creator = Creator { user: owner, ..creator };
-        Self::fork(creator, previous, end)
+        Self::fork(creator, user, previous, end)
     }
 
-    /// A fork after a response, without its calls: a fork cannot answer calls of its parent, so that it repeats them.
-    fn fork(creator: Creator<'_>, previous: &RecordedResponse, end: Version) -> Result<Self, HttpProblem> {
+    /// A fork of this user, or of nobody, after a response, without its calls: a fork cannot answer calls of its parent, so that it
+    /// repeats them.
+    fn fork(
+        creator: Creator<'_>,
+        user: Option<&UserId>,
+        previous: &RecordedResponse,
+        end: Version,
+    ) -> Result<Self, HttpProblem> {
         let is_call = |fact: &Fact| matches!(fact, Fact::ToolCalled(_));
         let mut output = previous.output.iter();
         let first_call = output.find(|event| is_call(&event.event.fact));
@@ -132,7 +135,7 @@ impl Placement {
             version: before.unwrap_or(end).0,
             ..event::ForkPoint::default()
         };
-        let mut placement = Self::in_new(creator, Some(from))?;
+        let mut placement = Self::in_new(creator, user, Some(from))?;
         for call in repeated {
             placement.open_calls.push(OpenCall {
                 call_id: call.call_id.clone(),
@@ -145,13 +148,17 @@ impl Placement {
         Ok(placement)
     }
 
-    /// A new conversation.
+    /// A new conversation of this user, or of nobody.
     ///
     /// # Errors
     /// Never: the id is valid.
-    pub(super) fn in_new(creator: Creator<'_>, forked_from: Option<event::ForkPoint>) -> Result<Self, HttpProblem> {
-        let Creator { access, user, .. } = creator;
-        let new = OwnedId::of(&access.agent, user.cloned(), Uuid::now_v7())?;
+    pub(super) fn in_new(
+        creator: Creator<'_>,
+        user: Option<&UserId>,
+        forked_from: Option<event::ForkPoint>,
+    ) -> Result<Self, HttpProblem> {
+        let Creator { access, .. } = creator;
+        let new = OwnedId::of(&access.agent, user, Uuid::now_v7())?;
         let parent = forked_from.as_ref().map_or(Version::ZERO, |from| Version(from.version));
         Ok(Self {
             key: ConversationKey { tenant: access.tenant.tenant().clone(), conversation: new.id },

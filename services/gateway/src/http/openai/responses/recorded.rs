@@ -10,9 +10,10 @@ use super::output::recorded_items;
 use super::parameters::Noted;
 use super::response_id::ResponseId;
 use crate::generation::{RunKey, finish_commit};
+use crate::http::callers::end_user::IdOrigin;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::items::ITEM_KINDS;
-use crate::http::openai::conversations::{open, target};
+use crate::http::openai::conversations::{open_by, target};
 use crate::http::owned_chat::from_read_error;
 use crate::http::state::HttpState;
 
@@ -138,7 +139,7 @@ async fn read(
     id: &ResponseId,
     target: &Target,
 ) -> Result<Found, HttpProblem> {
-    let snapshot = open(state, caller, target).await.map_err(as_not_found)?;
+    let snapshot = open_response(state, caller, target).await.map_err(as_not_found)?;
     let effective = snapshot.effective(snapshot.position().version).await.map_err(from_read_error)?;
     if !effective.contains(id.started) {
         return Err(not_found());
@@ -159,6 +160,18 @@ async fn read(
         end,
         run: RunKey { agent: target.access.agent.clone(), key: target.key.clone(), run: id.run },
     })
+}
+
+/// Opens a snapshot of the conversation of a response. Only the service issues ids of responses.
+///
+/// # Errors
+/// As [`open_by`].
+pub(super) async fn open_response<'a>(
+    state: &'a HttpState,
+    caller: &OpenAiCaller,
+    target: &'a Target,
+) -> Result<Snapshot<'a>, HttpProblem> {
+    open_by(state, caller, target, IdOrigin::Issued).await
 }
 
 /// The recorded events of a range of at most one batch.

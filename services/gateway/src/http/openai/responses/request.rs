@@ -75,7 +75,7 @@ pub struct ResponseRequest {
     /// Metadata of the response: at most 16 pairs, with keys of at most 64 characters and values of at most 512.
     #[schema(value_type = Option<Object>)]
     metadata: Option<Box<RawValue>>,
-    /// The end user, for quotas and the owner of a new conversation; the header `x-hansard-user` takes precedence.
+    /// The end user; the header `x-hansard-user` takes precedence.
     pub(super) user: Option<String>,
     /// The end user, if `user` is absent.
     pub(super) safety_identifier: Option<String>,

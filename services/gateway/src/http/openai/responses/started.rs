@@ -2,7 +2,7 @@
 
 use axum::http::HeaderMap;
 use domain::bounds::{CREATE_EVENTS_MAX, CREATE_RUN_EVENTS_MAX, EVENTS_PER_COMMIT_MAX, RUN_EVENTS_MAX};
-use domain::{CommitId, ConversationKey, NewEvent, Owner, RunId, Timestamp, UserId, Version};
+use domain::{CommitId, ConversationKey, NewEvent, RunId, Timestamp, Version};
 use event_log::registry::AgentAccess;
 use history::Deadline;
 use runtime::http::HttpProblem;
@@ -36,8 +36,6 @@ use crate::writer::command_target;
 pub(super) struct CheckedRequest {
     /// The permission.
     pub(super) access: AgentAccess,
-    /// The end user.
-    pub(super) user: Option<UserId>,
     /// What the response repeats.
     pub(super) parameters: Parameters,
     /// What the run takes from the request.
@@ -69,7 +67,7 @@ struct StartCommit {
 impl CheckedRequest {
     /// Who creates conversations for this request.
     pub(super) fn creator<'a>(&'a self, state: &'a HttpState, caller: &'a OpenAiCaller) -> Creator<'a> {
-        Creator { state, caller, access: &self.access, user: self.user.as_ref() }
+        Creator { state, caller, access: &self.access }
     }
 
     /// What identifies the request in a conversation.
@@ -134,16 +132,15 @@ async fn record(
     let note = noted.to_event()?;
     let mut events = new_events(items.into_events(OpenBefore::Known(&placement.open_calls))?)?;
     events.splice(0..0, std::mem::take(&mut placement.repeated));
-    let creator = Creator { state, caller, access: &request.access, user: request.user.as_ref() };
+    let creator = Creator { state, caller, access: &request.access };
     let mut events = append_first(creator, &mut placement, events).await?;
     events.push(note);
     let command = match &placement.head {
         Some(head) => hash.next_key(head),
         None => CommitId(Uuid::now_v7()),
     };
-    let owner = request.user.map(Owner::User);
     let start = Start {
-        account: Account::of(&request.access, owner.as_ref(), &caller.source()),
+        account: Account::of(&request.access, caller.end_user.owner().as_ref(), &caller.source()),
         access: request.access,
         key: placement.key,
         events,

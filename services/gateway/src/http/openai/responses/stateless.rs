@@ -1,6 +1,5 @@
 //! A response that is not recorded: alone, or after a recorded one.
 
-use domain::Owner;
 use runtime::http::HttpProblem;
 
 use super::input::{ContinuedHistory, resolved};
@@ -36,8 +35,7 @@ pub(super) async fn answer(
     };
     let continued = after.as_ref().map(|after| ContinuedHistory { key: &after.target.key, through: after.through });
     let items = resolved(state, caller, &request.items, continued).await?;
-    let owner = request.user.map(Owner::User);
-    let account = Account::of(&request.access, owner.as_ref(), &caller.source());
+    let account = Account::of(&request.access, caller.end_user.owner().as_ref(), &caller.source());
     let turn = StatelessTurn { after, facts: items.into_facts()?, settings: request.settings };
     let parts = state.generations.answer_stateless(account, turn).await;
     let object = ResponseObject::in_progress(ResponseHead {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::Response;
-use domain::{ConversationId, Owner, RunPartKind};
+use domain::{ConversationId, RunPartKind};
 use event_log::registry::Scope;
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
@@ -19,8 +19,8 @@ use super::answer::CompletionBody;
 use super::chunks::{ChunkHead, CompletionChunk};
 use super::completion_stream::CompletionStream;
 use super::failure::problem_of;
+use super::recorded::Exchange;
 use super::recorded::client_headers::{CONVERSATION_HEADER, ClientHeaders, Recording};
-use super::recorded::{ConversationOwner, Exchange};
 use super::request::CompletionRequest;
 use super::whole_answer::whole;
 use crate::generation::{FollowItem, StatelessTurn};
@@ -68,6 +68,7 @@ pub(in crate::http) async fn create_completion(
     Json(raw): Json<Box<RawValue>>,
 ) -> Result<Response, HttpProblem> {
     let body: CompletionRequest = parse_json(raw.get().as_bytes())?;
+    let caller = caller.with_body(body.user.as_deref(), body.safety_identifier.as_deref())?;
     // Boxed, because the future is large.
     let (parts, conversation) = Box::pin(answer(&state, &caller, &headers, (&raw, &body))).await?;
     let is_streamed = body.stream.unwrap_or_default();
@@ -103,17 +104,14 @@ async fn answer(
     let model = RequestedModel::find(state, caller, Scope::Append, Some(body.model.as_str())).await?;
     let client = ClientHeaders::read(headers)?;
     let turn = StatelessTurn { settings: body.settings(model.other)?, facts: body.facts()?, after: None };
-    let (field, named) = body.end_user();
-    let user = caller.user(field, named.cloned())?;
-    let owner = user.clone().map(Owner::User);
-    let account = Account::of(&model.access, owner.as_ref(), &caller.source());
+    let account = Account::of(&model.access, caller.end_user.owner().as_ref(), &caller.source());
     let recording = client.recording(&turn.facts, body.store);
     if recording == Recording::None {
         let parts = state.generations.answer_stateless(account, turn).await;
         return Ok((parts.map_err(problem::from_problem)?, None));
     }
     let exchange = Exchange {
-        owner: ConversationOwner { access: model.access, user },
+        access: model.access,
         account,
         turn,
         client,

@@ -36,7 +36,7 @@ pub struct CompletionRequest {
     /// Which tools the model may or must call.
     #[schema(value_type = Option<Object>)]
     tool_choice: Option<ToolChoiceBody>,
-    /// The end user, for quotas; the header `x-hansard-user` takes precedence.
+    /// The end user; the header `x-hansard-user` takes precedence.
     pub user: Option<String>,
     /// The end user, if `user` is absent.
     pub safety_identifier: Option<String>,
@@ -137,15 +137,6 @@ impl CompletionRequest {
     /// 400 with the field: one is invalid, or there are none or too many.
     pub fn facts(&self) -> Result<Vec<Fact>, HttpProblem> {
         facts(&self.messages)
-    }
-
-    /// The end user, and the name of the field.
-    #[must_use]
-    pub fn end_user(&self) -> (&'static str, Option<&String>) {
-        match (&self.user, &self.safety_identifier) {
-            (Some(user), _) => ("user", Some(user)),
-            (None, user) => ("safety_identifier", user.as_ref()),
-        }
     }
 
     /// Whether the stream ends with a chunk with the usage.

@@ -101,7 +101,7 @@ impl ItemsRequest<'_> {
                 ..self.destination.target()
             }),
             events: events.clone(),
-            expected_owner: self.caller.expected_owner(),
+            expected_owner: self.destination.expected_owner(self.caller)?,
             attempt: Some(hash.attempt(self.headers)),
         };
         let mut writer = self.state.commands.write_for(&self.caller.service.call);

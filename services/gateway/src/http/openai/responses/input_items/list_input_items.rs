@@ -8,8 +8,7 @@ use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversations::items::ItemListObject;
 use crate::http::openai::conversations::items::list_items::Listing;
 use crate::http::openai::conversations::items::list_query::ListItemsQuery;
-use crate::http::openai::conversations::open;
-use crate::http::openai::responses::recorded::RecordedResponse;
+use crate::http::openai::responses::recorded::{RecordedResponse, open_response};
 use crate::http::state::HttpState;
 
 /// List the input items of a response.
@@ -35,7 +34,7 @@ pub(in crate::http) async fn list_input_items(
 ) -> Result<Json<ItemListObject>, HttpProblem> {
     let found = RecordedResponse::find(&state, &caller, &id).await?;
     let range = (Version(found.noted.input_from), found.id.started);
-    let snapshot = open(&state, &caller, &found.target).await?;
+    let snapshot = open_response(&state, &caller, &found.target).await?;
     let listing = Listing::of(&snapshot, &query, range).await?;
     listing.read(&snapshot).await.map(Json)
 }

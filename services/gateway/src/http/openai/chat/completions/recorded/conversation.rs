@@ -13,6 +13,7 @@ use uuid::{Builder, Uuid};
 use wire::status::{Problem, Reason};
 
 use super::client_headers::Recording;
+use crate::http::callers::end_user::IdOrigin;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversation_ids::{OwnedId, record_id};
 use crate::http::owned_chat::{head_from_leader, not_found};
@@ -24,15 +25,6 @@ use crate::problem::RETRY_AFTER;
 const SCHEME: &str = "hansard.openai.chat.v1";
 /// Bytes of a derived id.
 const ID_BYTES: usize = 16;
-
-/// Whose conversation it is.
-#[derive(Debug, Clone)]
-pub(in super::super) struct ConversationOwner {
-    /// The agent.
-    pub(in super::super) access: AgentAccess,
-    /// The end user; `None`: the request names none.
-    pub(in super::super) user: Option<UserId>,
-}
 
 /// The conversation of a completion.
 #[derive(Debug)]
@@ -59,18 +51,18 @@ pub(super) enum FoundState {
 pub(super) async fn find_or_new(
     state: &HttpState,
     caller: &OpenAiCaller,
-    owner: &ConversationOwner,
+    access: &AgentAccess,
     recording: &Recording,
 ) -> Result<FoundConversation, HttpProblem> {
-    let (agent, user) = (&owner.access.agent, owner.user.clone());
+    let (agent, user) = (&access.agent, caller.end_user.user());
     let new = match recording {
         Recording::None | Recording::New => OwnedId::of(agent, user, Uuid::now_v7())?,
         Recording::In(id) => {
-            let named = record_id(id).ok().map(|id| owner.key(id));
-            let id = derived_id(&channel_key(state, owner)?, agent, user.as_ref(), id);
+            let named = record_id(id).ok().map(|id| key(access, id));
+            let id = derived_id(&channel_key(state, access)?, agent, user, id);
             let new = OwnedId::of(agent, user, id)?;
-            let derived = Some(owner.key(new.id.clone()));
-            let found = tokio::try_join!(find(state, caller, owner, named), find(state, caller, owner, derived));
+            let derived = Some(key(access, new.id.clone()));
+            let found = tokio::try_join!(find(state, caller, agent, named), find(state, caller, agent, derived));
             let (named, derived) = found?;
             if let Some((key, head)) = named.or(derived) {
                 let state = FoundState::Exists(Box::new(head));
@@ -79,7 +71,7 @@ pub(super) async fn find_or_new(
             new
         }
     };
-    Ok(FoundConversation { key: owner.key(new.id), state: FoundState::New(new.owner) })
+    Ok(FoundConversation { key: key(access, new.id), state: FoundState::New(new.owner) })
 }
 
 /// The head of a conversation that a concurrent request of the same chat has created.
@@ -89,46 +81,45 @@ pub(super) async fn find_or_new(
 pub(super) async fn created_by_another(
     state: &HttpState,
     caller: &OpenAiCaller,
-    owner: &ConversationOwner,
+    agent: &AgentId,
     key: &ConversationKey,
 ) -> Result<Head, HttpProblem> {
-    let found = find(state, caller, owner, Some(key.clone())).await?;
+    let found = find(state, caller, agent, Some(key.clone())).await?;
     found.map(|(_, head)| head).ok_or_else(not_found)
 }
 
-impl ConversationOwner {
-    fn key(&self, conversation: ConversationId) -> ConversationKey {
-        ConversationKey { tenant: self.access.tenant.tenant().clone(), conversation }
-    }
-
-    /// Whether a conversation of this agent and owner is the caller's. Without an end user, all of the agent are.
-    fn owns(&self, agent: &AgentId, owner: Option<&Owner>) -> bool {
-        let is_user = |user: &UserId| matches!(owner, Some(Owner::User(owner)) if owner == user);
-        *agent == self.access.agent && self.user.as_ref().is_none_or(is_user)
-    }
+fn key(access: &AgentAccess, conversation: ConversationId) -> ConversationKey {
+    ConversationKey { tenant: access.tenant.tenant().clone(), conversation }
 }
 
 /// The conversation, if it exists and is the caller's.
 async fn find(
     state: &HttpState,
     caller: &OpenAiCaller,
-    owner: &ConversationOwner,
+    agent: &AgentId,
     key: Option<ConversationKey>,
 ) -> Result<Option<(ConversationKey, Head)>, HttpProblem> {
     let Some(key) = key else {
         return Ok(None);
     };
-    match head_from_leader(state, &key, caller.service.call.deadline).await {
-        Ok((head, _)) if owner.owns(&head.agent, head.owner.as_ref()) => Ok(Some((key, head))),
-        Ok(_) => Ok(None),
+    let found = head_from_leader(state, &key, caller.service.call.deadline).await;
+    let owned = found.and_then(|(head, _)| {
+        if head.agent != *agent {
+            return Err(not_found());
+        }
+        caller.end_user.check_owner(IdOrigin::of(&key.conversation), head.owner.as_ref())?;
+        Ok(head)
+    });
+    match owned {
+        Ok(head) => Ok(Some((key, head))),
         Err(problem) if problem == not_found() => Ok(None),
         Err(problem) => Err(problem),
     }
 }
 
 /// The tenant's key for ids. A tenant of an earlier version has none until a writer has created its secret.
-fn channel_key(state: &HttpState, owner: &ConversationOwner) -> Result<TenantKey, HttpProblem> {
-    let tenant = owner.access.tenant.tenant();
+fn channel_key(state: &HttpState, access: &AgentAccess) -> Result<TenantKey, HttpProblem> {
+    let tenant = access.tenant.tenant();
     let key = state.gateway.registry.tenant_key(tenant, KeyPurpose::Channel);
     key.ok_or_else(|| {
         let message = "the gateway does not know the tenant's key yet: try again";

@@ -2,14 +2,14 @@
 
 use axum::http::HeaderMap;
 use domain::{ConversationId, ConversationKey, Fact, Part, RunId, RunPartKind};
-use event_log::registry::Scope;
+use event_log::registry::{AgentAccess, Scope};
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use runtime::http::HttpProblem;
 use serde_json::value::RawValue;
 
 use super::client_headers::{ClientHeaders, Recording, is_instruction};
-use super::conversation::{ConversationOwner, FoundConversation, FoundState, find_or_new};
+use super::conversation::{FoundConversation, FoundState, find_or_new};
 use super::start::{RecordedTurn, TurnPlace, start};
 use crate::generation::{FollowItem, NewConversation, RequestSettings, StatelessTurn};
 use crate::http::openai::caller::OpenAiCaller;
@@ -24,8 +24,8 @@ const BETWEEN_INSTRUCTIONS: &str = "\n\n";
 
 /// A completion to record.
 pub(in super::super) struct Exchange<'b> {
-    /// Whose conversation it is.
-    pub(in super::super) owner: ConversationOwner,
+    /// The permission to act for the agent.
+    pub(in super::super) access: AgentAccess,
     /// The account that the run counts against.
     pub(in super::super) account: Account,
     /// The sent history and settings.
@@ -53,11 +53,10 @@ impl Exchange<'_> {
     ) -> Result<(BoxStream<'static, FollowItem>, ConversationId), HttpProblem> {
         let metadata_json = metadata::checked(self.metadata)?;
         if self.client.is_managed() {
-            let agent = Some(self.owner.access.agent.as_str());
+            let agent = Some(self.access.agent.as_str());
             caller.access(state, Scope::Read, agent).await?;
         }
-        let (owner, recording) = (&self.owner, &self.recording);
-        let found = find_or_new(state, caller, owner, recording).await?;
+        let found = find_or_new(state, caller, &self.access, &self.recording).await?;
         let turn = self.into_turn(found, metadata_json);
         let run = start(state, caller, headers, &turn).await?;
         let parts = parts(state, &turn.key, run).await?;
@@ -78,7 +77,7 @@ impl Exchange<'_> {
             if self.client.is_managed() { (None, instructions(&facts)) } else { (Some(facts.clone()), None) };
         RecordedTurn {
             request: RequestHash::of(&key, parts),
-            owner: self.owner,
+            access: self.access,
             account: self.account,
             key,
             place,

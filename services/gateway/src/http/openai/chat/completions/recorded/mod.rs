@@ -14,5 +14,4 @@ mod start;
 mod stored_history;
 
 pub use client_headers::CLIENT_VALUE_BYTES_MAX;
-pub(super) use conversation::ConversationOwner;
 pub(super) use exchange::Exchange;

@@ -6,11 +6,12 @@ use axum::http::HeaderMap;
 use domain::bounds::{CREATE_RUN_EVENTS_MAX, RUN_EVENTS_MAX};
 use domain::event::{HistoryRewound, MessageAppended, Role};
 use domain::{CommitId, ConversationKey, Fact, Head, NewEvent, RunId, Version};
+use event_log::registry::AgentAccess;
 use history::{Deadline, Freshness, Target};
 use runtime::http::HttpProblem;
 use wire::status::Reason;
 
-use super::conversation::{ConversationOwner, created_by_another};
+use super::conversation::created_by_another;
 use super::plan::{self, Plan};
 use super::stored_history::{HistoryEnd, read};
 use crate::generation::{NewConversation, RequestSettings, RunKey, Start, StartAt, run_started_by};
@@ -31,7 +32,7 @@ const ATTEMPTS_MAX: u32 = 4;
 /// A completion to record.
 #[derive(Debug)]
 pub(super) struct RecordedTurn {
-    pub(super) owner: ConversationOwner,
+    pub(super) access: AgentAccess,
     pub(super) account: Account,
     pub(super) key: ConversationKey,
     /// The state of the conversation.
@@ -72,8 +73,7 @@ pub(super) async fn start(
         TurnPlace::New(new) => match start_in_new(state, turn, new).await {
             // A concurrent request of the same chat was faster.
             Err(problem) if problem.code == Reason::ConversationExists.as_str() => {
-                let (owner, key) = (&turn.owner, &turn.key);
-                let head = created_by_another(state, caller, owner, key).await?;
+                let head = created_by_another(state, caller, &turn.access.agent, &turn.key).await?;
                 if let Some(commit) = turn.request.creation(&head) {
                     return Ok(run_started_by(commit.id));
                 }
@@ -125,7 +125,7 @@ async fn settled_head(
     let Some(active) = &head.active_run else {
         return Ok(head);
     };
-    let run = RunKey { agent: turn.owner.access.agent.clone(), key: turn.key.clone(), run: active.id };
+    let run = RunKey { agent: turn.access.agent.clone(), key: turn.key.clone(), run: active.id };
     if !state.generations.finish_if_closed(&run).await {
         return Ok(head);
     }
@@ -141,7 +141,7 @@ async fn planned(
     head: &Head,
 ) -> Result<Option<Plan>, HttpProblem> {
     let target = Target {
-        access: turn.owner.access.clone(),
+        access: turn.access.clone(),
         key: turn.key.clone(),
         freshness: Freshness::Fresh,
         fence: positions::fence(&state.gateway, &turn.key).await?,
@@ -189,7 +189,7 @@ async fn start_by(
     let events = events(turn, plan, most)?;
     let fields = vec!["messages".to_owned(); events.len()];
     let start = Start {
-        access: turn.owner.access.clone(),
+        access: turn.access.clone(),
         account: turn.account.clone(),
         key: turn.key.clone(),
         events,
