@@ -43,6 +43,10 @@ clients:
     cargo build --bin hansard
     tests/clients/run check
 
+# Writes the types of the TypeScript client from the description of a gateway that runs (`just dev`).
+client-types url="http://127.0.0.1:7303/openapi.json":
+    npm run --prefix clients/typescript generate -- {{ url }}
+
 # Measures the product beside NATS and Postgres alone.
 bench *arguments:
     cargo run --release -p bench -- --own-stack {{ arguments }}

@@ -790,7 +790,7 @@ export interface components {
              */
             agentId?: string | null;
             context?: null | components["schemas"]["ClientContextBody"];
-            /** @description Its id: 1 to 128 of `A-Z a-z 0-9 _ - :`; without one, a new UUID. */
+            /** @description Its id: 1 to 128 of `A-Z a-z 0-9 _ - :`, except `conv_` and 32 hexadecimal digits; without one, a new UUID. */
             id?: string | null;
             /** @description Other values that the client stores with it: an object, at most 64 KiB. */
             metadata?: Record<string, unknown> | null;
