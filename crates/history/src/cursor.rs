@@ -5,6 +5,7 @@ mod forward;
 
 use domain::{RecordedEvent, Segment, Segments, Status, Version};
 use event_log::StoredCommit;
+use futures::future::BoxFuture;
 use read_model::EventRow;
 use read_model::queries::{Direction, EventQuery};
 use wire::status::Problem;
@@ -135,16 +136,18 @@ impl<'s> Cursor<'s> {
     ///
     /// # Errors
     /// A dependency does not answer, a commit cannot be decoded, or the conversation was erased concurrently.
-    pub async fn next(&mut self, batch: Batch) -> Result<Option<Vec<CursorEvent>>, Problem> {
-        if self.is_done() {
-            return Ok(None);
-        }
-        let mut batch_builder = BatchBuilder::new(batch);
-        match self.query.direction {
-            Direction::Forward => self.forward(&mut batch_builder).await?,
-            Direction::Backward => self.backward(&mut batch_builder).await?,
-        }
-        Ok((!batch_builder.events.is_empty()).then_some(batch_builder.events))
+    pub fn next(&mut self, batch: Batch) -> BoxFuture<'_, Result<Option<Vec<CursorEvent>>, Problem>> {
+        Box::pin(async move {
+            if self.is_done() {
+                return Ok(None);
+            }
+            let mut batch_builder = BatchBuilder::new(batch);
+            match self.query.direction {
+                Direction::Forward => self.forward(&mut batch_builder).await?,
+                Direction::Backward => self.backward(&mut batch_builder).await?,
+            }
+            Ok((!batch_builder.events.is_empty()).then_some(batch_builder.events))
+        })
     }
 
     /// Whether the range is complete.

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use event_log::Unavailable;
+use futures::future::BoxFuture;
 use read_model::ReadModelError;
 use runtime::grpc;
 use tokio::time::{Instant, timeout_at};
@@ -52,25 +53,39 @@ impl Deadline {
         self.0 <= Instant::now()
     }
 
-    /// Waits for an answer of the record.
+    /// Waits for an answer of the record. The future is erased: callers' futures contain many.
     ///
     /// # Errors
     /// The record's error, or `RECORD_UNAVAILABLE` at the deadline.
-    pub async fn record<T>(self, answer: impl Future<Output = Result<T, Unavailable>>) -> Result<T, Problem> {
-        match timeout_at(self.0, answer).await {
-            Ok(answer) => answer.map_err(|error| problem::of_record(&error)),
-            Err(_) => Err(problem::record_timed_out()),
-        }
+    pub fn record<'a, T>(
+        self,
+        answer: impl Future<Output = Result<T, Unavailable>> + Send + 'a,
+    ) -> BoxFuture<'a, Result<T, Problem>> {
+        self.wait(answer, problem::of_record, problem::record_timed_out)
     }
 
-    /// Waits for an answer of the read model.
+    /// Waits for an answer of the read model, as [`Deadline::record`].
     ///
     /// # Errors
     /// The read model's error, or `READ_MODEL_UNAVAILABLE` at the deadline.
-    pub async fn rows<T>(self, answer: impl Future<Output = Result<T, ReadModelError>>) -> Result<T, Problem> {
-        match timeout_at(self.0, answer).await {
-            Ok(answer) => answer.map_err(|error| problem::of_read_model(&error)),
-            Err(_) => Err(problem::read_model_timed_out()),
-        }
+    pub fn rows<'a, T>(
+        self,
+        answer: impl Future<Output = Result<T, ReadModelError>> + Send + 'a,
+    ) -> BoxFuture<'a, Result<T, Problem>> {
+        self.wait(answer, problem::of_read_model, problem::read_model_timed_out)
+    }
+
+    fn wait<'a, T, E: 'a>(
+        self,
+        answer: impl Future<Output = Result<T, E>> + Send + 'a,
+        failed: fn(&E) -> Problem,
+        timed_out: fn() -> Problem,
+    ) -> BoxFuture<'a, Result<T, Problem>> {
+        Box::pin(async move {
+            match timeout_at(self.0, answer).await {
+                Ok(answer) => answer.map_err(|error| failed(&error)),
+                Err(_) => Err(timed_out()),
+            }
+        })
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use domain::{
     Change, Conversation, ConversationId, ConversationKey, ForkPoint, Head, Inherited, Owner, Segments, Version,
 };
+use futures::future::BoxFuture;
 use wire::status::{Problem, Reason};
 
 use crate::consistency;
@@ -37,11 +38,17 @@ impl<'a> Snapshot<'a> {
     /// # Errors
     /// The conversation is not visible to the caller, or an ancestor was erased; a dependency does not answer, or the fence
     /// is not reached in time.
-    pub async fn open(reader: &Reader, target: &'a Target) -> Result<Self, Problem> {
-        let reader = reader.for_request(&target.key.tenant);
-        let read = consistency::read(&reader, target, RowQuery::Conversation).await?;
-        let (snapshot, _) = Self::from_read(reader, target, read, RowQuery::Conversation).await?;
-        Ok(snapshot)
+    #[must_use]
+    pub fn open<'r>(reader: &'r Reader, target: &'a Target) -> BoxFuture<'r, Result<Self, Problem>>
+    where
+        'a: 'r,
+    {
+        Box::pin(async move {
+            let reader = reader.for_request(&target.key.tenant);
+            let read = consistency::read(&reader, target, RowQuery::Conversation).await?;
+            let (snapshot, _) = Self::from_read(reader, target, read, RowQuery::Conversation).await?;
+            Ok(snapshot)
+        })
     }
 
     /// Opens a snapshot and reads the first events of a query: own events with the row, inherited ones with the rows of the
@@ -49,16 +56,22 @@ impl<'a> Snapshot<'a> {
     ///
     /// # Errors
     /// As [`Snapshot::open`].
-    pub async fn open_with(
-        reader: &Reader,
+    #[must_use]
+    pub fn open_with<'q>(
+        reader: &'q Reader,
         target: &'a Target,
-        query: &Query<'_>,
+        query: &'q Query<'q>,
         batch: Batch,
-    ) -> Result<(Self, Prefetched), Problem> {
-        let reader = reader.for_request(&target.key.tenant);
-        let query = RowQuery::Events(&query.to_event_query(batch));
-        let read = consistency::read(&reader, target, query).await?;
-        Self::from_read(reader, target, read, query).await
+    ) -> BoxFuture<'q, Result<(Self, Prefetched), Problem>>
+    where
+        'a: 'q,
+    {
+        Box::pin(async move {
+            let reader = reader.for_request(&target.key.tenant);
+            let query = RowQuery::Events(&query.to_event_query(batch));
+            let read = consistency::read(&reader, target, query).await?;
+            Self::from_read(reader, target, read, query).await
+        })
     }
 
     async fn from_read(

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use domain::{ConversationKey, Status, Version};
 use event_log::{StoredCommit, StoredMessage, TailBounds, Unavailable};
+use futures::future::BoxFuture;
 use metrics::histogram;
 use wire::status::Problem;
 
@@ -55,11 +56,15 @@ impl Tail {
     ///
     /// # Errors
     /// The record is unavailable, a commit cannot be decoded, or the conversation was erased concurrently.
-    pub async fn next_page(
-        &mut self,
-        reader: &Reader,
+    pub fn next_page<'a>(
+        &'a mut self,
+        reader: &'a Reader,
         deadline: Deadline,
-    ) -> Result<Option<Vec<Arc<StoredCommit>>>, Problem> {
+    ) -> BoxFuture<'a, Result<Option<Vec<Arc<StoredCommit>>>, Problem>> {
+        Box::pin(self.next(reader, deadline))
+    }
+
+    async fn next(&mut self, reader: &Reader, deadline: Deadline) -> Result<Option<Vec<Arc<StoredCommit>>>, Problem> {
         let Some(last) = &self.last else {
             return Ok(None);
         };

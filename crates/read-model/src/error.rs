@@ -124,12 +124,15 @@ impl From<sqlx::Error> for ReadModelError {
     }
 }
 
-/// Classifies an error of the database. Temporary are: connections (08), resources (53), operator actions (57), rollbacks
-/// (40), lock timeouts (55P03), and a schema that does not exist yet (3F000, 42P01).
+/// SQLSTATEs of a session that the server ended: it shut down or crashed, or the session was idle or its transaction too long.
+const ENDED: [&str; 6] = ["57P01", "57P02", "57P03", "57P05", "25P03", "25P04"];
+
+/// Classifies an error of the database. Temporary are: ended sessions, connections (08), resources (53), operator actions (57),
+/// rollbacks (40), lock timeouts (55P03), and a schema that does not exist yet (3F000, 42P01).
 fn database_error(error: &dyn DatabaseError) -> ReadModelError {
     let sqlstate = error.code().unwrap_or_default().into_owned();
     let temporary = ["08", "53", "57", "40", "55P03", "3F000", "42P01"];
-    if temporary.iter().any(|code| sqlstate.starts_with(code)) {
+    if ENDED.contains(&&*sqlstate) || temporary.iter().any(|code| sqlstate.starts_with(code)) {
         return ReadModelError::unavailable(format!("Postgres answered SQLSTATE {sqlstate}"));
     }
     ReadModelError::Refused { sqlstate }
@@ -142,8 +145,6 @@ pub(crate) fn sqlstate_of(error: &sqlx::Error) -> Option<String> {
 }
 
 pub(crate) fn is_lost(error: &sqlx::Error) -> bool {
-    /// The server shut down, crashed or ended the session.
-    const ENDED: [&str; 4] = ["57P01", "57P02", "57P03", "57P05"];
     #[expect(clippy::wildcard_enum_match_arm, reason = "the enum is open")]
     match error {
         sqlx::Error::Io(_) | sqlx::Error::Protocol(_) => true,
@@ -172,5 +173,54 @@ fn column_of(error: &sqlx::Error) -> String {
     match error {
         sqlx::Error::ColumnDecode { index, .. } => format!("column {index}"),
         _ => "a column".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use devstack::test::database;
+    use sqlx::{Connection as _, PgConnection};
+    use tokio::time::{Instant, sleep};
+
+    use super::*;
+
+    const ENDED_BY_SERVER: Duration = Duration::from_secs(30);
+
+    /// The error of a statement after the server has ended the session, because of `setting`.
+    async fn error_after(setting: &str) -> sqlx::Error {
+        // Over TCP the statement is sent, and its answer is the server's reason; over a Unix socket it cannot be sent.
+        let url = database().await.url;
+        let (url, _socket) = url.split_once('?').unwrap();
+        let mut observer = PgConnection::connect(url).await.unwrap();
+        let mut idle = PgConnection::connect(url).await.unwrap();
+        let (process,): (i32,) = sqlx::query_as("SELECT pg_backend_pid()").fetch_one(&mut idle).await.unwrap();
+        let set: &'static str = format!("SET {setting} = '50ms'").leak();
+        sqlx::raw_sql(set).execute(&mut idle).await.unwrap();
+        sqlx::raw_sql("BEGIN").execute(&mut idle).await.unwrap();
+        let started = Instant::now();
+        loop {
+            let query = sqlx::query_as("SELECT count(*) FROM pg_stat_activity WHERE pid = $1").bind(process);
+            let (sessions,): (i64,) = query.fetch_one(&mut observer).await.unwrap();
+            if sessions == 0 {
+                break;
+            }
+            assert!(started.elapsed() < ENDED_BY_SERVER, "{setting}: the session is not ended");
+            sleep(Duration::from_millis(10)).await;
+        }
+        sqlx::raw_sql("SELECT 1").execute(&mut idle).await.unwrap_err()
+    }
+
+    /// A process that was paused longer than its transaction may idle loses its connection; its work can be retried.
+    #[tokio::test]
+    async fn a_session_that_the_server_ended_is_lost() {
+        for setting in ["idle_in_transaction_session_timeout", "transaction_timeout"] {
+            let error = error_after(setting).await;
+            assert!(sqlstate_of(&error).is_some_and(|code| code.starts_with("25P")), "{setting}: {error}");
+            assert!(is_lost(&error), "{setting}: {error}");
+            let error = ReadModelError::from(error);
+            assert!(error.is_unavailable(), "{setting}: {error}");
+        }
     }
 }

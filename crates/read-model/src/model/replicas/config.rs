@@ -26,7 +26,7 @@ pub struct ReplicatedReadModelConfig {
     /// URLs of streaming replicas of that database, at most 16, each as `database_url`. Reads use them in turn while they
     /// answer and do not lag too far behind, and the primary otherwise. Empty: all reads use the primary.
     pub replica_urls: Vec<String>,
-    /// Maximum lag of a replica that is read, in milliseconds; 200 to 60000.
+    /// Maximum lag of a replica that is read, in milliseconds; 200 to 60000. Raise it if replicas that lag leave the primary too many reads.
     pub replica_lag_ms_max: u64,
 }
 
