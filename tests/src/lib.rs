@@ -33,6 +33,7 @@ pub mod errors;
 pub mod events;
 pub mod eventually;
 pub mod folder;
+pub mod generated;
 pub mod http_client;
 pub mod import;
 pub mod jwt;

@@ -70,6 +70,15 @@ impl Archive {
         Ok(last.map(|last| last.message))
     }
 
+    /// As [`Archive::last_commit`], from any replica, which may lag.
+    ///
+    /// # Errors
+    /// As [`Archive::last_commit`].
+    pub async fn last_of_replica(&self, key: &ConversationKey) -> Result<Option<StoredMessage>, Unavailable> {
+        let recorded = self.record.last(key).await?;
+        Ok(self.later_of(key, recorded).await?.map(|last| last.message))
+    }
+
     /// As [`Archive::last_commit`], with what an append must expect.
     ///
     /// # Errors

@@ -137,6 +137,24 @@ impl ConversationId {
     /// The prefix of the ids of documents of agents and owners. It is reserved.
     pub const DOCUMENT_PREFIX: &'static str = "document:";
 
+    /// The prefix of the ids of conversations that frontends have named: the name, a colon and a tag of the owner follow.
+    pub const NAMED_PREFIX: &'static str = "named:";
+
+    /// The number of hexadecimal digits of a tag of an owner.
+    pub const NAME_TAG_CHARS: usize = 20;
+
+    /// What the ids of conversations with a name begin with: everything but the tag of the owner.
+    #[must_use]
+    pub fn named_start(name: &str) -> String {
+        format!("{}{name}:", Self::NAMED_PREFIX)
+    }
+
+    /// Whether the id is one that was derived from a frontend's name.
+    #[must_use]
+    pub fn is_named(&self) -> bool {
+        self.0.starts_with(Self::NAMED_PREFIX)
+    }
+
     /// Whether the id is one of an agent's or owner's document.
     #[must_use]
     pub fn is_document(&self) -> bool {
@@ -294,6 +312,7 @@ mod tests {
             ("history:audit", true, false, false),
             ("document:", false, false, true),
             ("document:x", false, false, true),
+            ("named:x:0123456789abcdef0123", false, false, false),
             ("history", false, false, false),
             ("History:x", false, false, false),
             ("a:history:x", false, false, false),

@@ -15,9 +15,9 @@ pub enum Quota {
     Runs,
     /// Input and output tokens of models on one UTC day.
     ModelTokensPerDay,
-    /// Conversations that are not erased.
+    /// Conversations that are not erased; of a key or an address, those that its frontends create on one UTC day.
     Conversations,
-    /// Bytes of conversations that are not erased.
+    /// Bytes of conversations that are not erased; of a key or an address, the bodies that its frontends send on one UTC day.
     StoredBytes,
     /// Bytes of appended commits, per writer process; a full bucket contains the bytes of one minute.
     AppendedBytesPerMinute,
@@ -59,10 +59,8 @@ impl Quota {
     #[must_use]
     pub fn applies_to(self, scope: Scope) -> bool {
         match self {
-            Self::Runs | Self::ModelTokensPerDay => true,
-            Self::Conversations | Self::StoredBytes | Self::AppendedBytesPerMinute => {
-                matches!(scope, Scope::Tenant | Scope::Agent | Scope::Owner)
-            }
+            Self::Runs | Self::ModelTokensPerDay | Self::Conversations | Self::StoredBytes => true,
+            Self::AppendedBytesPerMinute => matches!(scope, Scope::Tenant | Scope::Agent | Scope::Owner),
         }
     }
 }
@@ -105,7 +103,18 @@ pub struct Limits {
     pub appended_bytes_per_minute: Option<u64>,
 }
 
+/// Of a tenant's and an agent's conversations and stored bytes, one part of so many is kept for users and back ends: anonymous sessions
+/// cannot use it.
+pub const KEPT_FROM_SESSIONS: u64 = 10;
+
 impl Limits {
+    /// The quotas of a tenant or an agent, as they apply to what anonymous sessions store.
+    #[must_use]
+    pub fn of_sessions(&self) -> Self {
+        let part = |bound: Option<u64>| bound.map(|bound| bound - bound / KEPT_FROM_SESSIONS);
+        Self { conversations: part(self.conversations), stored_bytes: part(self.stored_bytes), ..*self }
+    }
+
     /// The value of a quota.
     #[must_use]
     pub fn get(&self, quota: Quota) -> Option<u64> {
@@ -189,18 +198,18 @@ impl QuotaSet {
     #[must_use]
     pub fn deployment() -> Self {
         let calls = |runs, tokens| Limits { runs: Some(runs), model_tokens_per_day: Some(tokens), ..Limits::default() };
-        let limits = |(runs, tokens), conversations, (stored, appended)| Limits {
+        let stored = |calls: Limits, conversations, bytes| Limits {
             conversations: Some(conversations),
-            stored_bytes: Some(stored),
-            appended_bytes_per_minute: Some(appended),
-            ..calls(runs, tokens)
+            stored_bytes: Some(bytes),
+            ..calls
         };
+        let appended = |stored: Limits, bytes| Limits { appended_bytes_per_minute: Some(bytes), ..stored };
         Self {
-            tenant: limits((500, 2_000_000_000), 1_000_000, (1_024 * GIB, 16 * GIB)),
-            agent: limits((400, 1_000_000_000), 1_000_000, (1_024 * GIB, 8 * GIB)),
-            key: calls(400, 1_000_000_000),
-            owner: limits((32, 20_000_000), 10_000, (16 * GIB, GIB)),
-            address: calls(128, 100_000_000),
+            tenant: appended(stored(calls(500, 2_000_000_000), 1_000_000, 1_024 * GIB), 16 * GIB),
+            agent: appended(stored(calls(400, 1_000_000_000), 1_000_000, 1_024 * GIB), 8 * GIB),
+            key: stored(calls(400, 1_000_000_000), 200_000, 256 * GIB),
+            owner: appended(stored(calls(32, 20_000_000), 10_000, 16 * GIB), GIB),
+            address: stored(calls(128, 100_000_000), 5_000, 4 * GIB),
         }
     }
 
@@ -302,6 +311,27 @@ mod tests {
         check(1, None, Some(3), 3);
         check(1, Some(2), Some(3), 3);
         check(1, Some(0), None, 0);
+    }
+
+    #[test]
+    fn sessions_leave_a_part_to_others() {
+        let check = |bound: Option<u64>, expected: Option<u64>| {
+            let limits = Limits {
+                runs: bound,
+                model_tokens_per_day: bound,
+                conversations: bound,
+                stored_bytes: bound,
+                appended_bytes_per_minute: bound,
+            };
+            assert_eq!(limits.of_sessions(), Limits { conversations: expected, stored_bytes: expected, ..limits });
+        };
+        assert_eq!(KEPT_FROM_SESSIONS, 10);
+        check(None, None);
+        check(Some(0), Some(0));
+        check(Some(9), Some(9));
+        check(Some(10), Some(9));
+        check(Some(1_000_000), Some(900_000));
+        check(Some(LIMIT_MAX), Some(LIMIT_MAX - LIMIT_MAX / 10));
     }
 
     #[test]

@@ -140,7 +140,7 @@ impl WriteQuotas {
         charge.amount = addition.wanted;
         let mut widest = None;
         for subject in subjects(intent, owner) {
-            let limits = quotas.of(subject.scope);
+            let limits = &limits_of(quotas, subject.scope, owner);
             // The wider subject contains this one. If the wider subject is within these limits, the rows need no read.
             if widest.is_some_and(|widest| is_within(widest, limits)) {
                 self.storage.add_allowed(&subject, addition.wanted).await;
@@ -181,6 +181,14 @@ fn subjects_of(tenant: &TenantId, agent: &AgentId, owner: Option<&Owner>) -> Vec
     let consumer =
         Consumer { tenant: tenant.as_str().to_owned(), agent: agent.to_owned(), key: None, owner, address: None };
     consumer.subjects().collect()
+}
+
+/// The quotas of a scope that apply to what an owner stores.
+fn limits_of(quotas: &QuotaSet, scope: Scope, owner: Option<&Owner>) -> Limits {
+    match (scope, owner) {
+        (Scope::Tenant | Scope::Agent, Some(Owner::Session(_))) => quotas.of(scope).of_sessions(),
+        _ => *quotas.of(scope),
+    }
 }
 
 fn stored_by(scope: Scope, agent: &AgentId, owner: Option<&Owner>) -> StorageScope {
@@ -245,6 +253,18 @@ mod tests {
 
     fn append() -> Action {
         Action::Append { events: Vec::new(), expected: None }
+    }
+
+    #[test]
+    fn only_sessions_leave_a_part_to_others() {
+        let quotas = QuotaSet::deployment();
+        let session = Owner::Session(SessionId::parse("s").unwrap());
+        for scope in Scope::ALL {
+            for (owner, is_session) in [(Some(&session), true), (Some(&ada()), false), (None, false)] {
+                let is_reduced = limits_of(&quotas, scope, owner) != *quotas.of(scope);
+                assert_eq!(is_reduced, is_session && [Scope::Tenant, Scope::Agent].contains(&scope), "{scope:?}");
+            }
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! End users of back ends: a conversation of somebody else is answered like a missing one, on every surface that names
 //! conversations for a back end. A stranger who guesses a name before the back end uses it gains nothing.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 use tests::http_client::{Answer, HttpClient};
 use tests::model::{Model, Reply};
@@ -208,6 +210,15 @@ impl Case {
         }
     }
 
+    fn title(&self) -> &'static str {
+        match (self.owner, self.is_issued) {
+            (Owner::Ada, true) => "of a user, with an id that the service issued to a back end",
+            (Owner::Ada, false) => "of a user, with an id that a back end chose",
+            (Owner::Nobody, _) => "of nobody, with an issued id",
+            (Owner::Session, _) => "of a session, with a name that its frontend chose",
+        }
+    }
+
     /// The id of a conversation that does not exist.
     fn missing(&self) -> &'static str {
         match (self.is_issued, self.owner) {
@@ -284,17 +295,31 @@ async fn interaction(back_end: &HttpClient, id: &str, user: Option<&str>) -> Val
     mcp.post("/mcp", &body).await.ok(200)["result"].clone()
 }
 
+/// The outcomes are the table of docs/explanation/security.md.
 #[tokio::test(flavor = "multi_thread")]
 async fn every_surface_finds_the_same_conversations() {
     let system = System::start().await;
+    let mut surfaces = BTreeSet::new();
+    let mut table =
+        "| conversation | no end user | its user | another user | a frontend of the session |\n|---|---|---|---|---|\n"
+            .to_owned();
     for case in system.cases().await {
         for named in Named::ALL {
             let expected = case.is_found_by(named.user());
             for (surface, opened) in system.opened(&case, named).await {
                 assert_eq!(opened, expected, "{surface}: {case:?} {named:?}");
+                surfaces.insert(surface);
             }
         }
+        let shown = system.stranger.get(&format!("/api/chats/{}", case.id)).await;
+        assert_eq!(shown.status == 200, case.owner == Owner::Session, "{case:?} {shown:?}");
+        let found = [None, Some("ada"), Some("bob")].map(|user| case.is_found_by(user));
+        let cells = found.into_iter().chain([shown.status == 200]).map(|found| if found { "opened" } else { "404" });
+        table += &format!("| {} | {} |\n", case.title(), cells.collect::<Vec<_>>().join(" | "));
     }
+    let surfaces: Vec<&str> = surfaces.into_iter().collect();
+    let part = format!("\n{table}\nTried for back ends through: {}.\n\n", surfaces.join(", "));
+    tests::generated::check("docs/explanation/security.md", "end users", &part);
 }
 
 /// Only the service issues ids of responses, and many clients name the end user in the first request alone.
@@ -349,18 +374,18 @@ async fn a_guessed_name_shows_and_plants_nothing() {
     }
 }
 
+/// A frontend that chooses an id that the service has issued to a back end names a conversation of its own.
 #[tokio::test(flavor = "multi_thread")]
-async fn frontends_cannot_choose_issued_ids() {
-    let System { _fixture, stranger, .. } = System::start().await;
-    let issued = format!("conv_{}", "0".repeat(32));
-    let own = stranger.post("/api/chats", &json!({"id": "conv_own"})).await.ok(201);
+async fn frontends_cannot_take_issued_ids() {
+    let System { _fixture, back_end, stranger, .. } = System::start().await;
+    let issued = back_end.with(USER_HEADER, "ada").post(CONVERSATIONS, &json!({})).await.ok(200);
+    let issued = text(&issued, "id");
+    let own = stranger.post("/api/chats", &json!({"id": "own"})).await.ok(201);
     let fork = format!("/api/chats/{}/fork", text(&own, "id"));
-    let named = json!({"id": issued});
-    let parts = json!([{"type": "text", "text": PLANTED}]);
-    let messages = json!({"id": issued, "messages": [{"id": "m", "role": "user", "parts": parts}]});
-    for (path, body) in [("/api/chats", &named), (&fork, &named), ("/api/chat", &messages)] {
-        let refused = stranger.post(path, body).await;
-        assert_eq!(refused.status_and_code(), (400, "FIELD_RESERVED".to_owned()), "{path}");
-        assert_eq!(refused.json()["field"], "id", "{path}");
-    }
+    assert_eq!(stranger.get(&format!("/api/chats/{issued}")).await.status, 404);
+    assert_eq!(stranger.post(&fork, &json!({"id": issued})).await.ok(201)["id"], issued);
+    let planted = stranger.post(&format!("/api/chats/{issued}/messages"), &json!({"content": PLANTED})).await;
+    assert_eq!(planted.status, 200, "{planted:?}");
+    let items = back_end.get(&format!("{CONVERSATIONS}/{issued}/items")).await.ok(200);
+    assert_eq!(items["data"], json!([]), "{items}");
 }

@@ -11,6 +11,7 @@ mod end_users;
 mod fixture;
 mod floods;
 mod model_proxy;
+mod names;
 mod retries;
 mod rotation;
 mod secrets;

@@ -3,7 +3,7 @@
 use clap::Command;
 use std::fmt::Write as _;
 
-use super::generated;
+use tests::generated;
 
 /// The level of the headings of the program's own commands.
 const TOP_LEVEL: usize = 3;

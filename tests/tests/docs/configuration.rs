@@ -9,7 +9,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::{generated, source};
+use tests::generated;
+
+use super::source;
 
 /// The files with the structs of settings, each with its bounds.
 const FILES: [&str; 15] = [

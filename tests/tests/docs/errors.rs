@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use std::fs;
 
 use super::source::{self, rust_files};
-use super::{generated, markdown};
+use tests::generated;
+
+use super::markdown;
 
 const DOCUMENT: &str = "docs/reference/errors.md";
 

@@ -1,6 +1,8 @@
 //! `docs/reference/grpc.md`: every service and method, as the protos have them.
 
-use super::{generated, source};
+use tests::generated;
+
+use super::source;
 use std::fmt::Write as _;
 
 /// The protos with services, in the order of the document.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::generated;
+use tests::generated;
 
 #[test]
 fn the_reference_has_every_operation() {

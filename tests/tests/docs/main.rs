@@ -12,7 +12,6 @@ mod configuration;
 mod errors;
 mod examples;
 mod extending;
-mod generated;
 mod grpc;
 mod http;
 mod links;

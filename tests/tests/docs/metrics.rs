@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use super::source::rust_files;
-use super::{generated, markdown};
+use tests::generated;
+
+use super::markdown;
 
 const DOCUMENT: &str = "docs/reference/metrics.md";
 const PREFIXES: [&str; 5] = ["hansard_", "grpc_server_", "http_server_", "server_", "process_"];

@@ -32,7 +32,7 @@ use tower_http::trace::TraceLayer;
 use super::admission::{Admission, DrainSignal, IsStream};
 use super::body::ResponseBody;
 use super::observe::{self, Observation};
-use super::problem::{HttpProblem, ProblemCode};
+use super::problem::HttpProblem;
 use super::request_id::{self, MakeUuidV7, REQUEST_ID_HEADER};
 use crate::net::{Exchange, Interruption, Peer, Proxies};
 use crate::telemetry::Caller;
@@ -122,7 +122,7 @@ async fn handle(State(rules): State<Arc<Rules>>, mut request: Request, next: Nex
             response = rules.admission.out_of_memory().into_response();
         }
     }
-    let problem = response.extensions().get::<ProblemCode>();
+    let problem = response.extensions().get::<HttpProblem>();
     if let (Some(_), Some(exchange)) = (problem, &exchange) {
         // A problem response holds no slot while it is sent.
         exchange.release();

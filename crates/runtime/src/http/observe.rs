@@ -9,7 +9,7 @@ use metrics::{Gauge, counter, gauge, histogram};
 use tower_http::request_id::RequestId;
 use tracing::{Span, field};
 
-use super::problem::ProblemCode;
+use super::problem::HttpProblem;
 use crate::telemetry::{self, Caller};
 
 /// The route of unknown paths in traces and metrics.
@@ -70,10 +70,10 @@ impl Observation {
         }
     }
 
-    pub(super) fn response_started(&mut self, status: StatusCode, code: Option<&ProblemCode>) {
+    pub(super) fn response_started(&mut self, status: StatusCode, problem: Option<&HttpProblem>) {
         self.status = Some(status);
-        if let Some(ProblemCode(code)) = code {
-            self.span.record("problem.code", code.as_ref());
+        if let Some(problem) = problem {
+            self.span.record("problem.code", problem.code.as_ref());
         }
     }
 

@@ -59,10 +59,6 @@ pub struct ProblemBody {
     pub metadata: BTreeMap<String, String>,
 }
 
-/// The code of a problem: an extension of the response, for logs and traces.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProblemCode(pub Cow<'static, str>);
-
 impl HttpProblem {
     /// A problem with a status, a code and a detail.
     #[must_use]
@@ -121,7 +117,7 @@ impl HttpProblem {
 impl IntoResponse for HttpProblem {
     fn into_response(self) -> Response {
         let (status, retry_after) = (self.status, self.retry_after);
-        let code = ProblemCode(self.code.clone());
+        let problem = self.clone();
         // A struct of texts and numbers always serializes.
         let body = serde_json::to_vec(&self.body()).unwrap_or_default();
         let headers = [(header::CONTENT_TYPE, PROBLEM_CONTENT_TYPE), (header::CACHE_CONTROL, "no-store")];
@@ -130,7 +126,8 @@ impl IntoResponse for HttpProblem {
             let seconds = HeaderValue::from(seconds_up(delay));
             response.headers_mut().insert(header::RETRY_AFTER, seconds);
         }
-        response.extensions_mut().insert(code);
+        // For logs, traces and layers.
+        response.extensions_mut().insert(problem);
         response
     }
 }
@@ -163,12 +160,11 @@ mod tests {
             ),
         ];
         for (problem, body, retry_after) in cases {
-            let code = ProblemCode(problem.code.clone());
-            let response = problem.into_response();
+            let response = problem.clone().into_response();
             assert_eq!(response.headers()["content-type"], PROBLEM_CONTENT_TYPE);
             let header = response.headers().get("retry-after");
             assert_eq!(header.map(|value| value.to_str().unwrap()), retry_after);
-            assert_eq!(response.extensions().get(), Some(&code));
+            assert_eq!(response.extensions().get(), Some(&problem));
             let read = axum::body::to_bytes(response.into_body(), 1024).await;
             assert_eq!(read.unwrap(), body.as_bytes());
         }

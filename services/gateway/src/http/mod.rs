@@ -16,6 +16,7 @@ pub mod chat;
 pub mod chats;
 pub mod commands;
 pub mod config;
+pub mod conversation_names;
 mod cookies;
 pub mod cors;
 mod csv_row;
@@ -41,6 +42,7 @@ pub mod sse;
 pub mod state;
 pub mod turns;
 pub mod v1;
+pub mod visitor_quotas;
 pub mod widget;
 
 pub use callers::admin::Admin;

@@ -1,12 +1,13 @@
 //! The caller's conversations.
 
 use axum::http::StatusCode;
-use domain::{Conversation, ConversationId, ConversationKey, Head, Owner, Position, Status, UserId};
+use domain::{Conversation, ConversationKey, Head, Owner, Position, Status, UserId};
 use history::{CommitPosition, Deadline, Freshness, Snapshot, Target};
 use runtime::http::HttpProblem;
 use wire::proto::write::v1 as write;
 use wire::status::{Problem, Reason};
 
+use super::conversation_names::{ReadFrom, find};
 use super::state::HttpState;
 use super::{positions, problem};
 use crate::identity::Caller;
@@ -63,16 +64,11 @@ impl OwnedChat {
     }
 }
 
-/// How to read the conversation with this id. The read includes what the request has sent, read and written.
+/// How to read a conversation of the caller. The read includes what the request has sent, read and written.
 ///
 /// # Errors
-/// [`not_found`] if the id is invalid, or is of a keyed history, which no frontend can own.
-pub async fn read_target(state: &HttpState, caller: &Caller, id: &str) -> Result<Target, HttpProblem> {
-    let conversation = ConversationId::parse(id).map_err(|_| not_found())?;
-    if conversation.is_history() || conversation.is_document() {
-        return Err(not_found());
-    }
-    let key = ConversationKey { tenant: caller.access.tenant.tenant().clone(), conversation };
+/// A position that the request has sent is invalid.
+pub async fn read_target(state: &HttpState, caller: &Caller, key: ConversationKey) -> Result<Target, HttpProblem> {
     Ok(Target {
         fence: positions::fence(&state.gateway, &key).await?,
         key,
@@ -90,17 +86,20 @@ pub fn is_not_owned(problem: &HttpProblem) -> bool {
         .any(|reason| reason.as_str() == problem.code)
 }
 
-/// The caller's conversation with this id. The owner may have changed a moment ago: before the conversation is rejected
-/// as someone else's, it is read from the stream's leader.
+/// The caller's conversation that this id means. It may have been created a moment ago, and the owner may have changed: before a
+/// conversation is rejected, its last commit is read from the stream's leader.
 ///
 /// # Errors
 /// [`not_found`] if it does not exist, if it has another tenant, agent or owner, if it was erased, and if the id is
 /// invalid; or the conversation cannot be read.
 pub async fn find_chat(state: &HttpState, caller: &Caller, id: &str) -> Result<OwnedChat, HttpProblem> {
-    match read_owned(state, caller, read_target(state, caller, id).await?).await? {
-        Some(owned) => Ok(owned),
-        None => find_latest_chat(state, caller, id).await,
+    let found = find(state, &caller.access, &caller.owner, id, ReadFrom::Replica).await?;
+    if let Some(key) = found
+        && let Some(owned) = read_owned(state, caller, read_target(state, caller, key).await?).await?
+    {
+        return Ok(owned);
     }
+    find_latest_chat(state, caller, id).await
 }
 
 /// The caller's conversation, read from the stream's leader: for decisions about writes.
@@ -108,7 +107,9 @@ pub async fn find_chat(state: &HttpState, caller: &Caller, id: &str) -> Result<O
 /// # Errors
 /// As [`find_chat`].
 pub async fn find_latest_chat(state: &HttpState, caller: &Caller, id: &str) -> Result<OwnedChat, HttpProblem> {
-    let target = Target { freshness: Freshness::Leader, ..read_target(state, caller, id).await? };
+    let found = find(state, &caller.access, &caller.owner, id, ReadFrom::Leader).await?;
+    let key = found.ok_or_else(not_found)?;
+    let target = Target { freshness: Freshness::Leader, ..read_target(state, caller, key).await? };
     let owned = read_owned(state, caller, target).await?;
     owned.ok_or_else(not_found)
 }

@@ -63,7 +63,7 @@ use super::v1::histories::messages::record_messages;
 use super::v1::histories::{get_history, load_history};
 use super::v1::search_conversations;
 use super::widget::{get_loader, get_widget_file};
-use super::{cors, dashboard, get_health, mcp, openapi, positions};
+use super::{cors, dashboard, get_health, mcp, openapi, positions, visitor_quotas};
 
 /// The path of the OpenAPI description.
 pub const OPENAPI_PATH: &str = "/openapi.json";
@@ -72,6 +72,29 @@ fn endpoints() -> OpenApiRouter<HttpState> {
     OpenApiRouter::with_openapi(openapi::base_description())
         .routes(routes!(get_health::get_health))
         .routes(routes!(get_limits::get_limits))
+        .merge(frontends())
+        .routes(routes!(create_conversation::create_conversation))
+        .routes(routes!(get_recorded_conversation::get_recorded_conversation, update_conversation::update_conversation))
+        .routes(
+            routes!(append_events::append_events, list_recorded_events::list_recorded_events)
+                .layer(body_limit(APPEND_BYTES_MAX)),
+        )
+        .routes(routes!(watch_recorded_conversation::watch_recorded_conversation))
+        .routes(routes!(get_context::get_context))
+        .routes(routes!(search_conversations::search_conversations))
+        .routes(routes!(get_history::get_history))
+        .routes(routes!(load_history::load_history).layer(body_limit(APPEND_BYTES_MAX)))
+        .routes(routes!(record_messages::record_messages).layer(body_limit(APPEND_BYTES_MAX)))
+        .merge(documents())
+        .merge(openai())
+        .merge(admin())
+        .routes(routes!(get_loader::get_loader))
+        .routes(routes!(get_widget_file::get_widget_file))
+}
+
+/// The operations of frontends with an agent's public key.
+fn frontends() -> OpenApiRouter<HttpState> {
+    OpenApiRouter::new()
         .routes(routes!(create_chat::create_chat, list_chats::list_chats))
         .routes(routes!(get_chat::get_chat, change_chat::change_chat, erase_chat::erase_chat))
         .routes(routes!(search_chats::search_chats))
@@ -90,23 +113,7 @@ fn endpoints() -> OpenApiRouter<HttpState> {
         .routes(routes!(issue_session::issue_session))
         .routes(routes!(claim_session::claim_session))
         .routes(routes!(release_chat::release_chat))
-        .routes(routes!(create_conversation::create_conversation))
-        .routes(routes!(get_recorded_conversation::get_recorded_conversation, update_conversation::update_conversation))
-        .routes(
-            routes!(append_events::append_events, list_recorded_events::list_recorded_events)
-                .layer(body_limit(APPEND_BYTES_MAX)),
-        )
-        .routes(routes!(watch_recorded_conversation::watch_recorded_conversation))
-        .routes(routes!(get_context::get_context))
-        .routes(routes!(search_conversations::search_conversations))
-        .routes(routes!(get_history::get_history))
-        .routes(routes!(load_history::load_history).layer(body_limit(APPEND_BYTES_MAX)))
-        .routes(routes!(record_messages::record_messages).layer(body_limit(APPEND_BYTES_MAX)))
-        .merge(documents())
-        .merge(openai())
-        .merge(admin())
-        .routes(routes!(get_loader::get_loader))
-        .routes(routes!(get_widget_file::get_widget_file))
+        .layer(from_fn(visitor_quotas::layer))
 }
 
 /// The operations of documents.

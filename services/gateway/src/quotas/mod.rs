@@ -1,8 +1,9 @@
-//! Quotas of active runs and of model tokens per day, and their usage.
+//! Quotas of active runs, of model tokens per day, and of what frontends send per day, and their usage.
 //!
 //! The crate `quotas` decides; this module holds the state. Active runs are those of this process. Tokens are the sum of the
 //! read model's count and what this process has counted since; tokens of addresses are counted by this process alone. If the
-//! read model does not answer, the last known count is used. The writer limits conversations, stored and appended bytes.
+//! read model does not answer, the last known count is used. The writer limits what tenants, agents and owners store and append;
+//! what the frontends of one key or address create and send is counted here, by this process alone: the writer does not know them.
 
 pub mod account;
 pub(crate) mod counted_usage;
@@ -48,6 +49,8 @@ struct Shared {
     deployment: QuotaSet,
     active: Mutex<ActiveRuns>,
     tokens: Cache<Subject, Arc<Mutex<DayTokens>>>,
+    /// What the frontends of keys and addresses have sent.
+    sent: Cache<(Quota, Subject), Arc<Mutex<DayTokens>>>,
     metering: Metering,
     clock: Clock,
 }
@@ -69,6 +72,7 @@ impl Quotas {
             deployment,
             active: Mutex::default(),
             tokens: Cache::new(SUBJECTS_MAX),
+            sent: Cache::new(SUBJECTS_MAX),
             metering,
             clock: Clock::System,
         }))
@@ -148,6 +152,36 @@ impl Quotas {
         }
     }
 
+    /// Checks that a frontend's key and address may send so much more today.
+    ///
+    /// # Errors
+    /// `QUOTA_EXCEEDED`.
+    pub fn check_sent(&self, account: &Account, amounts: &[(Quota, u64)]) -> Result<(), Problem> {
+        let quotas = self.in_force(account.access.tenant.tenant(), &account.access.agent);
+        let now_ms = self.now_ms();
+        for (subject, quota, amount) in sent_by(account, amounts) {
+            let used = lock(&self.sent(quota, &subject)).used(now_ms);
+            let bound = quotas.of(subject.scope).get(quota);
+            check(subject.scope, quota, bound, used, amount, Some(until_next_day(now_ms)))
+                .map_err(|exceeded| refused(&exceeded))?;
+        }
+        Ok(())
+    }
+
+    /// Counts what a frontend has sent for its key and its address.
+    pub fn count_sent(&self, account: &Account, amounts: &[(Quota, u64)]) {
+        let now_ms = self.now_ms();
+        for (subject, quota, amount) in sent_by(account, amounts) {
+            lock(&self.sent(quota, &subject)).add(now_ms, amount);
+        }
+    }
+
+    fn sent(&self, quota: Quota, subject: &Subject) -> Arc<Mutex<DayTokens>> {
+        let none = || Ok::<_, std::convert::Infallible>(Arc::default());
+        let Ok(sent) = self.0.sent.get_or_insert_with(&(quota, subject.clone()), none);
+        sent
+    }
+
     /// The number of tokens that a tenant used today.
     pub async fn tokens_of(&self, tenant: &TenantAccess) -> u64 {
         let subject = tenant_subject(tenant.tenant());
@@ -206,6 +240,18 @@ impl Drop for CountedRun {
 
 fn tenant_subject(tenant: &TenantId) -> Subject {
     Subject { scope: Scope::Tenant, tenant: tenant.as_str().to_owned(), name: String::new() }
+}
+
+/// The amounts by the key and the address that they count for.
+fn sent_by(account: &Account, amounts: &[(Quota, u64)]) -> impl Iterator<Item = (Subject, Quota, u64)> {
+    let subjects = account.consumer.subjects().filter(|subject| matches!(subject.scope, Scope::Key | Scope::Address));
+    subjects.flat_map(|subject| amounts.iter().map(move |(quota, amount)| (subject.clone(), *quota, *amount)))
+}
+
+/// The bytes that a message of a command can store.
+#[must_use]
+pub fn size_of_message(message: &impl prost::Message) -> u64 {
+    u64::try_from(message.encoded_len()).unwrap_or(u64::MAX)
 }
 
 /// The scope in the read model; `None`: the read model does not count this scope.

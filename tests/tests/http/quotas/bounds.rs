@@ -134,6 +134,59 @@ async fn conversations_are_limited() {
     }
 }
 
+/// What frontends of one key or address create and send on a day is bounded, whoever they are.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_keys_and_addresses_send_is_limited() {
+    let fixture = fixture(|_| (), |_| ()).await;
+    let of = |id: &str, address: &str| session(&fixture, id, address);
+    for (number, scope) in ["address", "key"].into_iter().enumerate() {
+        let address = format!("192.0.2.1{number}");
+        let before = if scope == "key" { 2 } else { 0 };
+        set(&fixture, scope, "conversations", Some(before + 2)).await;
+        for id in ["a", "b"] {
+            begin(&of(&format!("{id}{number}"), &address), &json!({})).await;
+        }
+        for path in ["/api/chats", "/v1/chat/sessions"] {
+            let refused = of("c", &address).post(path, &json!({})).await;
+            check_refused(&refused, (scope, "conversations"), before + 2);
+        }
+        let elsewhere = of("d", "192.0.2.99").post("/api/chats", &json!({})).await;
+        assert_eq!(elsewhere.status, if scope == "key" { 429 } else { 201 }, "{elsewhere:?}");
+        set(&fixture, scope, "conversations", Some(1_000)).await;
+    }
+    let chat = begin(&of("e", "192.0.2.20"), &json!({})).await;
+    set(&fixture, "address", "stored_bytes", Some(10_000)).await;
+    let client = of("e", "192.0.2.20");
+    let large = "x".repeat(9_000);
+    let path = format!("/api/chats/{chat}");
+    assert_eq!(client.patch(&path, &json!({"metadata": {"k": large}})).await.status, 200);
+    for (method, path, body) in [
+        ("PATCH", path.clone(), json!({"metadata": {"k": large}})),
+        ("POST", format!("{path}/messages"), json!({"content": large})),
+        ("POST", "/api/chats".to_owned(), json!({"metadata": {"k": large}})),
+    ] {
+        let refused = client.send(method, &path, Some(&body)).await;
+        check_refused(&refused, ("address", "stored_bytes"), 10_000);
+    }
+    assert_eq!(of("e", "192.0.2.21").patch(&path, &json!({"metadata": {"k": large}})).await.status, 200);
+}
+
+/// A part of what a tenant may store is for users and back ends: sessions cannot fill it.
+#[tokio::test(flavor = "multi_thread")]
+async fn sessions_leave_a_part_to_users_and_back_ends() {
+    let fixture = fixture(|_| (), |_| ()).await;
+    set(&fixture, "tenant", "conversations", Some(10)).await;
+    for number in 0..9 {
+        begin(&session(&fixture, &format!("s{number}"), "192.0.2.1"), &json!({})).await;
+    }
+    let refused = session(&fixture, "one-more", "192.0.2.2").post("/api/chats", &json!({})).await;
+    check_refused(&refused, ("tenant", "conversations"), 9);
+    let owner = domain::Owner::User(domain::UserId::parse("ada").unwrap());
+    let mut request = fixture.agent.create_request(&uuid::Uuid::now_v7().to_string());
+    request.owner = Some(wire::conversation::owner_to_proto(&owner));
+    fixture.agent.try_create(request).await.expect("the part of a back end");
+}
+
 /// Sets a quota to 0, and checks the details of the gRPC error.
 async fn check_status(fixture: &Fixture, (scope, quota): (&str, &str)) {
     set(fixture, scope, quota, Some(0)).await;

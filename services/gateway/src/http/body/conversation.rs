@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use super::content::Verbatim;
 use super::instant::rfc3339;
+use crate::http::conversation_names::Names;
 
 /// A conversation without its events.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -147,6 +148,17 @@ impl From<&Conversation> for ConversationBody {
             forked_from: head.forked_from.as_ref().map(ForkPointBody::from),
             totals: head.totals.into(),
         }
+    }
+}
+
+impl ConversationBody {
+    /// As the owner of these names reads it.
+    #[must_use]
+    pub fn named(mut self, names: &Names) -> Self {
+        self.id = names.shown(&self.id).to_owned();
+        self.forked_from =
+            self.forked_from.map(|point| ForkPointBody { id: names.shown(&point.id).to_owned(), ..point });
+        self
     }
 }
 

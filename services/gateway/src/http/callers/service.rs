@@ -3,7 +3,7 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
-use domain::{AgentId, ConversationId, ConversationKey, TenantId};
+use domain::{AgentId, ConversationId, ConversationKey, Owner, TenantId};
 use event_log::registry::{AccessError, AgentAccess, Principal, Scope};
 use history::{Deadline, Freshness, Target};
 use runtime::http::HttpProblem;
@@ -13,6 +13,7 @@ use wire::proto::write::v1 as write;
 use wire::status::Reason;
 
 use super::headers::{check_query, header_text};
+use crate::http::conversation_names::{self, ReadFrom};
 use crate::http::owned_chat::{head_from_leader, not_found};
 use crate::http::state::HttpState;
 use crate::http::{cors, positions, problem};
@@ -179,8 +180,7 @@ impl Service {
         id: &str,
     ) -> Result<(AgentAccess, ConversationKey), HttpProblem> {
         let conversation = ConversationId::parse(id).map_err(|_| not_found())?;
-        let named = self.agent.as_ref().or(self.principal.only_agent());
-        let agent = match (named, &self.principal.tenant) {
+        let agent = match (self.named_agent(), &self.principal.tenant) {
             (Some(agent), _) => agent.clone(),
             (None, Some(tenant)) => {
                 // Without the scope, the caller does not learn what exists.
@@ -197,6 +197,34 @@ impl Service {
         let access = self.authorize(state, scope, &agent).await?;
         let tenant = access.tenant.tenant().clone();
         Ok((access, ConversationKey { tenant, conversation }))
+    }
+
+    /// The agent that the request names, or the only one of the token.
+    fn named_agent(&self) -> Option<&AgentId> {
+        self.agent.as_ref().or(self.principal.only_agent())
+    }
+
+    /// The record's id of the conversation that an id of a request means for an owner: the id itself, unless the owner has named a
+    /// conversation so. Only a request whose agent is known can use names.
+    ///
+    /// # Errors
+    /// As [`Service::target`], for this scope.
+    pub async fn conversation_of(
+        &self,
+        state: &HttpState,
+        scope: Scope,
+        owner: Option<&Owner>,
+        id: ConversationId,
+    ) -> Result<ConversationId, HttpProblem> {
+        let (Some(owner), Some(agent)) = (owner, self.named_agent()) else {
+            return Ok(id);
+        };
+        if id.is_history() {
+            return Ok(id);
+        }
+        let access = self.authorize(state, scope, agent).await?;
+        let found = conversation_names::find(state, &access, owner, id.as_str(), ReadFrom::Leader).await?;
+        Ok(found.map_or(id, |key| key.conversation))
     }
 
     async fn authorize(&self, state: &HttpState, scope: Scope, agent: &AgentId) -> Result<AgentAccess, HttpProblem> {

@@ -24,6 +24,7 @@ use crate::http::turns::turn::{self, Turn, finish_closed_run};
 use crate::http::turns::{last_turn, problems};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, problem};
 use crate::identity::Caller;
+use crate::quotas::account::RequestSource;
 
 /// Maximum number of bytes of a request, which contains the page's whole history.
 pub const UI_REQUEST_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -97,7 +98,7 @@ pub(in crate::http) async fn send_ui_messages(
     let is_new = matches!(request.trigger, Trigger::Submit { message_id: None });
     let is_new = is_new && request.user_message.is_some();
     let chat = if is_new {
-        get_or_create_chat(&state, &caller, id, &body).await?
+        get_or_create_chat(&state, &caller, &frontend.via, id, &body).await?
     } else {
         find_latest_chat(&state, &caller, id).await?
     };
@@ -115,6 +116,7 @@ pub(in crate::http) async fn send_ui_messages(
 async fn get_or_create_chat(
     state: &HttpState,
     caller: &Caller,
+    via: &RequestSource,
     id: &str,
     body: &RawValue,
 ) -> Result<OwnedChat, HttpProblem> {
@@ -129,7 +131,7 @@ async fn get_or_create_chat(
         context: members.context.map(ClientContext::from),
         ..NewChat::default()
     };
-    match create(state, caller, chat, IdempotencyKey(None)).await {
+    match create(state, caller, via, chat, IdempotencyKey(None)).await {
         Ok(_) => find_latest_chat(state, caller, id).await,
         // It is someone else's, was erased, or was created by a concurrent request of the caller.
         Err(problem) if problem.status == StatusCode::CONFLICT => find_latest_chat(state, caller, id).await,

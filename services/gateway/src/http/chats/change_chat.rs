@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use domain::FieldChange;
+use quotas::Quota;
 use runtime::http::{HttpProblem, Json, Path};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -9,8 +10,11 @@ use utoipa::ToSchema;
 use wire::proto::write::v1 as write;
 
 use crate::http::body::{ConversationBody, json_text};
+use crate::http::conversation_names::names;
 use crate::http::owned_chat::{OwnedChat, find_chat, find_latest_chat};
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, commands};
+use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, commands, problem};
+use crate::quotas::account::Account;
+use crate::quotas::size_of_message;
 
 /// The changes. Absent members stay unchanged.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -69,14 +73,19 @@ pub(in crate::http) async fn change_chat(
     }
     if body.title.is_some() || body.metadata.is_some() {
         let request = update(&chat, body.title, body.metadata, key);
+        let account = Account::of(&caller.access, Some(&caller.owner), &frontend.via);
+        let (quotas, sent) = (state.generations.quotas(), [(Quota::StoredBytes, size_of_message(&request))]);
+        quotas.check_sent(&account, &sent).map_err(problem::from_problem)?;
         let answer = state.commands.write().update_conversation(request).await;
         commands::result(answer, |answer| answer.result)?;
+        quotas.count_sent(&account, &sent);
     }
     if body.archived == Some(true) {
         archive(&state, &chat, key).await?;
     }
     let chat = find_chat(&state, &caller, &id).await?;
-    Ok(Json(ConversationBody::from(&chat.conversation)))
+    let names = names(&state, &caller.access, &caller.owner)?;
+    Ok(Json(ConversationBody::from(&chat.conversation).named(&names)))
 }
 
 fn update(

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use domain::{Violation, ViolationReason};
+use quotas::Quota;
 use runtime::http::{HttpProblem, Json};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -13,11 +13,13 @@ use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
 
 use crate::http::body::json_text;
-use crate::http::callers::end_user::is_issued;
+use crate::http::conversation_names::{find_or_new, names};
 use crate::http::{
     CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, commands, frontend_settings, problem,
 };
 use crate::identity::Caller;
+use crate::quotas::account::{Account, RequestSource};
+use crate::quotas::size_of_message;
 
 /// The conversation. All members are optional.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -37,7 +39,7 @@ pub struct CreateChatBody {
     /// Other values that the client stores with it: an object, at most 64 KiB.
     #[schema(value_type = Option<Object>)]
     metadata: Option<Box<RawValue>>,
-    /// Its id: 1 to 128 of `A-Z a-z 0-9 _ - :`, except `conv_` and 32 hexadecimal digits; without one, a new UUID.
+    /// Its id, which is a name among the caller's conversations: 1 to 100 of `A-Z a-z 0-9 _ - :`. Without one, a new UUID.
     id: Option<String>,
 }
 
@@ -103,11 +105,10 @@ pub(in crate::http) async fn create_chat(
         context: body.context.map(event::ClientContext::from),
         forked_from: None,
     };
-    let commit = create(&state, &caller, chat, key).await?;
-    Ok(created(
-        &commit.conversation_id,
-        CreatedChatBody { id: commit.conversation_id.clone(), chat_id: commit.conversation_id.clone() },
-    ))
+    let commit = create(&state, &caller, &frontend.via, chat, key).await?;
+    let names = names(&state, &caller.access, &caller.owner)?;
+    let id = names.shown(&commit.conversation_id);
+    Ok(created(id, CreatedChatBody { id: id.to_owned(), chat_id: id.to_owned() }))
 }
 
 /// A new conversation; empty texts are absent.
@@ -128,24 +129,26 @@ pub struct NewChat {
 /// Creates a conversation of the caller.
 ///
 /// # Errors
-/// A field is invalid, 409 `CONVERSATION_EXISTS`, or the writer does not answer.
+/// A field is invalid, 409 `CONVERSATION_EXISTS`, 429 `QUOTA_EXCEEDED`, or the writer does not answer.
 pub async fn create(
     state: &HttpState,
     caller: &Caller,
+    via: &RequestSource,
     chat: NewChat,
     key: IdempotencyKey,
 ) -> Result<write::CommitResult, HttpProblem> {
-    if is_issued(&chat.id) {
-        let rule =
-            "has the form of ids that the OpenAI APIs issue, `conv_` and 32 hexadecimal digits: choose another id";
-        let violation = Violation::new(ViolationReason::Reserved, rule);
-        return Err(problem::from_violation(violation.within("id")));
-    }
+    let conversation_id = match chat.id.as_str() {
+        "" => String::new(),
+        id => {
+            let key = find_or_new(state, &caller.access, &caller.owner, id).await?;
+            key.conversation.as_str().to_owned()
+        }
+    };
     let settings = state.agent_settings(&caller.access.agent);
     let recorded = |context| frontend_settings::recorded_context(settings.frontend.as_ref(), context);
     let request = write::CreateConversationRequest {
         agent_id: caller.access.agent.as_str().to_owned(),
-        conversation_id: chat.id,
+        conversation_id,
         idempotency_key: key.text(),
         owner: Some(owner_to_proto(&caller.owner)),
         title: chat.title,
@@ -154,8 +157,16 @@ pub async fn create(
         forked_from: chat.forked_from,
         ..write::CreateConversationRequest::default()
     };
+    let account = Account::of(&caller.access, Some(&caller.owner), via);
+    let quotas = state.generations.quotas();
+    let sent = [(Quota::Conversations, 1), (Quota::StoredBytes, size_of_message(&request))];
+    quotas.check_sent(&account, &sent).map_err(problem::from_problem)?;
     let answer = state.commands.write().create_conversation(request).await;
-    commands::result(answer, |answer| answer.result)
+    let created = commands::result(answer, |answer| answer.result)?;
+    if !created.replayed {
+        quotas.count_sent(&account, &sent);
+    }
+    Ok(created)
 }
 
 /// 201 with the location `/api/chats/{id}`.

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
-use domain::{CommitId, Owner, Status};
+use domain::{CommitId, ConversationId, ConversationKey, Owner, Status};
 use runtime::http::{HttpProblem, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -12,8 +12,10 @@ use wire::proto::write::v1::ForkRule;
 use wire::status::Reason;
 
 use super::forks::{self, Eraser, Erasure, erase};
+use crate::http::conversation_names::{ReadFrom, candidates, find, read_head};
 use crate::http::owned_chat::{not_found, read_target};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, problem};
+use crate::identity::Caller;
 use history::{Freshness, Readable, Target};
 
 /// How to erase.
@@ -71,20 +73,17 @@ pub(in crate::http) async fn erase_chat(
     Query(query): Query<EraseChatQuery>,
 ) -> Result<Response, HttpProblem> {
     let caller = frontend.caller(&state, CallerIds::default()).await?;
-    let target = Target { freshness: Freshness::Leader, ..read_target(&state, &caller, &id).await? };
-    let chat = &target.key.conversation;
     let eraser = Eraser { access: &caller.access, owner: Some(&caller.owner) };
-    let readable = Readable::read(&state.gateway.reader, &target).await;
-    let is_own = |owner: &Option<Owner>| owner.as_ref() == Some(&caller.owner);
-    let erasure = match readable.map_err(problem::from_problem)? {
-        Readable::Yes(owner) if is_own(&owner) => {
-            forks::erase_with_forks(&state, eraser, chat, key, query.forks).await?
+    let erasure = match find(&state, &caller.access, &caller.owner, &id, ReadFrom::Leader).await? {
+        Some(chat) => erase_owned(&state, &caller, chat, key, query.forks).await?,
+        None => Erasure::NotOwned,
+    };
+    let erasure = match erasure {
+        Erasure::NotOwned => {
+            let candidates = candidates(&state, &caller.access, &caller.owner, &id)?;
+            erased_before(&state, eraser, &candidates, key).await?
         }
-        // Its forks cannot be read either.
-        Readable::AncestorErased(owner) if is_own(&owner) => erase(&state, eraser, chat, key, ForkRule::Sever).await?,
-        Readable::Yes(_) | Readable::AncestorErased(_) | Readable::No => {
-            erased_before(&state, eraser, &target, key).await?
-        }
+        done @ Erasure::Done { .. } => done,
     };
     match erasure {
         Erasure::Done { pending_commits: 0 } => Ok(StatusCode::NO_CONTENT.into_response()),
@@ -96,36 +95,63 @@ pub(in crate::http) async fn erase_chat(
     }
 }
 
-/// Whether a retry of this request erased the conversation before. The writer is called only for tombstones and with
+/// Erases a conversation that the caller owned a moment ago.
+async fn erase_owned(
+    state: &HttpState,
+    caller: &Caller,
+    chat: ConversationKey,
+    key: Option<CommitId>,
+    rule: forks::ForkRule,
+) -> Result<Erasure, HttpProblem> {
+    let target = Target { freshness: Freshness::Leader, ..read_target(state, caller, chat).await? };
+    let chat = &target.key.conversation;
+    let eraser = Eraser { access: &caller.access, owner: Some(&caller.owner) };
+    let is_own = |owner: &Option<Owner>| owner.as_ref() == Some(&caller.owner);
+    let readable = Readable::read(&state.gateway.reader, &target).await;
+    match readable.map_err(problem::from_problem)? {
+        Readable::Yes(owner) if is_own(&owner) => forks::erase_with_forks(state, eraser, chat, key, rule).await,
+        // Its forks cannot be read either.
+        Readable::AncestorErased(owner) if is_own(&owner) => erase(state, eraser, chat, key, ForkRule::Sever).await,
+        Readable::Yes(_) | Readable::AncestorErased(_) | Readable::No => Ok(Erasure::NotOwned),
+    }
+}
+
+/// Whether a retry of this request erased one of these conversations before. The writer is called only for tombstones and with
 /// the key, so that this erases nothing and discloses nothing.
 async fn erased_before(
     state: &HttpState,
     eraser: Eraser<'_>,
-    target: &Target,
+    candidates: &[ConversationKey],
     key: Option<CommitId>,
 ) -> Result<Erasure, HttpProblem> {
     let Some(key) = key else {
         return Ok(Erasure::NotOwned);
     };
-    let last = target
-        .deadline
-        .record(state.gateway.reader.archive.last_commit(&target.key))
-        .await
-        .map_err(problem::from_problem)?;
-    let head = last
-        .map(|last| last.open_head())
-        .transpose()
-        .map_err(|corrupt| problem::from_problem(crate::problem::of_corrupt(&corrupt)))?;
-    let is_tombstone = head.is_some_and(|head| {
+    for chat in candidates {
+        if is_tombstone(state, chat, key).await? {
+            return retry(state, eraser, &chat.conversation, key).await;
+        }
+    }
+    Ok(Erasure::NotOwned)
+}
+
+/// Whether the last commit of a conversation is its erasure with this key.
+async fn is_tombstone(state: &HttpState, chat: &ConversationKey, key: CommitId) -> Result<bool, HttpProblem> {
+    let head = read_head(state, chat, ReadFrom::Leader).await?;
+    Ok(head.is_some_and(|(head, _)| {
         let last = head.recent.last();
         head.status == Status::Erased && last.is_some_and(|last| last.id == key)
-    });
-    if !is_tombstone {
-        return Ok(Erasure::NotOwned);
-    }
-    // The rule of the first request is part of the request that the key identifies.
+    }))
+}
+
+/// Repeats the request. The rule of the first one is part of the request that the key identifies.
+async fn retry(
+    state: &HttpState,
+    eraser: Eraser<'_>,
+    chat: &ConversationId,
+    key: CommitId,
+) -> Result<Erasure, HttpProblem> {
     for rule in [ForkRule::Refuse, ForkRule::Sever] {
-        let chat = &target.key.conversation;
         match erase(state, eraser, chat, Some(key), rule).await {
             Err(problem) if problem.code == Reason::IdempotencyKeyReused.as_str() => {}
             answer => return answer,

@@ -12,6 +12,7 @@ use wire::proto::event::v1::{ClientContext, ForkPoint};
 
 use super::create_chat::{ClientContextBody, NewChat, create, created};
 use crate::http::body::json_text;
+use crate::http::conversation_names::names;
 use crate::http::message_pages::search;
 use crate::http::owned_chat::{OwnedChat, find_latest_chat};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
@@ -104,14 +105,17 @@ pub(in crate::http) async fn fork_chat(
         title: body.title.unwrap_or_default(),
         metadata_json: json_text(body.metadata),
         context: body.context.map(ClientContext::from),
-        forked_from: Some(ForkPoint { conversation_id: id.clone(), version: version.0, depth: 0 }),
+        forked_from: Some(ForkPoint {
+            conversation_id: chat.target.key.conversation.as_str().to_owned(),
+            version: version.0,
+            depth: 0,
+        }),
     };
-    let commit = create(&state, &caller, fork, key).await?;
+    let commit = create(&state, &caller, &frontend.via, fork, key).await?;
     let forked_from = ForkedFromBody { id, version: version.0 };
-    Ok(created(
-        &commit.conversation_id,
-        ForkedChatBody { id: commit.conversation_id.clone(), chat_id: commit.conversation_id.clone(), forked_from },
-    ))
+    let names = names(&state, &caller.access, &caller.owner)?;
+    let id = names.shown(&commit.conversation_id);
+    Ok(created(id, ForkedChatBody { id: id.to_owned(), chat_id: id.to_owned(), forked_from }))
 }
 
 /// The last version of a message.

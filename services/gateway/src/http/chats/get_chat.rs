@@ -7,6 +7,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::chat_message::ChatMessageBody;
 use crate::http::body::{ConversationBody, EventBody};
+use crate::http::conversation_names::names;
 use crate::http::message_pages::{Paging, read_page};
 use crate::http::owned_chat::find_chat;
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState};
@@ -69,10 +70,11 @@ pub(in crate::http) async fn get_chat(
     let caller = frontend.caller(&state, CallerIds::default()).await?;
     let paging = Paging::new(query.limit, query.before)?;
     let chat = find_chat(&state, &caller, &id).await?;
+    let names = names(&state, &caller.access, &caller.owner)?;
     let page = read_page(&state, &chat, paging).await?;
     let events = query.include.map(|Include::Events| page.events.iter().map(EventBody::from).collect());
     Ok(Json(ChatBody {
-        conversation: ConversationBody::from(&chat.conversation),
+        conversation: ConversationBody::from(&chat.conversation).named(&names),
         next_before: page.next_before.map(|version| version.0),
         messages: ChatMessageBody::of_page(page),
         events,

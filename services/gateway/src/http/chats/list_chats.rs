@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::http::body::{ConversationBody, StatusName};
+use crate::http::conversation_names::{Names, names};
 use crate::http::positions::{self, catch_up};
 use crate::http::{CallerHeaders, Frontend, HttpState, problem};
 use crate::listing::{Listing, Paging};
@@ -61,11 +62,22 @@ pub(in crate::http) async fn list_chats(
 ) -> Result<Json<ConversationsPage>, HttpProblem> {
     let size = CHATS_PAGE.take(query.limit.unwrap_or_default()).map_err(problem::from_violation)?;
     let caller = frontend.listing_caller(&state).await?;
+    let names = names(&state, &caller.access, &caller.owner)?;
     let agent = caller.access.agent.clone();
     let filter = ListFilter::of(agent, caller.owner);
     let listing = Listing { status: query.status.map(Into::into), ..Listing::of(filter) };
     let cursor = query.cursor.unwrap_or_default();
-    page(&state, &caller.access.tenant, &listing, &cursor, size).await
+    let Json(page) = page(&state, &caller.access.tenant, &listing, &cursor, size).await?;
+    Ok(Json(page.named(&names)))
+}
+
+impl ConversationsPage {
+    /// As the owner of these names reads it.
+    #[must_use]
+    pub fn named(self, names: &Names) -> Self {
+        let conversations = self.conversations.into_iter();
+        Self { conversations: conversations.map(|conversation| conversation.named(names)).collect(), ..self }
+    }
 }
 
 /// A page of a listing, from rows that include the positions that the request has sent; `paging`: cursor and size.

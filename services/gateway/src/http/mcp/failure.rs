@@ -5,6 +5,8 @@ use runtime::http::HttpProblem;
 use serde_json::Value;
 use wire::status::Reason;
 
+use crate::http::visitor_quotas::for_visitor;
+
 /// The member of `_meta` with the stable code of a failure.
 const CODE: &str = "hansard/code";
 /// Most bytes of a caller's conversation id in a text.
@@ -27,6 +29,11 @@ impl Failure {
     /// The failure of a call about a conversation.
     pub(super) fn of(problem: HttpProblem, conversation: &str) -> Self {
         Self { problem, conversation: Some(conversation.to_owned()) }
+    }
+
+    /// The failure, as visitors get it.
+    pub(super) fn for_visitor(self) -> Self {
+        Self { problem: for_visitor(self.problem), ..self }
     }
 
     /// The result of the call.

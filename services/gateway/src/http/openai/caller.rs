@@ -3,7 +3,7 @@
 use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
-use domain::AgentId;
+use domain::{AgentId, ConversationId};
 use event_log::registry::{AgentAccess, Scope};
 use history::Target;
 use runtime::http::HttpProblem;
@@ -81,12 +81,22 @@ impl OpenAiCaller {
         Ok(Self { end_user: self.end_user.or_of_body(&fields)?, ..self })
     }
 
+    /// The record's id of a conversation of the API, also by the name that the end user's frontend gave it.
+    ///
+    /// # Errors
+    /// As [`Service::conversation_of`].
+    pub async fn record_id(&self, state: &HttpState, scope: Scope, id: &str) -> Result<ConversationId, HttpProblem> {
+        let owner = self.end_user.owner();
+        self.service.conversation_of(state, scope, owner.as_ref(), record_id(id)?).await
+    }
+
     /// How to read a conversation by its id in the API. The caller checks the owner with [`EndUser::check_owner`].
     ///
     /// # Errors
     /// As [`Service::target`].
     pub async fn target(&self, state: &HttpState, id: &str) -> Result<Target, HttpProblem> {
-        self.service.target(state, record_id(id)?.as_str()).await
+        let id = self.record_id(state, Scope::Read, id).await?;
+        self.service.target(state, id.as_str()).await
     }
 
     /// What usage is counted for: the key. The address is the back end's, so it is not counted.

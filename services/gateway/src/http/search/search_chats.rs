@@ -4,6 +4,7 @@ use axum::extract::State;
 use runtime::http::{HttpProblem, Json, Query};
 
 use super::{SearchCaller, SearchParams, SearchResultsBody, page};
+use crate::http::conversation_names::names;
 use crate::http::{CallerHeaders, Frontend, HttpState};
 use crate::search::{SearchAgents, SearchAudience};
 
@@ -26,11 +27,13 @@ pub(in crate::http) async fn search_chats(
     Query(params): Query<SearchParams>,
 ) -> Result<Json<SearchResultsBody>, HttpProblem> {
     let listing = frontend.listing_caller(&state).await?;
+    let names = names(&state, &listing.access, &listing.owner)?;
     let caller = SearchCaller {
         access: listing.access.tenant,
         agents: SearchAgents::Only(vec![listing.access.agent]),
         owner: Some(listing.owner),
         audience: SearchAudience::Visitor,
     };
-    page(&state, caller, &params).await
+    let Json(page) = page(&state, caller, &params).await?;
+    Ok(Json(page.named(&names)))
 }

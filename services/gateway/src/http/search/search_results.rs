@@ -5,6 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::http::body::{StatusName, rfc3339};
+use crate::http::conversation_names::Names;
 use crate::search::{SearchPage, SearchResult};
 
 /// A page of search results.
@@ -101,6 +102,17 @@ impl SearchResultsBody {
             indexed_until: page.indexed_until.map(rfc3339),
             is_reindexing: page.is_reindexing,
         }
+    }
+}
+
+impl SearchResultsBody {
+    /// As the owner of these names reads it.
+    #[must_use]
+    pub fn named(mut self, names: &Names) -> Self {
+        for result in &mut self.results {
+            result.conversation_id = names.shown(&result.conversation_id).to_owned();
+        }
+        self
     }
 }
 

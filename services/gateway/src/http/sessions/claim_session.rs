@@ -117,8 +117,7 @@ async fn claim(state: &HttpState, user: &Caller, session: SessionId) -> Result<C
     };
     let mut pending = true;
     for _ in 0..PASSES_MAX {
-        let is_reached =
-            catch_up::reached(&state.gateway, user.access.tenant.tenant()).await.map_err(problem::from_problem)?;
+        let is_reached = is_caught_up(state, user).await?;
         let passed = pass(state, user, &mut claim).await?;
         pending = !is_reached || passed != Pass::Whole;
         let may_complete = is_reached && passed == Pass::Paged;
@@ -126,7 +125,16 @@ async fn claim(state: &HttpState, user: &Caller, session: SessionId) -> Result<C
             break;
         }
     }
+    if claim.claimed > 0 {
+        // The user finds the conversations by their names in the rows.
+        pending |= !is_caught_up(state, user).await?;
+    }
     Ok(ClaimedBody { claimed: claim.claimed, pending })
+}
+
+/// Whether the rows include everything that was recorded before.
+async fn is_caught_up(state: &HttpState, user: &Caller) -> Result<bool, HttpProblem> {
+    catch_up::reached(&state.gateway, user.access.tenant.tenant()).await.map_err(problem::from_problem)
 }
 
 /// Reads all pages of the listing once. Pages only go forward, so conversations that were taken over and are still

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use domain::Owner;
+use domain::{ConversationKey, Owner};
 use runtime::http::{HttpProblem, Json};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -11,8 +11,10 @@ use wire::proto::write::v1::ChangeOwnerRequest;
 use wire::status::Reason;
 
 use super::claim_session::known_user;
-use crate::http::owned_chat::{find_chat, is_not_owned, not_found, read_target};
+use crate::http::conversation_names::{ReadFrom, candidates, find, find_owned};
+use crate::http::owned_chat::{find_chat, is_not_owned, not_found};
 use crate::http::{Frontend, HttpState, IdempotencyKey, commands};
+use crate::identity::Caller;
 use crate::writer::command_target;
 
 /// The conversation and the session.
@@ -46,12 +48,12 @@ pub(in crate::http) async fn release_chat(
     Json(body): Json<ReleaseChatBody>,
 ) -> Result<StatusCode, HttpProblem> {
     let user = known_user(&state, &frontend).await?;
-    let session = frontend.issued_session(&state, body.session_id)?;
-    let target = read_target(&state, &user, &body.chat_id).await?;
-    // The writer is called first: only it can detect a retry of a request that changed the owner.
+    let session = Owner::Session(frontend.issued_session(&state, body.session_id)?);
+    let chat = find_or_released(&state, &user, &session, &body.chat_id).await?;
+    // The writer decides: only it can detect a retry of a request that changed the owner.
     let request = ChangeOwnerRequest {
-        target: Some(command_target(&user.access.agent, &target.key.conversation, key.text())),
-        owner: Some(owner_to_proto(&Owner::Session(session))),
+        target: Some(command_target(&user.access.agent, &chat.conversation, key.text())),
+        owner: Some(owner_to_proto(&session)),
         expected_owner: Some(owner_to_proto(&user.owner)),
     };
     let answer = state.commands.write().change_owner(request).await;
@@ -67,4 +69,23 @@ pub(in crate::http) async fn release_chat(
         }
         Err(problem) => Err(problem),
     }
+}
+
+/// The user's conversation, or the one that a request before this one has given to the session.
+///
+/// # Errors
+/// [`not_found`]; a service does not answer.
+async fn find_or_released(
+    state: &HttpState,
+    user: &Caller,
+    session: &Owner,
+    id: &str,
+) -> Result<ConversationKey, HttpProblem> {
+    if let Some(chat) = find(state, &user.access, &user.owner, id, ReadFrom::Leader).await? {
+        return Ok(chat);
+    }
+    let mut named = candidates(state, &user.access, &user.owner, id)?;
+    named.extend(candidates(state, &user.access, session, id)?);
+    let released = find_owned(state, &user.access, named, session, ReadFrom::Leader).await?;
+    released.ok_or_else(not_found)
 }

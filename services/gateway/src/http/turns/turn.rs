@@ -2,6 +2,7 @@
 
 use domain::event::{HistoryRewound, MessageAppended, Role, ToolReturned};
 use domain::{Annotation, CallId, CommitId, Fact, JsonText, NewEvent, Part, RecordedEvent, RunId, Version};
+use quotas::Quota;
 use runs::UiStream;
 use runs::denial::denial_of;
 use runs::ui_message::UiRole;
@@ -12,8 +13,9 @@ use uuid::Uuid;
 use super::{last_turn, problems};
 use crate::generation::{RunKey, Start, StartAt};
 use crate::http::owned_chat::{OwnedChat, read_conversation};
-use crate::http::{HttpState, positions};
+use crate::http::{HttpState, positions, problem};
 use crate::quotas::account::{Account, RequestSource};
+use crate::quotas::size_of_message;
 use history::Deadline;
 
 /// What is recorded and answered.
@@ -158,9 +160,13 @@ pub(in crate::http) async fn start(state: &HttpState, chat: &OwnedChat, turn: Tu
         let last = last_turn::last_message(state, chat).await?;
         last.filter(|last| last.role == UiRole::Assistant)
     };
+    let account = Account::of(&chat.target.access, chat.conversation.head.owner.as_ref(), &turn.via);
+    let bytes = turn.facts.iter().map(|fact| size_of_message(&wire::event::fact_to_proto(fact))).sum();
+    let (quotas, sent) = (state.generations.quotas(), [(Quota::StoredBytes, bytes)]);
+    quotas.check_sent(&account, &sent).map_err(problem::from_problem)?;
     let start = Start {
         access: chat.target.access.clone(),
-        account: Account::of(&chat.target.access, chat.conversation.head.owner.as_ref(), &turn.via),
+        account: account.clone(),
         key: chat.target.key.clone(),
         events: Turn::events(turn.facts, turn.client_message_id),
         at: turn.expected_version.map_or(StartAt::AnyVersion, StartAt::Version),
@@ -174,6 +180,7 @@ pub(in crate::http) async fn start(state: &HttpState, chat: &OwnedChat, turn: Tu
     let started =
         state.generations.start(start).await.map_err(|status| problems::not_started(&status, &turn.fields))?;
     positions::record_write(&started.commit.position_token);
+    quotas.count_sent(&account, &sent);
     let approvals = state.approvals(&chat.target.access.agent);
     Ok(StartedRun { run: started.run, ui: UiStream::new(started.run, continued.as_ref(), approvals) })
 }

@@ -14,6 +14,7 @@ use crate::http::callers::frontend::api_key;
 use crate::http::config::LimitsSection;
 use crate::http::cors;
 use crate::http::state::HttpState;
+use crate::http::visitor_quotas::is_shown;
 
 /// The limits for callers.
 #[derive(Debug, Serialize, ToSchema)]
@@ -23,8 +24,8 @@ pub struct LimitsBody {
     rates: LimitsSection,
     connections: ConnectionBounds,
     live_streams: LiveStreamBounds,
-    /// Quotas of the tenant, agent, key, owner and address, by scope. With an API key: those of its agent; without one:
-    /// the deployment's. A request above a quota is rejected with 429 `QUOTA_EXCEEDED`.
+    /// Quotas of each owner and each address. With an API key: those of its agent; without one: the deployment's. Those that callers
+    /// share are not shown. A request above a quota is rejected with 429 `QUOTA_EXCEEDED`.
     quotas: Vec<QuotaBody>,
     /// What the agent of the API key accepts from its frontends, and sends to them. Absent without a valid key.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -143,7 +144,7 @@ pub(in crate::http) async fn get_limits(State(state): State<HttpState>, parts: P
             age_max_ms: server.connection.age_max_ms,
         },
         live_streams: live_streams(&state),
-        quotas: quotas.iter().map(QuotaBody::from).collect(),
+        quotas: quotas.iter().filter(|set| is_shown(set.scope)).map(QuotaBody::from).collect(),
         frontend: key.map(|key| {
             let settings = state.agent_settings(&key.access.agent);
             FrontendBody::from(settings.frontend.as_ref())

@@ -85,7 +85,11 @@ async fn fork(context: ToolContext<'_>, arguments: Arguments) -> Result<Fork, Ht
         agent: Some(parent.head.agent.as_str().to_owned()),
         owner: parent.head.owner.ok_or_else(not_found)?,
         title: title.clone().unwrap_or_default(),
-        forked_from: Some(ForkPoint { conversation_id: id.clone(), version, depth: 0 }),
+        forked_from: Some(ForkPoint {
+            conversation_id: target.key.conversation.as_str().to_owned(),
+            version,
+            depth: 0,
+        }),
     };
     let commit = create(context, new).await?;
     let created_at = iso8601(recorded_at(&commit)?);

@@ -146,7 +146,10 @@ impl ToolName {
             Self::ForkConversation => run(arguments, fork_conversation::call, context).await,
             Self::ExportConversation => run(arguments, export_conversation::call, context).await,
         };
-        result.unwrap_or_else(Failure::into_result)
+        result.unwrap_or_else(|failure| match context.caller {
+            McpCaller::User(_) => failure.for_visitor().into_result(),
+            McpCaller::Service(_) | McpCaller::Admin(_) => failure.into_result(),
+        })
     }
 }
 

@@ -3,6 +3,7 @@
 use axum::http::StatusCode;
 use domain::event::{Fact, MessageAppended, Role};
 use domain::{CommitId, ConversationId, Part};
+use event_log::registry::Scope;
 use rmcp::model::Tool;
 use rmcp::schemars::JsonSchema;
 use runtime::http::HttpProblem;
@@ -111,8 +112,12 @@ async fn append(
     let state = context.state;
     match context.caller {
         McpCaller::Service(service) => {
-            let target = Some(service.command_target(state, id, key.text()).await?);
-            let expected_owner = end_user.expected_owner(id_origin(id)?)?.as_ref().map(owner_to_proto);
+            let expected_owner = end_user.expected_owner(id_origin(id)?)?;
+            let conversation = ConversationId::parse(id).map_err(|_| not_found())?;
+            let conversation =
+                service.conversation_of(state, Scope::Append, expected_owner.as_ref(), conversation).await?;
+            let target = Some(service.command_target(state, conversation.as_str(), key.text()).await?);
+            let expected_owner = expected_owner.as_ref().map(owner_to_proto);
             let request = AppendEventsRequest { target, events, expected_owner, ..AppendEventsRequest::default() };
             let answer = state.commands.write_for(&service.call).append_events(request).await;
             let appended = result_for_caller(answer, |answer| answer.result);

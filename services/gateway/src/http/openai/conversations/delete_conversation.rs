@@ -13,9 +13,8 @@ use wire::proto::write::v1 as write;
 use super::retry::{is_retry, is_within_window};
 use super::write::rejected;
 use crate::http::commands::result_for_caller;
+use crate::http::conversation_names::{ReadFrom, candidates, read_head};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
-use crate::http::openai::conversation_ids::{api_id, record_id};
-use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::writer::command_target;
 
@@ -28,6 +27,12 @@ pub struct DeletedConversationObject {
     object: &'static str,
     /// Always `true`.
     deleted: bool,
+}
+
+impl DeletedConversationObject {
+    fn new(id: String) -> Self {
+        Self { id, object: "conversation.deleted", deleted: true }
+    }
 }
 
 /// Erase a conversation with its items.
@@ -47,45 +52,43 @@ pub(in crate::http) async fn delete_openai_conversation(
     headers: HeaderMap,
     Path(id): Path<String>,
 ) -> Result<Json<DeletedConversationObject>, HttpProblem> {
-    let id = record_id(&id)?;
-    let (access, conversation) = caller.service.conversation(&state, Scope::Erase, id.as_str()).await?;
+    let conversation = caller.record_id(&state, Scope::Erase, &id).await?;
+    let (access, key) = caller.service.conversation(&state, Scope::Erase, conversation.as_str()).await?;
     // An erasure shows and plants nothing, so a chosen id needs no end user.
     let expected_owner = caller.end_user.owner();
-    let deleted =
-        DeletedConversationObject { id: api_id(&id).to_owned(), object: "conversation.deleted", deleted: true };
-    if is_retry(&headers) && was_erased(&state, &caller, &access, &conversation).await? {
-        return Ok(Json(deleted));
+    if is_retry(&headers) && was_erased(&state, &caller, &access, &key, &id).await? {
+        return Ok(Json(DeletedConversationObject::new(id)));
     }
     let erase = write::EraseConversationRequest {
         expected_owner: expected_owner.as_ref().map(owner_to_proto),
-        target: Some(command_target(&access.agent, &id, String::new())),
+        target: Some(command_target(&access.agent, &conversation, String::new())),
         ..write::EraseConversationRequest::default()
     };
     let mut writer = state.commands.write_for(&caller.service.call);
     let answer = writer.erase_conversation(erase).await;
     result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
-    Ok(Json(deleted))
+    Ok(Json(DeletedConversationObject::new(id)))
 }
 
-/// Whether an earlier attempt has erased the conversation of the agent.
+/// Whether an earlier attempt has erased the conversation of the agent, also by the end user's name for it.
 async fn was_erased(
     state: &HttpState,
     caller: &OpenAiCaller,
     access: &AgentAccess,
     key: &ConversationKey,
+    id: &str,
 ) -> Result<bool, HttpProblem> {
-    let last = caller
-        .service
-        .call
-        .deadline
-        .record(state.gateway.reader.archive.last_commit(key))
-        .await
-        .map_err(problem::from_problem)?;
-    let head = last
-        .map(|last| last.open_head())
-        .transpose()
-        .map_err(|corrupt| problem::from_problem(crate::problem::of_corrupt(&corrupt)))?;
-    Ok(head.is_some_and(|head| {
-        head.status == Status::Erased && head.agent == access.agent && is_within_window(head.recorded_at, state.now())
-    }))
+    let named = caller.end_user.owner().filter(|_| !key.conversation.is_history());
+    let named = named.map(|owner| candidates(state, access, &owner, id)).transpose()?;
+    for key in named.into_iter().flatten().chain([key.clone()]) {
+        let head = read_head(state, &key, ReadFrom::Leader).await?;
+        if head.is_some_and(|(head, _)| {
+            head.status == Status::Erased
+                && head.agent == access.agent
+                && is_within_window(head.recorded_at, state.now())
+        }) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

@@ -13,7 +13,6 @@ use super::retry::RequestHash;
 use crate::http::callers::end_user::IdOrigin;
 use crate::http::commands::result_for_caller;
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::openai::conversation_ids::record_id;
 use crate::http::owned_chat::{head_from_leader, is_not_owned, not_found};
 use crate::http::state::HttpState;
 use crate::writer::command_target;
@@ -36,7 +35,7 @@ impl Destination {
         caller: &OpenAiCaller,
         id: &str,
     ) -> Result<Self, HttpProblem> {
-        let id = record_id(id)?;
+        let id = caller.record_id(state, Scope::Append, id).await?;
         let (access, key) = caller.service.conversation(state, Scope::Append, id.as_str()).await?;
         Ok(Self { access, key })
     }

@@ -18,6 +18,7 @@ use super::turn_messages::{TurnMessages, check_assistant};
 use super::turn_with_history::GivenHistory;
 use super::{turn_messages, turn_with_history};
 use crate::generation::{FollowItem, StatelessTurn};
+use crate::http::conversation_names::{Names, names};
 use crate::http::owned_chat::{OwnedChat, find_latest_chat};
 use crate::http::turns::answer_stream::{AnswerStream, StreamedEvent};
 use crate::http::turns::delayed_answer;
@@ -134,7 +135,8 @@ pub(in crate::http) async fn chat(
         }
     };
     let disclosure = body.stream.then(|| state.disclosure(&caller.access.agent));
-    answer(&state, open, turn, disclosure).await
+    let names = names(&state, &caller.access, &caller.owner)?;
+    answer(&state, open, turn, names, disclosure).await
 }
 
 /// The caller's session; `None`: the caller does not own it.
@@ -199,6 +201,7 @@ async fn answer(
     state: &HttpState,
     open: StreamSlot,
     turn: ActiveTurn,
+    names: Names,
     disclosure: Option<Disclosure>,
 ) -> Result<Response, HttpProblem> {
     let ActiveTurn { stored, ui, parts } = turn;
@@ -231,15 +234,15 @@ async fn answer(
                 positions::record_write(&token.encode());
             }
         }
-        Ok(answer_body(reply, stored))
+        Ok(answer_body(reply, stored, &names))
     };
     let late = |problem: &HttpProblem| json!({"error": {"code": problem.code, "detail": problem.detail}});
     delayed_answer::respond(state, open, answering, late).await
 }
 
-fn answer_body(reply: Reply, stored: Option<(ConversationKey, RunId)>) -> AnswerBody {
-    let (session_id, run_id) =
-        stored.map(|(session, run)| (session.conversation.as_str().to_owned(), run.to_string())).unzip();
+fn answer_body(reply: Reply, stored: Option<(ConversationKey, RunId)>, names: &Names) -> AnswerBody {
+    let shown = |session: ConversationKey| names.shown(session.conversation.as_str()).to_owned();
+    let (session_id, run_id) = stored.map(|(session, run)| (shown(session), run.to_string())).unzip();
     AnswerBody { response: reply.text, session_id, run_id, usage: TurnUsageBody::from(&reply.usage) }
 }
 

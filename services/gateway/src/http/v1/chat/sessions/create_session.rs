@@ -60,7 +60,7 @@ pub(in crate::http) async fn create_session(
         context: body.context.map(event::ClientContext::from),
         ..NewChat::default()
     };
-    let session = create(&state, &caller, new_chat, key).await?;
+    let session = create(&state, &caller, &frontend.via, new_chat, key).await?;
     let body = CreatedSessionBody { session_id: session.conversation_id };
     Ok((StatusCode::CREATED, Json(body)).into_response())
 }

@@ -8,6 +8,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::http::body::ConversationBody;
 use crate::http::chats::list_chats::{CHATS_PAGE, page};
+use crate::http::conversation_names::names;
 use crate::http::{CallerHeaders, Frontend, HttpState, problem};
 use crate::listing::Listing;
 
@@ -51,9 +52,11 @@ pub(in crate::http) async fn list_sessions(
 ) -> Result<Json<SessionsPage>, HttpProblem> {
     let size = CHATS_PAGE.take(query.limit.unwrap_or_default()).map_err(problem::from_violation)?;
     let caller = frontend.listing_caller(&state).await?;
+    let names = names(&state, &caller.access, &caller.owner)?;
     let agent = caller.access.agent.clone();
     let listing = Listing::of(ListFilter::of(agent, caller.owner));
     let cursor = query.cursor.unwrap_or_default();
     let Json(page) = page(&state, &caller.access.tenant, &listing, &cursor, size).await?;
+    let page = page.named(&names);
     Ok(Json(SessionsPage { sessions: page.conversations, next_cursor: page.next_cursor }))
 }

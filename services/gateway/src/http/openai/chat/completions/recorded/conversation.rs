@@ -6,20 +6,18 @@
 //! is keyed, so that nobody can create the conversation of another before.
 
 use domain::{AgentId, ConversationId, ConversationKey, Head, Owner, UserId};
-use event_log::registry::{AgentAccess, KeyPurpose, TenantKey};
+use event_log::registry::{AgentAccess, TenantKey};
 use ring::hmac;
 use runtime::http::HttpProblem;
 use uuid::{Builder, Uuid};
-use wire::status::{Problem, Reason};
 
 use super::client_headers::Recording;
 use crate::http::callers::end_user::IdOrigin;
+use crate::http::conversation_names::{self, ReadFrom, tenant_key};
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversation_ids::{OwnedId, record_id};
 use crate::http::owned_chat::{head_from_leader, not_found};
-use crate::http::problem;
 use crate::http::state::HttpState;
-use crate::problem::RETRY_AFTER;
 
 /// The first part of the input for a derived id.
 const SCHEME: &str = "hansard.openai.chat.v1";
@@ -58,8 +56,14 @@ pub(super) async fn find_or_new(
     let new = match recording {
         Recording::None | Recording::New => OwnedId::of(agent, user, Uuid::now_v7())?,
         Recording::In(id) => {
-            let named = record_id(id).ok().map(|id| key(access, id));
-            let id = derived_id(&channel_key(state, access)?, agent, user, id);
+            let named = match (record_id(id).ok(), caller.end_user.owner()) {
+                (Some(id), Some(owner)) if !id.is_history() => {
+                    let found = conversation_names::find(state, access, &owner, id.as_str(), ReadFrom::Leader).await?;
+                    found.or_else(|| Some(key(access, id)))
+                }
+                (id, _) => id.map(|id| key(access, id)),
+            };
+            let id = derived_id(&tenant_key(state, access)?, agent, user, id);
             let new = OwnedId::of(agent, user, id)?;
             let derived = Some(key(access, new.id.clone()));
             let found = tokio::try_join!(find(state, caller, agent, named), find(state, caller, agent, derived));
@@ -115,17 +119,6 @@ async fn find(
         Err(problem) if problem == not_found() => Ok(None),
         Err(problem) => Err(problem),
     }
-}
-
-/// The tenant's key for ids. A tenant of an earlier version has none until a writer has created its secret.
-fn channel_key(state: &HttpState, access: &AgentAccess) -> Result<TenantKey, HttpProblem> {
-    let tenant = access.tenant.tenant();
-    let key = state.gateway.registry.tenant_key(tenant, KeyPurpose::Channel);
-    key.ok_or_else(|| {
-        let message = "the gateway does not know the tenant's key yet: try again";
-        let unavailable = Problem::new(Reason::RecordUnavailable, message);
-        problem::from_problem(unavailable.retry_after(RETRY_AFTER))
-    })
 }
 
 /// The id of the conversation of a client's chat: the same in every request of the agent and the end user.
