@@ -27,6 +27,7 @@ pub(crate) async fn bootstrap(record: RecordConfig) -> String {
         scopes: Scopes::from_iter(Scope::ALL),
         tenant: None,
         agents: BTreeSet::new(),
+        expires_at: None,
     };
     let now = Timestamp(Clock::System.now_nanos());
     let (_, secret) = registry.create_service_token(token, now).await.expect("a token");
@@ -104,6 +105,7 @@ impl Operator {
             scopes: scopes.iter().map(|scope| (*scope).into()).collect(),
             tenant_id: tenant.to_owned(),
             agent_ids: agents.iter().map(|agent| (*agent).to_owned()).collect(),
+            expires_at: None,
         };
         let made = self.registry().create_service_token(request).await.expect("a token").into_inner();
         Token { id: made.service_token.expect("a token").service_token_id, secret: made.secret }

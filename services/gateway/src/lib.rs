@@ -36,8 +36,10 @@ pub mod writer;
 
 use std::sync::Arc;
 
+use domain::Timestamp;
 use event_log::Registry;
 use history::Reader;
+use runtime::clock::Clock;
 
 use policies::Policies;
 use runtime::compute::Compute;
@@ -49,6 +51,11 @@ pub use run::{Running, start};
 
 /// The version of the build.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The current time of this machine.
+fn now() -> Timestamp {
+    Timestamp(Clock::System.now_nanos())
+}
 
 /// The dependencies of reads. Clones share them.
 #[derive(Debug, Clone)]

@@ -71,7 +71,7 @@ impl Caller {
     /// Errors: no valid token.
     pub(crate) async fn principal(&self, writer: &Writer) -> Result<Principal, Problem> {
         let bearer = self.0.as_deref().ok_or_else(problem::unauthenticated)?;
-        writer.registry.authenticate(bearer).await.ok_or_else(problem::unauthenticated)
+        writer.registry.authenticate(bearer, writer.now()).await.ok_or_else(problem::unauthenticated)
     }
 }
 

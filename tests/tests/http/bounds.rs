@@ -42,8 +42,13 @@ async fn oversized_fields_are_rejected_by_name() {
     let context = |bytes: usize| json!({"context": {"pageUrl": "x".repeat(bytes)}});
     check(create, context(4_096), (201, "")).await;
     check(create, context(4_097), (400, "context.pageUrl")).await;
-    check(create, json!({"id": "i".repeat(128)}), (201, "")).await;
+    check(create, json!({"id": "i".repeat(100)}), (201, "")).await;
+    check(create, json!({"id": "i".repeat(101)}), (400, "id")).await;
     check(create, json!({"id": "i".repeat(129)}), (400, "id")).await;
+    check(create, json!({"id": "a b"}), (400, "id")).await;
+    for reserved in ["history:x", "document:x", "named:x"] {
+        check(create, json!({"id": reserved}), (400, "id")).await;
+    }
     check(create, json!({"sessionId": "t"}), (400, "sessionId")).await;
 }
 

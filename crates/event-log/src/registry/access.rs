@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use domain::{Actor, AgentId, Label, SweepAccess, TenantAccess, TenantId};
+use domain::{Actor, AgentId, Label, SweepAccess, TenantAccess, TenantId, Timestamp};
 use http::HeaderMap;
 use identity::VerifiedAdmin;
 use wire::proto::operate::v1::{Agent, ServiceToken};
+use wire::time;
 
 use super::entry_keys::{agent_key, service_token_key, tenant_key};
 use super::error::Corrupt;
@@ -26,6 +27,8 @@ pub struct Principal {
     pub tenant: Option<TenantId>,
     /// The only agents that it may act for, all of its tenant; empty: all agents of its tenants.
     pub agents: Arc<BTreeSet<AgentId>>,
+    /// When the token expires; `None`: never.
+    pub expires_at: Option<Timestamp>,
 }
 
 impl Principal {
@@ -42,6 +45,7 @@ impl Principal {
             actor: Actor(Label::parse(token.display_name.as_str())?),
             scopes: Scopes::from_proto(token.scopes()),
             tenant: tenant.map(TenantId::parse).transpose()?,
+            expires_at: token.expires_at.map(time::from_proto).transpose()?,
         };
         Ok(token.revoked_at.is_none().then_some(principal))
     }
@@ -99,10 +103,10 @@ pub struct AgentAccess {
 }
 
 impl Registry {
-    /// The caller with this bearer token; `None`: unknown or revoked.
+    /// The caller with this bearer token; `None`: unknown, revoked or expired.
     ///
     /// Answers from memory; looks up an unknown token once in the bucket, at a bounded rate.
-    pub async fn authenticate(&self, bearer: &str) -> Option<Principal> {
+    pub async fn authenticate(&self, bearer: &str, now: Timestamp) -> Option<Principal> {
         if !is_service_token(bearer) {
             return None;
         }
@@ -113,7 +117,7 @@ impl Registry {
             let is_known = entries.service_tokens.contains_key(&id);
             is_known.then(|| entries.principals.get(&digest).cloned())
         });
-        found.await.flatten()
+        found.await.flatten().filter(|principal| principal.expires_at.is_none_or(|end| now < end))
     }
 
     /// The id of the service token of these headers, if it is in memory. It never reads the bucket, so do not use the result

@@ -23,6 +23,7 @@ impl Registry {
         agent: &AgentId,
         display_name: &DisplayName,
         origins: AllowedOrigins,
+        expires_at: Option<Timestamp>,
         at: Timestamp,
     ) -> Result<(ApiKey, Secret), RegistryError> {
         let what = RegistryError::NotFound { what: "agent" };
@@ -32,6 +33,7 @@ impl Registry {
             tenant_id: tenant.as_str().to_owned(),
             display_name: display_name.to_string(),
             allowed_origins: origins.0,
+            expires_at: expires_at.map(time::to_proto),
             ..ApiKey::default()
         };
         self.make_api_key(new, at).await
@@ -47,11 +49,13 @@ impl Registry {
         &self,
         id: &str,
         overlap: Duration,
+        expires_at: Option<Timestamp>,
         at: Timestamp,
     ) -> Result<(ApiKey, Secret), RegistryError> {
         let what = "valid API key";
         let valid = self.api_key(id).filter(|key| !has_ended(key, at));
-        let new = ApiKey { expires_at: None, ..valid.ok_or(RegistryError::NotFound { what })? };
+        let new =
+            ApiKey { expires_at: expires_at.map(time::to_proto), ..valid.ok_or(RegistryError::NotFound { what })? };
         let created = self.make_api_key(new, at).await?;
         let overlap = i64::try_from(overlap.as_nanos()).unwrap_or(i64::MAX);
         let end = Timestamp(at.0.saturating_add(overlap));

@@ -36,6 +36,8 @@ impl PersonAccess {
             scopes: Scopes::from_iter(is_administrator.then_some(Scope::Operate)),
             tenant: Some(self.tenant.tenant().clone()),
             agents: Arc::new(BTreeSet::new()),
+            // The session has an end of its own.
+            expires_at: None,
         }
     }
 }

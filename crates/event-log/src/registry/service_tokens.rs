@@ -24,6 +24,8 @@ pub struct NewServiceToken {
     pub tenant: Option<TenantId>,
     /// The only agents that it may act for, at most [`TOKEN_AGENTS_MAX`]; empty: all agents of its tenants.
     pub agents: BTreeSet<AgentId>,
+    /// When it expires; `None`: never.
+    pub expires_at: Option<Timestamp>,
 }
 
 impl Registry {
@@ -54,6 +56,7 @@ impl Registry {
             revoked_at: None,
             token_sha256: digest.to_vec().into(),
             agent_ids: new.agents.iter().map(AgentId::to_string).collect(),
+            expires_at: new.expires_at.map(time::to_proto),
         };
         let key = service_token_key(&digest);
         self.shared().create(&key, &created, "service token").await?;

@@ -31,7 +31,7 @@ async fn ids_are_unique_across_processes_and_tenants() {
     // Known in the other process before the change can have arrived.
     first.create_agent(&tenant("acme"), &agent("new"), &name(""), NOW).await.unwrap();
     let (caller, secret, _) = principal(&first, token("t", &[Scope::Read], None)).await;
-    assert!(second.authenticate(secret.reveal()).await.is_some());
+    assert!(second.authenticate(secret.reveal(), NOW).await.is_some());
     assert!(second.authorize(&caller, Scope::Read, &agent("new")).await.is_ok());
     let names = |registry: &Registry| -> Vec<String> {
         registry.list_agents(&tenant("acme")).into_iter().map(|agent| agent.agent_id).collect()
@@ -46,12 +46,12 @@ async fn api_keys_of_an_agent_are_created_and_revoked() {
     let server = devstack::test::nats().await;
     let (first, second) = two(&server).await;
     let (key, secret) =
-        first.create_api_key(&agent("bot"), &name("web"), AllowedOrigins::default(), NOW).await.unwrap();
+        first.create_api_key(&agent("bot"), &name("web"), AllowedOrigins::default(), None, NOW).await.unwrap();
     assert!(secret.reveal().starts_with("hp_"));
     assert_eq!((key.tenant_id.as_str(), key.key_sha256.len()), ("acme", 0));
-    let actual = first.authenticate(secret.reveal()).await;
+    let actual = first.authenticate(secret.reveal(), NOW).await;
     assert_eq!(actual, None, "not a service token");
-    let orphan = first.create_api_key(&agent("missing"), &name(""), AllowedOrigins::default(), NOW).await;
+    let orphan = first.create_api_key(&agent("missing"), &name(""), AllowedOrigins::default(), None, NOW).await;
     let actual = orphan.map(drop);
     assert_eq!(actual, Err(RegistryError::NotFound { what: "agent" }));
 

@@ -149,7 +149,7 @@ async fn a_removed_tenant_has_no_entries_and_no_access() {
     let (_, bound) = first.create_service_token(bound, NOW).await.unwrap();
     let free = token("free", &[Scope::Append], None);
     let (_, free) = first.create_service_token(free, NOW).await.unwrap();
-    assert!(second.authenticate(bound.reveal()).await.is_some());
+    assert!(second.authenticate(bound.reveal(), NOW).await.is_some());
     assert_eq!(files_with(server.folder(), &secret), 1);
 
     let expected = [("agent", 1), ("secret", 1), ("signing", 1), ("tenant", 1), ("token", 1)]
@@ -164,10 +164,10 @@ async fn a_removed_tenant_has_no_entries_and_no_access() {
     assert_eq!(files_with(server.folder(), &secret), 0);
     for registry in [&first, &second] {
         until("the end of the tenant", || async { registry.tenant(&acme).is_none() }).await;
-        assert_eq!(registry.authenticate(bound.reveal()).await, None);
+        assert_eq!(registry.authenticate(bound.reveal(), NOW).await, None);
         assert_eq!(registry.list_agents(&acme), []);
         assert_eq!(registry.list_signing_keys(&acme), []);
-        let others = registry.authenticate(free.reveal()).await.unwrap();
+        let others = registry.authenticate(free.reveal(), NOW).await.unwrap();
         assert!(registry.authorize(&others, Scope::Append, &agent("bot")).await.is_err());
         assert!(registry.tenant(&tenant("other")).is_some());
     }

@@ -26,7 +26,7 @@ fn origins(texts: &[&str]) -> AllowedOrigins {
 async fn key(registry: &Registry) -> (String, Secret) {
     let origins = origins(&["https://shop.example"]);
     let bot = agent("bot");
-    let (key, secret) = registry.create_api_key(&bot, &name("web"), origins, NOW).await.unwrap();
+    let (key, secret) = registry.create_api_key(&bot, &name("web"), origins, None, NOW).await.unwrap();
     (key.api_key_id, secret)
 }
 
@@ -64,25 +64,25 @@ async fn a_rotated_key_is_valid_for_its_overlap() {
     let (first, _) = two(&server).await;
     let (id, old) = key(&first).await;
     let minute = Duration::from_mins(1);
-    let (made, new) = first.rotate_api_key(&id, minute, NOW).await.unwrap();
+    let (made, new) = first.rotate_api_key(&id, minute, None, NOW).await.unwrap();
     assert_eq!(made.allowed_origins, ["https://shop.example"]);
     assert_eq!((made.display_name.as_str(), made.expires_at), ("web", None));
     assert!(is_valid(&first, &old, Timestamp(after(60).0 - 1)).await);
     assert!(!is_valid(&first, &old, after(60)).await);
     assert!(is_valid(&first, &new, after(86_400 * 365)).await);
     // A second rotation does not extend the overlap.
-    first.rotate_api_key(&id, OVERLAP_MAX, after(1)).await.unwrap();
+    first.rotate_api_key(&id, OVERLAP_MAX, None, after(1)).await.unwrap();
     assert!(!is_valid(&first, &old, after(60)).await);
-    first.rotate_api_key(&id, Duration::ZERO, after(2)).await.unwrap();
+    first.rotate_api_key(&id, Duration::ZERO, None, after(2)).await.unwrap();
     assert!(!is_valid(&first, &old, after(2)).await);
     let gone = Err(RegistryError::NotFound { what: "valid API key" });
-    let ended = first.rotate_api_key(&id, minute, after(2)).await;
+    let ended = first.rotate_api_key(&id, minute, None, after(2)).await;
     assert_eq!(ended.map(drop), gone);
     let revoked = &made.api_key_id;
     first.revoke_api_key(revoked, NOW).await.unwrap();
-    let actual = first.rotate_api_key(revoked, minute, NOW).await.map(drop);
+    let actual = first.rotate_api_key(revoked, minute, None, NOW).await.map(drop);
     assert_eq!(actual, gone);
-    assert_eq!(first.rotate_api_key("0", minute, NOW).await.map(drop), gone);
+    assert_eq!(first.rotate_api_key("0", minute, None, NOW).await.map(drop), gone);
 }
 
 fn signing(owner: &str, id: &str, key_use: SigningKeyUse) -> NewSigningKey {

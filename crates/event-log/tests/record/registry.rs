@@ -28,13 +28,14 @@ pub(crate) fn token(name: &str, scopes: &[Scope], bound_to: Option<&str>) -> New
         scopes: scopes.iter().copied().collect(),
         tenant: bound_to.map(tenant),
         agents: BTreeSet::new(),
+        expires_at: None,
     }
 }
 
 pub(crate) async fn principal(registry: &Registry, new: NewServiceToken) -> (Principal, Secret, String) {
     let (token, secret) = registry.create_service_token(new, NOW).await.unwrap();
     assert!(token.token_sha256.is_empty());
-    let principal = registry.authenticate(secret.reveal()).await.unwrap();
+    let principal = registry.authenticate(secret.reveal(), NOW).await.unwrap();
     (principal, secret, token.service_token_id)
 }
 
@@ -55,10 +56,10 @@ async fn only_valid_tokens_authenticate() {
     assert!(caller.scopes.contains(Scope::Append) && !caller.scopes.contains(Scope::Read));
     assert!(secret.reveal().starts_with("hsk_"));
     // Another process looks it up at once.
-    assert_eq!(second.authenticate(secret.reveal()).await, Some(caller));
+    assert_eq!(second.authenticate(secret.reveal(), NOW).await, Some(caller));
     let longer = format!("{}x", secret.reveal());
     for bearer in ["", "hs_", "hs_unknown", "hsk_", "hsk_unknown", "hp_unknown", &secret.reveal()[3..], &longer] {
-        assert_eq!(first.authenticate(bearer).await, None, "{bearer}");
+        assert_eq!(first.authenticate(bearer, NOW).await, None, "{bearer}");
     }
 }
 
@@ -68,14 +69,14 @@ async fn a_revoked_token_is_rejected_everywhere() {
     let (first, second) = two(&server).await;
     let (_, secret, id) = principal(&first, token("a", &[Scope::Read], None)).await;
     let (_, other, _) = principal(&first, token("b", &[Scope::Read], None)).await;
-    assert!(second.authenticate(secret.reveal()).await.is_some());
+    assert!(second.authenticate(secret.reveal(), NOW).await.is_some());
 
     let ended = first.revoke_service_token(&id, LATER).await.unwrap();
     assert_eq!(ended.revoked_at.map(|at| at.seconds), Some(LATER.seconds()));
-    assert_eq!(first.authenticate(secret.reveal()).await, None);
-    let gone = || async { second.authenticate(secret.reveal()).await.is_none() };
+    assert_eq!(first.authenticate(secret.reveal(), NOW).await, None);
+    let gone = || async { second.authenticate(secret.reveal(), NOW).await.is_none() };
     until("the revocation", gone).await;
-    assert!(second.authenticate(other.reveal()).await.is_some());
+    assert!(second.authenticate(other.reveal(), NOW).await.is_some());
     // A second revocation keeps the time.
     let again = second.revoke_service_token(&id, Timestamp(0)).await;
     assert_eq!(again, Ok(ended));
@@ -137,6 +138,7 @@ async fn a_token_of_agents_acts_for_no_other() {
     registry.create_agent(&acme, &agent("second"), &name("A second bot"), NOW).await.unwrap();
     let of = |agents: &[&str], bound_to| NewServiceToken {
         agents: agents.iter().map(|id| agent(id)).collect(),
+        expires_at: None,
         ..token("key", &[Scope::Append, Scope::Read], bound_to)
     };
     let (one, secret, id) = principal(&registry, of(&["bot"], None)).await;
@@ -167,7 +169,7 @@ async fn a_token_of_agents_acts_for_no_other() {
         assert_eq!(refused.await.err(), Some(what.clone()), "{agents:?}");
     }
     registry.revoke_service_token(&id, NOW).await.unwrap();
-    assert_eq!(registry.authenticate(secret.reveal()).await, None);
+    assert_eq!(registry.authenticate(secret.reveal(), NOW).await, None);
 }
 
 #[tokio::test]
@@ -179,7 +181,7 @@ async fn it_answers_from_memory_while_the_server_is_down() {
     assert!(first.is_fresh() && second.is_fresh());
     server.kill();
     until("the loss", || async { !second.is_fresh() }).await;
-    let actual = second.authenticate(secret.reveal()).await;
+    let actual = second.authenticate(secret.reveal(), NOW).await;
     assert_eq!(actual, Some(caller.clone()));
     assert!(second.authorize(&caller, Scope::Read, &agent("bot")).await.is_ok());
     let change = first.create_tenant(&tenant("late"), &name(""), NOW).await;
@@ -187,7 +189,7 @@ async fn it_answers_from_memory_while_the_server_is_down() {
     server.restart().await.unwrap();
     until("the server", || async { second.is_fresh() }).await;
     until("the change", || async { first.revoke_service_token(&id, NOW).await.is_ok() }).await;
-    until("the revocation", || async { second.authenticate(secret.reveal()).await.is_none() }).await;
+    until("the revocation", || async { second.authenticate(secret.reveal(), NOW).await.is_none() }).await;
 }
 
 #[tokio::test]
@@ -199,7 +201,7 @@ async fn lookups_of_unknown_ids_are_limited() {
     let mut lookups = client.subscribe("$JS.API.STREAM.MSG.GET.*").await.unwrap();
     client.flush().await.unwrap();
     for number in 0..500 {
-        assert_eq!(registry.authenticate(&format!("hs_{number}")).await, None);
+        assert_eq!(registry.authenticate(&format!("hs_{number}"), NOW).await, None);
     }
     client.flush().await.unwrap();
     let mut count = 0;

@@ -10,8 +10,8 @@ mod propagation;
 use std::io::{self, IsTerminal};
 
 use tracing::{Level, Metadata};
-use tracing_subscriber::filter::{EnvFilter, FilterExt as _, FilterFn, ParseError};
-use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::filter::{EnvFilter, FilterExt as _, FilterFn, LevelFilter, ParseError};
+use tracing_subscriber::layer::{Filter, SubscriberExt};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, fmt};
@@ -57,7 +57,7 @@ pub fn init(config: &TelemetryConfig) -> Result<TelemetryGuard, TelemetryError> 
     }
     let provider = otlp::provider(config)?;
     let traces = provider.as_ref().map(|provider| otlp::layer(provider).with_filter(otlp_filter));
-    let logs = logs(config.log_format).with_filter(log_filter.and(FilterFn::new(is_without_contents)));
+    let logs = logs(config.log_format).with_filter(without_contents(log_filter));
     let installed = tracing_subscriber::registry().with(traces).with(logs).try_init();
     // Another thread may have been first.
     Ok(TelemetryGuard(provider.filter(|_| installed.is_ok())))
@@ -73,6 +73,15 @@ const OURS: [&str; 26] = [
     "keyed_history", "models", "pages", "projector", "quotas", "read_model", "redact", "runs", "runtime", "search", "system_status",
     "tokens", "widget", "wire", "writer",
 ];
+
+/// A filter of logs without what callers sent. It keeps the hint of the most verbose level: without a hint, every span and event below
+/// it would be created and examined.
+fn without_contents<S>(filter: EnvFilter) -> impl Filter<S>
+where
+    S: tracing::Subscriber + for<'a> LookupSpan<'a>,
+{
+    filter.and(FilterFn::new(is_without_contents).with_max_level_hint(LevelFilter::TRACE))
+}
 
 /// Whether an event cannot contain what callers sent: at the level `trace`, libraries log whole requests and messages, whatever the
 /// filter of the operator says.
@@ -136,7 +145,7 @@ mod tests {
     fn no_filter_logs_what_libraries_trace() {
         let lines = Lines::default();
         for directives in ["trace", "hyper=trace,gateway::http=trace,h2=debug"] {
-            let filter = filter("log_filter", directives).unwrap().and(FilterFn::new(is_without_contents));
+            let filter = without_contents(filter("log_filter", directives).unwrap());
             let layer = fmt::layer().with_writer(lines.clone()).with_filter(filter);
             tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
                 tracing::trace!(target: "hyper::proto", "a message");
@@ -148,6 +157,17 @@ mod tests {
         let logged = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
         assert!(!logged.contains("a message"), "{logged}");
         assert_eq!((logged.matches("ours").count(), logged.matches("a library's").count()), (2, 2), "{logged}");
+    }
+
+    #[test]
+    fn spans_below_the_filter_cost_nothing() {
+        for (directives, expected) in
+            [("error", LevelFilter::ERROR), ("info", LevelFilter::INFO), ("trace", LevelFilter::TRACE)]
+        {
+            let filter = without_contents::<tracing_subscriber::Registry>(filter("log_filter", directives).unwrap());
+            // `rmcp=error` is a directive of every filter.
+            assert_eq!(filter.max_level_hint(), Some(expected), "{directives}");
+        }
     }
 
     #[test]

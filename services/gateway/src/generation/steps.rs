@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use domain::{CallPurpose, Fact, RunEnd, RunOutcome, RunPart, RunPartKind, Timestamp};
+use domain::{CallPurpose, Fact, RunEnd, RunOutcome, RunPart, RunPartKind};
 use models::{ModelError, ModelRequest, Piece};
 use runs::{FoldError, RunFold};
 use runtime::backoff::Backoff;
-use runtime::clock::Clock;
 use tonic::Code;
 use wire::status::Problem;
 
@@ -200,7 +199,7 @@ impl Steps<'_> {
     }
 
     async fn post(&mut self, calls: Vec<(CallEvent, Webhook)>) -> Result<(), Halt> {
-        let now = Timestamp(Clock::System.now_nanos());
+        let now = crate::now();
         let (run, registry) = (&self.spec.run, &self.generations.gateway.registry);
         let context = PostContext {
             run,

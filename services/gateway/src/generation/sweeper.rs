@@ -156,7 +156,7 @@ async fn end(generations: &Generations, run: &RunKey, found: &'static str) -> Re
 
 async fn access(generations: &Generations) -> Result<SweepAccess, Problem> {
     let registry = &generations.gateway.registry;
-    let principal = registry.authenticate(generations.token.expose()).await;
+    let principal = registry.authenticate(generations.token.expose(), crate::now()).await;
     let access = principal.and_then(|principal| registry.authorize_sweep(&principal).ok());
     access.ok_or_else(|| {
         let message = "`writer_token` is not a token with the scope append for all tenants";

@@ -7,6 +7,8 @@ use identity::{Role, TenantScope};
 use runtime::config::{Checks, Secret, Validate};
 use serde::{Deserialize, Serialize};
 
+use super::grants::DEMANDS;
+
 /// Maximum number of grants.
 const GRANTS_MAX: usize = 1_000;
 /// Maximum number of scopes that are requested.
@@ -31,7 +33,8 @@ pub struct OidcSection {
     pub name_claim: String,
     /// Tenants and roles by claims, such as `[{ claim = "groups", value = "support", tenant = "acme", role = "support" }]`. Of
     /// several grants of one tenant, the highest role applies. Without any, nobody can sign in. `tenants = "all"` lets an operator
-    /// switch to every other tenant.
+    /// switch to every other tenant. `email_verified = "true"`, `acr` and `amr` demand these claims too; a grant with
+    /// `claim = "email"` demands a verified address always.
     pub grants: Vec<BTreeMap<String, String>>,
 }
 
@@ -74,7 +77,8 @@ impl Validate for OidcSection {
         }
         if !self.grants.iter().all(is_grant) {
             let error = "lists a value that is no grant; write `claim`, `value`, `tenant` and a `role` of viewer, support, \
-                         administrator or operator; an operator may have `tenants = \"all\"`";
+                         administrator or operator; an operator may have `tenants = \"all\"`, any grant \
+                         `email_verified`, `acr` and `amr`";
             checks.invalid("grants", error.to_owned());
         }
     }
@@ -86,12 +90,18 @@ fn is_url(url: &str) -> bool {
 }
 
 fn is_grant(grant: &BTreeMap<String, String>) -> bool {
-    let has = |key| grant.get(key).is_some_and(|value| !value.is_empty());
+    let has = |key: &str| grant.get(key).is_some_and(|value| !value.is_empty());
     let role = grant.get("role").and_then(|role| Role::parse(role));
     let is_complete = ["claim", "value", "tenant"].into_iter().all(has);
     let tenants = grant.get("tenants").map(String::as_str);
     let is_of_all = role == Some(Role::Operator) && tenants == Some(TenantScope::All.as_str());
-    is_complete && role.is_some() && (grant.len() == 4 || grant.len() == 5 && is_of_all)
+    let is_known = |key: &String| {
+        let key = key.as_str();
+        ["claim", "value", "tenant", "role"].contains(&key)
+            || key == "tenants" && is_of_all
+            || DEMANDS.contains(&key) && has(key)
+    };
+    is_complete && role.is_some() && grant.keys().all(is_known)
 }
 
 #[cfg(test)]
@@ -132,6 +142,17 @@ mod tests {
             scoped["role"] = json!(role);
             scoped["tenants"] = json!(tenants);
             check(&provider(json!({"grants": [scoped]})), expected);
+        }
+        for (key, value, expected) in [
+            ("acr", "phr", true),
+            ("amr", "mfa", true),
+            ("email_verified", "true", true),
+            ("acr", "", false),
+            ("azp", "a", false),
+        ] {
+            let mut demanding = grant.clone();
+            demanding[key] = json!(value);
+            check(&provider(json!({"grants": [demanding]})), expected);
         }
         for key in ["claim", "value", "tenant", "role"] {
             let mut wrong = grant.clone();

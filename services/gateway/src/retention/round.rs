@@ -36,7 +36,7 @@ pub async fn round(
     if has_rules && !deps.registry.is_fresh() {
         return Err(RoundError::RegistryStale);
     }
-    let authenticated = deps.registry.authenticate(deps.token.expose()).await;
+    let authenticated = deps.registry.authenticate(deps.token.expose(), Timestamp(deps.clock.now_nanos())).await;
     let principal = match authenticated {
         Some(principal) => principal,
         None if has_rules => return Err(RoundError::Refused),

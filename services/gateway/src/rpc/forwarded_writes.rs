@@ -53,7 +53,7 @@ impl ForwardedWrites {
     async fn forward(self, request: Request<Body>) -> Result<Response<Body>, Status> {
         let bearer = wire::bearer::from_headers(request.headers());
         let principal = match bearer {
-            Some(bearer) => self.registry.authenticate(bearer).await,
+            Some(bearer) => self.registry.authenticate(bearer, crate::now()).await,
             None => None,
         };
         if principal.is_none() {

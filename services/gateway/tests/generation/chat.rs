@@ -214,7 +214,7 @@ impl<'s> Chat<'s> {
         let registry = &node.gateway.registry;
         let deadline = Instant::now() + DEADLINE;
         loop {
-            let principal = registry.authenticate(token).await.unwrap();
+            let principal = registry.authenticate(token, domain::Timestamp(0)).await.unwrap();
             let access = registry.authorize(&principal, Scope::Read, &self.agent).await;
             // The gateway's registry may be behind.
             let is_current = registry.agent(&self.agent) == self.stack.registry.agent(&self.agent);

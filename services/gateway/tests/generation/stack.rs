@@ -164,6 +164,7 @@ async fn populate(registry: &Registry) -> Secret {
         scopes: [Scope::Append, Scope::Read, Scope::Erase].into_iter().collect(),
         tenant: None,
         agents: BTreeSet::new(),
+        expires_at: None,
     };
     let (_, secret) = registry.create_service_token(new, Timestamp(0)).await.unwrap();
     Secret::new(secret.reveal())

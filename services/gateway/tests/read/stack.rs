@@ -145,6 +145,7 @@ async fn make_token(registry: &Registry, scopes: &[Scope], tenant: Option<&str>)
         scopes: scopes.iter().copied().collect(),
         tenant: tenant.map(|tenant| TenantId::parse(tenant).unwrap()),
         agents: BTreeSet::new(),
+        expires_at: None,
     };
     let (_, secret) = registry.create_service_token(new, Timestamp(0)).await.unwrap();
     secret.reveal().to_owned()

@@ -45,7 +45,7 @@ async fn long_conversations_are_archived_with_a_note() {
 /// The topic and the text of a conversation's last note, from its row.
 async fn note(stack: &Stack, id: &str) -> (String, String) {
     let registry = &stack.deps.registry;
-    let principal = registry.authenticate(stack.deps.token.expose()).await.unwrap();
+    let principal = registry.authenticate(stack.deps.token.expose(), domain::Timestamp(0)).await.unwrap();
     let agent = domain::AgentId::parse("brief").unwrap();
     let access = registry.authorize(&principal, Scope::Read, &agent).await.unwrap();
     let query = EventQuery { kinds: vec![EventKind::SystemNoted], ..EventQuery::latest(1, u64::MAX) };

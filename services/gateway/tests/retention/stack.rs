@@ -213,6 +213,7 @@ pub(crate) async fn token(registry: &Registry, scopes: &[Scope], tenant: Option<
         scopes: scopes.iter().copied().collect(),
         tenant: tenant.map(|tenant| TenantId::parse(tenant).unwrap()),
         agents: BTreeSet::new(),
+        expires_at: None,
     };
     let made = registry.create_service_token(new, START).await;
     Secret::new(made.unwrap().1.reveal())

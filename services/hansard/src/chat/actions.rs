@@ -173,7 +173,7 @@ impl Chat {
         }
         let id = self.opened()?;
         let chat = gateway.get(&format!("/api/chats/{id}?limit=1")).await?;
-        let path = format!("/v1/conversations/{id}/context?format=openai-chat");
+        let path = format!("/v1/conversations/{}/context?format=openai-chat", text(&chat, "recordId"));
         let context = gateway.get_as_service(&path, text(&chat, "agentId")).await?;
         Ok(write_result(&model_input::text(&context))?)
     }

@@ -103,6 +103,7 @@ async fn create_token(record: &Record, name: Label, args: &Args) -> anyhow::Resu
         scopes: [Scope::Operate].into_iter().collect(),
         tenant: None,
         agents: BTreeSet::new(),
+        expires_at: None,
     };
     let (token, secret) = registry.create_service_token(new, now()).await?;
     let (as_json, id) = (AsJson(args.json), &token.service_token_id);

@@ -1,6 +1,7 @@
 //! `hansard key`: public API keys of agents, for frontends.
 
 use clap::Subcommand;
+use prost_types::Timestamp;
 use wire::proto::operate::v1::{
     ApiKey, CreateApiKeyRequest, ListApiKeysRequest, RevokeApiKeyRequest, RotateApiKeyRequest, SetApiKeyOriginsRequest,
 };
@@ -20,7 +21,7 @@ const MESSAGE: &str = "hansard.operate.v1.ApiKey";
 The secret of a new key is printed to standard output; it is not shown again.
 
 Examples:
-  hansard key create --agent support --name website --origin https://shop.example
+  hansard key create --agent support --name website --origin https://shop.example --expires 90d
   hansard key list --agent support
   hansard key origins 0123456789abcdef --origin https://shop.example --origin http://localhost:3000
   hansard key rotate 0123456789abcdef --overlap-seconds 86400
@@ -45,6 +46,9 @@ enum Action {
         /// Web origin that may use the key, such as `https://shop.example`, or `*` for any. Repeat the option for several.
         #[arg(long = "origin", value_name = "ORIGIN")]
         origins: Vec<String>,
+        /// When the key expires: days from now such as `90d`, or a time such as `2027-01-31T00:00:00Z`. By default never.
+        #[arg(long, value_name = "END", value_parser = when::parse_end)]
+        expires: Option<Timestamp>,
     },
     /// Replace the web origins that may use a key.
     Origins {
@@ -61,6 +65,9 @@ enum Action {
         /// Seconds during which the old key stays valid; at most 30 days.
         #[arg(long, value_name = "SECONDS", default_value_t = 0)]
         overlap_seconds: u32,
+        /// When the new key expires: days from now such as `90d`, or a time such as `2027-01-31T00:00:00Z`. By default never.
+        #[arg(long, value_name = "END", value_parser = when::parse_end)]
+        expires: Option<Timestamp>,
     },
     /// List all keys of an agent, including revoked ones.
     List {
@@ -82,13 +89,18 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         args.call.print_secret("apiKeyId", &id, secret)
     };
     let keys = match args.action {
-        Action::Create { agent, name, origins } => {
-            let request = CreateApiKeyRequest { agent_id: agent, display_name: name, allowed_origins: origins };
+        Action::Create { agent, name, origins, expires } => {
+            let request = CreateApiKeyRequest {
+                agent_id: agent,
+                display_name: name,
+                allowed_origins: origins,
+                expires_at: expires,
+            };
             let created = answer(registry.create_api_key(request).await)?;
             return print_created(created.api_key, &created.secret);
         }
-        Action::Rotate { key, overlap_seconds } => {
-            let request = RotateApiKeyRequest { api_key_id: key, overlap_seconds };
+        Action::Rotate { key, overlap_seconds, expires } => {
+            let request = RotateApiKeyRequest { api_key_id: key, overlap_seconds, expires_at: expires };
             let created = answer(registry.rotate_api_key(request).await)?;
             return print_created(created.api_key, &created.secret);
         }
@@ -116,7 +128,7 @@ fn row(key: ApiKey) -> [String; 7] {
         key.display_name,
         key.allowed_origins.join(","),
         when::seconds(key.created_at.as_ref()),
-        when::seconds(key.expires_at.as_ref()),
+        when::end(key.expires_at.as_ref(), when::now()),
         when::seconds(key.revoked_at.as_ref()),
     ]
 }

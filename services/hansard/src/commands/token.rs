@@ -1,6 +1,7 @@
 //! `hansard token`: bearer tokens of internal services.
 
 use clap::{Subcommand, ValueEnum};
+use prost_types::Timestamp;
 use wire::proto::operate::v1::{
     CreateServiceTokenRequest, ListServiceTokensRequest, RevokeServiceTokenRequest, Scope, ServiceToken,
 };
@@ -21,7 +22,7 @@ The secret of a new token is printed to standard output; it is not shown again. 
 `hansard bootstrap` creates the first token of a record.
 
 Examples:
-  hansard token create --name importer --scope append --tenant acme
+  hansard token create --name importer --scope append --tenant acme --expires 30d
   hansard token create --name shop --scope append --scope read --agent support
   hansard token list
   hansard token revoke 0123456789abcdef")]
@@ -48,6 +49,9 @@ enum Action {
         /// Agent to which the token is bound; by default any agent. Repeat the option for several, at most 64.
         #[arg(long = "agent", value_name = "AGENT")]
         agents: Vec<String>,
+        /// When the token expires: days from now such as `90d`, or a time such as `2027-01-31T00:00:00Z`. By default never.
+        #[arg(long, value_name = "END", value_parser = when::parse_end)]
+        expires: Option<Timestamp>,
     },
     /// List all tokens that the given token may see, including revoked ones.
     List,
@@ -85,13 +89,14 @@ impl From<TokenScope> for Scope {
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let mut registry = args.call.registry()?;
     let tokens = match args.action {
-        Action::Create { name, scopes, tenant, agents } => {
+        Action::Create { name, scopes, tenant, agents, expires } => {
             let scopes = scopes.into_iter().map(|scope| Scope::from(scope).into());
             let request = CreateServiceTokenRequest {
                 display_name: name,
                 scopes: scopes.collect(),
                 tenant_id: tenant,
                 agent_ids: agents,
+                expires_at: expires,
             };
             let created = answer(registry.create_service_token(request).await)?;
             let id = created.service_token.unwrap_or_default().service_token_id;
@@ -107,11 +112,11 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
             Vec::from_iter(answer(registry.revoke_service_token(request).await)?.service_token)
         }
     };
-    let header = ["TOKEN", "NAME", "SCOPES", "TENANT", "AGENTS", "CREATED", "REVOKED"];
+    let header = ["TOKEN", "NAME", "SCOPES", "TENANT", "AGENTS", "CREATED", "EXPIRES", "REVOKED"];
     args.call.print(MESSAGE, tokens, header, row)
 }
 
-fn row(token: ServiceToken) -> [String; 7] {
+fn row(token: ServiceToken) -> [String; 8] {
     let scopes: Vec<&str> = token.scopes().map(name_of).collect();
     [
         token.service_token_id,
@@ -120,6 +125,7 @@ fn row(token: ServiceToken) -> [String; 7] {
         token.tenant_id,
         token.agent_ids.join(","),
         when::seconds(token.created_at.as_ref()),
+        when::end(token.expires_at.as_ref(), when::now()),
         when::seconds(token.revoked_at.as_ref()),
     ]
 }

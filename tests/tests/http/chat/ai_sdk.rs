@@ -33,7 +33,9 @@ async fn the_first_message_creates_a_chat() {
     fixture.idle("my-chat").await;
     assert_eq!(fixture.messages("my-chat").await.len(), 4);
     let other = fixture.client.with("x-session-id", "other");
-    assert_eq!(other.post("/api/chat", &first).await.status, 404);
+    // The same id is another chat of another owner.
+    assert_eq!(other.post("/api/chat", &first).await.status, 200);
+    assert_eq!(fixture.messages("my-chat").await.len(), 4);
     assert_eq!(fixture.client.get("/api/chat/my-chat/stream").await.status, 204);
     assert_eq!(fixture.client.post("/api/chat/my-chat/stop", &Value::Null).await.status, 204);
 }

@@ -62,7 +62,7 @@ async fn regenerated_answers_replace_the_first() {
     let tokens = input_tokens(&fixture, "c").await;
     assert_eq!(tokens.last(), Some(&(1 + 2 + 3)), "{tokens:?}");
     // A message without an answer is answered in place.
-    fixture.agent.append("c", vec![event("unanswered")]).await;
+    fixture.agent.append(shown["recordId"].as_str().unwrap(), vec![event("unanswered")]).await;
     assert_eq!(reply_to(&fixture, "c", &regenerate("c", None)).await, "echo: unanswered");
     let shown = texts(&fixture, "c").await;
     assert_eq!(shown[..2], all[..2]);

@@ -21,7 +21,14 @@ async fn created_chats_are_read_verbatim() {
     assert_eq!(answer.status(), 201);
     assert_eq!(answer.headers()["location"], "/api/chats/chat:1");
     let begun: Value = answer.json().await.unwrap();
-    assert_eq!(begun, json!({"id": "chat:1", "chatId": "chat:1"}));
+    let record_id = begun["recordId"].as_str().unwrap();
+    assert_eq!(begun, json!({"id": "chat:1", "chatId": "chat:1", "recordId": record_id}));
+    assert!(record_id.starts_with("named:chat:1:"), "{begun}");
+    // Administrators read it by the id of the record, and so does its owner.
+    let recorded = fixture.admin().get(&format!("/v1/admin/conversations/{record_id}")).await.text();
+    assert!(recorded.starts_with(&format!(r#"{{"id":"{record_id}","agentId""#)), "{recorded}");
+    let chat = session.get(&format!("/api/chats/{record_id}")).await.text();
+    assert!(chat.starts_with(&format!(r#"{{"id":"chat:1","recordId":"{record_id}""#)), "{chat}");
     let answer = session.get("/api/chats/chat:1").await;
     // Compared as text, because such a number is no valid JSON value in this test.
     let text = String::from_utf8(answer.body.to_vec()).unwrap();

@@ -141,7 +141,7 @@ async fn what_keys_and_addresses_send_is_limited() {
     let of = |id: &str, address: &str| session(&fixture, id, address);
     for (number, scope) in ["address", "key"].into_iter().enumerate() {
         let address = format!("192.0.2.1{number}");
-        let before = if scope == "key" { 2 } else { 0 };
+        let before = if scope == "key" { 3 } else { 0 };
         set(&fixture, scope, "conversations", Some(before + 2)).await;
         for id in ["a", "b"] {
             begin(&of(&format!("{id}{number}"), &address), &json!({})).await;

@@ -30,10 +30,11 @@ async fn a_question_is_answered_as_plain_text() {
         std::fs::read_dir(person.folder.path().join("sessions")).unwrap().map(|file| file.unwrap().path()).collect();
     let [file] = &files[..] else { panic!("{files:?}") };
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-    // Somebody else finds neither the conversation nor a way to continue it.
+    // The same name is another conversation of somebody else.
     let other = Person::of(&fixture).await;
-    let foreign = other.run(&["--conversation", "mine", "three"]).await;
-    foreign.check_failed(1, "", "CONVERSATION_NOT_FOUND");
+    other.run(&["--conversation", "mine", "three"]).await.check("echo: three\n");
+    let listed = other.pipe(&["--commands"], "/list\n").await;
+    assert_eq!(listed.stdout.matches("mine").count(), 1, "{listed:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

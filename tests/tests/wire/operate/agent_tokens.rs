@@ -75,6 +75,7 @@ async fn a_token_has_a_bounded_number_of_agents_of_one_tenant() {
         scopes: vec![scope.into()],
         tenant_id: String::new(),
         agent_ids: agents.into_iter().map(str::to_owned).collect(),
+        expires_at: None,
     };
     let mut registry = operator.registry();
     let made = registry

@@ -72,6 +72,7 @@ async fn bound_tokens_change_only_their_tenant() {
             scopes: vec![Scope::Read.into()],
             tenant_id: tenant.to_owned(),
             agent_ids: Vec::new(),
+            expires_at: None,
         };
         check_failure("a token", registry.create_service_token(request).await, NO_TENANT);
     }

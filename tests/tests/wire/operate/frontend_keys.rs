@@ -16,13 +16,14 @@ async fn create(operator: &Operator, origins: &[&str]) -> Result<(proto::ApiKey,
         agent_id: "support".to_owned(),
         display_name: "the site".to_owned(),
         allowed_origins: origins.iter().map(|origin| (*origin).to_owned()).collect(),
+        expires_at: None,
     };
     let made = operator.registry().create_api_key(request).await?.into_inner();
     Ok((made.api_key.expect("a key"), made.secret))
 }
 
 async fn rotate(operator: &Operator, id: &str, overlap_seconds: u32) -> Result<(proto::ApiKey, String), Status> {
-    let request = proto::RotateApiKeyRequest { api_key_id: id.to_owned(), overlap_seconds };
+    let request = proto::RotateApiKeyRequest { api_key_id: id.to_owned(), overlap_seconds, expires_at: None };
     let made = operator.registry().rotate_api_key(request).await?.into_inner();
     Ok((made.api_key.expect("a key"), made.secret))
 }

@@ -1,10 +1,12 @@
 //! Service tokens: revoked at once, also on an open stream; and invalid tokens.
 
 use futures::StreamExt as _;
+use runtime::clock::Clock;
 use tests::agent::Agent;
 use tests::errors::check_failure;
 use tests::events::user;
 use tests::eventually::{eventually, within};
+use tests::http_client::HttpClient;
 use tests::stack::{Setup, Stack};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -64,6 +66,60 @@ async fn revoked_tokens_end_open_streams() {
     assert_eq!(owner.version("c").await, 2);
 }
 
+/// A token and a key with an end are valid until then, at every role.
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_and_keys_end() {
+    let stack = Setup::tasks().start().await;
+    let operator = stack.operator().await;
+    let owner = operator.agent("acme", "support").await;
+    owner.create("c").await;
+    let in_seconds = |seconds: i64| {
+        let now = Clock::System.now_nanos() / 1_000_000_000;
+        Some(prost_types::Timestamp { seconds: now + seconds, nanos: 0 })
+    };
+    let token = async |expires_at| {
+        let request = proto::CreateServiceTokenRequest {
+            display_name: "a visitor".to_owned(),
+            scopes: vec![Scope::Append.into(), Scope::Read.into()],
+            tenant_id: "acme".to_owned(),
+            expires_at,
+            ..proto::CreateServiceTokenRequest::default()
+        };
+        operator.registry().create_service_token(request).await.map(tonic::Response::into_inner)
+    };
+    let key = async |expires_at| {
+        let request = proto::CreateApiKeyRequest {
+            agent_id: owner.id().to_owned(),
+            expires_at,
+            ..proto::CreateApiKeyRequest::default()
+        };
+        operator.registry().create_api_key(request).await.map(tonic::Response::into_inner)
+    };
+    let refused = (Code::InvalidArgument, "FIELD_OUT_OF_RANGE", "expires_at");
+    check_failure("a token", token(in_seconds(-1)).await, refused);
+    check_failure("a key", key(in_seconds(-1)).await, refused);
+    let (short, long) =
+        (token(in_seconds(3)).await.expect("a token"), token(in_seconds(3_600)).await.expect("a token"));
+    assert!(short.service_token.expect("a token").expires_at.is_some());
+    let [short, long] =
+        [short.secret, long.secret].map(|secret| Agent::new(owner.caller().with_token(&secret), owner.id()));
+    let ended = (Code::Unauthenticated, "UNAUTHENTICATED", "");
+    let append = |agent: Agent| async move { agent.try_append(agent.append_request("c", vec![user("x")])).await.err() };
+    let get = |agent: Agent| async move { agent.try_get(agent.read_target("c")).await.err() };
+    let at_writer = eventually("its end at the writer", || append(short.clone())).await;
+    check_failure::<(), _>("a write", Err(at_writer), ended);
+    let at_gateway = eventually("its end at the gateway", || get(short.clone())).await;
+    check_failure::<(), _>("a read", Err(at_gateway), ended);
+    assert!(append(long.clone()).await.is_none() && get(long).await.is_none());
+
+    let client = |made: proto::CreateApiKeyResponse| stack.http_client().with("x-api-key", &made.secret);
+    let (short, long) =
+        (client(key(in_seconds(3)).await.expect("a key")), client(key(in_seconds(3_600)).await.expect("a key")));
+    let status = async |client: &HttpClient| client.post("/api/sessions", &serde_json::json!({})).await.status;
+    eventually("its end", || async { (status(&short).await == 401).then_some(()) }).await;
+    assert_eq!(status(&long).await, 201);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn invalid_tokens_are_not_created() {
     let stack = Stack::shared().await;
@@ -73,6 +129,7 @@ async fn invalid_tokens_are_not_created() {
         scopes,
         tenant_id: String::new(),
         agent_ids: Vec::new(),
+        expires_at: None,
     };
     let read = vec![Scope::Read.into()];
     let cases = [

@@ -15,6 +15,10 @@ pub struct ConversationBody {
     /// Its id, unique in its tenant.
     #[schema(example = "0198c1a2-7c1e-7b5e-9d0a-1f6f0c9b2a11")]
     id: String,
+    /// Its id for services and administrators, for frontends: the same, or `named:`, the id and a tag of the owner if a frontend chose
+    /// the id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    record_id: Option<String>,
     /// The agent.
     #[schema(example = "support")]
     agent_id: String,
@@ -134,6 +138,7 @@ impl From<&Conversation> for ConversationBody {
         let head = &conversation.head;
         Self {
             id: conversation.id.as_str().to_owned(),
+            record_id: None,
             agent_id: head.agent.as_str().to_owned(),
             owner: head.owner.as_ref().map(OwnerBody::from),
             title: conversation.title.clone(),
@@ -155,7 +160,8 @@ impl ConversationBody {
     /// As the owner of these names reads it.
     #[must_use]
     pub fn named(mut self, names: &Names) -> Self {
-        self.id = names.shown(&self.id).to_owned();
+        let shown = names.shown(&self.id).to_owned();
+        self.record_id = Some(std::mem::replace(&mut self.id, shown));
         self.forked_from =
             self.forked_from.map(|point| ForkPointBody { id: names.shown(&point.id).to_owned(), ..point });
         self

@@ -52,7 +52,7 @@ impl FromRequestParts<HttpState> for Service {
 
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Self::Rejection> {
         let bearer = wire::bearer::from_headers(&parts.headers).ok_or_else(unauthenticated)?;
-        let principal = state.gateway.registry.authenticate(bearer).await.ok_or_else(unauthenticated)?;
+        let principal = state.gateway.registry.authenticate(bearer, state.now()).await.ok_or_else(unauthenticated)?;
         cors::admit(parts, &[])?;
         positions::check()?;
         check_query(parts.uri.query())?;
@@ -282,6 +282,7 @@ pub(in crate::http) mod tests {
                 scopes: [Scope::Read].into_iter().collect(),
                 tenant: Some(TenantId::parse("acme").unwrap()),
                 agents: Arc::new(bound.iter().map(|agent| id(agent)).collect::<BTreeSet<_>>()),
+                expires_at: None,
             },
             agent: header.map(id),
         }

@@ -13,7 +13,7 @@ use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
 
 use crate::http::body::json_text;
-use crate::http::conversation_names::{find_or_new, names};
+use crate::http::conversation_names::{Names, find_or_new, names};
 use crate::http::{
     CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, commands, frontend_settings, problem,
 };
@@ -72,9 +72,20 @@ pub struct ClientContextBody {
 pub struct CreatedChatBody {
     /// Its id.
     #[schema(example = "0198c1a2-7c1e-7b5e-9d0a-1f6f0c9b2a11")]
-    id: String,
+    pub id: String,
     /// The same id, under the name that some clients expect.
     chat_id: String,
+    /// Its id for services and administrators.
+    record_id: String,
+}
+
+impl CreatedChatBody {
+    /// The conversation of a commit, as the owner of these names reads it.
+    #[must_use]
+    pub fn new(commit: write::CommitResult, names: &Names) -> Self {
+        let id = names.shown(&commit.conversation_id).to_owned();
+        Self { chat_id: id.clone(), id, record_id: commit.conversation_id }
+    }
 }
 
 /// Create a conversation.
@@ -107,8 +118,8 @@ pub(in crate::http) async fn create_chat(
     };
     let commit = create(&state, &caller, &frontend.via, chat, key).await?;
     let names = names(&state, &caller.access, &caller.owner)?;
-    let id = names.shown(&commit.conversation_id);
-    Ok(created(id, CreatedChatBody { id: id.to_owned(), chat_id: id.to_owned() }))
+    let body = CreatedChatBody::new(commit, &names);
+    Ok(created(&body.id.clone(), body))
 }
 
 /// A new conversation; empty texts are absent.

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::proto::event::v1::{ClientContext, ForkPoint};
 
-use super::create_chat::{ClientContextBody, NewChat, create, created};
+use super::create_chat::{ClientContextBody, CreatedChatBody, NewChat, create, created};
 use crate::http::body::json_text;
 use crate::http::conversation_names::names;
 use crate::http::message_pages::search;
@@ -46,10 +46,8 @@ pub struct ForkChatBody {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ForkedChatBody {
-    /// Its id.
-    id: String,
-    /// The same id, under the name that some clients expect.
-    chat_id: String,
+    #[serde(flatten)]
+    fork: CreatedChatBody,
     /// The point of the fork.
     forked_from: ForkedFromBody,
 }
@@ -114,8 +112,8 @@ pub(in crate::http) async fn fork_chat(
     let commit = create(&state, &caller, &frontend.via, fork, key).await?;
     let forked_from = ForkedFromBody { id, version: version.0 };
     let names = names(&state, &caller.access, &caller.owner)?;
-    let id = names.shown(&commit.conversation_id);
-    Ok(created(id, ForkedChatBody { id: id.to_owned(), chat_id: id.to_owned(), forked_from }))
+    let fork = CreatedChatBody::new(commit, &names);
+    Ok(created(&fork.id.clone(), ForkedChatBody { fork, forked_from }))
 }
 
 /// The last version of a message.

@@ -55,7 +55,7 @@ pub(super) async fn prepare(record: &Record, data_dir: &Path) -> anyhow::Result<
     let id = hex::encode(record.id().0);
     let registry = Registry::open(record).await?;
     if let Some(settings) = read(&path).filter(|settings| settings.record == id)
-        && registry.authenticate(&settings.token).await.is_some()
+        && registry.authenticate(&settings.token, now()).await.is_some()
     {
         return Ok(Demo { settings, path });
     }
@@ -73,12 +73,13 @@ async fn create(registry: &Registry) -> anyhow::Result<(String, String)> {
     ignore_existing(registry.create_agent(&tenant, &agent, &name, now()).await)?;
     // Pages of any origin on a developer's machine may use the key.
     let origins = AllowedOrigins::any();
-    let (_, api_key) = registry.create_api_key(&agent, &DisplayName::parse("dev")?, origins, now()).await?;
+    let (_, api_key) = registry.create_api_key(&agent, &DisplayName::parse("dev")?, origins, None, now()).await?;
     let new = NewServiceToken {
         display_name: Label::parse("dev")?,
         scopes: Scope::ALL.into_iter().collect(),
         tenant: None,
         agents: BTreeSet::new(),
+        expires_at: None,
     };
     let (_, token) = registry.create_service_token(new, now()).await?;
     Ok((api_key.reveal().to_owned(), token.reveal().to_owned()))

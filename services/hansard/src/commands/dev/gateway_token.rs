@@ -27,7 +27,7 @@ pub(super) async fn prepare(record: RecordConfig, data_dir: &Path) -> anyhow::Re
     let registry = Registry::open(&record).await?;
     let stored = fs::read_to_string(&path).unwrap_or_default();
     let kept = stored.trim();
-    let known = registry.authenticate(kept).await;
+    let known = registry.authenticate(kept, now()).await;
     // A token of an earlier version has fewer scopes.
     if known.is_some_and(|known| SCOPES.iter().all(|scope| known.scopes.contains(*scope))) {
         return Ok(Secret::new(kept));
@@ -37,6 +37,7 @@ pub(super) async fn prepare(record: RecordConfig, data_dir: &Path) -> anyhow::Re
         scopes: SCOPES.into_iter().collect(),
         tenant: None,
         agents: BTreeSet::new(),
+        expires_at: None,
     };
     let (_, token) = registry.create_service_token(new, now()).await?;
     secret_file::write(&path, token.reveal()).with_context(|| format!("cannot write {}", path.display()))?;

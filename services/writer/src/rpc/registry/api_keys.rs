@@ -4,7 +4,8 @@ use domain::Violation;
 use event_log::registry::{AllowedOrigins, Principal};
 
 use super::{
-    Problem, Request, Writer, administrator, agents, display_name, from_registry, may_see, not_found, overlap, proto,
+    Problem, Request, Writer, administrator, agents, display_name, end, from_registry, may_see, not_found, overlap,
+    proto,
 };
 
 pub(super) async fn create(
@@ -15,8 +16,9 @@ pub(super) async fn create(
     let agent = agents::visible(writer, &by.principal, &request.agent_id)?;
     let name = display_name(request.display_name)?;
     let origins = origins(request.allowed_origins)?;
+    let expires_at = end(request.expires_at, writer.now())?;
     by.record_change(writer, format!("agent {agent}: new API key")).await?;
-    let created = writer.registry.create_api_key(&agent, &name, origins, writer.now()).await;
+    let created = writer.registry.create_api_key(&agent, &name, origins, expires_at, writer.now()).await;
     let (api_key, secret) = created.map_err(from_registry("agent_id"))?;
     Ok((api_key, secret.reveal().to_owned()))
 }
@@ -28,8 +30,9 @@ pub(super) async fn rotate(
     let (by, request) = administrator(writer, request).await?;
     let id = visible(writer, &by.principal, request.api_key_id)?;
     let overlap = overlap(request.overlap_seconds)?;
+    let expires_at = end(request.expires_at, writer.now())?;
     by.record_change(writer, format!("API key {id}: rotated")).await?;
-    let rotated = writer.registry.rotate_api_key(&id, overlap, writer.now()).await;
+    let rotated = writer.registry.rotate_api_key(&id, overlap, expires_at, writer.now()).await;
     let (api_key, secret) = rotated.map_err(from_registry("api_key_id"))?;
     Ok((api_key, secret.reveal().to_owned()))
 }

@@ -14,7 +14,7 @@ mod token_rules;
 
 use std::time::Duration;
 
-use domain::{DisplayName, TenantId, Violation, ViolationReason};
+use domain::{DisplayName, TenantId, Timestamp, Violation, ViolationReason};
 use event_log::registry::{OVERLAP_MAX, Principal, RegistryError, Scope, SettingsError};
 use tonic::{Request, Response, Status};
 use wire::proto::operate::v1 as proto;
@@ -92,6 +92,17 @@ fn visible_tenant(writer: &Writer, operator: &Principal, id: &str) -> Result<Ten
 
 fn display_name(text: String) -> Result<DisplayName, Violation> {
     DisplayName::parse(text).map_err(|violation| violation.within("display_name"))
+}
+
+/// The end of a new key or token; `None`: it has none.
+fn end(given: Option<prost_types::Timestamp>, now: Timestamp) -> Result<Option<Timestamp>, Violation> {
+    let invalid = |reason, rule: &str| Violation::new(reason, rule).within("expires_at");
+    let malformed = |_| invalid(ViolationReason::Malformed, "is no time from 1677 to 2262");
+    let end = given.map(wire::time::from_proto).transpose().map_err(malformed)?;
+    if end.is_some_and(|end| end <= now) {
+        return Err(invalid(ViolationReason::OutOfRange, "is not in the future"));
+    }
+    Ok(end)
 }
 
 /// The time for which a replaced secret remains valid.
@@ -184,7 +195,22 @@ mod tests {
             scopes: [Scope::Operate].into_iter().collect(),
             tenant: tenant.map(|tenant| TenantId::parse(tenant).unwrap()),
             agents: Arc::new(BTreeSet::new()),
+            expires_at: None,
         }
+    }
+
+    #[test]
+    fn keys_end_in_the_future() {
+        let now = Timestamp(1_000_000_000);
+        let check = |seconds: i64, nanos: i32, expected: Result<i64, ViolationReason>| {
+            let end = end(Some(prost_types::Timestamp { seconds, nanos }), now);
+            assert_eq!(end.map(|end| end.unwrap().0).map_err(|violation| violation.reason), expected);
+        };
+        check(1, 1, Ok(1_000_000_001));
+        check(1, 0, Err(ViolationReason::OutOfRange));
+        check(0, 0, Err(ViolationReason::OutOfRange));
+        check(i64::MAX, 0, Err(ViolationReason::Malformed));
+        assert_eq!(end(None, now), Ok(None));
     }
 
     #[test]

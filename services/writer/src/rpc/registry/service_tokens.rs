@@ -6,7 +6,8 @@ use domain::{AgentId, Label, Violation, ViolationReason};
 use event_log::registry::{NewServiceToken, Principal, RegistryError, Scope, Scopes, TOKEN_AGENTS_MAX};
 
 use super::{
-    Problem, Request, Writer, agents, display_name, from_registry, may_see, not_found, operator, proto, visible_tenant,
+    Problem, Request, Writer, agents, display_name, end, from_registry, may_see, not_found, operator, proto,
+    visible_tenant,
 };
 
 pub(super) async fn create(
@@ -24,6 +25,7 @@ pub(super) async fn create(
         scopes: scopes(&request)?,
         agents: bound_agents(writer, &operator, &request)?,
         tenant,
+        expires_at: end(request.expires_at, writer.now())?,
     };
     let created = writer.registry.create_service_token(new, writer.now()).await;
     let (service_token, secret) = created.map_err(|error| {

@@ -60,7 +60,7 @@ async fn key_changes(caller: &Caller, target: Target<'_>) -> Outcomes {
     let create = proto::CreateApiKeyRequest { agent_id: target.agent.to_owned(), ..Default::default() };
     let origins =
         proto::SetApiKeyOriginsRequest { api_key_id: api_key_id.clone(), allowed_origins: vec!["*".to_owned()] };
-    let rotate = proto::RotateApiKeyRequest { api_key_id: api_key_id.clone(), overlap_seconds: 60 };
+    let rotate = proto::RotateApiKeyRequest { api_key_id: api_key_id.clone(), overlap_seconds: 60, expires_at: None };
     let revoke = proto::RevokeApiKeyRequest { api_key_id };
     vec![
         ("create key", registry.create_api_key(create).await.map(drop)),

@@ -112,11 +112,11 @@ async fn append(
     let state = context.state;
     match context.caller {
         McpCaller::Service(service) => {
-            let expected_owner = end_user.expected_owner(id_origin(id)?)?;
             let conversation = ConversationId::parse(id).map_err(|_| not_found())?;
-            let conversation =
-                service.conversation_of(state, Scope::Append, expected_owner.as_ref(), conversation).await?;
+            let owner = end_user.owner();
+            let conversation = service.conversation_of(state, Scope::Append, owner.as_ref(), conversation).await?;
             let target = Some(service.command_target(state, conversation.as_str(), key.text()).await?);
+            let expected_owner = end_user.expected_owner(id_origin(id)?)?;
             let expected_owner = expected_owner.as_ref().map(owner_to_proto);
             let request = AppendEventsRequest { target, events, expected_owner, ..AppendEventsRequest::default() };
             let answer = state.commands.write_for(&service.call).append_events(request).await;

@@ -35,6 +35,7 @@ pub(in crate::http::dashboard) async fn create_key(
         agent_id: agent.clone(),
         display_name: form.name.clone(),
         allowed_origins: origins(&form.origins),
+        expires_at: None,
     };
     match registry(&state, &person).create_api_key(request).await {
         Ok(answer) => {

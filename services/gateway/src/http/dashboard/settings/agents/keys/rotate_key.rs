@@ -28,7 +28,7 @@ pub(in crate::http::dashboard) async fn rotate_key(
     Form(form): Form<Rotation>,
 ) -> Result<StatusPage, HttpProblem> {
     check_key(&state, &person, &agent, &key).await?;
-    let request = RotateApiKeyRequest { api_key_id: key.clone(), overlap_seconds: form.overlap };
+    let request = RotateApiKeyRequest { api_key_id: key.clone(), overlap_seconds: form.overlap, expires_at: None };
     match registry(&state, &person).rotate_api_key(request).await {
         Ok(answer) => {
             let answer = answer.into_inner();
