@@ -754,6 +754,11 @@ export interface components {
             lastEventAt: string;
             metadata?: null | components["schemas"]["Verbatim"];
             owner?: null | components["schemas"]["OwnerBody"];
+            /**
+             * @description Its id for services and administrators, for frontends: the same, or `named:`, the id and a tag of the owner if a frontend chose
+             *     the id.
+             */
+            recordId?: string | null;
             /** @description The status. */
             status: components["schemas"]["StatusName"];
             /**
@@ -790,7 +795,7 @@ export interface components {
              */
             agentId?: string | null;
             context?: null | components["schemas"]["ClientContextBody"];
-            /** @description Its id: 1 to 128 of `A-Z a-z 0-9 _ - :`, except `conv_` and 32 hexadecimal digits; without one, a new UUID. */
+            /** @description Its id, which is a name among the caller's conversations: 1 to 100 of `A-Z a-z 0-9 _ - :`. Without one, a new UUID. */
             id?: string | null;
             /** @description Other values that the client stores with it: an object, at most 64 KiB. */
             metadata?: Record<string, unknown> | null;
@@ -831,6 +836,8 @@ export interface components {
              * @example 0198c1a2-7c1e-7b5e-9d0a-1f6f0c9b2a11
              */
             id: string;
+            /** @description Its id for services and administrators. */
+            recordId: string;
         };
         /** @description An event with its position. */
         EventBody: components["schemas"]["FactBody"] & {
@@ -1007,13 +1014,9 @@ export interface components {
             version?: number | null;
         };
         /** @description The fork. */
-        ForkedChatBody: {
-            /** @description The same id, under the name that some clients expect. */
-            chatId: string;
+        ForkedChatBody: components["schemas"]["CreatedChatBody"] & {
             /** @description The point of the fork. */
             forkedFrom: components["schemas"]["ForkedFromBody"];
-            /** @description Its id. */
-            id: string;
         };
         /** @description The point of a fork. */
         ForkedFromBody: {

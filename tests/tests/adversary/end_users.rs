@@ -315,7 +315,8 @@ async fn every_surface_finds_the_same_conversations() {
         assert_eq!(shown.status == 200, case.owner == Owner::Session, "{case:?} {shown:?}");
         let found = [None, Some("ada"), Some("bob")].map(|user| case.is_found_by(user));
         let cells = found.into_iter().chain([shown.status == 200]).map(|found| if found { "opened" } else { "404" });
-        table += &format!("| {} | {} |\n", case.title(), cells.collect::<Vec<_>>().join(" | "));
+        let row = [case.title()].into_iter().chain(cells).collect::<Vec<_>>().join(" | ");
+        table.extend(["| ", &row, " |\n"]);
     }
     let surfaces: Vec<&str> = surfaces.into_iter().collect();
     let part = format!("\n{table}\nTried for back ends through: {}.\n\n", surfaces.join(", "));

@@ -12,7 +12,6 @@ use tests::events::user;
 use tests::eventually::eventually;
 use tests::http_client::HttpClient;
 use tests::model::{Model, Reply};
-use uuid::Uuid;
 use wire::proto::operate::v1 as proto;
 use wire::proto::read::v1 as read;
 
@@ -58,24 +57,23 @@ impl LaggingGateway {
         (lagging, slow)
     }
 
-    /// An id of a conversation whose stream another server leads.
-    fn id(&self) -> String {
-        let is_followed = |id: &String| {
-            let key = ConversationKey {
-                tenant: TenantId::parse(TENANT).unwrap(),
-                conversation: ConversationId::parse(id.clone()).unwrap(),
-            };
-            let stream = format!("HANSARD_{}", only_partition(&self.record, &key));
-            self.followed.contains(&stream)
-        };
-        let mut ids = std::iter::repeat_with(|| Uuid::now_v7().to_string());
-        ids.find(is_followed).unwrap()
+    /// A new conversation whose stream another server leads.
+    async fn begin(&self) -> String {
+        loop {
+            let created = self.client.post("/api/chats", &json!({})).await.ok(201);
+            let id = created["id"].as_str().unwrap().to_owned();
+            if self.is_followed(&id) {
+                return id;
+            }
+        }
     }
 
-    async fn begin(&self) -> String {
-        let id = self.id();
-        self.client.post("/api/chats", &json!({"id": id})).await.ok(201);
-        id
+    fn is_followed(&self, id: &str) -> bool {
+        let key = ConversationKey {
+            tenant: TenantId::parse(TENANT).unwrap(),
+            conversation: ConversationId::parse(id).unwrap(),
+        };
+        self.followed.contains(&format!("HANSARD_{}", only_partition(&self.record, &key)))
     }
 }
 

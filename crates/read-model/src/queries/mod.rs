@@ -13,7 +13,7 @@ mod head_and_events;
 mod lineage;
 mod list_conversations;
 mod model_usage;
-mod named_conversation;
+mod named_conversations;
 mod provider_logs;
 mod runs_by_day;
 pub mod search;
@@ -41,7 +41,7 @@ pub use head_and_events::{
 pub use lineage::{InheritedQuery, lineage};
 pub use list_conversations::{CONVERSATIONS_PER_READ_MAX, ListCursor, ListFilter, ListQuery, list_conversations};
 pub use model_usage::{ModelUsageDay, UsageScope, model_usage_by_day, model_usage_of};
-pub use named_conversation::named_conversation;
+pub use named_conversations::{NAMED_PER_READ_MAX, named_conversations};
 pub use provider_logs::{
     PROVIDER_LOGS_PER_READ_MAX, ProviderLogCursor, ProviderLogQuery, ProviderLogRow, provider_log, provider_logs,
 };

@@ -40,7 +40,7 @@ const CASES: [Case; 49] = [
     case!("list_by_tenant" ("'t1', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_tenant"),
     case!("list_by_tenant" ("'t1', '{2}', 'now', 'c7', 50, 'yesterday'") by "conversation_by_tenant"),
     case!("conversation" ("'t1', 'c5'") by "conversation_pkey"),
-    case!("named_conversation" ("'t1', 'a1', 'u1', 'named:x:', 20") by "conversation_by_name"),
+    case!("named_conversations" ("'t1', 'a1', 'u1', 'named:x:', 20, 16") by "conversation_by_name"),
     case!("find_commit" ("'t1', 'c5', '00000000-0000-0000-0000-000000000000'") by "event_by_commit"),
     case!("few_events" "{direction}" "ASC" ("'t1', 'c5', 1, 4, 10, NULL") by "event_pkey"),
     case!("few_events" "{direction}" "DESC" ("'t1', 'c5', 1, 4, 10, NULL") by "event_pkey"),

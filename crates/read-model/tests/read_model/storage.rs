@@ -21,6 +21,7 @@ const BEFORE_STORAGE: &str = "
     DROP TABLE hansard.parked_request;
     DROP FUNCTION hansard.shard_tenants;
     DROP TABLE hansard.shard_tenant;
+    DROP INDEX conversations_v1.conversation_by_name;
     ALTER TABLE hansard.migration DROP COLUMN floor;
     DELETE FROM hansard.migration WHERE version >= 14";
 

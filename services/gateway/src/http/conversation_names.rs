@@ -15,7 +15,7 @@ use ring::hmac;
 use runtime::http::HttpProblem;
 use wire::status::{Problem, Reason};
 
-use super::owned_chat::not_found;
+use super::problem::not_found;
 use super::state::HttpState;
 use super::{positions, problem};
 use crate::problem::RETRY_AFTER;
@@ -117,8 +117,7 @@ pub async fn find(
     if found.is_some() || from == ReadFrom::Replica {
         return Ok(found);
     }
-    let claimed = claimed(state, access, owner, id).await?;
-    find_owned(state, access, claimed.into_iter().collect(), owner, from).await
+    find_owned(state, access, claimed(state, access, owner, id).await?, owner, from).await
 }
 
 /// What an id of a request may be the record's id of, by itself and as a name of the owner.
@@ -213,20 +212,20 @@ pub async fn read_head(
     Ok(Some((head, position)))
 }
 
-/// The conversation with this name that the owner has claimed, by the rows. A claim waits for them.
+/// The conversations with this name that the owner has claimed, by the rows. A claim waits for them.
 async fn claimed(
     state: &HttpState,
     access: &AgentAccess,
     owner: &Owner,
     name: &str,
-) -> Result<Option<ConversationKey>, HttpProblem> {
+) -> Result<Vec<ConversationKey>, HttpProblem> {
     let Owner::User(user) = owner else {
-        return Ok(None);
+        return Ok(Vec::new());
     };
     let rows = &state.gateway.reader.read_model;
     let found =
-        Deadline::until(None).rows(queries::named_conversation(rows, &access.tenant, &access.agent, user, name)).await;
-    Ok(found.map_err(problem::from_problem)?.map(|id| key(access, id)))
+        Deadline::until(None).rows(queries::named_conversations(rows, &access.tenant, &access.agent, user, name)).await;
+    Ok(found.map_err(problem::from_problem)?.into_iter().map(|id| key(access, id)).collect())
 }
 
 #[cfg(test)]

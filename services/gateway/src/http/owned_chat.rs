@@ -1,6 +1,5 @@
 //! The caller's conversations.
 
-use axum::http::StatusCode;
 use domain::{Conversation, ConversationKey, Head, Owner, Position, Status, UserId};
 use history::{CommitPosition, Deadline, Freshness, Snapshot, Target};
 use runtime::http::HttpProblem;
@@ -8,6 +7,7 @@ use wire::proto::write::v1 as write;
 use wire::status::{Problem, Reason};
 
 use super::conversation_names::{ReadFrom, find};
+pub use super::problem::not_found;
 use super::state::HttpState;
 use super::{positions, problem};
 use crate::identity::Caller;
@@ -184,12 +184,4 @@ pub fn from_read_error(error: Problem) -> HttpProblem {
         return not_found();
     }
     problem::from_problem(error)
-}
-
-/// The conversation does not exist for this caller. The reason is not disclosed.
-#[must_use]
-pub fn not_found() -> HttpProblem {
-    let detail = "no such conversation for this caller: check its id and its owner";
-    let code = Reason::ConversationNotFound.as_str();
-    HttpProblem::new(StatusCode::NOT_FOUND, code, detail)
 }

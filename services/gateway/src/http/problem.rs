@@ -15,6 +15,14 @@ pub fn from_violation(violation: Violation) -> HttpProblem {
     from_problem(Problem::from(violation))
 }
 
+/// The conversation does not exist for this caller. The reason is not disclosed.
+#[must_use]
+pub fn not_found() -> HttpProblem {
+    let detail = "no such conversation for this caller: check its id and its owner";
+    let code = Reason::ConversationNotFound.as_str();
+    HttpProblem::new(StatusCode::NOT_FOUND, code, detail)
+}
+
 /// An error of the gateway itself.
 #[must_use]
 pub fn from_problem(problem: Problem) -> HttpProblem {

@@ -1,5 +1,7 @@
 //! What visitors learn of quotas: the bounds of their own, not those that they share with others.
 
+use std::collections::BTreeMap;
+
 use ::quotas::Scope;
 use axum::extract::Request;
 use axum::middleware::Next;
@@ -41,7 +43,7 @@ fn is_shared(problem: &HttpProblem) -> bool {
 
 fn without_bound(problem: HttpProblem) -> HttpProblem {
     let detail = "the service has reached a quota that its callers share: try again later, or tell its operator";
-    HttpProblem { detail: detail.to_owned(), metadata: Default::default(), ..problem }
+    HttpProblem { detail: detail.to_owned(), metadata: BTreeMap::default(), ..problem }
 }
 
 #[cfg(test)]

@@ -7,8 +7,10 @@ use identity::{Role, TenantScope};
 use runtime::config::{Checks, Secret, Validate};
 use serde::{Deserialize, Serialize};
 
-use super::grants::DEMANDS;
-
+/// The claim that says whether the provider has verified the e-mail address.
+pub const EMAIL_VERIFIED: &str = "email_verified";
+/// Claims that a grant can demand beside its own: how the person has signed in (`acr`, `amr`; OpenID Connect Core 1.0, section 2).
+pub const DEMANDS: [&str; 3] = [EMAIL_VERIFIED, "acr", "amr"];
 /// Maximum number of grants.
 const GRANTS_MAX: usize = 1_000;
 /// Maximum number of scopes that are requested.

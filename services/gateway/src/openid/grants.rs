@@ -5,12 +5,9 @@ use std::collections::BTreeMap;
 use domain::{Label, TenantId};
 use identity::{IdTokenClaims, NewPerson, Role, TenantScope};
 
-use super::config::OidcSection;
+use super::config::{DEMANDS, EMAIL_VERIFIED, OidcSection};
 
 const EMAIL: &str = "email";
-const EMAIL_VERIFIED: &str = "email_verified";
-/// Claims that a grant can demand beside its own: how the person has signed in (`acr`, `amr`; OpenID Connect Core 1.0, section 2).
-pub const DEMANDS: [&str; 3] = [EMAIL_VERIFIED, "acr", "amr"];
 /// Maximum number of tenants of one person; further ones are left out.
 const TENANTS_MAX: usize = 64;
 

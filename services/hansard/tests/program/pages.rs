@@ -31,19 +31,19 @@ const PAGES: [&str; 17] = [
 /// The first page that uses the conversation `c-1`.
 const PROOF: &str = "docs/how-to/prove-a-context.md";
 
-/// Creates the conversation `c-1` of the agent `support`, as a web page does.
+/// Creates the conversation `c-1` of the agent `support`, as a back end does.
 const MAKE_CONVERSATION: &str = r#"
 hansard agent set support --reset --model echo
-export KEY=$(hansard key create --agent support)
 python3 - <<'PYTHON'
 import json, os, urllib.request
-def post(path, body, **headers):
-    headers |= {"content-type": "application/json", "x-api-key": os.environ["KEY"]}
+def post(path, body):
+    headers = {"content-type": "application/json", "authorization": "Bearer " + os.environ["HANSARD_TOKEN"],
+               "x-agent-id": "support"}
     request = urllib.request.Request(os.environ["HANSARD_HTTP"] + path, json.dumps(body).encode(), headers)
     return urllib.request.urlopen(request).read()
-session = json.loads(post("/api/sessions", {}))["sessionId"]
-message = {"id": "m-1", "role": "user", "parts": [{"type": "text", "text": "Hi"}]}
-post("/api/chat", {"id": "c-1", "messages": [message]}, **{"x-session-id": session})
+post("/v1/conversations", {"userId": "ada", "id": "c-1"})
+messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]
+post("/v1/conversations/c-1/events", {"messages": messages})
 PYTHON
 "#;
 
