@@ -73,6 +73,36 @@ async fn sessions_are_claimed_and_released() {
     .await;
 }
 
+/// A name stays with its conversation, whoever owns it. Of several with one name, each is found by the record's id.
+#[tokio::test(flavor = "multi_thread")]
+async fn claimed_names_lead_the_user_to_the_conversations() {
+    let fixture = Fixture::new().await;
+    let ada = fixture.user("ada");
+    let mut recorded = Vec::new();
+    for title in ["one", "two"] {
+        let session = fixture.issued_session().await;
+        let created = session.post("/api/chats", &json!({"id": "cart", "title": title})).await.ok(201);
+        recorded.push(text_of(&created, "recordId").to_owned());
+        assert_eq!(claim(&ada, &session).await, json!({"claimed": 1, "pending": false}));
+        assert_eq!(session.get("/api/chats/cart").await.status, 404);
+        let found = ada.get("/api/chats/cart").await.ok(200);
+        assert!(recorded.iter().any(|id| *id == found["recordId"]), "{found}");
+    }
+    for (id, title) in recorded.iter().zip(["one", "two"]) {
+        assert_eq!(ada.get(&format!("/api/chats/{id}")).await.ok(200)["title"], title);
+    }
+    let again = ada.post("/api/chats", &json!({"id": "cart"})).await;
+    assert_eq!(again.status_and_code(), (409, "CONVERSATION_EXISTS".to_owned()));
+    assert_eq!(fixture.user("ben").get("/api/chats/cart").await.status, 404);
+    recorded.sort();
+    eventually("a list with both", || async {
+        let mut listed = ids(&ada.get("/api/chats").await.ok(200));
+        listed.sort();
+        (listed == recorded).then_some(())
+    })
+    .await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn unprojected_conversations_are_claimed_later() {
     let mut fixture = Fixture::own().await;
