@@ -10,7 +10,7 @@ use crate::row::Columns;
 /// Maximum number of conversations of one read: of a user who has claimed several sessions that used one name.
 pub const NAMED_PER_READ_MAX: i64 = 16;
 
-/// The user's conversations with this name, whoever named them, also erased ones; by id, at most [`NAMED_PER_READ_MAX`].
+/// The user's conversations with this name, also those that sessions named, and erased ones; by id, at most [`NAMED_PER_READ_MAX`].
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].

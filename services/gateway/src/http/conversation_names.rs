@@ -6,7 +6,7 @@
 //! A frontend's id in a request is the record's id of a conversation that the caller owns, or else a name of the caller's. Names stay with
 //! their conversations: after a session was claimed, the user finds them by the same names.
 
-use domain::{AgentId, ConversationId, ConversationKey, Head, Owner, Violation, ViolationReason};
+use domain::{AgentId, ConversationId, ConversationKey, Head, Owner, Position, Violation, ViolationReason};
 use event_log::registry::{AgentAccess, KeyPurpose, TenantKey};
 use futures::future::try_join_all;
 use history::{CommitPosition, Deadline};
@@ -150,13 +150,14 @@ pub async fn find_owned(
     owner: &Owner,
     from: ReadFrom,
 ) -> Result<Option<ConversationKey>, HttpProblem> {
-    let heads = candidates.iter().map(|key| read_head(state, key, from));
+    let heads = candidates.iter().map(|key| read_head(state, key, from, Deadline::until(None)));
     let heads = try_join_all(heads).await?;
     let mut found = candidates.into_iter().zip(heads).filter_map(|(key, head)| Some((key, head?)));
     let found = found.find(|(_, (head, _))| head.owner.as_ref() == Some(owner) && head.agent == access.agent);
-    let Some((key, (_, position))) = found else {
+    let Some((key, (head, position))) = found else {
         return Ok(None);
     };
+    let position = CommitPosition { version: head.version, sequence: position.sequence };
     positions::record_read(&state.gateway, &key, position).await?;
     Ok(Some(key))
 }
@@ -189,7 +190,7 @@ fn key(access: &AgentAccess, conversation: ConversationId) -> ConversationKey {
     ConversationKey { tenant: access.tenant.tenant().clone(), conversation }
 }
 
-/// The last head of a conversation, and its position; `None`: it was never created.
+/// The last head of a conversation, also of an erased one, and the position of its commit; `None`: it was never created.
 ///
 /// # Errors
 /// The record does not answer, or the commit is corrupt.
@@ -197,8 +198,8 @@ pub async fn read_head(
     state: &HttpState,
     key: &ConversationKey,
     from: ReadFrom,
-) -> Result<Option<(Head, CommitPosition)>, HttpProblem> {
-    let deadline = Deadline::until(None);
+    deadline: Deadline,
+) -> Result<Option<(Head, Position)>, HttpProblem> {
     let archive = &state.gateway.reader.archive;
     let last = match from {
         ReadFrom::Leader => deadline.record(archive.last_commit(key)).await,
@@ -208,8 +209,7 @@ pub async fn read_head(
         return Ok(None);
     };
     let head = last.open_head().map_err(|corrupt| problem::from_problem(crate::problem::of_corrupt(&corrupt)))?;
-    let position = CommitPosition { version: head.version, sequence: last.position.sequence };
-    Ok(Some((head, position)))
+    Ok(Some((head, last.position)))
 }
 
 /// The conversations with this name that the owner has claimed, by the rows. A claim waits for them.

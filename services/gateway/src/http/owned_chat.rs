@@ -6,7 +6,7 @@ use runtime::http::HttpProblem;
 use wire::proto::write::v1 as write;
 use wire::status::{Problem, Reason};
 
-use super::conversation_names::{ReadFrom, find};
+use super::conversation_names::{ReadFrom, find, read_head};
 pub use super::problem::not_found;
 use super::state::HttpState;
 use super::{positions, problem};
@@ -163,18 +163,14 @@ pub async fn head_from_leader(
     key: &ConversationKey,
     deadline: Deadline,
 ) -> Result<(Head, Position), HttpProblem> {
-    let last = deadline
-        .record(state.gateway.reader.archive.last_commit(key))
-        .await
-        .map_err(problem::from_problem)?
-        .ok_or_else(not_found)?;
-    let head = last.open_head().map_err(|corrupt| problem::from_problem(crate::problem::of_corrupt(&corrupt)))?;
+    let last = read_head(state, key, ReadFrom::Leader, deadline).await?;
+    let (head, last) = last.ok_or_else(not_found)?;
     if head.status == Status::Erased {
         return Err(not_found());
     }
-    let position = CommitPosition { version: head.version, sequence: last.position.sequence };
+    let position = CommitPosition { version: head.version, sequence: last.sequence };
     positions::record_read(&state.gateway, key, position).await?;
-    Ok((head, last.position))
+    Ok((head, last))
 }
 
 /// The problem of a failed read. A missing conversation is [`not_found`].

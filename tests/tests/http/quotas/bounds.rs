@@ -134,7 +134,7 @@ async fn conversations_are_limited() {
     }
 }
 
-/// What frontends of one key or address create and send on a day is bounded, whoever they are.
+/// What frontends of one key or address create and send on a day is bounded, for all owners together.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_keys_and_addresses_send_is_limited() {
     let fixture = fixture(|_| (), |_| ()).await;

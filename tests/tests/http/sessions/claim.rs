@@ -73,7 +73,7 @@ async fn sessions_are_claimed_and_released() {
     .await;
 }
 
-/// A name stays with its conversation, whoever owns it. Of several with one name, each is found by the record's id.
+/// A name stays with its conversation when the owner changes. Of several with one name, each is found by the record's id.
 #[tokio::test(flavor = "multi_thread")]
 async fn claimed_names_lead_the_user_to_the_conversations() {
     let fixture = Fixture::new().await;

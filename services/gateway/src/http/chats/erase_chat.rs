@@ -16,7 +16,7 @@ use crate::http::conversation_names::{ReadFrom, candidates, find, read_head};
 use crate::http::owned_chat::{not_found, read_target};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, problem};
 use crate::identity::Caller;
-use history::{Freshness, Readable, Target};
+use history::{Deadline, Freshness, Readable, Target};
 
 /// How to erase.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -137,7 +137,7 @@ async fn erased_before(
 
 /// Whether the last commit of a conversation is its erasure with this key.
 async fn is_tombstone(state: &HttpState, chat: &ConversationKey, key: CommitId) -> Result<bool, HttpProblem> {
-    let head = read_head(state, chat, ReadFrom::Leader).await?;
+    let head = read_head(state, chat, ReadFrom::Leader, Deadline::until(None)).await?;
     Ok(head.is_some_and(|(head, _)| {
         let last = head.recent.last();
         head.status == Status::Erased && last.is_some_and(|last| last.id == key)

@@ -81,7 +81,7 @@ async fn was_erased(
     let named = caller.end_user.owner().filter(|_| !key.conversation.is_history());
     let named = named.map(|owner| candidates(state, access, &owner, id)).transpose()?;
     for key in named.into_iter().flatten().chain([key.clone()]) {
-        let head = read_head(state, &key, ReadFrom::Leader).await?;
+        let head = read_head(state, &key, ReadFrom::Leader, caller.service.call.deadline).await?;
         if head.is_some_and(|(head, _)| {
             head.status == Status::Erased
                 && head.agent == access.agent
