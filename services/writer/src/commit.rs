@@ -176,7 +176,8 @@ async fn append(
     let sealed = seal(&draft, previous.map(|stored| (&stored.head, stored.sequence)))?;
     check_payload(sealed.message.len(), writer.record.payload_bytes_max())?;
     if charge.is_none() {
-        *charge = Some(writer.quotas.admit(writer, intent, &sealed).await?);
+        let before = previous.map(|stored| &stored.head);
+        *charge = Some(writer.quotas.admit(writer, intent, before, &sealed).await?);
     }
     erasure::prepare(writer, intent, previous).await?;
     let Sealed { message, head, .. } = sealed;

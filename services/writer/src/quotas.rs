@@ -10,7 +10,7 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ::quotas::{Bucket, Consumer, Exceeded, Limits, Quota, QuotaSet, Scope, Subject};
-use domain::{Action, AgentId, ConversationId, Owner, TenantId};
+use domain::{Action, AgentId, ConversationId, Head, Owner, TenantId, Version};
 use event_log::registry::quota_problem;
 use quick_cache::sync::Cache;
 use read_model::queries::{Storage, StorageScope};
@@ -48,8 +48,16 @@ impl WriteQuotas {
     /// Charges a commit to all its subjects, or to none, before it is appended. A command is charged once, also if it is decided
     /// again.
     /// Errors: `QUOTA_EXCEEDED`.
-    pub(crate) async fn admit(&self, writer: &Writer, intent: &Intent, sealed: &Sealed) -> Result<Charge, Problem> {
-        let mut charge = Charge { subjects: Vec::new(), amount: Storage::default() };
+    pub(crate) async fn admit(
+        &self,
+        writer: &Writer,
+        intent: &Intent,
+        previous: Option<&Head>,
+        sealed: &Sealed,
+    ) -> Result<Charge, Problem> {
+        let conversations = added_conversations(&intent.key.conversation, previous, &sealed.head);
+        let amount = Storage { conversations, bytes: sealed.stored_bytes };
+        let mut charge = Charge { subjects: Vec::new(), amount };
         if intent.command.agent.is_audit_log() {
             // A tenant at its bound can still erase, and what is done there is recorded.
             return Ok(charge);
@@ -134,10 +142,9 @@ impl WriteQuotas {
         let addition = Addition {
             read_model: &writer.read_model,
             access: &intent.access.tenant,
-            wanted: wanted(&intent.command.action, &intent.key.conversation, sealed.stored_bytes),
+            wanted: charge.amount,
             now_ms: now_ms(writer),
         };
-        charge.amount = addition.wanted;
         let mut widest = None;
         for subject in subjects(intent, owner) {
             let limits = &limits_of(quotas, subject.scope, owner);
@@ -160,10 +167,15 @@ impl WriteQuotas {
     }
 }
 
-/// The amount of a commit. A document is no conversation to those who count them; its bytes are counted.
-fn wanted(action: &Action, conversation: &ConversationId, bytes: u64) -> Storage {
-    let creates = matches!(action, Action::Create(_)) && !conversation.is_document();
-    Storage { conversations: u64::from(creates), bytes }
+/// The conversations that a commit adds: 1 or 0. A document is no conversation to those who count them.
+fn added_conversations(conversation: &ConversationId, previous: Option<&Head>, head: &Head) -> u64 {
+    let is_counted = |head: &Head| !conversation.is_document() && !is_empty(head);
+    u64::from(is_counted(head) && !previous.is_some_and(is_counted))
+}
+
+/// Whether it is a session's conversation that has nothing but its creation: it counts from its next event on, as in the rows.
+fn is_empty(head: &Head) -> bool {
+    head.version == Version(1) && head.forked_from.is_none() && matches!(head.owner, Some(Owner::Session(_)))
 }
 
 /// The subjects of a commit, the widest first.
@@ -220,8 +232,11 @@ fn reject(exceeded: &Exceeded) -> Problem {
 
 #[cfg(test)]
 mod tests {
-    use domain::event::{ClientContext, ConversationCreated};
-    use domain::{Create, ForkRule, RunId, SessionId, UserId};
+    use domain::event::{ClientContext, ConversationCreated, EventTokens, Lifecycle};
+    use domain::{
+        CommitFacts, CommitId, Create, Event, EventId, ForkPoint, ForkRule, RequestDigest, RunId, Sequence, SessionId,
+        Timestamp, UserId,
+    };
     use uuid::Uuid;
 
     use super::*;
@@ -234,21 +249,20 @@ mod tests {
         Owner::User(UserId::parse("ada").unwrap())
     }
 
+    fn created() -> ConversationCreated {
+        ConversationCreated {
+            agent: agent(),
+            owner: ada(),
+            title: None,
+            metadata: None,
+            client_context: ClientContext::default(),
+            provider_conversation_id: None,
+            forked_from: None,
+        }
+    }
+
     fn create() -> Action {
-        Action::Create(Box::new(Create {
-            created: ConversationCreated {
-                agent: agent(),
-                owner: ada(),
-                title: None,
-                metadata: None,
-                client_context: ClientContext::default(),
-                provider_conversation_id: None,
-                forked_from: None,
-            },
-            occurred_at: None,
-            events: Vec::new(),
-            run: None,
-        }))
+        Action::Create(Box::new(Create { created: created(), occurred_at: None, events: Vec::new(), run: None }))
     }
 
     fn append() -> Action {
@@ -280,15 +294,44 @@ mod tests {
         check(&Action::ChangeOwner { expected: None, owner: ada() }, false);
     }
 
-    #[test]
-    fn only_the_creation_of_a_conversation_counts_as_one() {
-        let check = |action: &Action, id: &str, conversations: u64| {
-            let amount = wanted(action, &ConversationId::parse(id).unwrap(), 7);
-            assert_eq!(amount, Storage { conversations, bytes: 7 }, "{action:?} {id}");
+    fn after(previous: Option<&Head>, fact: Lifecycle) -> Head {
+        let event = Event {
+            id: EventId::derived(CommitId(Uuid::nil()), 0),
+            occurred_at: None,
+            metadata: None,
+            tokens: EventTokens::default(),
+            fact: fact.into(),
         };
-        check(&create(), "c", 1);
-        check(&create(), "document:x", 0);
-        check(&append(), "c", 0);
+        let facts = CommitFacts {
+            id: CommitId(Uuid::nil()),
+            request_digest: RequestDigest([0; 16]),
+            recorded_at: Timestamp(0),
+            events: &[event],
+            body: &[],
+            previous_sequence: previous.map(|_| Sequence(1)),
+        };
+        Head::after(previous, &facts).unwrap()
+    }
+
+    #[test]
+    fn an_empty_conversation_of_a_session_counts_from_its_next_event_on() {
+        let session = Owner::Session(SessionId::parse("s").unwrap());
+        let parent = ForkPoint { conversation: ConversationId::parse("p").unwrap(), version: Version(1), depth: 1 };
+        let check = |owner: &Owner, fork: Option<&ForkPoint>, id: &str, expected: [u64; 3]| {
+            let id = ConversationId::parse(id).unwrap();
+            let created = ConversationCreated { owner: owner.clone(), forked_from: fork.cloned(), ..created() };
+            let first = after(None, Lifecycle::ConversationCreated(created));
+            let second = after(Some(&first), Lifecycle::ConversationRestored);
+            let third = after(Some(&second), Lifecycle::ConversationRestored);
+            let added = [(None, &first), (Some(&first), &second), (Some(&second), &third)]
+                .map(|(previous, head)| added_conversations(&id, previous, head));
+            assert_eq!(added, expected, "{owner:?} {fork:?} {id}");
+        };
+        check(&session, None, "c", [0, 1, 0]);
+        check(&session, Some(&parent), "c", [1, 0, 0]);
+        check(&session, None, "document:x", [0, 0, 0]);
+        check(&ada(), None, "c", [1, 0, 0]);
+        check(&ada(), None, "document:x", [0, 0, 0]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Agents and their settings.
 
 use domain::{AgentId, DisplayName, TenantId, Timestamp, Violation};
-use wire::proto::operate::v1::{Agent, AgentSettings};
+use wire::proto::operate::v1::{Agent, AgentSettings, ToolCallDetail};
 use wire::time;
 
 use super::entries::AgentOfTenant;
@@ -29,6 +29,7 @@ impl Registry {
             tenant_id: tenant.as_str().to_owned(),
             display_name: display_name.to_string(),
             created_at: Some(time::to_proto(at)),
+            tool_calls_default: ToolCallDetail::Names.into(),
             ..Agent::default()
         };
         let key = agent_key(agent);
@@ -106,5 +107,46 @@ impl Registry {
 
     pub(super) fn agent_entry(&self, agent: &AgentId) -> Option<Entry<AgentOfTenant>> {
         self.shared().read(|entries| entries.agents.get(agent).cloned())
+    }
+}
+
+/// The settings of an agent, with its default where they do not say what frontends get of tool calls.
+#[must_use]
+pub fn settings_of(agent: Agent) -> AgentSettings {
+    let unspecified = i32::from(ToolCallDetail::Unspecified);
+    let mut settings = agent.settings.unwrap_or_default();
+    if agent.tool_calls_default != unspecified {
+        let frontend = settings.frontend.get_or_insert_default();
+        if frontend.tool_calls == unspecified {
+            frontend.tool_calls = agent.tool_calls_default;
+        }
+    }
+    settings
+}
+
+#[cfg(test)]
+mod tests {
+    use wire::proto::operate::v1::FrontendSettings;
+
+    use super::*;
+
+    #[test]
+    fn frontends_get_the_tool_calls_that_the_settings_or_the_agent_say() {
+        use ToolCallDetail::{Full, Hidden, Names, Unspecified};
+        for (default, set, expected) in [
+            // An agent of an earlier version.
+            (Unspecified, None, Unspecified),
+            (Unspecified, Some(Hidden), Hidden),
+            (Names, None, Names),
+            (Names, Some(Unspecified), Names),
+            (Names, Some(Full), Full),
+            (Names, Some(Hidden), Hidden),
+        ] {
+            let frontend = set.map(|set| FrontendSettings { tool_calls: set.into(), ..FrontendSettings::default() });
+            let settings = Some(AgentSettings { frontend, ..AgentSettings::default() });
+            let agent = Agent { tool_calls_default: default.into(), settings, ..Agent::default() };
+            let found = settings_of(agent).frontend.unwrap_or_default().tool_calls();
+            assert_eq!(found, expected, "{default:?} {set:?}");
+        }
     }
 }

@@ -42,6 +42,7 @@ mod webhook_secrets;
 
 pub use access::{AgentAccess, Principal};
 pub use agent_ids::agent_id_of_tenant;
+pub use agents::settings_of;
 pub use api_keys::OVERLAP_MAX;
 pub use dashboard::{DASHBOARD_VIEWS_MAX, PersonAccess};
 pub use error::{AccessError, RegistryError, SettingsError, access_problem, unauthenticated};

@@ -55,6 +55,13 @@ pub enum ExpiryRule {
         /// The last channel of the previous page.
         after: Option<ChannelId>,
     },
+    /// Active conversations of sessions with nothing but their creation, recorded before a time.
+    Empty {
+        /// The creation was recorded earlier than this.
+        since: Timestamp,
+        /// The last conversation of the previous page.
+        after: Option<ConversationId>,
+    },
     /// Active conversations with too many messages. Each page scans [`CONVERSATIONS_PER_READ_MAX`] active conversations,
     /// because no index covers the number of messages.
     Long {
@@ -77,7 +84,7 @@ pub struct ExpiredConversation {
 /// A page of expired conversations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExpiredPage {
-    /// At most [`CONVERSATIONS_PER_READ_MAX`] conversations: idle ones from the oldest, long ones from the newest, others
+    /// At most [`CONVERSATIONS_PER_READ_MAX`] conversations: idle ones from the oldest, long ones from the newest, empty ones by id, others
     /// by owner and from the oldest. An empty page may be followed by others.
     pub conversations: Vec<ExpiredConversation>,
     /// The rule of the next page; `None`: this is the last page.
@@ -111,36 +118,51 @@ fn statement(rule: &ExpiryRule) -> &'static str {
         ExpiryRule::PerSession { .. } => by_session,
         ExpiryRule::PerUser { .. } => by_user,
         ExpiryRule::PerChannel { .. } => by_channel,
+        ExpiryRule::Empty { .. } => include_str!("expired_empty.sql"),
         ExpiryRule::Long { .. } => include_str!("expired_long.sql"),
     }
 }
 
 /// The condition that the statement does not check.
 fn is_expired(rule: &ExpiryRule, head: &Head) -> bool {
-    if let ExpiryRule::Long { messages_max, .. } = rule {
-        return head.totals.messages > *messages_max;
+    match rule {
+        ExpiryRule::Empty { since, .. } => head.recorded_at < *since,
+        ExpiryRule::Long { messages_max, .. } => head.totals.messages > *messages_max,
+        ExpiryRule::Idle { .. }
+        | ExpiryRule::PerSession { .. }
+        | ExpiryRule::PerUser { .. }
+        | ExpiryRule::PerChannel { .. } => true,
     }
-    true
 }
 
 fn arguments(access: &TenantAccess, agent: &AgentId, rule: &ExpiryRule) -> PgArguments {
-    let status = matches!(rule, ExpiryRule::Long { .. }).then_some(Status::Active);
-    let arguments = arguments![access.tenant().as_str(), agent.as_str(), statuses(status)];
+    let (tenant, agent) = (access.tenant().as_str(), agent.as_str());
+    let with_status = |status| arguments![tenant, agent, statuses(status)];
     match rule {
         ExpiryRule::Idle { since, after } => {
             let arguments = bind(
-                bind_cursor(arguments, after.as_ref(), PgTimestamp::NEGATIVE_INFINITY),
+                bind_cursor(with_status(None), after.as_ref(), PgTimestamp::NEGATIVE_INFINITY),
                 PgTimestamp::from_time(*since),
             );
             bind(arguments, i64::from(CONVERSATIONS_PER_READ_MAX))
         }
+        ExpiryRule::Empty { after, .. } => {
+            let after = after.as_ref().map_or("", ConversationId::as_str);
+            arguments![tenant, agent, after, i64::from(CONVERSATIONS_PER_READ_MAX)]
+        }
         ExpiryRule::Long { after, .. } => {
-            let arguments = bind_cursor(arguments, after.as_ref(), PgTimestamp::INFINITY);
+            let arguments = bind_cursor(with_status(Some(Status::Active)), after.as_ref(), PgTimestamp::INFINITY);
             bind(arguments, i64::from(CONVERSATIONS_PER_READ_MAX))
         }
-        ExpiryRule::PerSession { keep, after } => bind_owners(arguments, after.as_ref().map(SessionId::as_str), *keep),
-        ExpiryRule::PerUser { keep, after } => bind_owners(arguments, after.as_ref().map(UserId::as_str), *keep),
-        ExpiryRule::PerChannel { keep, after } => bind_owners(arguments, after.as_ref().map(ChannelId::as_str), *keep),
+        ExpiryRule::PerSession { keep, after } => {
+            bind_owners(with_status(None), after.as_ref().map(SessionId::as_str), *keep)
+        }
+        ExpiryRule::PerUser { keep, after } => {
+            bind_owners(with_status(None), after.as_ref().map(UserId::as_str), *keep)
+        }
+        ExpiryRule::PerChannel { keep, after } => {
+            bind_owners(with_status(None), after.as_ref().map(ChannelId::as_str), *keep)
+        }
     }
 }
 
@@ -162,6 +184,7 @@ fn bind_owners(arguments: PgArguments, after: Option<&str>, keep: u32) -> PgArgu
 fn next_rule(access: &TenantAccess, rule: &ExpiryRule, last: &PgRow) -> Result<ExpiryRule, ReadModelError> {
     Ok(match rule {
         ExpiryRule::Idle { since, .. } => ExpiryRule::Idle { since: *since, after: cursor(access, last)? },
+        ExpiryRule::Empty { since, .. } => ExpiryRule::Empty { since: *since, after: conversation(access, last)? },
         ExpiryRule::Long { messages_max, .. } => {
             ExpiryRule::Long { messages_max: *messages_max, after: cursor(access, last)? }
         }

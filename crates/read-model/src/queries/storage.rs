@@ -14,6 +14,8 @@ use crate::model::ReadModel;
 
 /// Maximum number of conversations of an owner that one read sums; the rest is not counted.
 pub const OWNER_CONVERSATIONS_SUMMED_MAX: u64 = 100_000;
+/// Maximum number of empty conversations that a count of a tenant or an agent leaves out; the rest is counted.
+const EMPTY_CONVERSATIONS_MAX: u64 = 100_000;
 
 static STORAGE_OF_OWNER: LazyLock<[String; 3]> = LazyLock::new(|| by_owner(include_str!("storage_of_owner.sql")));
 
@@ -28,7 +30,8 @@ pub enum StorageScope {
     Owner(AgentId, Owner),
 }
 
-/// Conversations that are not erased.
+/// Conversations that are not erased. Empty ones of sessions, which have nothing but their creation, do not count as conversations: retention
+/// erases them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Storage {
     /// Number of conversations.
@@ -43,9 +46,10 @@ pub struct Storage {
 /// [`ReadModelError::Unavailable`] or [`ReadModelError::Corrupt`].
 pub async fn storage(model: &ReadModel, access: &TenantAccess, by: &StorageScope) -> Result<Storage, ReadModelError> {
     let tenant = access.tenant().as_str();
+    let empty_max = signed(EMPTY_CONVERSATIONS_MAX);
     let arguments = || match by {
-        StorageScope::Tenant => arguments![tenant],
-        StorageScope::Agent(agent) => arguments![tenant, agent.as_str()],
+        StorageScope::Tenant => arguments![tenant, empty_max],
+        StorageScope::Agent(agent) => arguments![tenant, agent.as_str(), empty_max],
         StorageScope::Owner(agent, owner) => {
             let limit = signed(OWNER_CONVERSATIONS_SUMMED_MAX);
             arguments![tenant, agent.as_str(), id_of(owner), limit]

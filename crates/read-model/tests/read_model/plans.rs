@@ -30,7 +30,7 @@ macro_rules! case {
 }
 
 #[rustfmt::skip]
-const CASES: [Case; 49] = [
+const CASES: [Case; 52] = [
     case!("list_by_owner" "{owner_id}" "session_id" ("'t1', 'a1', 's9', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_session"),
     case!("list_by_owner" "{owner_id}" "session_id" ("'t1', 'a1', 's9', '{1}', 'now', 'c7', 50, 'yesterday'") by "conversation_by_session"),
     case!("list_by_owner" "{owner_id}" "user_id" ("'t1', 'a1', 'u1', '{1,2}', 'infinity', '', 50, '-infinity'") by "conversation_by_user"),
@@ -60,12 +60,15 @@ const CASES: [Case; 49] = [
     case!("lineage" ("'t1', 'c5', 64, 4, 1, 10, '{1}', 1000") by "event_pkey"),
     case!("forks" ("'t1', 'c5', 64, 1000") by "conversation_by_fork"),
     case!("expired_idle" ("'t1', 'a1', '{1,2}', '-infinity', '', 'now', 50") by "conversation_by_agent"),
+    case!("expired_empty" ("'t1', 'a1', '', 50") by "conversation_empty"),
     case!("expired_long" ("'t1', 'a1', '{1}', 'infinity', '', 50") by "conversation_by_agent"),
     case!("expired_by_owner" "{owner_id}" "session_id" ("'t1', 'a1', '{1,2}', '', 3, 50, 20") by "conversation_by_session"),
     case!("expired_by_owner" "{owner_id}" "user_id" ("'t1', 'a1', '{1,2}', '', 3, 50, 20") by "conversation_by_user"),
     case!("expired_by_owner" "{owner_id}" "channel_id" ("'t1', 'a1', '{1,2}', '', 3, 50, 20") by "conversation_by_channel"),
-    case!("storage_of_tenant" ("'t1'") by "storage_pkey"),
-    case!("storage_of_agent" ("'t1', 'a1'") by "storage_pkey"),
+    case!("storage_of_tenant" ("'t1', 100000") by "storage_pkey"),
+    case!("storage_of_tenant" ("'t1', 100000") by "conversation_empty"),
+    case!("storage_of_agent" ("'t1', 'a1', 100000") by "storage_pkey"),
+    case!("storage_of_agent" ("'t1', 'a1', 100000") by "conversation_empty"),
     case!("storage_of_owner" "{owner_id}" "user_id" ("'t1', 'a1', 'u1', 20") by "conversation_by_user"),
     case!("storage_of_owner" "{owner_id}" "session_id" ("'t1', 'a1', 's9', 20") by "conversation_by_session"),
     case!("storage_of_owner" "{owner_id}" "channel_id" ("'t1', 'a1', 'h25', 20") by "conversation_by_channel"),

@@ -114,6 +114,23 @@ async fn idle_conversations_are_found_oldest_first() {
 }
 
 #[tokio::test]
+async fn empty_conversations_of_sessions_are_found_by_their_record() {
+    let user = Owner::User(UserId::parse("ada").unwrap());
+    let (mut projection, mut authors) = with_owners([session(0), user, session(2), session(3)]).await;
+    let said = authors[3].commit_at(200, n_th(3), vec![message("more")]);
+    projection.apply(vec![said]).await;
+    let check = async |since, expected: &[u32]| {
+        let rule = ExpiryRule::Empty { since, after: None };
+        assert_eq!(all(&projection, "acme", rule.clone()).await.0, expected);
+        assert!(all(&projection, "other", rule).await.0.is_empty());
+    };
+    check(n_th(0), &[]).await;
+    check(n_th(1), &[0]).await;
+    check(n_th(2), &[0]).await;
+    check(Timestamp(i64::MAX), &[0, 2]).await;
+}
+
+#[tokio::test]
 async fn long_conversations_are_found_newest_first() {
     // The nth conversation has n messages.
     let (mut projection, mut authors) = with_owners((0..5).map(session)).await;

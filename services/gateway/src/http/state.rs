@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use domain::{AgentId, ConversationKey, RunId, Timestamp, ToolName};
+use event_log::registry::settings_of;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use runs::{Approvals, Disclosure};
@@ -64,8 +65,7 @@ impl HttpState {
     /// The current settings of an agent.
     #[must_use]
     pub fn agent_settings(&self, agent: &AgentId) -> AgentSettings {
-        let agent = self.gateway.registry.agent(agent);
-        agent.and_then(|agent| agent.settings).unwrap_or_default()
+        self.gateway.registry.agent(agent).map(settings_of).unwrap_or_default()
     }
 
     /// What callers of an agent's public API keys get of tool calls.

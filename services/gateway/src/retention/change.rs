@@ -33,6 +33,7 @@ impl Change {
     pub(super) fn by(rule: &ExpiryRule) -> Self {
         match rule {
             ExpiryRule::Idle { .. }
+            | ExpiryRule::Empty { .. }
             | ExpiryRule::PerSession { .. }
             | ExpiryRule::PerUser { .. }
             | ExpiryRule::PerChannel { .. } => Self::Erase,
@@ -160,6 +161,7 @@ mod tests {
     fn long_conversations_are_archived_and_others_erased() {
         let check = |rule: ExpiryRule, expected: Change| assert_eq!(Change::by(&rule), expected, "{rule:?}");
         check(ExpiryRule::Idle { since: Timestamp(0), after: None }, Change::Erase);
+        check(ExpiryRule::Empty { since: Timestamp(0), after: None }, Change::Erase);
         check(ExpiryRule::PerSession { keep: 1, after: None }, Change::Erase);
         check(ExpiryRule::PerUser { keep: 1, after: None }, Change::Erase);
         check(ExpiryRule::PerChannel { keep: 1, after: None }, Change::Erase);

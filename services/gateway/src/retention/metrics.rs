@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | `hansard_gateway_retention_rounds_total{outcome}` | rounds | outcome `ok`; `cut`: not all agents were processed completely; postponed: `registry_stale`, `rows_behind`, `refused`, `unavailable` |
 //! | `hansard_gateway_retention_round_seconds` | s | duration of a round |
-//! | `hansard_gateway_retention_changes_total{rule,outcome}` | conversations | rule `idle`, `per_session`, `per_user`, `per_channel` (erased), `messages` (archived), `documents` (deleted); outcome `changed`, `settled` (already changed, or has new events), `failed`, `refused` |
+//! | `hansard_gateway_retention_changes_total{rule,outcome}` | conversations | rule `idle`, `empty`, `per_session`, `per_user`, `per_channel` (erased), `messages` (archived), `documents` (deleted); outcome `changed`, `settled` (already changed, or has new events), `failed`, `refused` |
 //! | `hansard_gateway_retention_left_over` | agents | not processed completely by the last round |
 
 use std::time::Duration;

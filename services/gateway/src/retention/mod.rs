@@ -10,6 +10,8 @@
 //! archived conversation stay until it is restored or erased. Documents and rules have the limits of a round each for themselves, so
 //! that neither delays the other.
 //!
+//! A conversation of a session that has nothing but its creation is erased after a day, whatever the rules.
+//!
 //! A conversation with an active run is skipped. A conversation with forks is erased only after its forks, because they read
 //! through it.
 
@@ -141,7 +143,7 @@ fn log(result: &Result<Tally, RoundError>, took: Duration) {
             "a retention round is complete"
         ),
         Err(RoundError::Refused) => {
-            tracing::error!("retention cannot run: set `writer_token`, with append and read");
+            tracing::error!("retention cannot run: set `writer_token`, with append, read and erase");
         }
         Err(error) => tracing::warn!(%error, "a retention round is postponed"),
     }

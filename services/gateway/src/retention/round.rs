@@ -13,13 +13,14 @@ use super::change::{Change, Target};
 use super::config::Limits;
 use super::progress::{Completion, Progress};
 use super::resume_points::ResumePoints;
-use super::rules::{RuleKind, resumed, rules_of};
+use super::rules::{RuleKind, resumed, rule_of_empty, rules_of};
 use super::{Dependencies, RoundError, Tally, documents};
 
 /// Maximum number of pages per rule and agent that a round reads. The next round continues after them.
 pub const PAGES_PER_RULE_MAX: usize = 100;
 
-/// Runs a round: deletes expired documents, then erases and archives conversations by the agents' rules. Documents and rules have
+/// Runs a round: deletes expired documents, then erases and archives conversations by the agents' rules. Empty conversations of sessions
+/// are erased for every agent, if the gateway's token may erase. Documents and rules have
 /// [`Limits::changes_max`] and [`FAILURES_MAX`] each for themselves, and a failure of one does not skip the other.
 ///
 /// [`FAILURES_MAX`]: super::FAILURES_MAX
@@ -31,8 +32,8 @@ pub async fn round(
     limits: &Limits,
     resume_points: &mut ResumePoints,
 ) -> Result<Tally, RoundError> {
-    let agents = resume_points.in_order(&agents_with_rules(deps));
-    let has_rules = !agents.is_empty();
+    let with_rules = agents_with_rules(deps);
+    let has_rules = !with_rules.is_empty();
     if has_rules && !deps.registry.is_fresh() {
         return Err(RoundError::RegistryStale);
     }
@@ -45,10 +46,14 @@ pub async fn round(
     let mut swept = Progress::new(limits);
     let sweep = documents::sweep(deps, &principal, &mut swept, resume_points).await;
     let mut progress = Progress::new(limits);
+    progress.tally.agents = with_rules.len();
     if has_rules {
         wait_for_rows(deps, limits.rows_wait).await?;
-        process_agents(deps, &principal, agents, resume_points, &mut progress).await?;
     }
+    let may_erase = principal.require(Scope::Erase).is_ok();
+    let agents = if may_erase { agents_of(deps, |_| true) } else { with_rules };
+    let agents = resume_points.in_order(&agents);
+    process_agents(deps, &principal, agents, resume_points, &mut progress).await?;
     // Only now: documents that cannot be read or deleted do not stop the rules.
     sweep?;
     if progress.is_refused || swept.is_refused {
@@ -68,15 +73,19 @@ async fn wait_for_rows(deps: &Dependencies, wait_max: Duration) -> Result<(), Ro
 }
 
 fn agents_with_rules(deps: &Dependencies) -> BTreeSet<AgentId> {
+    let has_rule = |settings: &RetentionSettings| !rules_of(settings, Timestamp(0)).is_empty();
+    agents_of(deps, |agent| retention_of(agent).is_some_and(has_rule))
+}
+
+/// The agents of the tenants of the database, filtered.
+fn agents_of(deps: &Dependencies, filter: impl Fn(&Agent) -> bool) -> BTreeSet<AgentId> {
     let registry = &deps.registry;
     let tenants = registry
         .list_tenants()
         .into_iter()
         .filter_map(|tenant| TenantId::parse(tenant.tenant_id).ok())
         .filter(|tenant| deps.read_model.serves(tenant));
-    let agents = tenants.flat_map(|tenant| registry.list_agents(&tenant));
-    let has_rule = |settings: &RetentionSettings| !rules_of(settings, Timestamp(0)).is_empty();
-    let agents = agents.filter(|agent| retention_of(agent).is_some_and(has_rule));
+    let agents = tenants.flat_map(|tenant| registry.list_agents(&tenant)).filter(filter);
     agents.filter_map(|agent| AgentId::parse(agent.agent_id).ok()).collect()
 }
 
@@ -92,7 +101,6 @@ async fn process_agents(
     resume_points: &mut ResumePoints,
     progress: &mut Progress,
 ) -> Result<(), RoundError> {
-    progress.tally.agents = agents.len();
     for agent in agents {
         let completion = if progress.is_over() {
             Completion::Partial
@@ -126,7 +134,8 @@ async fn process_agent(
             return Ok(Completion::Partial);
         }
     };
-    let mut round = AgentRound { deps, access: &access, progress };
+    let erases_empty = principal.require(Scope::Erase).is_ok();
+    let mut round = AgentRound { deps, access: &access, erases_empty, progress };
     match round.run(resume_points).await {
         Err(error @ ReadModelError::Unavailable { .. }) => {
             resume_points.start_next_with(agent);
@@ -145,6 +154,8 @@ async fn process_agent(
 struct AgentRound<'a> {
     deps: &'a Dependencies,
     access: &'a AgentAccess,
+    /// The gateway's token may erase.
+    erases_empty: bool,
     progress: &'a mut Progress,
 }
 
@@ -152,11 +163,13 @@ impl AgentRound<'_> {
     async fn run(&mut self, resume_points: &mut ResumePoints) -> Result<Completion, ReadModelError> {
         let agent = &self.access.agent;
         let known = self.deps.registry.agent(agent);
-        let Some(settings) = known.as_ref().and_then(retention_of) else {
-            return Ok(Completion::Complete);
-        };
+        let now = Timestamp(self.deps.clock.now_nanos());
+        let mut rules = known.as_ref().and_then(retention_of).map(|rules| rules_of(rules, now)).unwrap_or_default();
+        if self.erases_empty {
+            rules.push(rule_of_empty(now));
+        }
         let mut completion = Completion::Complete;
-        for rule in rules_of(settings, Timestamp(self.deps.clock.now_nanos())) {
+        for rule in rules {
             let kind = RuleKind::of(&rule);
             let resume_point = resume_points.take(agent, kind);
             if resume_point.is_some() && kind == RuleKind::Messages {

@@ -5,12 +5,16 @@ use read_model::{ExpiryRule, KEPT_PER_OWNER_MAX};
 use wire::proto::operate::v1::RetentionSettings;
 
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
+/// Retention of a session's conversation that has nothing but its creation, in seconds: a day.
+const EMPTY_SECONDS_MAX: i64 = 24 * 60 * 60;
 
 /// The kind of a rule: what it limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum RuleKind {
     /// Time without an event.
     Idle,
+    /// Nothing but the creation, by a session.
+    Empty,
     PerSession,
     PerUser,
     PerChannel,
@@ -24,6 +28,7 @@ impl RuleKind {
     pub(super) fn of(rule: &ExpiryRule) -> Self {
         match rule {
             ExpiryRule::Idle { .. } => Self::Idle,
+            ExpiryRule::Empty { .. } => Self::Empty,
             ExpiryRule::PerSession { .. } => Self::PerSession,
             ExpiryRule::PerUser { .. } => Self::PerUser,
             ExpiryRule::PerChannel { .. } => Self::PerChannel,
@@ -35,6 +40,7 @@ impl RuleKind {
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Idle => "idle",
+            Self::Empty => "empty",
             Self::PerSession => "per_session",
             Self::PerUser => "per_user",
             Self::PerChannel => "per_channel",
@@ -67,6 +73,13 @@ pub(super) fn rules_of(settings: &RetentionSettings, now: Timestamp) -> Vec<Expi
     rules
 }
 
+/// The rule of every agent: a session's conversation without a message disappears. Visitors get new sessions without end, so what they only
+/// create must not stay.
+pub(super) fn rule_of_empty(now: Timestamp) -> ExpiryRule {
+    let since = now.0.saturating_sub(EMPTY_SECONDS_MAX * NANOS_PER_SECOND);
+    ExpiryRule::Empty { since: Timestamp(since), after: None }
+}
+
 /// A rule that continues where an earlier round ended.
 pub(super) fn resumed(rule: &ExpiryRule, resume_point: ExpiryRule) -> ExpiryRule {
     match (rule, resume_point) {
@@ -78,6 +91,9 @@ pub(super) fn resumed(rule: &ExpiryRule, resume_point: ExpiryRule) -> ExpiryRule
         }
         (ExpiryRule::PerChannel { keep, .. }, ExpiryRule::PerChannel { after, .. }) => {
             ExpiryRule::PerChannel { keep: *keep, after }
+        }
+        (ExpiryRule::Empty { since, .. }, ExpiryRule::Empty { after, .. }) => {
+            ExpiryRule::Empty { since: *since, after }
         }
         (ExpiryRule::Long { messages_max, .. }, ExpiryRule::Long { after, .. }) => {
             ExpiryRule::Long { messages_max: *messages_max, after }
@@ -141,5 +157,11 @@ mod tests {
         assert_eq!(resumed(&rule, resume_point.clone()), per_session(3, after));
         let idle = ExpiryRule::Idle { since: NOW, after: None };
         assert_eq!(resumed(&idle, resume_point), idle);
+        let empty = |now, after: Option<&str>| {
+            let after = after.map(|id| domain::ConversationId::parse(id).unwrap());
+            ExpiryRule::Empty { since: Timestamp(now), after }
+        };
+        assert_eq!(rule_of_empty(NOW), empty(NOW.0 - 86_400 * NANOS_PER_SECOND, None));
+        assert_eq!(resumed(&empty(2, None), empty(1, Some("c"))), empty(2, Some("c")));
     }
 }

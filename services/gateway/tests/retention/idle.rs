@@ -1,11 +1,12 @@
-//! Idle conversations are erased.
+//! Idle and empty conversations are erased.
 
 use domain::{Status, Timestamp};
+use event_log::registry::Scope;
 use gateway::retention::Tally;
 use wire::proto::write::v1::ArchiveConversationRequest;
 
-use crate::callers::{session, target};
-use crate::stack::{SECOND, START, Stack, rules};
+use crate::callers::{session, target, user};
+use crate::stack::{SECOND, START, Stack, TENANT, rules, token};
 
 const MICRO: i64 = 1_000;
 
@@ -30,7 +31,7 @@ async fn conversations_beyond_the_idle_time_are_erased() {
         (60 * SECOND + MICRO, 1, &["first"][..]),
         (60 * SECOND + 2 * MICRO, 1, &["first", "second"][..]),
         (3_600 * SECOND, 0, &["first", "second"][..]),
-        (i64::MAX - START.0, 1, &["first", "second", "lenient-first"][..]),
+        (3_601 * SECOND, 1, &["first", "second", "lenient-first"][..]),
     ] {
         stack.clock.set(START.0 + after);
         let expected = Tally { agents: 2, changed, ..Tally::default() };
@@ -71,5 +72,33 @@ async fn a_conversation_is_erased_after_its_forks() {
         stack.clock.set(START.0 + after);
         assert_eq!(stack.round().await.failed, 0);
         assert_eq!(stack.erased(&["root", "fork"]).await, erased, "{after}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn empty_conversations_of_sessions_are_erased_after_a_day() {
+    let mut stack = Stack::start().await;
+    stack.agent("free", rules(0, 0, 0)).await;
+    let all = ["empty", "of-user", "parent", "fork", "used"];
+    for id in ["empty", "parent", "used"] {
+        stack.create("free", id, session("s"), START).await;
+    }
+    stack.create("free", "of-user", user("ada"), START).await;
+    stack.fork("free", "fork", "parent", START).await;
+    stack.say("free", "used", 1).await;
+    let recorded_at = stack.head("empty").await.recorded_at.0;
+    let erasing = stack.deps.token.clone();
+    stack.set_token(token(&stack.deps.registry.clone(), &[Scope::Append, Scope::Read], Some(TENANT)).await);
+    stack.projected().await;
+    let day = 24 * 60 * 60 * SECOND;
+    // Without the scope, nothing is erased and no round fails.
+    stack.clock.set(recorded_at + 2 * day);
+    assert_eq!(stack.round().await, Tally::default());
+    stack.set_token(erasing);
+    for (after, erased) in [(day, &[][..]), (day + 1, &["empty"][..]), (10 * day, &["empty"][..])] {
+        stack.clock.set(recorded_at + after);
+        assert_eq!(stack.round().await.failed, 0, "{after}");
+        assert_eq!(stack.erased(&all).await, erased, "{after}");
+        stack.projected().await;
     }
 }

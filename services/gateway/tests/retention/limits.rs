@@ -4,7 +4,7 @@ use event_log::registry::Scope;
 use gateway::retention::{FAILURES_MAX, Limits, ResumePoints, RoundError, Tally};
 
 use crate::callers::session;
-use crate::stack::{START, Stack, TENANT, rules, token};
+use crate::stack::{LATE, START, Stack, TENANT, rules, token};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_agent_is_processed() {
@@ -15,7 +15,7 @@ async fn every_agent_is_processed() {
         stack.agent(agent, rules(0, 0, 1)).await;
         ids.extend(stack.create_many(agent, agent, 4).await);
     }
-    stack.clock.set(i64::MAX);
+    stack.clock.set(LATE);
     let mut resume_points = ResumePoints::default();
     for (changed, left_over, erased) in [(5, 2, 5), (5, 2, 10), (2, 0, 12), (0, 0, 12)] {
         let expected = Tally { agents: 3, changed, left_over, ..Tally::default() };
@@ -50,7 +50,7 @@ async fn a_round_ends_early_without_a_writer_or_a_valid_token() {
     let mut stack = Stack::start().await;
     stack.agent("a", rules(0, 0, 1)).await;
     let ids = stack.create_many("a", "a", 30).await;
-    stack.clock.set(i64::MAX);
+    stack.clock.set(LATE);
     let registry = stack.deps.registry.clone();
     let valid = stack.deps.token.clone();
     for scopes in [&[Scope::Append, Scope::Read][..], &[Scope::Erase, Scope::Append], &[Scope::Erase], &[]] {

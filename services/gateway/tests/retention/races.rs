@@ -7,7 +7,7 @@ use gateway::retention::{Limits, ResumePoints, round};
 use runtime::clock::Clock;
 use tokio::time::timeout;
 
-use crate::stack::{Stack, eventually, rules};
+use crate::stack::{LATE, Stack, eventually, rules};
 
 /// Conversations to erase, and conversations to archive.
 async fn expired(stack: &Stack, count: i64) -> (Vec<String>, Vec<String>) {
@@ -18,7 +18,7 @@ async fn expired(stack: &Stack, count: i64) -> (Vec<String>, Vec<String>) {
     for id in &brief {
         stack.say("brief", id, 2).await;
     }
-    stack.clock.set(i64::MAX);
+    stack.clock.set(LATE);
     (idle, brief)
 }
 
@@ -83,7 +83,7 @@ async fn a_conversation_that_is_forked_during_the_round_stays() {
     stack.limits.change_every = Duration::from_millis(400);
     stack.agent("idle", rules(0, 0, 1)).await;
     let ids = stack.create_many("idle", "i", 4).await;
-    stack.clock.set(i64::MAX);
+    stack.clock.set(LATE);
     let forking = async {
         eventually("the first erasure", || async { (!stack.erased(&ids).await.is_empty()).then_some(()) }).await;
         let late = domain::Timestamp(i64::MAX - 1);

@@ -30,6 +30,8 @@ const POLL: Duration = Duration::from_millis(20);
 pub(crate) const TENANT: &str = "acme";
 /// When the conversations of tests begin, by default.
 pub(crate) const START: Timestamp = Timestamp(1_700_000_000 * SECOND);
+/// Later than every limit of the tests' rules, and before the conversations were recorded.
+pub(crate) const LATE: i64 = START.0 + 100_000 * SECOND;
 /// Nanoseconds per second.
 pub(crate) const SECOND: i64 = 1_000_000_000;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tests::eventually::eventually;
-use tests::http_client::HttpClient;
+use tests::http_client::{Answer, HttpClient};
 use tonic::Code;
 use tonic_types::StatusExt as _;
 
@@ -100,24 +100,32 @@ async fn interrupted_turns_are_counted() {
     eventually("a turn that is counted", || async { (say(&client, "x").await.status == 429).then_some(()) }).await;
 }
 
+/// Creates a chat and changes it: from then on it counts as a conversation.
+async fn begin_with_title(client: &HttpClient) -> Answer {
+    let chat = begin(client, &json!({})).await;
+    client.patch(&format!("/api/chats/{chat}"), &json!({"title": "a title"})).await
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn conversations_are_limited() {
     let fixture = fixture(|_| (), |_| ()).await;
     set(&fixture, "owner", "conversations", Some(2)).await;
     let client = session(&fixture, "many", "192.0.2.1");
+    // Empty ones count for nobody.
+    let [empty, another_empty] = [begin(&client, &json!({})).await, begin(&client, &json!({})).await];
     // The owner's quota is checked when the agent has as many.
     for _ in 0..2 {
-        begin(&client, &json!({})).await;
+        assert_eq!(begin_with_title(&client).await.status, 200);
     }
-    let refused = client.post("/api/chats", &json!({})).await;
-    check_refused(&refused, ("owner", "conversations"), 2);
-    let refused = client.post("/v1/chat/sessions", &json!({})).await;
-    check_refused(&refused, ("owner", "conversations"), 2);
-    begin(&session(&fixture, "another", "192.0.2.1"), &json!({})).await;
+    check_refused(&begin_with_title(&client).await, ("owner", "conversations"), 2);
+    for chat in [empty, another_empty] {
+        let refused = client.post(&format!("/api/chats/{chat}/messages"), &json!({"content": "x"})).await;
+        check_refused(&refused, ("owner", "conversations"), 2);
+    }
+    assert_eq!(begin_with_title(&session(&fixture, "another", "192.0.2.1")).await.status, 200);
     set(&fixture, "tenant", "conversations", Some(0)).await;
     let another = session(&fixture, "third", "192.0.2.1");
-    let refused = another.post("/api/chats", &json!({})).await;
-    check_refused(&refused, ("tenant", "conversations"), 0);
+    check_refused(&begin_with_title(&another).await, ("tenant", "conversations"), 0);
     set(&fixture, "tenant", "conversations", Some(1_000)).await;
     for of in [
         ("tenant", "conversations"),
@@ -177,22 +185,26 @@ async fn sessions_leave_a_part_to_users_and_back_ends() {
     let fixture = fixture(|_| (), |_| ()).await;
     set(&fixture, "tenant", "conversations", Some(10)).await;
     for number in 0..9 {
-        begin(&session(&fixture, &format!("s{number}"), "192.0.2.1"), &json!({})).await;
+        let begun = begin_with_title(&session(&fixture, &format!("s{number}"), "192.0.2.1")).await;
+        assert_eq!(begun.status, 200, "{begun:?}");
     }
-    let refused = session(&fixture, "one-more", "192.0.2.2").post("/api/chats", &json!({})).await;
+    let refused = begin_with_title(&session(&fixture, "one-more", "192.0.2.2")).await;
     check_refused(&refused, ("tenant", "conversations"), 9);
+    fixture.agent.try_create(creation_by_user(&fixture)).await.expect("the part of a back end");
+}
+
+fn creation_by_user(fixture: &Fixture) -> wire::proto::write::v1::CreateConversationRequest {
     let owner = domain::Owner::User(domain::UserId::parse("ada").unwrap());
     let mut request = fixture.agent.create_request(&uuid::Uuid::now_v7().to_string());
     request.owner = Some(wire::conversation::owner_to_proto(&owner));
-    fixture.agent.try_create(request).await.expect("the part of a back end");
+    request
 }
 
 /// Sets a quota to 0, and checks the details of the gRPC error.
 async fn check_status(fixture: &Fixture, (scope, quota): (&str, &str)) {
     set(fixture, scope, quota, Some(0)).await;
     let status = eventually("a writer that knows the quota", || async {
-        let id = uuid::Uuid::now_v7().to_string();
-        let created = fixture.agent.try_create(fixture.agent.create_request(&id));
+        let created = fixture.agent.try_create(creation_by_user(fixture));
         created.await.err()
     })
     .await;

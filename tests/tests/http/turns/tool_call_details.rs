@@ -43,8 +43,8 @@ async fn set(fixture: &TurnFixture, detail: ToolCallDetail, webhook_url: &str) {
     fixture.operator.settings(fixture.agent_id, settings).await;
     let name = match detail {
         ToolCallDetail::Hidden => "hidden",
-        ToolCallDetail::Names => "names",
-        ToolCallDetail::Full | ToolCallDetail::Unspecified => "full",
+        ToolCallDetail::Names | ToolCallDetail::Unspecified => "names",
+        ToolCallDetail::Full => "full",
     };
     eventually("the settings", || async {
         let limits = fixture.client.get("/v1/limits").await.ok(200);
@@ -81,6 +81,7 @@ async fn streams_have_the_disclosed_detail() {
         (ToolCallDetail::Full, hook.as_str(), all.as_slice(), true),
         (ToolCallDetail::Names, hook.as_str(), all.as_slice(), false),
         (ToolCallDetail::Hidden, hook.as_str(), &[], false),
+        (ToolCallDetail::Unspecified, hook.as_str(), all.as_slice(), false),
         (ToolCallDetail::Hidden, "", called.as_slice(), false),
     ] {
         set(&fixture, detail, hook).await;

@@ -1,6 +1,7 @@
 //! `GET /dashboard/settings/agents/{agent}`: the settings of an agent.
 
 use axum::extract::State;
+use event_log::registry::settings_of;
 use runtime::http::{HttpProblem, Path};
 
 use super::settings_form::SettingsForm;
@@ -15,7 +16,7 @@ pub(in crate::http::dashboard) async fn show_settings(
     Path(id): Path<String>,
 ) -> Result<Page, HttpProblem> {
     let agent = agent_of(&state, &person, &id)?;
-    let settings = agent.settings.unwrap_or_default();
+    let settings = settings_of(agent);
     let form = SettingsForm::of(&settings);
     Ok(page(&person, &id, &form, &revision(&settings), None))
 }
