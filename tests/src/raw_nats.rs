@@ -7,13 +7,16 @@ use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use crate::eventually::within;
+
+/// The subject of replies.
+const REPLIES: &str = "_INBOX.replies";
 
 /// A connection of a user.
 #[derive(Debug)]
@@ -69,6 +72,25 @@ impl RawNats {
             let read = within("a message", self.0.read_until(b'\n', &mut line)).await;
             assert_ne!(read.expect("a line"), 0, "the server has hung up");
         }
+    }
+
+    /// Sends a request; returns the JSON of its reply.
+    ///
+    /// # Panics
+    /// When no JSON arrives in time.
+    pub async fn request(&mut self, subject: &str, body: &Value) -> Value {
+        let body = body.to_string();
+        self.send(&format!("SUB {REPLIES} 2\r\nUNSUB 2 1\r\nPUB {subject} {REPLIES} {}\r\n{body}\r\n", body.len()))
+            .await;
+        let mut line = String::new();
+        while !line.starts_with(&format!("MSG {REPLIES} ")) {
+            line.clear();
+            let read = within("a reply", self.0.read_line(&mut line)).await;
+            assert_ne!(read.expect("a line"), 0, "the server has hung up");
+        }
+        line.clear();
+        within("a payload", self.0.read_line(&mut line)).await.expect("a line");
+        serde_json::from_str(&line).expect("JSON")
     }
 
     async fn send(&mut self, text: &str) {

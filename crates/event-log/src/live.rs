@@ -84,7 +84,7 @@ impl LiveMessages {
             let Some(message) = message else {
                 return std::future::pending().await;
             };
-            if let Ok(stored) = get::parse_direct_reply(message.headers.as_ref(), &message.payload) {
+            if let Some(stored) = republished(&message) {
                 return self.detect_gap(&message, stored);
             }
         }
@@ -102,6 +102,13 @@ impl LiveMessages {
         self.held = Some(stored);
         None
     }
+}
+
+/// The stored message that a stream republished; `None`: a message of a consumer, which keeps its own subject and lacks the headers of
+/// a stream, or which has the subscribed subject and is a heartbeat.
+fn republished(message: &Message) -> Option<RawMessage> {
+    let stored = get::parse_direct_reply(message.headers.as_ref(), &message.payload).ok()?;
+    (*message.subject == *topology::live_subject(&stored.subject)).then_some(stored)
 }
 
 impl Record {

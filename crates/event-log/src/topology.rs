@@ -13,6 +13,7 @@ mod layout;
 pub(crate) mod logs;
 pub(crate) mod stream_config;
 mod stream_info;
+mod stream_update;
 
 use std::fmt;
 use std::ops::Range;
@@ -41,6 +42,9 @@ pub(crate) const RESTRICTED_PREFIX: &str = "$KV.HANSARD_restricted.";
 /// The stream of the layout's entry, which exists once the record has grown, and the entry's subject.
 pub(crate) const LAYOUT_STREAM: &str = "HANSARD_LAYOUT";
 pub(crate) const LAYOUT_SUBJECT: &str = "hansard-layout.partitions";
+/// The subjects of the layout's stream. As those of every stream, they have a wildcard: a push consumer delivers only to a subject
+/// that somebody subscribes to literally, so no reader can create one that delivers into a stream.
+pub(crate) const LAYOUT_SUBJECTS: &str = "hansard-layout.*";
 /// The stream of the archive's catalogue, and the subject prefix of its entries.
 pub(crate) const ARCHIVE_STREAM: &str = "HANSARD_ARCHIVE";
 pub(crate) const ARCHIVE_PREFIX: &str = "hansard-archive.";
@@ -166,6 +170,7 @@ pub(crate) async fn create(
     if batches::allowed_by(connection) {
         batches::allow(connection, streams, deadline).await;
     }
+    layout::widen_subjects(connection, deadline).await?;
     let registry = stream_config::registry(identity, config);
     ensure(connection, registry, deadline).await?;
     let parts = (0..partitions).map(Partition).map(|partition| stream_config::parts(partition, identity, config));

@@ -14,6 +14,7 @@ mod metrics;
 mod nats;
 mod permissions;
 mod postgres;
+mod push_consumers;
 mod roles;
 mod systemd;
 mod urls;

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
+use async_nats::jetstream::stream::Config;
 use domain::{Layout, Sequence, Stage};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::{LAYOUT_STREAM, LAYOUT_SUBJECT, info};
+use super::stream_update::update;
+use super::{LAYOUT_STREAM, LAYOUT_SUBJECT, LAYOUT_SUBJECTS, info};
 use crate::Unavailable;
 use crate::connection::Connection;
 use crate::get::{MessageQuery, RawMessage};
@@ -63,6 +65,26 @@ impl StoredLayout {
             revision: message.sequence,
         })
     }
+}
+
+/// Gives the stream of a record that an earlier version has grown the subjects of this version. Without the permission to change streams
+/// the record stays as it is.
+pub(super) async fn widen_subjects(connection: &Connection, deadline: Instant) -> Result<(), Unavailable> {
+    let Some(info) = info(connection, LAYOUT_STREAM, deadline).await? else {
+        return Ok(());
+    };
+    let subjects = vec![LAYOUT_SUBJECTS.to_owned()];
+    if info.config.subjects == subjects {
+        return Ok(());
+    }
+    let stream = Config { subjects, ..info.config };
+    if let Err(error) = update(connection, &stream, deadline).await {
+        tracing::warn!(
+            stream = LAYOUT_STREAM, %error,
+            "NATS users that only read can overwrite the layout: run `hansard bootstrap` as a NATS user that may change streams"
+        );
+    }
+    Ok(())
 }
 
 /// Encodes an entry.

@@ -9,7 +9,7 @@ use domain::bounds::LOG_DAYS_MAX;
 
 use super::{
     ARCHIVE_PREFIX, ARCHIVE_STREAM, FORM, Identity, KEY_FORM, KEY_PARTITIONS, KEY_RECORD, LAYOUT_STREAM,
-    LAYOUT_SUBJECT, REGISTRY_PREFIX, REGISTRY_STREAM, RESTRICTED_PREFIX, RESTRICTED_STREAM, erasures, live_subject,
+    LAYOUT_SUBJECTS, REGISTRY_PREFIX, REGISTRY_STREAM, RESTRICTED_PREFIX, RESTRICTED_STREAM, erasures, live_subject,
     logs, parts_stream_name, stream_name,
 };
 use crate::{DUPLICATE_WINDOW, RecordConfig};
@@ -88,7 +88,7 @@ pub(crate) fn layout(identity: Identity, config: &RecordConfig) -> Config {
     Config {
         name: LAYOUT_STREAM.to_owned(),
         description: Some("The layout: the generations of partitions".to_owned()),
-        ..entries(LAYOUT_SUBJECT.to_owned(), identity, config)
+        ..entries(LAYOUT_SUBJECTS.to_owned(), identity, config)
     }
 }
 

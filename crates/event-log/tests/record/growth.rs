@@ -272,3 +272,20 @@ async fn an_invalid_growth_changes_nothing() {
         assert_eq!(Record::create(config).await.is_ok(), is_valid);
     }
 }
+
+/// An earlier version created the stream with the entry's subject alone, to which a push consumer can deliver.
+#[tokio::test(flavor = "multi_thread")]
+async fn creating_a_record_again_widens_the_subjects_of_its_layout() {
+    let server = devstack::test::nats().await;
+    grow(&record(&server).await, Stage::Open).await;
+    let context = jetstream(&server).await;
+    let config = async || context.get_stream("HANSARD_LAYOUT").await.unwrap().cached_info().config.clone();
+    let mut earlier = config().await;
+    assert_eq!(earlier.subjects, ["hansard-layout.*"]);
+    earlier.subjects = vec!["hansard-layout.partitions".to_owned()];
+    context.update_stream(&earlier).await.unwrap();
+    let again = record(&server).await;
+    assert_eq!(config().await.subjects, ["hansard-layout.*"]);
+    assert_eq!(again.layout().partitions(), AFTER);
+    assert_eq!(again.layout().stage(), Stage::Open);
+}
