@@ -7,7 +7,7 @@
 -- hansard_operator  operators' commands: act as the owner.
 -- hansard_reader    each connection that reads for a tenant: reads only that tenant's rows.
 -- hansard_writer    writers, which look up old idempotency keys, stored bytes and forks: readers and nothing else.
--- hansard_gateway   gateways: readers and nothing else.
+-- hansard_gateway   gateways: readers, which also call the functions that read across tenants or leave requests for projectors.
 --
 -- A database that an earlier version used under one login, `hansard`, is handed over by: REASSIGN OWNED BY hansard TO hansard_owner;
 
@@ -28,3 +28,12 @@ SELECT format('REVOKE ALL ON DATABASE %I FROM PUBLIC', current_database()) \gexe
 SELECT format('GRANT CREATE ON DATABASE %I TO hansard_owner', current_database()) \gexec
 SELECT format('GRANT CONNECT ON DATABASE %I TO %I', current_database(), name)
 FROM unnest(ARRAY['hansard_migrator', 'hansard_projector', 'hansard_operator', 'hansard_writer', 'hansard_gateway']) AS name \gexec
+
+-- `hansard migrate` grants these functions to the logins that exist. This is for a database that was migrated before it had them.
+SELECT format('GRANT EXECUTE ON FUNCTION %s TO hansard_gateway', name::regprocedure)
+FROM unnest(ARRAY[
+    'hansard.active_runs(text, text, bigint)', 'hansard.live_projectors()', 'hansard.partitions_overview()',
+    'hansard.parked_conversations(text, bigint)', 'hansard.request_parked(text, text, bigint)',
+    'hansard.set_search_agents(text[], text[], boolean[], text[])'
+]) AS name
+WHERE to_regprocedure(name) IS NOT NULL \gexec

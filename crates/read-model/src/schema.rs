@@ -36,7 +36,7 @@ use crate::reader_role;
 
 /// The migrations: version, description, SQL.
 #[rustfmt::skip]
-const MIGRATIONS: [(i64, &str, &str); 25] = [
+const MIGRATIONS: [(i64, &str, &str); 26] = [
     (1, "conversations", include_str!("../migrations/0001_conversations.sql")),
     (2, "row level security", include_str!("../migrations/0002_row_level_security.sql")),
     (3, "usage", include_str!("../migrations/0003_usage.sql")),
@@ -62,6 +62,7 @@ const MIGRATIONS: [(i64, &str, &str); 25] = [
     (23, "blocks indexed again", include_str!("../migrations/0023_blocks_indexed_again.sql")),
     (24, "named conversations", include_str!("../migrations/0024_named_conversations.sql")),
     (25, "empty conversations", include_str!("../migrations/0025_empty_conversations.sql")),
+    (26, "operator functions", include_str!("../migrations/0026_operator_functions.sql")),
 ];
 
 /// Runs the migrations and creates the reader role. sqlx takes an advisory lock and records the migrations. Changes nothing after

@@ -15,7 +15,7 @@ use tests::{logins, program};
 use uuid::Uuid;
 
 const READERS: [&str; 2] = ["hansard_gateway", "hansard_writer"];
-/// Statements that write, or read across tenants or beyond the privileges of readers.
+/// Statements that write, or read beyond the privileges of readers.
 const BEYOND_READERS: [&str; 14] = [
     "INSERT INTO conversations_v1.conversation SELECT * FROM conversations_v1.conversation",
     "UPDATE conversations_v1.conversation SET title = 'x'",
@@ -32,6 +32,23 @@ const BEYOND_READERS: [&str; 14] = [
     "SET ROLE hansard_owner",
     "SELECT * FROM pg_authid",
 ];
+/// What only gateways call: functions that read across tenants, and those that leave requests for projectors.
+const GATEWAY_CALLS: [&str; 6] = [
+    "SELECT hansard.active_runs('', '', 1)",
+    "SELECT hansard.live_projectors()",
+    "SELECT hansard.partitions_overview()",
+    "SELECT hansard.parked_conversations('', 1)",
+    "SELECT hansard.request_parked('acme', 'c', NULL)",
+    "SELECT hansard.set_search_agents('{}', '{}', '{}', '{}')",
+];
+/// Restores the privileges before the migration of these functions, with a gateway's login of another name.
+const BEFORE_GRANTS: &str = "
+    CREATE ROLE earlier LOGIN;
+    GRANT hansard_reader TO earlier;
+    GRANT CONNECT ON DATABASE :database TO earlier;
+    REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA hansard FROM hansard_gateway;
+    GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA hansard TO hansard_reader;
+    DELETE FROM hansard.migration WHERE version >= 26";
 /// Statements that change privileges.
 const ROLES: [&str; 7] = [
     "CREATE ROLE theirs",
@@ -93,6 +110,46 @@ async fn logins_have_exactly_the_needed_privileges() {
     let owners = "SELECT string_agg(DISTINCT nspowner::regrole::text, ',')
         FROM pg_namespace WHERE nspname ~ '^(hansard|conversations_v)'";
     assert_eq!(psql(&mut stack, "hansard_gateway", owners).as_deref(), Ok("hansard_owner"));
+}
+
+/// Checks who may call what only gateways call.
+fn check_gateway_calls(stack: &mut Stack, may: &[&str], may_not: &[&str]) {
+    for call in GATEWAY_CALLS {
+        for login in may {
+            let called = psql(stack, login, call);
+            assert!(called.is_ok(), "{login}: {call}: {called:?}");
+        }
+        for login in may_not {
+            let refused = psql(stack, login, call);
+            assert!(refused.is_err(), "{login}: {call}");
+        }
+        // A connection that reads for a tenant.
+        let refused = psql(stack, "hansard_gateway", &format!("SET ROLE hansard_reader; {call}"));
+        assert!(refused.is_err(), "{call}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_gateways_call_across_tenants() {
+    let setup = Setup::processes(program!()).with_own_postgres();
+    let mut stack = setup.prepare().await;
+    logins::prepare(&mut stack, &program!()).await;
+    check_gateway_calls(&mut stack, &["hansard_gateway", "hansard_projector"], &["hansard_writer"]);
+    // An upgrade: logins that are readers keep what they call.
+    let url = stack.servers.database_url().to_owned();
+    let database = url.split(['/', '?']).nth(3).expect("a database");
+    let before = BEFORE_GRANTS.replace(":database", &format!("\"{database}\""));
+    psql(&mut stack, "hansard", &before).expect("the earlier privileges");
+    let migrator = logins::url(&url, "hansard_migrator");
+    let ended = program!().run(["migrate", "--database-url", &migrator], &[]).await;
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    check_gateway_calls(&mut stack, &["hansard_gateway", "earlier"], &["hansard_writer"]);
+    // A login that is made after the migration gets its grants from the file of roles.
+    let revoke = "REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA hansard FROM hansard_gateway";
+    psql(&mut stack, "hansard", revoke).expect("a login without grants");
+    check_gateway_calls(&mut stack, &[], &["hansard_gateway"]);
+    logins::prepare(&mut stack, &program!()).await;
+    check_gateway_calls(&mut stack, &["hansard_gateway"], &["hansard_writer"]);
 }
 
 /// A gateway lists active runs of all tenants, and nothing else.
