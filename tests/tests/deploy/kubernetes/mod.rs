@@ -1,5 +1,6 @@
 //! The manifests name existing objects, and their grace periods are long enough.
 
+mod egress;
 mod replicas;
 mod tls;
 
