@@ -29,6 +29,7 @@ pub(crate) struct Claims {
     agent: Option<Value>,
     role: Option<Value>,
     tenants: Option<Value>,
+    endorsement: Option<Value>,
 }
 
 impl Claims {
@@ -125,6 +126,10 @@ impl Claims {
 
     pub(crate) fn tenants(&self) -> Result<Option<&str>, TokenError> {
         text("tenants", self.tenants.as_ref())
+    }
+
+    pub(crate) fn endorsement(&self) -> Result<Option<&str>, TokenError> {
+        text("endorsement", self.endorsement.as_ref())
     }
 }
 

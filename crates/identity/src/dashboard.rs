@@ -3,6 +3,9 @@
 //! Both are JWTs that Hansard itself signs with a key of the tenant (HS256), with different audiences, so neither is accepted
 //! as the other. They are not stored. A token ends at its expiry or when its `jti` is revoked. A session expires
 //! [`DASHBOARD_IDLE_MAX`] after its last renewal, and [`DASHBOARD_SESSION_AGE_MAX`] after the sign-in at the latest.
+//!
+//! Gateways and writers have the key of a tenant. An endorsement is a third token, signed with a key that only writers have. A link and
+//! its session contain it; it proves that a writer created the link, so that a gateway alone cannot sign in an administrator.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -27,6 +30,8 @@ pub const DASHBOARD_SESSION_AGE_MAX: Duration = Duration::from_hours(12);
 pub const DASHBOARD_IDLE_MAX: Duration = Duration::from_hours(1);
 /// The lifetime of a one-time link.
 pub const DASHBOARD_LINK_LIFETIME: Duration = Duration::from_mins(10);
+/// The lifetime of an endorsement: that of a link that is used at its end, and of the session.
+pub const DASHBOARD_ENDORSEMENT_LIFETIME: Duration = DASHBOARD_SESSION_AGE_MAX.saturating_add(DASHBOARD_LINK_LIFETIME);
 /// Random bytes of a token's id: 128 bits.
 pub const DASHBOARD_RANDOM_BYTES: usize = 16;
 
@@ -46,6 +51,8 @@ pub enum DashboardUse {
     Link,
     /// The session of a signed-in person.
     Session,
+    /// The proof that a writer created the link of a person.
+    Endorsement,
 }
 
 impl DashboardUse {
@@ -53,6 +60,7 @@ impl DashboardUse {
         match self {
             Self::Link => "hansard-dashboard-link",
             Self::Session => "hansard-dashboard-session",
+            Self::Endorsement => "hansard-dashboard-endorsement",
         }
     }
 
@@ -62,6 +70,7 @@ impl DashboardUse {
         match self {
             Self::Link => DASHBOARD_LINK_LIFETIME,
             Self::Session => DASHBOARD_SESSION_AGE_MAX,
+            Self::Endorsement => DASHBOARD_ENDORSEMENT_LIFETIME,
         }
     }
 
@@ -70,6 +79,7 @@ impl DashboardUse {
         match self {
             Self::Link => DASHBOARD_LINK_LIFETIME,
             Self::Session => DASHBOARD_IDLE_MAX,
+            Self::Endorsement => DASHBOARD_ENDORSEMENT_LIFETIME,
         }
     }
 }
@@ -81,6 +91,7 @@ pub struct VerifiedPerson {
     subject: Label,
     role: Role,
     tenant_scope: TenantScope,
+    endorsement: Option<String>,
     token_id: String,
     issued_at: Timestamp,
     expires_at: Timestamp,
@@ -97,6 +108,8 @@ pub struct NewPerson {
     pub role: Role,
     /// Whose tenants the person may see; only an operator keeps [`TenantScope::All`].
     pub tenant_scope: TenantScope,
+    /// The endorsement by a writer; `None`: no writer knows the person.
+    pub endorsement: Option<String>,
 }
 
 /// Signs and verifies the tokens of one tenant. `Debug` hides the key.
@@ -144,6 +157,31 @@ impl VerifiedPerson {
     #[must_use]
     pub fn tenant_scope(&self) -> TenantScope {
         self.tenant_scope
+    }
+
+    /// The endorsement by a writer, which is not verified; `None`: the person has none.
+    #[must_use]
+    pub fn endorsement(&self) -> Option<&str> {
+        self.endorsement.as_deref()
+    }
+
+    /// Whether this person, of a verified endorsement, is that of a session: in its tenant, with at least its role.
+    #[must_use]
+    pub fn endorses(&self, session: &Self) -> bool {
+        let is_of_tenant = self.tenant == session.tenant || self.tenant_scope == TenantScope::All;
+        is_of_tenant && self.subject == session.subject && self.role >= session.role
+    }
+
+    /// The same person, to sign in.
+    #[must_use]
+    pub fn to_new(&self) -> NewPerson {
+        NewPerson {
+            tenant: self.tenant.clone(),
+            subject: self.subject.clone(),
+            role: self.role,
+            tenant_scope: self.tenant_scope,
+            endorsement: self.endorsement.clone(),
+        }
     }
 
     /// The person in another tenant, with a session that ends when this one does; `None`: the person may not see it. `random`
@@ -203,6 +241,7 @@ impl DashboardKey {
             subject: person.subject,
             role: person.role,
             tenant_scope: scope_of(person.role, person.tenant_scope),
+            endorsement: person.endorsement,
             token_id: URL_SAFE_NO_PAD.encode(random),
             issued_at,
             expires_at: expiry(token_use, issued_at, issued_at),
@@ -218,6 +257,7 @@ impl DashboardKey {
             "sub": person.subject.as_str(),
             "role": person.role.as_str(),
             "tenants": person.tenant_scope.as_str(),
+            "endorsement": person.endorsement,
             "jti": person.token_id,
             "iat": person.issued_at.seconds(),
             "exp": person.expires_at.seconds(),
@@ -311,6 +351,7 @@ fn person_of(claims: &Claims, tenant: &TenantId) -> Result<VerifiedPerson, Token
         subject: Label::parse(claims.subject()?).map_err(|_| claim("sub"))?,
         role,
         tenant_scope: scope_of(role, tenant_scope),
+        endorsement: claims.endorsement()?.map(str::to_owned),
         token_id: claims.token_id()?.ok_or(claim("jti"))?.to_owned(),
         issued_at: claims.issued_at()?.ok_or(claim("iat"))?,
         expires_at: claims.expires_at()?.ok_or(claim("exp"))?,

@@ -26,8 +26,8 @@ pub use bounds::{
 };
 pub use claims::{AUDIENCE, LEEWAY};
 pub use dashboard::{
-    DASHBOARD_IDLE_MAX, DASHBOARD_LINK_LIFETIME, DASHBOARD_RANDOM_BYTES, DASHBOARD_SESSION_AGE_MAX, DashboardKey,
-    DashboardUse, NewPerson, VerifiedPerson, dashboard_tenant,
+    DASHBOARD_ENDORSEMENT_LIFETIME, DASHBOARD_IDLE_MAX, DASHBOARD_LINK_LIFETIME, DASHBOARD_RANDOM_BYTES,
+    DASHBOARD_SESSION_AGE_MAX, DashboardKey, DashboardUse, NewPerson, VerifiedPerson, dashboard_tenant,
 };
 pub use error::{KeyError, TokenError};
 pub use id_token::{IdTokenClaims, IdTokenRules, verify_id_token};

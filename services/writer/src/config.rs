@@ -36,6 +36,9 @@ pub struct WriterConfig {
     /// Quotas of tenants, agents and owners without quotas in the registry. The writer applies `conversations`,
     /// `stored_bytes` and `appended_bytes_per_minute`.
     pub quotas: QuotaSet,
+    /// Whether people of the dashboard who signed in at a provider (OpenID Connect) may change settings and keys. Gateways vouch for
+    /// them: with it, a stolen gateway changes the settings of every tenant.
+    pub provider_sign_ins: bool,
 }
 
 impl Default for WriterConfig {
@@ -50,6 +53,7 @@ impl Default for WriterConfig {
             egress: EgressConfig::default(),
             heads_cached_max: 50_000,
             quotas: QuotaSet::deployment(),
+            provider_sign_ins: false,
         }
     }
 }

@@ -10,6 +10,7 @@ mod commit;
 mod config;
 mod document_rules;
 mod egress_rules;
+mod endorsement;
 mod erasure;
 mod fork;
 mod head_cache;
@@ -74,6 +75,8 @@ pub(crate) struct Parts {
     pub(crate) removals: Removals,
     /// The quotas of tenants, agents and owners.
     pub(crate) quotas: WriteQuotas,
+    /// Whether people who signed in at a provider change settings and keys.
+    pub(crate) provider_sign_ins: bool,
     /// The turns of what tenants make this process compute.
     pub(crate) compute: Compute,
     pub(crate) clock: Clock,

@@ -68,6 +68,7 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
         tips: Tips::new(TIPS_CACHED_MAX),
         queues: Queues::default(),
         removals,
+        provider_sign_ins: config.provider_sign_ins,
         compute: Compute::default(),
         clock: Clock::System,
     });

@@ -5,6 +5,7 @@ use std::fmt;
 use bytes::Bytes;
 use domain::Timestamp;
 use prost::Message as _;
+use ring::hmac;
 use ring::signature::{Ed25519KeyPair, KeyPair as _};
 use sha2::{Digest as _, Sha256};
 use wire::proto::operate::v1 as proto;
@@ -16,6 +17,8 @@ use crate::seal::MasterKeys;
 
 /// Bytes of the SHA-256 of a public key in its id.
 const ID_BYTES: usize = 8;
+/// The label of a derivation. It never changes.
+const ENDORSEMENT_LABEL: &[u8] = b"hansard/dashboard/endorsement";
 const UNREADABLE: Unavailable = Unavailable::new("the receipt keys cannot be decoded");
 
 type Seed = [u8; RECEIPT_SEED_BYTES];
@@ -138,6 +141,15 @@ impl ReceiptKeys {
         Some((key, key.seed.as_ref()?))
     }
 
+    /// The secret with which writers endorse people of the dashboard, derived from the secret that marks tombstones (HMAC-SHA256).
+    #[must_use]
+    pub fn endorsement_secret(&self) -> [u8; RECEIPT_SEED_BYTES] {
+        let key = hmac::Key::new(hmac::HMAC_SHA256, &self.mark_secret);
+        let mut secret = [0; RECEIPT_SEED_BYTES];
+        secret.copy_from_slice(hmac::sign(&key, ENDORSEMENT_LABEL).as_ref());
+        secret
+    }
+
     /// The secret that marks tombstones. It never changes.
     #[must_use]
     pub fn mark_secret(&self) -> &[u8; RECEIPT_SEED_BYTES] {
@@ -171,6 +183,16 @@ fn opened(master: &MasterKeys, name: &str, clear: &Bytes, sealed: &Bytes) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_endorsement_secret_survives_rotations() {
+        let first = ReceiptKeys::from_legacy([7; RECEIPT_SEED_BYTES], Timestamp(1)).unwrap();
+        let secret = first.endorsement_secret();
+        assert_eq!(first.rotated(Timestamp(2)).unwrap().endorsement_secret(), secret);
+        assert_ne!(&secret, first.mark_secret());
+        let other = ReceiptKeys::generate(Timestamp(1)).unwrap();
+        assert_ne!(other.endorsement_secret(), secret);
+    }
 
     #[test]
     fn encoding_round_trip() {

@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use domain::{Label, Timestamp};
 use identity::{
-    DASHBOARD_IDLE_MAX, DASHBOARD_LINK_LIFETIME, DASHBOARD_RANDOM_BYTES, DASHBOARD_SESSION_AGE_MAX, DashboardKey,
-    DashboardUse, NewPerson, Role, TenantScope, TokenError, VerifiedPerson, dashboard_tenant, token_id_digest,
+    DASHBOARD_ENDORSEMENT_LIFETIME, DASHBOARD_IDLE_MAX, DASHBOARD_LINK_LIFETIME, DASHBOARD_RANDOM_BYTES,
+    DASHBOARD_SESSION_AGE_MAX, DashboardKey, DashboardUse, NewPerson, Role, TenantScope, TokenError, VerifiedPerson,
+    dashboard_tenant, token_id_digest,
 };
 
 use crate::signer::{NOW, SECRET, tenant};
 
 fn person(role: Role) -> NewPerson {
-    NewPerson { tenant: tenant("acme"), subject: Label::parse("ada").unwrap(), role, tenant_scope: TenantScope::All }
+    let subject = Label::parse("ada").unwrap();
+    NewPerson { tenant: tenant("acme"), subject, role, tenant_scope: TenantScope::All, endorsement: None }
 }
 
 fn issued(token_use: DashboardUse) -> (DashboardKey, VerifiedPerson, String) {
@@ -128,6 +130,53 @@ fn only_operators_of_all_tenants_move_to_another_one() {
             let renewed = moved.renewed(late).unwrap();
             assert_eq!(renewed.expires_at(), late);
         }
+    }
+}
+
+#[test]
+fn endorsements_are_of_one_person_and_pass_to_sessions() {
+    let writers = DashboardKey::new(&[9; 32]);
+    let random = [1; DASHBOARD_RANDOM_BYTES];
+    let endorsed = writers.issue(DashboardUse::Endorsement, person(Role::Operator), random, NOW);
+    let endorsement = writers.sign(DashboardUse::Endorsement, &endorsed);
+    let new = NewPerson { endorsement: Some(endorsement.clone()), ..person(Role::Operator) };
+    let key = DashboardKey::new(SECRET);
+    let link = key.issue(DashboardUse::Link, new, random, NOW);
+    let link = verify(&key, DashboardUse::Link, &key.sign(DashboardUse::Link, &link), NOW).unwrap();
+    let session = key.issue(DashboardUse::Session, link.to_new(), random, NOW);
+    let token = key.sign(DashboardUse::Session, &session);
+    let session = verify(&key, DashboardUse::Session, &token, NOW).unwrap();
+    assert_eq!(session.endorsement(), Some(endorsement.as_str()));
+    let moved = session.in_tenant(&tenant("globex"), random).unwrap();
+    assert_eq!(moved.endorsement(), Some(endorsement.as_str()));
+    // Valid until the last session of the link has ended, and never as another token.
+    let end = after(NOW, DASHBOARD_ENDORSEMENT_LIFETIME);
+    assert_eq!(verify(&writers, DashboardUse::Endorsement, &endorsement, end), Ok(endorsed.clone()));
+    let late = after(end, Duration::from_secs(30));
+    assert_eq!(verify(&writers, DashboardUse::Endorsement, &endorsement, late), Err(TokenError::Expired));
+    assert!(verify(&key, DashboardUse::Endorsement, &endorsement, NOW).is_err());
+    assert!(verify(&writers, DashboardUse::Session, &endorsement, NOW).is_err());
+    assert!(endorsed.endorses(&session) && endorsed.endorses(&moved));
+}
+
+#[test]
+fn endorsements_cover_no_other_person() {
+    let key = DashboardKey::new(SECRET);
+    let issue = |name: &str, at: &str, role| {
+        let named = NewPerson { tenant: tenant(at), subject: Label::parse(name).unwrap(), ..person(role) };
+        key.issue(DashboardUse::Session, named, [1; DASHBOARD_RANDOM_BYTES], NOW)
+    };
+    let administrator = issue("ada", "acme", Role::Administrator);
+    let operator = issue("ada", "acme", Role::Operator);
+    for (session, by_administrator, by_operator) in [
+        (issue("ada", "acme", Role::Viewer), true, true),
+        (issue("ada", "acme", Role::Administrator), true, true),
+        (issue("ada", "acme", Role::Operator), false, true),
+        (issue("ada", "globex", Role::Administrator), false, true),
+        (issue("bob", "acme", Role::Viewer), false, false),
+    ] {
+        assert_eq!(administrator.endorses(&session), by_administrator, "{session:?}");
+        assert_eq!(operator.endorses(&session), by_operator, "{session:?}");
     }
 }
 

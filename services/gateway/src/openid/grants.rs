@@ -34,7 +34,10 @@ pub fn people(section: &OidcSection, claims: &IdTokenClaims) -> Vec<NewPerson> {
     }
     let people = roles.into_iter().take(TENANTS_MAX);
     people
-        .map(|(tenant, (role, tenant_scope))| NewPerson { tenant, role, tenant_scope, subject: subject.clone() })
+        .map(|(tenant, (role, tenant_scope))| {
+            let subject = subject.clone();
+            NewPerson { tenant, role, tenant_scope, subject, endorsement: None }
+        })
         .collect()
 }
 

@@ -1,7 +1,7 @@
 //! Callers that may change agents, API keys and signing keys: operators, and administrators of the dashboard.
 //!
 //! The session token of an administrator or operator of the dashboard counts as a token with the scope `operate` that is bound to
-//! the session's tenant. Only the rpcs that call [`administrator`] accept it: a session creates no service tokens and no links.
+//! the session's tenant, if a writer endorsed the person. Only the rpcs that call [`administrator`] accept it: a session creates no service tokens and no links.
 //! Each change is recorded in the audit log before it is made.
 
 use event_log::registry::{PersonAccess, Principal, Scope};
@@ -10,9 +10,8 @@ use tonic::Request;
 use wire::proto::operate::v1::DashboardAction;
 use wire::status::Problem;
 
-use crate::audit;
 use crate::request::Caller;
-use crate::{Writer, problem};
+use crate::{Writer, audit, endorsement, problem};
 
 /// A caller that may change agents, API keys and signing keys of its tenants.
 #[derive(Debug)]
@@ -24,7 +23,8 @@ pub(super) struct Administrator {
 }
 
 /// The caller and the message of a request.
-/// Errors: no valid service token and no session, the scope `operate` is missing, or the role of the session is too low.
+/// Errors: no valid service token and no session, the scope `operate` is missing, the role of the session is too low, or no writer endorsed
+/// its person.
 pub(super) async fn administrator<M>(writer: &Writer, request: Request<M>) -> Result<(Administrator, M), Problem> {
     let bearer = wire::bearer::from_metadata(request.metadata());
     let person = bearer.and_then(|token| {
@@ -38,6 +38,9 @@ pub(super) async fn administrator<M>(writer: &Writer, request: Request<M>) -> Re
         caller.principal(writer).await?
     };
     principal.require(Scope::Operate).map_err(|error| problem::access_problem(&error, "agent_id"))?;
+    if let Some(person) = &person {
+        endorsement::require(writer, person).await?;
+    }
     Ok((Administrator { principal, person }, request.into_inner()))
 }
 

@@ -8,7 +8,7 @@ use wire::status::Reason;
 use wire::time;
 
 use super::{Problem, Request, Writer, from_registry, not_found, operator, principal, proto, visible_tenant};
-use crate::audit;
+use crate::{audit, endorsement};
 
 /// Maximum length of the name of a view, in bytes.
 const VIEW_NAME_BYTES_MAX: usize = 64;
@@ -28,7 +28,9 @@ pub(super) async fn create_link(
         role: role(&operator, request.role())?,
         // A token that creates links of operators is of all tenants; other roles get their tenant only.
         tenant_scope: TenantScope::All,
+        endorsement: None,
     };
+    let person = endorsement::endorse(writer, person).await?;
     let registry = &writer.registry;
     let issued = registry.issue_dashboard_token(DashboardUse::Link, person, writer.now());
     let (link, token) = issued.ok_or_else(|| not_found("tenant", "tenant_id"))?;

@@ -4,7 +4,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use identity::{DashboardUse, NewPerson};
+use identity::DashboardUse;
 use pages::dashboard::sign_in_link::{SignInLinkPage, sign_in_link};
 use runtime::http::{HttpProblem, Query};
 use serde::Deserialize;
@@ -50,11 +50,5 @@ pub(in crate::http::dashboard) async fn use_link(
     if !ended.into_inner().has_ended {
         return Err(sign_in_failed());
     }
-    let person = NewPerson {
-        tenant: person.tenant().clone(),
-        subject: person.subject().clone(),
-        role: person.role(),
-        tenant_scope: person.tenant_scope(),
-    };
-    start_session(&state, person, "link", BASE_PATH).await
+    start_session(&state, person.to_new(), "link", BASE_PATH).await
 }
