@@ -33,6 +33,9 @@ pub struct MasterKeys {
     pub current: Option<MasterKey>,
     /// Only decrypts, during a rotation.
     pub previous: Option<MasterKey>,
+    /// Encrypts and decrypts the registry's secrets in place of `current`; `None`: there is no such key. Gateways need only this one, and
+    /// then open no other secret, also not one in a backup.
+    pub registry: Option<MasterKey>,
 }
 
 /// Why a secret cannot be decrypted.
@@ -124,6 +127,16 @@ impl MasterKey {
 }
 
 impl MasterKeys {
+    /// The keys of the registry's secrets. The other keys still decrypt those that were encrypted before.
+    pub(crate) fn for_registry(&self) -> Self {
+        match &self.registry {
+            Some(key) => {
+                Self { current: Some(key.clone()), previous: self.previous.clone(), registry: self.current.clone() }
+            }
+            None => self.clone(),
+        }
+    }
+
     /// Encrypts a secret of an entry; `None`: without a key, the secret is stored in plaintext.
     /// Errors: [`SealError::Damaged`] if the cipher fails.
     pub(crate) fn seal(&self, entry: &str, secret: &[u8]) -> Result<Option<Bytes>, SealError> {
@@ -150,7 +163,7 @@ impl MasterKeys {
     /// Decrypts a secret of an entry.
     pub(crate) fn open(&self, entry: &str, sealed: &[u8]) -> Result<Bytes, SealError> {
         let id = MasterKeyId::from_sealed(sealed).ok_or(SealError::Damaged)?;
-        let mut keys = self.current.iter().chain(&self.previous).peekable();
+        let mut keys = self.current.iter().chain(&self.previous).chain(&self.registry).peekable();
         if keys.peek().is_none() {
             return Err(SealError::NoKey);
         }

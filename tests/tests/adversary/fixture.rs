@@ -30,6 +30,8 @@ use writer::WriterConfig;
 
 /// The variable of the master key.
 const MASTER_KEY: &str = "HANSARD_MASTER_KEY";
+/// The variable of the key of the registry's secrets.
+const REGISTRY_KEY: &str = "HANSARD_REGISTRY_KEY";
 
 /// A system and the CA of its certificates.
 pub(crate) struct Fixture {
@@ -96,6 +98,17 @@ impl Fixture {
             seal(&mut node.settings, &key);
         }
         self.master_key = key;
+    }
+
+    /// Gives the writer a key for the registry's secrets, and the gateway this key in place of the master key; for roles that start from now
+    /// on.
+    pub(crate) fn set_registry_key(&mut self, key: &MasterKey) {
+        let stack = &mut self.stack;
+        stack.gateway.settings.variables.retain(|(name, _)| name != MASTER_KEY);
+        for node in [&mut stack.writer, &mut stack.gateway] {
+            node.settings.variables.push((REGISTRY_KEY.to_owned(), key.reveal()));
+        }
+        stack.writer.settings.writer.record.master_keys.registry = Some(key.clone());
     }
 
     /// The record for a user of NATS with these master keys.
@@ -194,7 +207,7 @@ fn seal(settings: &mut Settings, key: &MasterKey) {
 
 /// Only this master key.
 pub(crate) fn current(key: &MasterKey) -> MasterKeys {
-    MasterKeys { current: Some(key.clone()), previous: None }
+    MasterKeys { current: Some(key.clone()), ..MasterKeys::default() }
 }
 
 /// Enables TLS on every listener of callers; gRPC requests certificates, HTTP does not.

@@ -16,6 +16,7 @@ mod retries;
 mod rotation;
 mod secrets;
 mod sessions;
+mod stolen_gateway;
 mod tokens;
 mod traces;
 mod usage;

@@ -67,7 +67,7 @@ impl Rotation {
     }
 
     fn both_keys(&self) -> MasterKeys {
-        MasterKeys { current: Some(self.new.clone()), previous: Some(self.old.clone()) }
+        MasterKeys { current: Some(self.new.clone()), previous: Some(self.old.clone()), registry: None }
     }
 }
 

@@ -198,7 +198,7 @@ mod tests {
     fn encoding_round_trip() {
         let first = ReceiptKeys::generate(Timestamp(1)).unwrap();
         let second = first.rotated(Timestamp(2)).unwrap();
-        let sealing = MasterKeys { current: Some(crate::seal::MasterKey::generate()), previous: None };
+        let sealing = MasterKeys { current: Some(crate::seal::MasterKey::generate()), ..MasterKeys::default() };
         for master in [MasterKeys::default(), sealing] {
             for keys in [&first, &second] {
                 let bytes = keys.to_bytes(&master).unwrap();

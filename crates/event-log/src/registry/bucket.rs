@@ -62,7 +62,7 @@ impl Shared {
         mut entry: impl SecretEntry,
         expected: Option<Sequence>,
     ) -> Result<PutOutcome, Unavailable> {
-        let master = &self.record.config().master_keys;
+        let master = self.record.config().master_keys.for_registry();
         for (clear, sealed) in entry.secrets() {
             let secret = master.open_stored(key, clear, sealed)?;
             (*clear, *sealed) = master.to_stored(key, &secret)?;

@@ -122,7 +122,7 @@ impl Registry {
         let shared = Arc::new(Shared {
             record: record.clone(),
             entries: RwLock::new(Entries {
-                seals: Seals::new(record.config().master_keys.clone()),
+                seals: Seals::new(record.config().master_keys.for_registry()),
                 ..Entries::default()
             }),
             is_fresh: AtomicBool::new(false),

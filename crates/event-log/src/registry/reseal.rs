@@ -24,14 +24,14 @@ impl Registry {
         self.shared().read(|entries| entries.seals.plaintext_count())
     }
 
-    /// Encrypts every secret with the current master key unless it is already; returns how many were changed. Call it again after an
+    /// Encrypts every secret with the registry's key, or else the current master key, unless it is already; returns how many were changed. Call it again after an
     /// interruption.
     ///
     /// # Errors
     /// [`Unavailable`], also without a current key, or when a secret is encrypted with an unknown key.
     pub async fn reseal(&self) -> Result<usize, Unavailable> {
         let shared = self.shared();
-        if shared.record.config().master_keys.current.is_none() {
+        if shared.record.config().master_keys.for_registry().current.is_none() {
             return Err(SealError::NoKey.into());
         }
         self.check_secrets()?;

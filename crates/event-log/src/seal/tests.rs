@@ -5,7 +5,7 @@ const SECRET: &[u8] = b"what nobody may read at rest";
 
 fn keys(current: Option<u8>, previous: Option<u8>) -> MasterKeys {
     let key = |byte| MasterKey([byte; MASTER_KEY_BYTES]);
-    MasterKeys { current: current.map(key), previous: previous.map(key) }
+    MasterKeys { current: current.map(key), previous: previous.map(key), registry: None }
 }
 
 fn sealed() -> Bytes {
@@ -32,6 +32,27 @@ fn secrets_decrypt_with_their_key_in_their_entry() {
     for entry in ["secret.other", "secret.acm", "secret.acmee", ""] {
         check(keys(Some(1), None), entry, Err(SealError::Damaged));
     }
+}
+
+#[test]
+fn the_registry_has_a_key_of_its_own() {
+    let with_registry = |current, previous, registry: Option<u8>| {
+        let registry = registry.map(|byte| MasterKey([byte; MASTER_KEY_BYTES]));
+        MasterKeys { registry, ..keys(current, previous) }
+    };
+    let writer = with_registry(Some(1), None, Some(5));
+    let sealed_in_registry = writer.for_registry().seal(ENTRY, SECRET).unwrap().unwrap();
+    let elsewhere = writer.seal(ENTRY, SECRET).unwrap().unwrap();
+    let gateway = with_registry(None, None, Some(5)).for_registry();
+    assert_eq!(gateway.open(ENTRY, &sealed_in_registry).as_deref(), Ok(SECRET));
+    let master = keys(Some(1), None).current.unwrap().id();
+    assert_eq!(gateway.open(ENTRY, &elsewhere), Err(SealError::WrongKey(master)));
+    assert_eq!(writer.open(ENTRY, &elsewhere).as_deref(), Ok(SECRET));
+    // Secrets from before there was such a key.
+    for earlier in [writer, with_registry(Some(2), Some(1), Some(5))] {
+        assert_eq!(earlier.for_registry().open(ENTRY, &sealed()).as_deref(), Ok(SECRET));
+    }
+    assert_eq!(keys(Some(1), Some(2)).for_registry(), keys(Some(1), Some(2)));
 }
 
 #[test]

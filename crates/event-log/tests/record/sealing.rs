@@ -11,7 +11,7 @@ use crate::registry::{NOW, two};
 use crate::support::{config_of_one, jetstream, tenant};
 
 fn keys(current: &MasterKey, previous: Option<&MasterKey>) -> MasterKeys {
-    MasterKeys { current: Some(current.clone()), previous: previous.cloned() }
+    MasterKeys { current: Some(current.clone()), previous: previous.cloned(), registry: None }
 }
 
 async fn opened(server: &NatsServer, master_keys: MasterKeys) -> (Record, Registry) {

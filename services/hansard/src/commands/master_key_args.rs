@@ -9,8 +9,8 @@ use crate::exit::UsageError;
 use crate::ids::secret;
 
 /// The environment variables of the keys, which are not settings of a role.
-pub(crate) const VARIABLES: [&str; 3] =
-    ["HANSARD_MASTER_KEY", "HANSARD_MASTER_KEY_FILE", "HANSARD_PREVIOUS_MASTER_KEY_FILE"];
+pub(crate) const VARIABLES: [&str; 4] =
+    ["HANSARD_MASTER_KEY", "HANSARD_MASTER_KEY_FILE", "HANSARD_PREVIOUS_MASTER_KEY_FILE", "HANSARD_REGISTRY_KEY"];
 
 /// The sources of the keys.
 #[derive(Debug, Clone, Default, clap::Args)]
@@ -27,6 +27,12 @@ pub(crate) struct MasterKeyArgs {
     /// File with the previous master key, which decrypts secrets during a rotation.
     #[arg(long, env = VARIABLES[2], hide_env_values = true, value_name = "FILE")]
     previous_master_key_file: Option<PathBuf>,
+    /// Key of the registry's secrets: 64 hexadecimal digits. Gateways need it alone. Use only the environment variable.
+    #[arg(
+        long, env = VARIABLES[3], hide = true, hide_env_values = true, value_name = "HEX",
+        value_parser = secret()
+    )]
+    registry_key: Option<Secret>,
 }
 
 impl MasterKeyArgs {
@@ -40,7 +46,8 @@ impl MasterKeyArgs {
             (None, None) => None,
         };
         let previous = self.previous_master_key_file.as_deref();
-        Ok(MasterKeys { current, previous: previous.map(read).transpose()? })
+        let registry = self.registry_key.as_ref().map(|text| parse(text.expose(), VARIABLES[3]));
+        Ok(MasterKeys { current, previous: previous.map(read).transpose()?, registry: registry.transpose()? })
     }
 }
 
@@ -72,6 +79,7 @@ mod tests {
             master_key: text.map(Secret::new),
             master_key_file: file.cloned(),
             previous_master_key_file: None,
+            registry_key: None,
         };
         let read = |args: MasterKeyArgs| args.read().map(|keys| keys.current).ok();
         assert_eq!(read(args(None, None)), Some(None));
@@ -81,6 +89,13 @@ mod tests {
         assert_eq!(read(args(Some(String::new()), None)), None);
         assert_eq!(read(args(None, Some(&other))), None);
         assert_eq!(read(args(None, Some(&folder.path().join("missing")))), None);
+        let own = |text: String| MasterKeyArgs { registry_key: Some(Secret::new(text)), ..MasterKeyArgs::default() };
+        assert_eq!(
+            own(key.reveal()).read().map(|keys| (keys.current, keys.registry)).ok(),
+            Some((None, Some(key.clone())))
+        );
+        assert!(own("no key".to_owned()).read().is_err());
+        assert!(!format!("{:?}", own(key.reveal())).contains(&key.reveal()));
         let shown = format!("{:?}", args(Some(key.reveal()), None));
         assert!(!shown.contains(&key.reveal()));
     }

@@ -21,10 +21,11 @@ use crate::exit::{Exit, UsageError};
 /// The deadline of a shutdown, including the drains. What still runs then is aborted.
 pub const END_DEADLINE: Duration = Duration::from_secs(30);
 /// Variables of other commands, which are not reported as unknown settings.
-const RESERVED: [&str; 8] = [
+const RESERVED: [&str; 9] = [
     VARIABLES[0],
     VARIABLES[1],
     VARIABLES[2],
+    VARIABLES[3],
     "HANSARD_TOKEN",
     "HANSARD_AGENT",
     "HANSARD_WRITER_URL",

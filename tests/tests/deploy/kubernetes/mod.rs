@@ -97,6 +97,7 @@ async fn operator_commands_have_their_settings() {
         "HANSARD_RECORD__NATS_URL" => nats_accounts::url(&stack.servers.nats().url(), OPERATOR),
         "HANSARD_READ_MODEL__DATABASE_URL" => stack.servers.database_url().to_owned(),
         "HANSARD_MASTER_KEY" => "00".repeat(32),
+        "HANSARD_REGISTRY_KEY" => "11".repeat(32),
         "HANSARD_RECORD__MONITOR_URL" => stack.servers.nats().monitor_url(),
         "HANSARD_WRITER_URL" => stack.writer.grpc_url(),
         "HANSARD_GATEWAY_URL" => stack.gateway.grpc_url(),

@@ -19,7 +19,7 @@ pub(super) fn prepare(data_dir: &Path) -> anyhow::Result<MasterKeys> {
     let path = path(data_dir);
     let text = secret_file::read_or_create(&path, || MasterKey::generate().reveal())?;
     let key = MasterKey::parse(&text).with_context(|| format!("{} does not contain a master key", path.display()))?;
-    Ok(MasterKeys { current: Some(key), previous: None })
+    Ok(MasterKeys { current: Some(key), ..MasterKeys::default() })
 }
 
 #[cfg(test)]
