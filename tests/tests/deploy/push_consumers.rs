@@ -118,9 +118,9 @@ async fn watchers_ignore_what_a_consumer_delivers() {
     let mut watch = agent.caller().read().watch_conversation(request).await.expect("a watch").into_inner();
     let first = within("the end of the history", watch.message()).await.expect("an item").expect("an item");
     assert!(matches!(first.item, Some(Item::CaughtUp(_))), "{first:?}");
-    let mut watcher = connect(&stack, "gateway").await;
     let mut thief = connect(&stack, "projector").await;
     for partition in 0..PARTITIONS {
+        let mut watcher = connect(&stack, "gateway").await;
         let subject = format!("live.hansard.{partition}.acme.c");
         assert_eq!(watcher.subscribe(&subject).await, Vec::<String>::new());
         for source in 0..PARTITIONS {
