@@ -37,7 +37,7 @@ pub struct WriterConfig {
     /// `stored_bytes` and `appended_bytes_per_minute`.
     pub quotas: QuotaSet,
     /// Whether people of the dashboard who signed in at a provider (OpenID Connect) may change settings and keys. Gateways vouch for
-    /// them: with it, a stolen gateway changes the settings of every tenant.
+    /// them: with it, a stolen gateway changes the settings of every tenant. Set it if administrators do not sign in with links.
     pub provider_sign_ins: bool,
 }
 
