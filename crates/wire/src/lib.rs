@@ -1,6 +1,7 @@
 //! The formats of the wire and of the record: the generated protobuf and gRPC code, and its conversions to and from the
 //! domain. No I/O. Old events are upcast when they are read and never rewritten.
 
+pub mod audit;
 pub mod bearer;
 pub mod commit;
 pub mod content;

@@ -1,15 +1,19 @@
-//! The audit log of a tenant: what signed-in people viewed, exported, erased and changed.
+//! The audit log of a tenant: what signed-in people did, and what administrators and service tokens read.
 //!
 //! One conversation for each tenant and month, which only this module writes. Its agent is in no registry, so no token may
-//! read, change or erase it; administrators read it through the dashboard. It is erased with the tenant. Quotas do not apply.
+//! change or erase it, and only the rpc for it reads it. It is erased with the tenant. Quotas do not apply.
+//!
+//! The log of a month is archived before the next one is created, so it is complete when a later one exists, also if the clocks of
+//! two writers differ: the later writer finds it archived and continues in the next month.
 
 use domain::event::{Annotation, ClientContext, ConversationCreated, Fact, SystemNoted};
 use domain::{
-    Action, Actor, AgentId, ChannelId, Command, CommitId, ConversationId, ConversationKey, Create, Expectation,
-    JsonText, Label, NewEvent, Owner, Timestamp, Violation,
+    Action, Actor, AgentId, ChannelId, Command, CommitId, ConversationId, ConversationKey, Create, Expectation, Label,
+    NewEvent, Owner, RequestDigest, TenantAccess, Violation,
 };
+use event_log::CLOCK_SKEW_MAX;
 use event_log::registry::{AgentAccess, PersonAccess};
-use time::OffsetDateTime;
+use wire::audit::{AuditActor, AuditEntry, AuditMonth};
 use wire::proto::operate::v1::{DashboardAction, RecordDashboardActionRequest};
 use wire::proto::write::v1::CommitResult;
 use wire::status::{Problem, Reason};
@@ -22,13 +26,18 @@ use crate::{Intent, Writer};
 const TOPIC: &str = "audit";
 /// The owner of audit logs; ids of channels are hashes, and never this.
 const OWNER_DIGIT: &str = "0";
-const NANOS_PER_SECOND: i64 = 1_000_000_000;
+/// How many months a writer's clock may be behind the log.
+const MONTHS_BEHIND_MAX: usize = 1;
 
 /// An entry.
 #[derive(Debug)]
 pub(crate) struct Entry {
-    /// Who did it, with a valid session.
-    pub(crate) by: PersonAccess,
+    /// Who did it.
+    pub(crate) actor_kind: AuditActor,
+    /// The name of the person, the administrator or the service token.
+    pub(crate) name: Label,
+    /// The role of the person; the kind of the others.
+    pub(crate) role: &'static str,
     /// What was done.
     pub(crate) action: DashboardAction,
     /// The conversation that it was done to.
@@ -37,109 +46,178 @@ pub(crate) struct Entry {
     pub(crate) detail: String,
 }
 
-/// Appends an entry. The first one of a month creates the log.
-pub(crate) async fn append(writer: &Writer, entry: Entry) -> Result<CommitResult, Problem> {
-    let now = writer.now();
-    let access = AgentAccess {
-        tenant: entry.by.tenant.clone(),
-        agent: AgentId::parse(AgentId::AUDIT_LOG)?,
-        actor: Actor(entry.by.person.subject().clone()),
-    };
-    let log = log_at(now)?;
-    let intent = |action| intent(&access, &log, action);
-    let event = event(&entry)?;
-    let append = || Action::Append { events: vec![event.clone()], expected: None };
-    match commit_in_turn(writer, intent(append())).await {
+/// Entries of a tenant that are appended as one commit.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    access: AgentAccess,
+    events: Vec<NewEvent>,
+    commit: CommitId,
+    /// Whether the commit id is a key of the caller, which an earlier attempt may have used.
+    has_key: bool,
+    request_digest: RequestDigest,
+}
+
+impl Batch {
+    /// An entry of a person with a valid session.
+    pub(crate) fn of_person(
+        person: &PersonAccess,
+        action: DashboardAction,
+        conversation: Option<ConversationId>,
+        detail: String,
+    ) -> Result<Self, Violation> {
+        let name = person.person.subject().clone();
+        let entry = Entry {
+            actor_kind: AuditActor::Person,
+            role: person.person.role().as_str(),
+            name: name.clone(),
+            action,
+            conversation,
+            detail,
+        };
+        Ok(Self {
+            access: access(person.tenant.clone(), Actor(name))?,
+            events: vec![event(&entry)?],
+            commit: Writer::new_commit_id(),
+            has_key: false,
+            request_digest: digest(&RecordDashboardActionRequest::default()),
+        })
+    }
+
+    /// Entries that `actor` sends; its retries have the same key and digest.
+    pub(crate) fn of_reads(
+        (tenant, actor): (TenantAccess, Actor),
+        entries: &[Entry],
+        commit: CommitId,
+        request_digest: RequestDigest,
+    ) -> Result<Self, Violation> {
+        let events: Result<_, _> = entries.iter().map(event).collect();
+        Ok(Self { access: access(tenant, actor)?, events: events?, commit, has_key: true, request_digest })
+    }
+}
+
+/// Appends entries. The first ones of a month create the log.
+pub(crate) async fn append(writer: &Writer, batch: Batch) -> Result<CommitResult, Problem> {
+    let mut month = AuditMonth::of(writer.now());
+    for _ in 0..MONTHS_BEHIND_MAX {
+        match append_to(writer, &batch, month).await {
+            // Another writer's clock has reached the next month.
+            Err(problem) if problem.reason() == Reason::ConversationArchived => month = month.later(),
+            appended => return appended,
+        }
+    }
+    append_to(writer, &batch, month).await
+}
+
+async fn append_to(writer: &Writer, batch: &Batch, month: AuditMonth) -> Result<CommitResult, Problem> {
+    match commit_in_turn(writer, batch.append(month)?).await {
         Err(problem) if problem.reason() == Reason::ConversationNotFound => {}
         appended => return appended,
     }
-    let create = create(&access.agent, event.clone())?;
-    match commit_in_turn(writer, intent(create)).await {
+    // A log of the next month exists if another writer's clock is ahead. Then this month's is not created any more.
+    match commit_in_turn(writer, batch.append(month.later())?).await {
+        Err(problem) if problem.reason() == Reason::ConversationNotFound => {}
+        appended => return appended,
+    }
+    close(writer, batch, month).await?;
+    match commit_in_turn(writer, batch.create(month, batch.events.clone())?).await {
         // Another writer has created it.
         Err(problem) if problem.reason() == Reason::ConversationExists => {
-            commit_in_turn(writer, intent(append())).await
+            commit_in_turn(writer, batch.append(month)?).await
         }
         created => created,
     }
 }
 
-fn intent(access: &AgentAccess, log: &ConversationId, action: Action) -> Intent {
-    let commit: CommitId = Writer::new_commit_id();
-    Intent {
-        access: access.clone(),
-        key: ConversationKey { tenant: access.tenant.tenant().clone(), conversation: log.clone() },
-        has_key: false,
-        key_field: "",
-        request_digest: digest(&RecordDashboardActionRequest::default()),
-        command: Command { commit, agent: access.agent.clone(), expectation: Expectation::Any, action },
-        attempt: None,
-        fork_from: None,
+/// Archives the log of the month before. If it does not exist, and a writer with a slow clock may still create it, it is created.
+async fn close(writer: &Writer, batch: &Batch, month: AuditMonth) -> Result<(), Problem> {
+    let earlier = month.earlier();
+    match commit_in_turn(writer, batch.archive(earlier)?).await {
+        Err(problem) if problem.reason() == Reason::ConversationNotFound => {}
+        archived => return archived.map(drop),
+    }
+    let age_nanos = writer.now().0.saturating_sub(month.start().0);
+    if i128::from(age_nanos) > 2 * i128::try_from(CLOCK_SKEW_MAX.as_nanos()).unwrap_or(i128::MAX / 2) {
+        return Ok(());
+    }
+    match commit_in_turn(writer, batch.create(earlier, Vec::new())?).await {
+        Err(problem) if problem.reason() == Reason::ConversationExists => {}
+        created => drop(created?),
+    }
+    commit_in_turn(writer, batch.archive(earlier)?).await.map(drop)
+}
+
+impl Batch {
+    fn append(&self, month: AuditMonth) -> Result<Intent, Violation> {
+        let action = Action::Append { events: self.events.clone(), expected: None };
+        self.intent(month, action, self.commit)
+    }
+
+    fn archive(&self, month: AuditMonth) -> Result<Intent, Violation> {
+        let intent = self.intent(month, Action::Archive, Writer::new_commit_id())?;
+        Ok(Intent { has_key: false, ..intent })
+    }
+
+    fn create(&self, month: AuditMonth, events: Vec<NewEvent>) -> Result<Intent, Violation> {
+        let channel = OWNER_DIGIT.repeat(domain::bounds::CHANNEL_ID_CHARS);
+        let commit = if events.is_empty() { Writer::new_commit_id() } else { self.commit };
+        let has_key = self.has_key && !events.is_empty();
+        let action = Action::Create(Box::new(Create {
+            created: ConversationCreated {
+                agent: self.access.agent.clone(),
+                owner: Owner::Channel(ChannelId::parse(channel)?),
+                title: None,
+                metadata: None,
+                client_context: ClientContext::default(),
+                provider_conversation_id: None,
+                forked_from: None,
+            },
+            occurred_at: None,
+            events,
+            run: None,
+        }));
+        Ok(Intent { has_key, ..self.intent(month, action, commit)? })
+    }
+
+    fn intent(&self, month: AuditMonth, action: Action, commit: CommitId) -> Result<Intent, Violation> {
+        let agent = self.access.agent.clone();
+        Ok(Intent {
+            access: self.access.clone(),
+            key: ConversationKey { tenant: self.access.tenant.tenant().clone(), conversation: month.log()? },
+            has_key: self.has_key,
+            key_field: "idempotency_key",
+            request_digest: self.request_digest,
+            command: Command { commit, agent, expectation: Expectation::Any, action },
+            attempt: None,
+            fork_from: None,
+        })
     }
 }
 
-/// The log of the month of a time, in UTC: `history:audit:2026-11`.
-fn log_at(now: Timestamp) -> Result<ConversationId, Violation> {
-    let date =
-        OffsetDateTime::from_unix_timestamp(now.0.div_euclid(NANOS_PER_SECOND)).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-    let (year, month) = (date.year(), u8::from(date.month()));
-    let prefix = ConversationId::AUDIT_PREFIX;
-    ConversationId::parse(format!("{prefix}{year:04}-{month:02}"))
-}
-
-fn create(agent: &AgentId, first: NewEvent) -> Result<Action, Violation> {
-    let channel = OWNER_DIGIT.repeat(domain::bounds::CHANNEL_ID_CHARS);
-    Ok(Action::Create(Box::new(Create {
-        created: ConversationCreated {
-            agent: agent.clone(),
-            owner: Owner::Channel(ChannelId::parse(channel)?),
-            title: None,
-            metadata: None,
-            client_context: ClientContext::default(),
-            provider_conversation_id: None,
-            forked_from: None,
-        },
-        occurred_at: None,
-        events: vec![first],
-        run: None,
-    })))
+fn access(tenant: TenantAccess, actor: Actor) -> Result<AgentAccess, Violation> {
+    Ok(AgentAccess { tenant, agent: AgentId::parse(AgentId::AUDIT_LOG)?, actor })
 }
 
 fn event(entry: &Entry) -> Result<NewEvent, Violation> {
-    let person = &entry.by.person;
     let conversation = entry.conversation.as_ref().map(ConversationId::as_str);
     let action = entry.action.as_str_name().trim_start_matches("DASHBOARD_ACTION_").to_lowercase();
-    let metadata = serde_json::json!({
-        "name": person.subject().as_str(),
-        "role": person.role().as_str(),
-        "action": action,
-        "conversation": conversation,
-        "detail": entry.detail,
+    let what = conversation.unwrap_or(match entry.actor_kind {
+        AuditActor::Person => "the dashboard",
+        AuditActor::Administrator | AuditActor::ServiceToken => entry.detail.as_str(),
     });
-    let what = conversation.unwrap_or("the dashboard");
+    let text = format!("{} ({}) {action}: {what}", entry.name, entry.role);
+    let recorded = AuditEntry {
+        actor_kind: entry.actor_kind,
+        name: entry.name.as_str().to_owned(),
+        role: entry.role.to_owned(),
+        action,
+        conversation: conversation.map(str::to_owned),
+        detail: entry.detail.clone(),
+    };
     Ok(NewEvent {
-        metadata: Some(JsonText::parse_metadata(metadata.to_string(), domain::bounds::METADATA_BYTES_MAX)?),
+        metadata: Some(recorded.to_metadata()?),
         ..NewEvent::from(Fact::Annotation(Annotation::SystemNoted(SystemNoted {
             topic: Some(Label::parse(TOPIC)?),
-            text: format!("{} ({}) {action}: {what}", person.subject(), person.role().as_str()),
+            text,
         })))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_month_has_a_log() {
-        for (seconds, expected) in [
-            (0, "history:audit:1970-01"),
-            (1_795_996_799, "history:audit:2026-11"),
-            (1_796_083_200, "history:audit:2026-12"),
-        ] {
-            let at = Timestamp(seconds * NANOS_PER_SECOND);
-            let log = log_at(at).unwrap();
-            assert_eq!(log.as_str(), expected);
-            assert!(log.is_audit_log() && log.is_history());
-        }
-    }
 }

@@ -9,6 +9,7 @@ mod access;
 mod agent_ids;
 mod agents;
 mod api_keys;
+mod audit;
 mod bounds;
 mod bucket;
 mod dashboard;

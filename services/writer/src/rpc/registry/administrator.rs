@@ -52,8 +52,7 @@ impl Administrator {
         let Some(person) = &self.person else {
             return Ok(());
         };
-        let entry =
-            audit::Entry { by: person.clone(), action: DashboardAction::Changed, conversation: None, detail: what };
-        audit::append(writer, entry).await.map(drop)
+        let batch = audit::Batch::of_person(person, DashboardAction::Changed, None, what)?;
+        audit::append(writer, batch).await.map(drop)
     }
 }

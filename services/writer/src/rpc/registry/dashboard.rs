@@ -54,13 +54,13 @@ pub(super) async fn record_action(
     request: Request<proto::RecordDashboardActionRequest>,
 ) -> Result<String, Problem> {
     let (_, request) = principal(writer, request, Scope::Append).await?;
-    let entry = audit::Entry {
-        by: person(writer, &request.session_token)?,
-        action: action(request.action())?,
-        conversation: conversation(&request.conversation_id)?,
-        detail: detail(request.detail)?,
-    };
-    let appended = audit::append(writer, entry).await?;
+    let batch = audit::Batch::of_person(
+        &person(writer, &request.session_token)?,
+        action(request.action())?,
+        conversation(&request.conversation_id)?,
+        detail(request.detail)?,
+    )?;
+    let appended = audit::append(writer, batch).await?;
     Ok(appended.position_token)
 }
 
@@ -97,7 +97,7 @@ fn person(writer: &Writer, token: &str) -> Result<PersonAccess, Problem> {
     })
 }
 
-fn action(action: proto::DashboardAction) -> Result<proto::DashboardAction, Violation> {
+pub(super) fn action(action: proto::DashboardAction) -> Result<proto::DashboardAction, Violation> {
     if action == proto::DashboardAction::Unspecified {
         let rule = "is required: send an action that this server knows";
         return Err(Violation::new(ViolationReason::Missing, rule).within("action"));
@@ -105,7 +105,7 @@ fn action(action: proto::DashboardAction) -> Result<proto::DashboardAction, Viol
     Ok(action)
 }
 
-fn conversation(id: &str) -> Result<Option<ConversationId>, Violation> {
+pub(super) fn conversation(id: &str) -> Result<Option<ConversationId>, Violation> {
     if id.is_empty() {
         return Ok(None);
     }
@@ -113,7 +113,7 @@ fn conversation(id: &str) -> Result<Option<ConversationId>, Violation> {
     id.map(Some)
 }
 
-fn detail(text: String) -> Result<String, Violation> {
+pub(super) fn detail(text: String) -> Result<String, Violation> {
     check_text(&text, DETAIL_BYTES_MAX).map_err(|violation| violation.within("detail"))?;
     Ok(text)
 }

@@ -8,6 +8,7 @@ mod context_policies;
 mod dashboard;
 mod service_tokens;
 mod signing_keys;
+mod tenant_audit;
 mod tenant_search;
 mod tenants;
 mod token_rules;
@@ -151,6 +152,8 @@ rpcs! {
     list_tenants(ListTenantsRequest) -> ListTenantsResponse { tenants } = tenants::list;
     set_token_rules(SetTokenRulesRequest) -> SetTokenRulesResponse { tenant } = token_rules::set;
     set_tenant_search(SetTenantSearchRequest) -> SetTenantSearchResponse { tenant } = tenant_search::set;
+    set_tenant_audit(SetTenantAuditRequest) -> SetTenantAuditResponse { tenant } = tenant_audit::set;
+    record_reads(RecordReadsRequest) -> RecordReadsResponse { position_token } = tenant_audit::record_reads;
     revoke_token(RevokeTokenRequest) -> RevokeTokenResponse { kept_until } = token_rules::revoke;
     create_dashboard_link(CreateDashboardLinkRequest) -> CreateDashboardLinkResponse { token, expires_at } = dashboard::create_link;
     end_dashboard_token(EndDashboardTokenRequest) -> EndDashboardTokenResponse { has_ended } = dashboard::end_token;
