@@ -6,6 +6,7 @@
 //! [`generation::call_log`] logs their requests and replies if the agent's settings ask for it.
 
 pub mod assembly;
+pub mod audit;
 mod bounds;
 pub mod config;
 pub mod document_rpc;
@@ -41,6 +42,7 @@ use event_log::Registry;
 use history::Reader;
 use runtime::clock::Clock;
 
+use audit::TokenReads;
 use policies::Policies;
 use runtime::compute::Compute;
 use token_keys::TokenKeys;
@@ -76,6 +78,8 @@ pub struct Parts {
     pub policies: Policies,
     /// The limits of watchers.
     pub watchers: Watchers,
+    /// Reads by service tokens that audit logs will contain.
+    pub token_reads: TokenReads,
 }
 
 impl Gateway {

@@ -9,6 +9,7 @@
 //! | `hansard_gateway_history_retries_total{cause}` | attempts | to record, repeated; cause is the code of the warning |
 //! | `hansard_gateway_tail_commits` | commits | read from the record, per read for which the rows were behind |
 //! | `hansard_gateway_watchers` | 1 | watchers of conversations |
+//! | `hansard_gateway_audited_reads_total{outcome}` | reads | by service tokens, for audit logs: `recorded`, `refused` (the queue was full, and the read was not answered), `dropped` (their tenant was removed), `lost` (the writer did not answer until the end of a shutdown) |
 //! | `hansard_gateway_watch_rereads_total` | 1 | reads of the record by watchers after a possible loss |
 
 use std::time::Duration;
@@ -39,6 +40,12 @@ pub fn history_truncated() {
 /// An attempt to record was repeated.
 pub fn history_retried(cause: &'static str) {
     counter!("hansard_gateway_history_retries_total", "cause" => cause).increment(1);
+}
+
+/// Reads by service tokens were `recorded`, `refused`, `dropped` or `lost`.
+pub fn audited_reads(outcome: &'static str, count: usize) {
+    let count = u64::try_from(count).unwrap_or(u64::MAX);
+    counter!("hansard_gateway_audited_reads_total", "outcome" => outcome).increment(count);
 }
 
 /// A watcher read the record again.

@@ -10,7 +10,7 @@ use wire::proto::write::v1::CommitResult;
 use wire::status::Problem;
 use wire::token::PositionToken;
 
-use crate::{Gateway, problem};
+use crate::{Gateway, audit, problem};
 
 /// The token and the deadline of a call.
 #[derive(Debug, Clone)]
@@ -72,14 +72,14 @@ impl Call {
     /// The token is missing or invalid, lacks a scope, or does not include the agent.
     pub async fn authorize(&self, gateway: &Gateway, agent: AgentId, field: &str) -> Result<AgentAccess, Problem> {
         let principal = self.principal(gateway).await?;
-        let access = gateway.registry.authorize(&principal, Scope::Read, &agent).await;
-        access.map_err(|error| problem::access_problem(&error, field))
+        authorize(gateway, &principal, &agent, field).await
     }
 
-    /// The target of a fresh read of a conversation; `field` is the field with the agent id, for errors.
+    /// The target of a fresh read of a conversation; `field` is the field with the agent id, for errors. Records the read in the audit
+    /// log, if the tenant asks for it.
     ///
     /// # Errors
-    /// As [`Call::authorize`].
+    /// As [`Call::authorize`] and [`audit::record`].
     pub async fn target(
         &self,
         gateway: &Gateway,
@@ -87,15 +87,22 @@ impl Call {
         conversation: ConversationId,
         field: &str,
     ) -> Result<Target, Problem> {
-        let access = self.authorize(gateway, agent, field).await?;
-        Ok(Target {
-            key: ConversationKey { tenant: access.tenant.tenant().clone(), conversation },
-            access,
-            freshness: Freshness::Fresh,
-            fence: None,
-            deadline: self.deadline,
-        })
+        let principal = self.principal(gateway).await?;
+        let access = authorize(gateway, &principal, &agent, field).await?;
+        let key = ConversationKey { tenant: access.tenant.tenant().clone(), conversation };
+        audit::record(gateway, &principal, (&access, &key), self.deadline).await?;
+        Ok(Target { key, access, freshness: Freshness::Fresh, fence: None, deadline: self.deadline })
     }
+}
+
+async fn authorize(
+    gateway: &Gateway,
+    principal: &Principal,
+    agent: &AgentId,
+    field: &str,
+) -> Result<AgentAccess, Problem> {
+    let access = gateway.registry.authorize(principal, Scope::Read, agent).await;
+    access.map_err(|error| problem::access_problem(&error, field))
 }
 
 /// The target of a read.

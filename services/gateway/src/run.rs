@@ -24,6 +24,7 @@ use wire::proto::document::v1::document_service_server::DocumentServiceServer;
 use wire::proto::history::v1::history_service_server::HistoryServiceServer;
 use wire::proto::read::v1::read_service_server::ReadServiceServer;
 
+use crate::audit::TokenReads;
 use crate::document_rpc::DocumentRpc;
 use crate::generation::{Dependencies, Generations};
 use crate::history_rpc::HistoryRpc;
@@ -38,7 +39,7 @@ use crate::rpc::{ForwardedWrites, ReadRpc};
 use crate::token_keys::TokenKeys;
 use crate::watcher::Watchers;
 use crate::writer::WriterClient;
-use crate::{Gateway, GatewayConfig, Parts, retention, search};
+use crate::{Gateway, GatewayConfig, Parts, audit, retention, search};
 
 /// Maximum size of a request message, in bytes.
 const MESSAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -77,6 +78,7 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
         clock: Clock::System,
     };
     retention::start(&deps, &config.retention, shutdown);
+    shutdown.spawn(audit::send(gateway.clone(), writer.clone(), shutdown.clone()));
     for database in gateway.reader.read_model.databases() {
         shutdown.spawn_cancellable(search::publish(gateway.clone(), database));
     }
@@ -131,6 +133,7 @@ pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gate
             Duration::from_millis(config.watch_idle_check_ms),
             shutdown.token(),
         ),
+        token_reads: TokenReads::default(),
     }))
 }
 

@@ -10,6 +10,7 @@ use wire::proto::read::v1::list_conversations_request::Filter;
 use wire::status::Problem;
 
 use crate::Gateway;
+use crate::audit::record_listing;
 use crate::listing::{CONVERSATIONS_PAGE, Listing, Paging};
 use crate::problem::access_problem;
 use crate::request::{Call, missing, parse_enum};
@@ -27,10 +28,11 @@ pub(super) async fn handle(
         ..Listing::of(filter(request.filter, agent.clone()).map_err(Problem::from)?)
     };
     let access = call.authorize(gateway, agent, "agent_id").await?;
+    let principal = call.principal(gateway).await?;
     if listing.filter == ListFilter::Tenant {
-        let principal = call.principal(gateway).await?;
         principal.require_whole_tenant().map_err(|error| access_problem(&error, "filter"))?;
     }
+    record_listing(gateway, &principal, access.tenant.tenant(), "listing")?;
     let paging = Paging { token: &request.page_token, size, deadline: call.deadline };
     let rows = gateway.reader.read_model.for_request(access.tenant.tenant());
     let page = listing

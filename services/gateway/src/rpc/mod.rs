@@ -6,6 +6,7 @@ mod get_conversation;
 mod list_conversations;
 mod list_events;
 mod search_conversations;
+mod watch_audit_log;
 mod watch_conversation;
 
 use tonic::{Request, Response, Status};
@@ -17,6 +18,7 @@ pub(crate) use forwarded_writes::ForwardedWrites;
 pub use crate::listing::{CONVERSATIONS_PAGE, CONVERSATIONS_PAGE_BYTES_MAX};
 pub use crate::request::POSITION_TOKENS_MAX;
 pub use list_events::{EVENTS_PAGE, EVENTS_PAGE_BYTES_MAX};
+pub use watch_audit_log::AuditResponses;
 pub use watch_conversation::Responses;
 
 use crate::Gateway;
@@ -36,6 +38,7 @@ impl ReadRpc {
 #[tonic::async_trait]
 impl ReadService for ReadRpc {
     type WatchConversationStream = Responses;
+    type WatchAuditLogStream = AuditResponses;
 
     async fn get_conversation(
         &self,
@@ -77,5 +80,12 @@ impl ReadService for ReadRpc {
         request: Request<proto::WatchConversationRequest>,
     ) -> Result<Response<Responses>, Status> {
         watch_conversation::handle(&self.0, request).await
+    }
+
+    async fn watch_audit_log(
+        &self,
+        request: Request<proto::WatchAuditLogRequest>,
+    ) -> Result<Response<AuditResponses>, Status> {
+        watch_audit_log::handle(&self.0, request).await
     }
 }

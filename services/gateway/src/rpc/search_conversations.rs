@@ -7,6 +7,7 @@ use wire::proto::read::v1 as proto;
 use wire::status::Problem;
 
 use crate::Gateway;
+use crate::audit::record_listing;
 use crate::problem::access_problem;
 use crate::request::{Call, fences, parse_enum};
 use crate::search::{
@@ -23,6 +24,8 @@ pub(super) async fn handle(
     let page_size = SEARCH_PAGE.take(request.page_size);
     let order = parse_enum(request.order, "order").map_err(Problem::from)?;
     let access = call.authorize(gateway, agent.clone(), "agent_id").await?;
+    let principal = call.principal(gateway).await?;
+    record_listing(gateway, &principal, access.tenant.tenant(), "search")?;
     let request = SearchRequest {
         access: access.tenant,
         agents: agents(gateway, &call, agent, request.whole_tenant).await?,

@@ -34,6 +34,12 @@ impl Watchers {
         Self { permits: Arc::new(Semaphore::new(watchers_max)), max: watchers_max, idle_check, drain }
     }
 
+    /// Cancelled when the service drains.
+    #[must_use]
+    pub fn drain(&self) -> &CancellationToken {
+        &self.drain
+    }
+
     /// Maximum number of concurrent watchers.
     #[must_use]
     pub fn max(&self) -> usize {

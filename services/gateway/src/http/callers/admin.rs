@@ -8,13 +8,13 @@ use event_log::registry::AgentAccess;
 use runtime::http::HttpProblem;
 use wire::status::Reason;
 
-use super::problems;
+use super::{admin_reads, problems};
 use crate::http::owned_chat::{head_from_leader, not_found};
 use crate::http::{HttpState, cors, positions};
 use crate::identity::Refusal;
 use history::{Deadline, Freshness, Target};
 
-/// A caller who may read everything of a tenant.
+/// A caller who may read everything of a tenant. As an extractor, it records the request in the audit log.
 #[derive(Debug, Clone)]
 pub struct Admin {
     /// The tenant.
@@ -27,6 +27,18 @@ impl FromRequestParts<HttpState> for Admin {
     type Rejection = HttpProblem;
 
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Self::Rejection> {
+        let admin = Self::authenticate(parts, state).await?;
+        admin_reads::record_request(state, &admin, parts).await?;
+        Ok(admin)
+    }
+}
+
+impl Admin {
+    /// The administrator of a request. The caller records in the audit log what it shows.
+    ///
+    /// # Errors
+    /// 401 without a valid token; 403 for pages whose origin is not allowed; 503 if the tenant's keys cannot be read.
+    pub async fn authenticate(parts: &Parts, state: &HttpState) -> Result<Self, HttpProblem> {
         let header = parts.headers.get(header::AUTHORIZATION);
         let token =
             header.and_then(|value| value.to_str().ok()?.strip_prefix("Bearer ")).ok_or_else(unauthenticated)?;
@@ -47,9 +59,7 @@ impl FromRequestParts<HttpState> for Admin {
             ) => Err(unauthenticated()),
         }
     }
-}
 
-impl Admin {
     /// How to read a conversation of the tenant, of any agent. Audit logs look missing.
     ///
     /// # Errors

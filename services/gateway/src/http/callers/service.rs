@@ -13,6 +13,7 @@ use wire::proto::write::v1 as write;
 use wire::status::Reason;
 
 use super::headers::{check_query, header_text};
+use crate::audit;
 use crate::http::conversation_names::{self, ReadFrom};
 use crate::http::owned_chat::{head_from_leader, not_found};
 use crate::http::state::HttpState;
@@ -139,13 +140,30 @@ impl Service {
         tenant.filter(|_| self.agent.is_none() && self.principal.agents.is_empty())
     }
 
-    /// How to read a conversation. The read includes what the request has sent, read and written.
+    /// Records a listing or a search in the audit log, if the tenant asks for it.
+    ///
+    /// # Errors
+    /// As [`audit::record_listing`].
+    pub fn record_listing(
+        &self,
+        state: &HttpState,
+        tenant: &TenantId,
+        operation: &'static str,
+    ) -> Result<(), HttpProblem> {
+        let recorded = audit::record_listing(&state.gateway, &self.principal, tenant, operation);
+        recorded.map_err(problem::from_problem)
+    }
+
+    /// How to read a conversation. The read includes what the request has sent, read and written. It is recorded in the audit log, if the
+    /// tenant asks for it.
     ///
     /// # Errors
     /// 403 without the scope `read`; [`not_found`] if the token has no access to such a conversation; 400 without an agent if the
     /// token is of all tenants; 503 if the record does not answer.
     pub async fn target(&self, state: &HttpState, id: &str) -> Result<Target, HttpProblem> {
         let (access, key) = self.conversation(state, Scope::Read, id).await?;
+        let recorded = audit::record(&state.gateway, &self.principal, (&access, &key), self.call.deadline).await;
+        recorded.map_err(problem::from_problem)?;
         Ok(Target {
             fence: positions::fence(&state.gateway, &key).await?,
             access,

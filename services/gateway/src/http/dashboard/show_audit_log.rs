@@ -3,41 +3,43 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use domain::{RecordedEvent, Version};
-use history::{Direction, Page as EventPage, PageBounds, decode};
+use history::{Direction, Page as EventPage, PageBounds, Target, decode};
 use pages::components::PageLinks;
-use pages::dashboard::audit_log::{AuditLogPage, AuditRow, audit_log};
+use pages::dashboard::audit_log::{AuditFilterForm, AuditLogPage, AuditRow, audit_log};
 use pages::layout::Freshness;
 use read_model::queries::EventQuery;
 use runtime::http::{HttpProblem, Query};
 use serde::Deserialize;
-use time::OffsetDateTime;
+use wire::audit::{AuditActor, AuditEntry, AuditMonth};
 
 use super::{Page, Person};
+use crate::audit::AuditFilter;
 use crate::http::owned_chat::from_read_error;
 use crate::http::{HttpState, problem};
 
 /// Entries of a page.
 pub const AUDIT_PAGE_ENTRIES: u32 = 100;
-/// Maximum size of the entries of a page, in bytes.
-const AUDIT_PAGE_BYTES_MAX: u64 = 1024 * 1024;
+/// Entries that are examined for a page with a filter, at least.
+pub const AUDIT_PAGE_EXAMINED_MAX: usize = 5_000;
+/// Entries and bytes of one read.
+const READ: PageBounds = PageBounds { events_max: AUDIT_PAGE_ENTRIES, bytes_max: 1024 * 1024 };
 const PATH: &str = "/dashboard/audit";
 
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct AuditQuery {
     /// The month, such as `2026-11`; absent: the current one, in UTC.
     month: Option<String>,
     /// Only entries before this version; absent: from the newest.
     before: Option<u64>,
-}
-
-/// The metadata of an entry, as the writer records it.
-#[derive(Debug, Default, Deserialize)]
-struct Entry {
+    /// The kind of the actor; empty: any.
+    actor: String,
+    /// The name of the actor; empty: any.
     name: String,
-    role: String,
+    /// What was done; empty: anything.
     action: String,
-    conversation: Option<String>,
-    detail: String,
+    /// The conversation; empty: any.
+    conversation: String,
 }
 
 pub(super) async fn show_audit_log(
@@ -45,54 +47,117 @@ pub(super) async fn show_audit_log(
     person: Person,
     Query(query): Query<AuditQuery>,
 ) -> Result<Page, HttpProblem> {
-    let current = month_of(state.now().seconds());
-    let month = Month::parse(query.month.as_deref().unwrap_or(&current))?;
-    let (rows, next) = entries(&state, &person, month, query.before).await?;
-    let later = (month.text() != current).then(|| month.later().text());
-    let first = format!("{PATH}?month={}", month.text());
+    let current = AuditMonth::of(state.now());
+    let month = month(query.month.as_deref(), current)?;
+    let (rows, next) = entries(&state, &person, month, &query).await?;
+    let later = (month != current).then(|| month.later().to_string());
+    let parameters = query.parameters();
+    let first = format!("{PATH}?month={month}{parameters}");
     let next = next.map(|before| format!("{first}&before={before}"));
     Ok(Page(audit_log(AuditLogPage {
         person: person.layout(),
-        month: &month.text(),
-        earlier: &month.earlier().text(),
+        month: &month.to_string(),
+        earlier: &month.earlier().to_string(),
         later: later.as_deref(),
+        filter: AuditFilterForm {
+            actor: &query.actor,
+            name: &query.name,
+            action: &query.action,
+            conversation: &query.conversation,
+            query: &parameters,
+        },
         rows: &rows,
         links: PageLinks { first: query.before.map(|_| first.as_str()), next: next.as_deref() },
         freshness: Freshness::Current,
     })))
 }
 
+impl AuditQuery {
+    fn filter(&self) -> Result<AuditFilter, HttpProblem> {
+        let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
+        let actor_kind = text(&self.actor).map(|name| {
+            let detail = "actor is no kind of actor: write person, administrator or service_token";
+            AuditActor::parse(&name).ok_or_else(|| HttpProblem::of_field("FIELD_MALFORMED", "actor", detail))
+        });
+        Ok(AuditFilter {
+            actor_kind: actor_kind.transpose()?,
+            name: text(&self.name),
+            action: text(&self.action),
+            conversation: text(&self.conversation),
+        })
+    }
+
+    /// The filter as parameters of a URL, each after `&`.
+    fn parameters(&self) -> String {
+        let parts = [
+            ("actor", &self.actor),
+            ("name", &self.name),
+            ("action", &self.action),
+            ("conversation", &self.conversation),
+        ];
+        let parts = parts.into_iter().filter(|(_, value)| !value.is_empty());
+        let parts = parts.map(|(name, value)| {
+            let value: String = form_urlencoded::byte_serialize(value.as_bytes()).collect();
+            format!("&{name}={value}")
+        });
+        parts.collect()
+    }
+}
+
 /// The entries of a page, and the version before which the next page starts. A month without entries has no log.
 async fn entries(
     state: &HttpState,
     person: &Person,
-    month: Month,
-    before: Option<u64>,
+    month: AuditMonth,
+    query: &AuditQuery,
 ) -> Result<(Vec<AuditRow>, Option<u64>), HttpProblem> {
-    let target = match person.admin.audit_log(state, &month.text()).await {
+    let filter = query.filter()?;
+    let target = match person.admin.audit_log(state, &month.to_string()).await {
         Err(missing) if missing.status == StatusCode::NOT_FOUND => return Ok((Vec::new(), None)),
         target => target?,
     };
-    let last = before.map(|before| Version(before.saturating_sub(1)));
-    let query = history::Query { to: last.unwrap_or(EventQuery::OPEN_END), ..history::Query::all(Direction::Backward) };
-    let bounds = PageBounds { events_max: AUDIT_PAGE_ENTRIES, bytes_max: AUDIT_PAGE_BYTES_MAX };
-    let page = EventPage::recorded(&state.gateway.reader, &target, query, bounds).await.map_err(from_read_error)?;
-    let mut rows = Vec::new();
-    for event in &page.events {
-        let event = decode(&target.key, event).map_err(problem::from_problem)?;
-        rows.extend(row(&event));
+    let page_entries = usize::try_from(AUDIT_PAGE_ENTRIES).unwrap_or(usize::MAX);
+    let mut to = query.before.map_or(EventQuery::OPEN_END, |before| Version(before.saturating_sub(1)));
+    let (mut rows, mut examined) = (Vec::new(), 0);
+    loop {
+        let (events, next) = read(state, &target, to).await?;
+        examined += events.len();
+        for event in &events {
+            rows.extend(row(event, &filter));
+            if rows.len() == page_entries {
+                return Ok((rows, before(event.version)));
+            }
+        }
+        match next {
+            Some(next) if examined < AUDIT_PAGE_EXAMINED_MAX => to = next,
+            next => return Ok((rows, next.and_then(|next| before(next.next())))),
+        }
     }
-    // The first event creates the log.
-    let next = page.next.map(|start| start.version.next().0);
-    Ok((rows, next.filter(|before| *before > 2)))
 }
 
-/// The row of an entry; `None`: the event is the creation of the log.
-fn row(event: &RecordedEvent) -> Option<AuditRow> {
-    let metadata = event.event.metadata.as_ref()?;
-    let entry: Entry = serde_json::from_str(metadata.as_str()).ok()?;
+/// The first event creates the log.
+fn before(version: Version) -> Option<u64> {
+    Some(version.0).filter(|before| *before > 2)
+}
+
+/// Events up to a version, the newest first, and the version that the next ones start at.
+async fn read(
+    state: &HttpState,
+    target: &Target,
+    to: Version,
+) -> Result<(Vec<RecordedEvent>, Option<Version>), HttpProblem> {
+    let query = history::Query { to, ..history::Query::all(Direction::Backward) };
+    let page = EventPage::recorded(&state.gateway.reader, target, query, READ).await.map_err(from_read_error)?;
+    let events = page.events.iter().map(|event| decode(&target.key, event).map_err(problem::from_problem));
+    Ok((events.collect::<Result<_, _>>()?, page.next.map(|start| start.version)))
+}
+
+/// The row of a matching entry; `None`: it does not match, or the event is the creation or the end of the log.
+fn row(event: &RecordedEvent, filter: &AuditFilter) -> Option<AuditRow> {
+    let entry = AuditEntry::from_metadata(event.event.metadata.as_ref()).filter(|entry| filter.matches(entry))?;
     Some(AuditRow {
         at: event.recorded_at,
+        actor_kind: entry.actor_kind.as_str(),
         name: entry.name,
         role: entry.role,
         action: entry.action,
@@ -101,47 +166,14 @@ fn row(event: &RecordedEvent) -> Option<AuditRow> {
     })
 }
 
-/// A month of the calendar, in UTC.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Month {
-    year: u16,
-    month: u8,
-}
-
-fn month_of(seconds: i64) -> String {
-    let date = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
-    format!("{:04}-{:02}", date.year(), u8::from(date.month()))
-}
-
-impl Month {
-    fn parse(text: &str) -> Result<Self, HttpProblem> {
-        let parts = text.split_once('-').filter(|(year, month)| year.len() == 4 && month.len() == 2);
-        let month = parts
-            .and_then(|(year, month)| Some(Self { year: year.parse().ok()?, month: month.parse().ok()? }))
-            .filter(|month| (1..=12).contains(&month.month));
-        month.ok_or_else(|| {
-            let detail = "month is no month: write it like 2026-11";
-            HttpProblem::of_field("FIELD_MALFORMED", "month", detail)
-        })
-    }
-
-    fn text(self) -> String {
-        format!("{:04}-{:02}", self.year, self.month)
-    }
-
-    fn earlier(self) -> Self {
-        match self.month {
-            1 => Self { year: self.year.saturating_sub(1), month: 12 },
-            month => Self { month: month - 1, ..self },
-        }
-    }
-
-    fn later(self) -> Self {
-        match self.month {
-            12 => Self { year: self.year.saturating_add(1).min(9_999), month: 1 },
-            month => Self { month: month + 1, ..self },
-        }
-    }
+fn month(text: Option<&str>, current: AuditMonth) -> Result<AuditMonth, HttpProblem> {
+    let Some(text) = text else {
+        return Ok(current);
+    };
+    AuditMonth::parse(text).ok_or_else(|| {
+        let detail = "month is no month: write it like 2026-11";
+        HttpProblem::of_field("FIELD_MALFORMED", "month", detail)
+    })
 }
 
 #[cfg(test)]
@@ -149,14 +181,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn months_are_parsed_and_follow_each_other() {
-        for text in ["2026", "2026-13", "2026-00", "26-11", "2026-1", "a-11", "+026-11-01", ""] {
-            assert!(Month::parse(text).is_err(), "{text}");
-        }
-        for (earlier, later) in [("2026-11", "2026-12"), ("2026-12", "2027-01")] {
-            assert_eq!(Month::parse(earlier).unwrap().later().text(), later);
-            assert_eq!(Month::parse(later).unwrap().earlier().text(), earlier);
-        }
-        assert_eq!(month_of(1_795_996_799), "2026-11");
+    fn a_filter_is_part_of_the_url() {
+        let query = AuditQuery { actor: "person".to_owned(), name: "a&b <c>".to_owned(), ..AuditQuery::default() };
+        assert_eq!(query.parameters(), "&actor=person&name=a%26b+%3Cc%3E");
+        assert_eq!(query.filter().unwrap().name.as_deref(), Some("a&b <c>"));
+        assert_eq!(AuditQuery::default().parameters(), "");
+        assert!(AuditQuery { actor: "robot".to_owned(), ..AuditQuery::default() }.filter().is_err());
     }
 }

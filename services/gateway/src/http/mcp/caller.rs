@@ -8,8 +8,10 @@ use event_log::registry::Scope;
 use history::{Freshness, Target};
 use runs::Disclosure;
 use runtime::http::HttpProblem;
+use wire::proto::operate::v1::DashboardAction;
 use wire::status::Reason;
 
+use crate::http::callers::admin_reads;
 use crate::http::callers::service::Service;
 use crate::http::live::Viewed;
 use crate::http::owned_chat::find_latest_chat;
@@ -46,7 +48,7 @@ impl McpCaller {
             Err(problem) if problem.status != StatusCode::UNAUTHORIZED => return Err(problem),
             Err(_) => {}
         }
-        match Admin::from_request_parts(parts, state).await {
+        match Admin::authenticate(parts, state).await {
             Err(problem) if problem.status == StatusCode::UNAUTHORIZED => Err(unauthenticated()),
             admin => admin.map(Self::Admin),
         }
@@ -94,6 +96,24 @@ impl McpCaller {
         }
     }
 
+    /// Records in the audit log what an administrator reads, before it is answered. Reads of services are recorded by
+    /// [`McpCaller::target`] and [`McpCaller::agent`], if the tenant asks for it.
+    ///
+    /// # Errors
+    /// 503 if it cannot be recorded.
+    pub(super) async fn record_read(
+        &self,
+        state: &HttpState,
+        operation: &str,
+        conversation: Option<&str>,
+    ) -> Result<(), HttpProblem> {
+        let Self::Admin(admin) = self else {
+            return Ok(());
+        };
+        let operation = format!("MCP {operation}");
+        admin_reads::record(state, admin, DashboardAction::Viewed, (&operation, conversation)).await
+    }
+
     /// What the caller gets of tool calls.
     pub(super) fn disclosure(&self, state: &HttpState) -> Disclosure {
         match self {
@@ -130,6 +150,7 @@ impl McpCaller {
                 let only = self.only_agent(state, named);
                 let named = named.or(only.as_deref());
                 let access = service.access(state, Scope::Read, named).await.map_err(with_argument)?;
+                service.record_listing(state, access.tenant.tenant(), "listing or search")?;
                 Ok((access.tenant, access.agent))
             }
             Self::Admin(admin) => {

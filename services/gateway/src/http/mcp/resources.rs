@@ -28,6 +28,7 @@ const PAGE_SIZE: u32 = 50;
 /// # Errors
 /// `-32602` for a cursor of another listing, or if the agent is not determined.
 pub(super) async fn list(context: ToolContext<'_>, cursor: Option<String>) -> Result<ListResourcesResult, ErrorData> {
+    context.caller.record_read(context.state, "resources/list", None).await.map_err(rejected)?;
     let (tenant, agent) = context.caller.agent(context.state, None).await.map_err(rejected)?;
     let filter = match context.caller {
         McpCaller::User(caller) => ListFilter::of(agent, caller.owner.clone()),
@@ -76,6 +77,7 @@ pub(super) async fn read(context: ToolContext<'_>, uri: &str) -> Result<ReadReso
     if !ToolName::FetchChatHistory.is_for(context.caller) {
         return Err(ErrorData::invalid_params("the token lacks the scope read", None));
     }
+    context.caller.record_read(context.state, "resources/read", Some(id)).await.map_err(rejected)?;
     let limit = usize::try_from(MESSAGES_MAX).unwrap_or(usize::MAX);
     let history = messages::newest(&context, id, limit).await.map_err(|failure| match failure {
         failure if failure.is(Reason::ConversationNotFound) => missing(),

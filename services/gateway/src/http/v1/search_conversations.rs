@@ -40,6 +40,7 @@ pub(in crate::http) async fn caller(state: &HttpState, service: &Service) -> Res
     let agents = service.agents(state).await?;
     let first = agents.first().map(|agent| agent.agent_id.as_str());
     let access = service.access(state, Scope::Read, first).await?;
+    service.record_listing(state, access.tenant.tenant(), "search")?;
     let ids = agents.into_iter().filter_map(|agent| AgentId::parse(agent.agent_id).ok());
     Ok(SearchCaller {
         access: access.tenant,

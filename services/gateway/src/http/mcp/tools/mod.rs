@@ -134,6 +134,10 @@ impl ToolName {
         if !self.is_for(context.caller) {
             return Failure::from(self.refused()).into_result();
         }
+        let conversation = arguments.get("conversation_id").and_then(Value::as_str);
+        if let Err(problem) = context.caller.record_read(context.state, self.as_str(), conversation).await {
+            return Failure::from(problem).into_result();
+        }
         let arguments = Value::Object(arguments);
         let result = match self {
             Self::FetchChatHistory => run(arguments, fetch_chat_history::call, context).await,

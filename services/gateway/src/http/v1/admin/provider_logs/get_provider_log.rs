@@ -7,8 +7,10 @@ use read_model::queries;
 use runtime::http::{HttpProblem, Json, Path};
 use serde::Serialize;
 use utoipa::ToSchema;
+use wire::proto::operate::v1::DashboardAction;
 
 use crate::http::body::{LoggedBodyBody, ProviderLogBody};
+use crate::http::callers::admin_reads::{self, PROVIDER_LOG};
 use crate::http::{Admin, HttpState, problem};
 use history::Deadline;
 
@@ -54,6 +56,8 @@ pub(in crate::http) async fn get_provider_log(
         StatusCode::NOT_FOUND => not_found(),
         _ => problem,
     })?;
+    let operation = format!("GET {PROVIDER_LOG}");
+    admin_reads::record(&state, &admin, DashboardAction::Viewed, (&operation, Some(conversation))).await?;
     let (request, reply) = (found.call.request.take(), found.call.reply.take());
     Ok(Json(WholeProviderLog {
         call: ProviderLogBody::from(&found),
