@@ -4,9 +4,9 @@ use clap::{Parser, Subcommand};
 use rustix::fs::Mode;
 
 use crate::commands::{
-    agent, archive, backup, bootstrap, capacity, chat, completions, context, dashboard, dev, erase, history, import,
-    key, man, master_key, mcp, migrate, parked, partitions, policy, rebuild, receipt_key, replay, restore, role,
-    search, signing_key, status, tail, tenant, token, verify, verify_receipt, watch, widget,
+    agent, archive, audit, backup, bootstrap, capacity, chat, completions, context, dashboard, dev, erase, history,
+    import, key, man, master_key, mcp, migrate, parked, partitions, policy, rebuild, receipt_key, replay, restore,
+    role, search, signing_key, status, tail, tenant, token, verify, verify_receipt, watch, widget,
 };
 use crate::exit::{self, Exit};
 
@@ -62,6 +62,7 @@ Examples:
     VerifyReceipt(verify_receipt::Args),
     History(history::Args),
     Search(search::Args),
+    Audit(audit::Args),
     Chat(chat::Args),
     Mcp(mcp::Args),
     Widget(widget::Args),
@@ -110,6 +111,7 @@ impl Command {
             Self::VerifyReceipt(args) => verify_receipt::run(args).await,
             Self::History(args) => history::run(args).await,
             Self::Search(args) => search::run(args).await,
+            Self::Audit(args) => audit::run(args).await,
             Self::Chat(args) => Box::pin(chat::run(args)).await,
             Self::Mcp(args) => mcp::run(args).await,
             Self::Widget(args) => widget::run(args),

@@ -83,6 +83,11 @@ impl Service {
         RegistryServiceClient::new(self.authenticated())
     }
 
+    /// A client of the read service for streams, which have no deadline.
+    pub(crate) fn stream_reader(&self) -> Reader {
+        ReadServiceClient::new(self.bearer.clone().intercept(self.channel.clone()))
+    }
+
     /// A client of the write service for streams, which have no deadline.
     fn stream_writer(&self) -> Writer {
         WriteServiceClient::new(self.bearer.clone().intercept(self.channel.clone()))

@@ -3,6 +3,7 @@
 pub mod address;
 pub(crate) mod agent;
 pub(crate) mod archive;
+pub(crate) mod audit;
 pub(crate) mod backup;
 pub(crate) mod bootstrap;
 pub(crate) mod capacity;

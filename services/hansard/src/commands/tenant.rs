@@ -5,8 +5,8 @@ use std::io::Write as _;
 use clap::Subcommand;
 use prost_types::FieldMask;
 use wire::proto::operate::v1::{
-    CreateTenantRequest, ListTenantsRequest, RevokeTokenRequest, SetTenantQuotasRequest, SetTenantSearchRequest,
-    SetTokenRulesRequest, Tenant,
+    CreateTenantRequest, ListTenantsRequest, RevokeTokenRequest, SetTenantAuditRequest, SetTenantQuotasRequest,
+    SetTenantSearchRequest, SetTokenRulesRequest, Tenant,
 };
 
 use super::quota;
@@ -20,7 +20,7 @@ use crate::view::when;
 const MESSAGE: &str = "hansard.operate.v1.Tenant";
 const REVOCATION: &str = "hansard.operate.v1.RevokeTokenResponse";
 
-/// Create, list and show tenants, and set their quotas, token rules and search.
+/// Create, list and show tenants, and set their quotas, token rules, search and audit log.
 ///
 /// Needs a service token with the scope `operate`.
 #[derive(Debug, clap::Args)]
@@ -31,6 +31,7 @@ Examples:
   hansard tenant set acme --quota tenant.runs=50 --quota owner.model_tokens_per_day=100000
   hansard tenant set acme --token-issuer https://id.acme.example --token-lifetime-max 3600
   hansard tenant set acme --search off
+  hansard tenant set acme --audit-service-tokens on
   hansard tenant show acme
   hansard tenant revoke-token acme 7f3a0c2e")]
 pub(crate) struct Args {
@@ -50,7 +51,7 @@ enum Action {
         #[arg(long, default_value = "")]
         name: String,
     },
-    /// Change quotas, token rules and the search of a tenant. Settings that are not named stay unchanged.
+    /// Change quotas, token rules, the search and the audit log of a tenant. Settings that are not named stay unchanged.
     #[command(group = clap::ArgGroup::new("settings").required(true).multiple(true))]
     Set {
         /// Id of the tenant.
@@ -62,6 +63,9 @@ enum Action {
         /// Whether the tenant's conversations are searched and indexed.
         #[arg(long, value_name = "SWITCH", group = "settings")]
         search: Option<Switch>,
+        /// Whether the audit log contains reads by service tokens of conversations that users and sessions own.
+        #[arg(long, value_name = "SWITCH", group = "settings")]
+        audit_service_tokens: Option<Switch>,
         #[command(flatten)]
         rules: TokenRules,
     },
@@ -103,7 +107,13 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
             let request = CreateTenantRequest { tenant_id: tenant, display_name: name };
             Vec::from_iter(answer(registry.create_tenant(request).await)?.tenant)
         }
-        Action::Set { tenant, quota, search, rules } => set(&mut registry, tenant, (&quota, search), rules).await?,
+        Action::Set { tenant, quota, search, audit_service_tokens, rules } => {
+            let set = set(&mut registry, tenant.clone(), (&quota, search), rules).await?;
+            match audit_service_tokens {
+                Some(switch) => set_audit(&mut registry, tenant, switch).await?,
+                None => set,
+            }
+        }
         Action::RevokeToken { tenant, token_id } => {
             let request = RevokeTokenRequest { tenant_id: tenant, token_id };
             let revoked = answer(registry.revoke_token(request).await)?;
@@ -158,6 +168,16 @@ async fn set(
         changed = answer(registry.set_token_rules(request).await)?.tenant;
     }
     Ok(Vec::from_iter(changed))
+}
+
+async fn set_audit(
+    registry: &mut RegistryClient,
+    tenant_id: String,
+    service_token_reads: Switch,
+) -> Result<Vec<Tenant>, Failure> {
+    let service_token_reads = Some(service_token_reads == Switch::On);
+    let request = SetTenantAuditRequest { tenant_id, service_token_reads };
+    Ok(Vec::from_iter(answer(registry.set_tenant_audit(request).await)?.tenant))
 }
 
 async fn show(registry: &mut RegistryClient, tenant: &str) -> anyhow::Result<Vec<Tenant>> {
