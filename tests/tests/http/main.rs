@@ -4,6 +4,7 @@
 #![cfg(test)]
 
 mod access;
+mod audit;
 mod bounds;
 mod chat;
 mod chats;

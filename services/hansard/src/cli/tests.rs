@@ -57,6 +57,9 @@ fn valid_and_invalid_arguments() {
             "archive run --older-than 90d --to file:///a",
             "archive verify --archive s3://b/p --json",
             "tail --partition 1 --follow",
+            "audit --tenant t --token t",
+            "audit --tenant t --since 2026-11 --follow --json --actor service-token --after 2026-11:7 --token t",
+            "tenant set t --audit-service-tokens on --token t",
             "tail --tenant t --since 2026-09-21T14:00:00Z",
         ],
         &[

@@ -93,3 +93,31 @@ async fn entries_need_a_valid_session() {
         check_failure("forged", outcome.map(drop), expected);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_page_is_filtered() {
+    let fixture = Fixture::new().await;
+    fixture.agent.create("c").await;
+    let administrator = person(&fixture, fixture.tenant, DashboardRole::Administrator).await;
+    assert_eq!(fixture.admin().get("/v1/admin/conversations/c").await.status, 200);
+    let check = async |query: &str, shown: &[&str], hidden: &[&str]| {
+        let page = administrator.get(&format!("/dashboard/audit?{query}")).await.text();
+        let table = page.split_once("<tbody>").map_or("", |(_, table)| table);
+        for text in shown {
+            assert!(table.contains(text), "{query} {text}: {page}");
+        }
+        for text in hidden {
+            assert!(!table.contains(text), "{query} {text}: {page}");
+        }
+    };
+    let of_token = "GET /v1/admin/conversations/{id}";
+    check("", &["signed_in", of_token], &[]).await;
+    check("actor=person", &["signed_in"], &[of_token]).await;
+    check("actor=administrator", &[of_token, "root"], &["signed_in"]).await;
+    check("name=root&action=viewed&conversation=c", &[of_token], &["signed_in"]).await;
+    check("actor=service_token", &[], &["signed_in", of_token]).await;
+    check("name=%3Cscript%3E", &[], &["signed_in", of_token]).await;
+    let page = administrator.get("/dashboard/audit?name=%3Cscript%3E&actor=person").await.text();
+    assert!(!page.contains("<script>") && page.contains("&amp;actor=person&amp;name=%3Cscript%3E"), "{page}");
+    assert_eq!(administrator.get("/dashboard/audit?actor=robot").await.status, 400);
+}

@@ -7,6 +7,7 @@ use tests::stack::Setup;
 use tonic::{Code, Status};
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::Scope;
+use wire::proto::read::v1::WatchAuditLogRequest;
 use wire::proto::read::v1::list_conversations_request::Filter;
 
 type Outcomes = Vec<Result<(), Status>>;
@@ -50,6 +51,9 @@ async fn operate_outcomes(agent: &Agent) -> Outcomes {
         proto::SetAgentSettingsRequest { agent_id: agent.id().to_owned(), settings: None, update_mask: None };
     let tokens = proto::ListServiceTokensRequest {};
     let tenants = proto::ListTenantsRequest {};
+    let audit = WatchAuditLogRequest { tenant_id: "acme".to_owned(), ..WatchAuditLogRequest::default() };
+    let audit_settings =
+        proto::SetTenantAuditRequest { tenant_id: "acme".to_owned(), ..proto::SetTenantAuditRequest::default() };
     vec![
         registry.list_tenants(tenants).await.map(drop),
         registry.list_agents(agents).await.map(drop),
@@ -57,6 +61,8 @@ async fn operate_outcomes(agent: &Agent) -> Outcomes {
         registry.list_signing_keys(signing_keys).await.map(drop),
         registry.set_agent_settings(settings).await.map(drop),
         registry.list_service_tokens(tokens).await.map(drop),
+        registry.set_tenant_audit(audit_settings).await.map(drop),
+        agent.caller().read().watch_audit_log(audit).await.map(drop),
     ]
 }
 

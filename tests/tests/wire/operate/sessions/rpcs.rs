@@ -103,6 +103,8 @@ async fn tenant_rpcs(caller: &Caller) -> Outcomes {
     let quotas = proto::SetTenantQuotasRequest { tenant_id: tenant_id.clone(), ..Default::default() };
     let rules = proto::SetTokenRulesRequest { tenant_id: tenant_id.clone(), ..Default::default() };
     let search = proto::SetTenantSearchRequest { tenant_id: tenant_id.clone(), disabled: true };
+    let audit = proto::SetTenantAuditRequest { tenant_id: tenant_id.clone(), service_token_reads: Some(false) };
+    let reads = proto::RecordReadsRequest { tenant_id: tenant_id.clone(), ..Default::default() };
     let agent = proto::CreateAgentRequest { tenant_id, agent_id: "mine".to_owned(), ..Default::default() };
     let list = proto::ListTenantsRequest {};
     vec![
@@ -111,6 +113,8 @@ async fn tenant_rpcs(caller: &Caller) -> Outcomes {
         ("list tenants", registry.list_tenants(list).await.map(drop)),
         ("set token rules", registry.set_token_rules(rules).await.map(drop)),
         ("set search", registry.set_tenant_search(search).await.map(drop)),
+        ("set audit", registry.set_tenant_audit(audit).await.map(drop)),
+        ("record reads", registry.record_reads(reads).await.map(drop)),
         ("create agent", registry.create_agent(agent).await.map(drop)),
     ]
 }
