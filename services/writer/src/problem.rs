@@ -164,7 +164,7 @@ pub(crate) fn from_corrupt(corrupt: CorruptMessage) -> Problem {
 /// The tenant makes this process compute too much: `map_err` passes the error.
 pub(crate) fn from_busy(_: Busy) -> Problem {
     let message = format!(
-        "more than {WAITING_MAX} checks of this tenant wait, or one waited for {} s: change policies and schemas one after another",
+        "more than {WAITING_MAX} checks and token counts of this tenant wait, or one waited for {} s: send fewer large requests at once",
         WAIT_MAX.as_secs()
     );
     Problem::new(Reason::Overloaded, message).retry_after(RETRY_AFTER)

@@ -30,10 +30,10 @@ pub(super) async fn intent_of(
         Action::Append { events: new_events(request.events)?, expected: optional_owner(request.expected_owner)? };
     let mut intent = intent(writer, caller, request.target.as_ref(), digest, action).await?;
     intent.attempt = attempt.map(|attempt| Attempt { arrived_at: writer.heads.cached_version(&intent.key), ..attempt });
-    if let Action::Append { events, .. } = &mut intent.command.action {
+    if let Action::Append { events, .. } = &intent.command.action {
         document_rules::check(&intent.key.conversation, events).map_err(|violation| violation.within("events"))?;
-        *events = count_tokens(std::mem::take(events), bytes).await?;
     }
+    count_tokens(writer, &mut intent, bytes).await?;
     Ok(intent)
 }
 

@@ -64,7 +64,7 @@ pub(super) async fn intent_of(
     created.owner.check_id(&conversation).map_err(|violation| violation.within("conversation_id"))?;
     check_no_audit_log(&conversation).map_err(|violation| violation.within("conversation_id"))?;
     let access = caller.authorize(writer, Scope::Append, &agent, "agent_id").await?;
-    Ok(Intent {
+    let mut intent = Intent {
         key: conversation_key(&access, conversation),
         access,
         has_key: key.is_some(),
@@ -75,15 +75,12 @@ pub(super) async fn intent_of(
             commit,
             agent,
             expectation: Expectation::Any,
-            action: Action::Create(Box::new(Create {
-                created,
-                occurred_at,
-                events: count_tokens(events, bytes).await?,
-                run,
-            })),
+            action: Action::Create(Box::new(Create { created, occurred_at, events, run })),
         },
         fork_from,
-    })
+    };
+    count_tokens(writer, &mut intent, bytes).await?;
+    Ok(intent)
 }
 
 /// The events after the creation, at most `most`, without their token counts.

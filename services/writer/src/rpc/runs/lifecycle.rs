@@ -1,26 +1,30 @@
 //! Starts, stops and finishes a run.
 
 use domain::event::RunFinished;
-use domain::{Action, FinishRun, StartRun};
+use domain::{Action, FinishRun, StartRun, Violation};
 use prost::Message as _;
 use wire::event::outcome_from_proto;
 use wire::proto::run::v1::{FinishRunRequest, StartRunRequest, StopRunRequest};
 use wire::proto::write::v1::{CommitResult, NewRun};
 
-use super::{Problem, Request, Writer, execute_on, new_events, run_id, run_started};
-use crate::request::split;
+use super::super::execute_on;
+use super::{Problem, Request, Writer, new_events, run_id, run_started};
+use crate::Intent;
+use crate::commit::commit_in_turn;
+use crate::request::{intent, split};
+use crate::token_count::count_tokens;
 
 pub(super) async fn start(writer: &Writer, request: Request<StartRunRequest>) -> Result<CommitResult, Problem> {
     let (caller, digest, mut request) = split(request);
     let target = request.target.take();
-    let action = start_action(request).await?;
-    execute_on(writer, &caller, target, digest, action).await
+    let bytes = request.encoded_len();
+    let intent = intent(writer, &caller, target.as_ref(), digest, start_action(request)?).await?;
+    execute_counted(writer, intent, bytes).await
 }
 
-async fn start_action(request: StartRunRequest) -> Result<Action, Problem> {
-    let bytes = request.encoded_len();
+fn start_action(request: StartRunRequest) -> Result<Action, Violation> {
     let started = run_started(NewRun { run_id: request.run_id, model: request.model, provider: request.provider })?;
-    let events = new_events(request.events, bytes).await?;
+    let events = new_events(request.events)?;
     Ok(Action::StartRun(Box::new(StartRun { started, events })))
 }
 
@@ -34,8 +38,15 @@ pub(super) async fn finish(writer: &Writer, mut request: Request<FinishRunReques
     set_default_key(request.get_mut())?;
     let (caller, digest, mut request) = split(request);
     let target = request.target.take();
-    let action = finish_action(request).await?;
-    execute_on(writer, &caller, target, digest, action).await
+    let bytes = request.encoded_len();
+    let intent = intent(writer, &caller, target.as_ref(), digest, finish_action(request)?).await?;
+    execute_counted(writer, intent, bytes).await
+}
+
+/// Executes a command whose request has `bytes` bytes, after its tokens are counted.
+async fn execute_counted(writer: &Writer, mut intent: Intent, bytes: usize) -> Result<CommitResult, Problem> {
+    count_tokens(writer, &mut intent, bytes).await?;
+    commit_in_turn(writer, intent).await
 }
 
 /// Without an idempotency key, the key of the run is used. The request is then equal to one with this key.
@@ -49,13 +60,12 @@ fn set_default_key(request: &mut FinishRunRequest) -> Result<(), Problem> {
     Ok(())
 }
 
-async fn finish_action(request: FinishRunRequest) -> Result<Action, Problem> {
-    let bytes = request.encoded_len();
+fn finish_action(request: FinishRunRequest) -> Result<Action, Violation> {
     let finished = RunFinished {
         run: run_id(&request.run_id)?,
         outcome: outcome_from_proto(request.outcome()).map_err(|violation| violation.within("outcome"))?,
     };
-    let events = new_events(request.events, bytes).await?;
+    let events = new_events(request.events)?;
     Ok(Action::FinishRun(Box::new(FinishRun { finished, events })))
 }
 

@@ -16,9 +16,7 @@ use wire::proto::write::v1::NewRun;
 use wire::status::Problem;
 
 use super::append_events::converted;
-use super::execute_on;
 use crate::Writer;
-use crate::token_count::count_tokens;
 
 #[derive(Debug, Clone)]
 pub(crate) struct RunRpc {
@@ -58,17 +56,17 @@ pub(super) fn run_started(given: NewRun) -> Result<RunStarted, Violation> {
     })
 }
 
-/// The events at the start or end of a run, with their token counts. `bytes`: the size of their request.
-async fn new_events(events: Vec<Event>, bytes: usize) -> Result<Vec<NewEvent>, Problem> {
+/// The events at the start or end of a run, without their token counts.
+fn new_events(events: Vec<Event>) -> Result<Vec<NewEvent>, Violation> {
     let count = events.len();
     if count > RUN_EVENTS_MAX {
         let rule = format!(
             "has {count} events, one commit has at most {RUN_EVENTS_MAX} besides the event of the run: append several commits"
         );
         let violation = Violation::new(ViolationReason::TooManyEvents, rule);
-        return Err(violation.within("events").into());
+        return Err(violation.within("events"));
     }
-    count_tokens(converted(events)?, bytes).await
+    converted(events)
 }
 
 #[cfg(test)]
@@ -85,13 +83,13 @@ mod tests {
         assert_eq!(run_id(&id.to_string()), Ok(RunId(id)));
     }
 
-    #[tokio::test]
-    async fn the_events_of_a_run_are_bounded() {
+    #[test]
+    fn the_events_of_a_run_are_bounded() {
         let noted = SystemNoted { text: "note".to_owned(), ..SystemNoted::default() };
         let note = Event { fact: Some(Fact::SystemNoted(noted)), ..Event::default() };
         // A commit has at most 500 events.
-        assert_eq!(new_events(vec![note.clone(); 499], 0).await.unwrap().len(), 499);
-        let too_many = new_events(vec![note; 500], 0).await.unwrap_err();
-        assert_eq!(too_many.field(), Some("events"));
+        assert_eq!(new_events(vec![note.clone(); 499]).unwrap().len(), 499);
+        let too_many = new_events(vec![note; 500]).unwrap_err();
+        assert_eq!(too_many.field, "events");
     }
 }
