@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use context::{Transcript, Turn};
-use domain::event::{MessageAppended, Role, Usage};
+use domain::event::{MessageAppended, Role, Usage, UsageSource};
 use domain::{Fact, Label, Part};
 use formats::{Delta, Reply, canonical};
 use tokio::time::{Instant, sleep_until};
@@ -90,6 +90,7 @@ fn message(model: &str, text: String, is_whole: bool, usage: Usage) -> MessageAp
         provider_response_id: None,
         finish_reason: Label::parse(finish_reason).ok(),
         usage: Some(usage),
+        usage_source: UsageSource::Reported,
     }
 }
 

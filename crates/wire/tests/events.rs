@@ -7,7 +7,7 @@ use domain::bounds::EVENT_BYTES_MAX;
 use domain::event::{
     ConversationCreated, ConversationUpdated, DocumentDeleted, DocumentPut, ErrorOccurred, HistoryRewound,
     HistorySummarised, MessageAppended, OwnerChanged, Role, RunFinished, RunStarted, SystemNoted, ToolCalled,
-    ToolOutcome, ToolOutput, ToolReturned, Usage,
+    ToolOutcome, ToolOutput, ToolReturned, Usage, UsageSource,
 };
 use domain::{
     Actor, AgentId, CallId, ChainHash, ChannelId, ClientContext, CommitId, ConversationId, DocumentName, Event,
@@ -66,6 +66,7 @@ fn message(provider: Option<Label>) -> Fact {
         provider_response_id: label("resp_1"),
         finish_reason: label("stop"),
         usage: Some(Usage { input_tokens: 9, output_tokens: 8, cached_tokens: 7, reasoning_tokens: 6 }),
+        usage_source: UsageSource::Reported,
     })
 }
 
@@ -284,6 +285,23 @@ fn every_event_round_trips() {
         let bytes = wire::event::to_proto(&event).encode_to_vec();
         assert_eq!(wire::commit::decode_event(bytes.into()), Ok(event), "{name}");
     }
+}
+
+#[test]
+fn an_estimated_usage_is_marked_and_an_unknown_source_is_read() {
+    let mut fact = message(None);
+    let reported = wire::event::to_proto(&event(fact.clone())).encode_to_vec();
+    let Fact::MessageAppended(appended) = &mut fact else { panic!("another fact") };
+    appended.usage_source = UsageSource::Estimated;
+    let estimated = wire::event::to_proto(&event(fact.clone()));
+    let bytes = estimated.encode_to_vec();
+    assert_eq!(bytes.len(), reported.len() + 2, "only a mark is added");
+    assert_eq!(wire::commit::decode_event(bytes.into()), Ok(event(fact)));
+    let mut later = estimated;
+    if let Some(wire::proto::event::v1::event::Fact::MessageAppended(appended)) = &mut later.fact {
+        appended.usage_source = 99;
+    }
+    assert!(wire::commit::decode_event(later.encode_to_vec().into()).is_ok());
 }
 
 #[test]

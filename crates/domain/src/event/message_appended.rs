@@ -22,6 +22,8 @@ pub struct MessageAppended {
     pub finish_reason: Option<Label>,
     /// The tokens of the response.
     pub usage: Option<Usage>,
+    /// Where `usage` comes from.
+    pub usage_source: UsageSource,
 }
 
 impl MessageAppended {
@@ -37,6 +39,7 @@ impl MessageAppended {
             provider_response_id: None,
             finish_reason: None,
             usage: None,
+            usage_source: UsageSource::Reported,
         }
     }
 }
@@ -92,4 +95,14 @@ pub struct Usage {
     pub cached_tokens: u64,
     /// Tokens of reasoning.
     pub reasoning_tokens: u64,
+}
+
+/// Where token counts come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum UsageSource {
+    /// The provider reported them.
+    #[default]
+    Reported,
+    /// They are an estimate from bytes: the provider reported more than can be true.
+    Estimated,
 }

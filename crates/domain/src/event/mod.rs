@@ -23,7 +23,7 @@ pub use document_put::DocumentPut;
 pub use error_occurred::ErrorOccurred;
 pub use history_rewound::HistoryRewound;
 pub use history_summarised::HistorySummarised;
-pub use message_appended::{MessageAppended, Role, Usage};
+pub use message_appended::{MessageAppended, Role, Usage, UsageSource};
 pub use owner_changed::OwnerChanged;
 pub use run_finished::RunFinished;
 pub use run_started::RunStarted;

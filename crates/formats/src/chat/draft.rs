@@ -1,6 +1,6 @@
 //! Assembles a reply. Whole replies and streamed pieces use the same draft, so that their facts are equal.
 
-use domain::event::{MessageAppended, Role, ToolCalled, Usage};
+use domain::event::{MessageAppended, Role, ToolCalled, Usage, UsageSource};
 use domain::{Fact, Label, MediaSource, Part};
 
 use super::call_drafts::{CallDrafts, CallPiece};
@@ -108,6 +108,7 @@ impl Draft {
             provider_response_id: self.response_id.clone(),
             finish_reason: self.finish_reason,
             usage: self.usage,
+            usage_source: UsageSource::Reported,
             ..MessageAppended::new(Role::Assistant, parts)
         })];
         for (index, call) in self.calls.finished(&self.seed).enumerate() {

@@ -1,6 +1,6 @@
 //! Assembles a reply from its pieces.
 
-use domain::event::{MessageAppended, Role, ToolCalled, Usage};
+use domain::event::{MessageAppended, Role, ToolCalled, Usage, UsageSource};
 use domain::{Fact, Label, Part};
 
 use super::PROVIDER;
@@ -69,6 +69,7 @@ impl ReplyDraft {
             provider_response_id: self.response_id.clone(),
             finish_reason: self.finish_reason,
             usage: self.usage,
+            usage_source: UsageSource::Reported,
             ..MessageAppended::new(Role::Assistant, self.parts)
         });
         let calls = self.calls.into_iter().map(|call| {

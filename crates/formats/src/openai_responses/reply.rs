@@ -1,6 +1,6 @@
 //! Parses whole replies.
 
-use domain::event::{MessageAppended, Role, ToolCalled, Usage};
+use domain::event::{MessageAppended, Role, ToolCalled, Usage, UsageSource};
 use domain::{Fact, Label};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -146,6 +146,7 @@ pub(super) fn reply(response: Response<'_>) -> Result<Reply, ParseError> {
         provider_response_id: source.response.clone(),
         finish_reason: values::label("status", reason.or(response.status).as_deref())?,
         usage: response.usage.map(Usage::from),
+        usage_source: UsageSource::Reported,
         ..MessageAppended::new(Role::Assistant, parts)
     };
     let calls = calls.into_iter().map(|call| called(call, &source));
@@ -287,6 +288,7 @@ mod tests {
             provider_response_id: None,
             finish_reason: Some(label(finish_reason)),
             usage: None,
+            usage_source: UsageSource::Reported,
         }
     }
 }

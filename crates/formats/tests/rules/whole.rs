@@ -14,7 +14,7 @@ use context::stages::summarise::Summary;
 use context::{
     AnswerOrigin, Assembled, CONTEXT_KINDS, Effect, Plan, Policy, Reach, Selection, Settings, Transcript, select,
 };
-use domain::event::{MessageAppended, Role, ToolOutput, ToolReturned};
+use domain::event::{MessageAppended, Role, ToolOutput, ToolReturned, UsageSource};
 use domain::{
     ClientContext, CommitId, Event, EventId, EventTokens, Fact, JsonText, Part, RecordedEvent, Timestamp, Version,
 };
@@ -218,6 +218,7 @@ fn events(transcript: Transcript, delays: Vec<u8>, secrets: &[Option<usize>]) ->
                 provider_response_id: None,
                 finish_reason: None,
                 usage: None,
+                usage_source: UsageSource::Reported,
             }));
         }
         for call in turn.calls {

@@ -1,7 +1,7 @@
 //! Messages in short: `u hi` is a user's, `a yes` an assistant's, `a#r1 yes` one with the id of its response, `u@jo hi` one
 //! with its author, `s …` and `d …` are instructions.
 
-use domain::event::{MessageAppended, Role};
+use domain::event::{MessageAppended, Role, UsageSource};
 use domain::{Label, Part};
 
 /// The messages of a list in short.
@@ -29,6 +29,7 @@ fn message(short: &str) -> MessageAppended {
         provider_response_id: label(response),
         finish_reason: None,
         usage: None,
+        usage_source: UsageSource::Reported,
     }
 }
 

@@ -3,7 +3,7 @@
 use domain::bounds::EVENTS_PER_COMMIT_MAX;
 use domain::event::{
     ConversationUpdated, ErrorOccurred, MessageAppended, Role, SystemNoted, ToolCalled, ToolOutcome, ToolOutput,
-    ToolReturned, Usage,
+    ToolReturned, Usage, UsageSource,
 };
 use domain::{
     CallId, Change, ClientContext, Conversation, Fact, FieldChange, JsonText, Label, Lifecycle, Owner, Part, Status,
@@ -96,6 +96,7 @@ fn every_fact(author: &mut Author) -> Vec<Fact> {
             provider_response_id: Some(label("resp_1")),
             finish_reason: Some(label("stop")),
             usage: Some(Usage { input_tokens: 7, output_tokens: 5, cached_tokens: 3, reasoning_tokens: 1 }),
+            usage_source: UsageSource::Estimated,
         }),
         Fact::ToolCalled(ToolCalled {
             call_id: call_id.clone(),

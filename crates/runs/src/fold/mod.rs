@@ -1,7 +1,7 @@
 //! Folds the parts of a run into the facts that its end records.
 
 use domain::bounds::{EVENT_BYTES_MAX, PARTS_MAX, RUN_EVENTS_MAX};
-use domain::event::{Fact, MessageAppended, Role, RunStarted};
+use domain::event::{Fact, MessageAppended, Role, RunStarted, UsageSource};
 use domain::{Label, RunEnd, RunPart, RunPartKind};
 use thiserror::Error;
 
@@ -235,6 +235,7 @@ impl RunFold {
             provider_response_id: None,
             finish_reason: Label::parse(INTERRUPTED).ok(),
             usage: None,
+            usage_source: UsageSource::Reported,
         }))
     }
 }

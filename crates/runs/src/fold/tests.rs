@@ -1,6 +1,6 @@
 //! Examples of folded runs, and bounds.
 
-use domain::event::{ErrorOccurred, ToolCalled, ToolOutcome, ToolOutput, ToolReturned};
+use domain::event::{ErrorOccurred, ToolCalled, ToolOutcome, ToolOutput, ToolReturned, UsageSource};
 use domain::{CallId, JsonText, Lifecycle, Part, RunId, RunOutcome, ToolName};
 use uuid::Uuid;
 
@@ -54,6 +54,7 @@ fn message(parts: Vec<Part>, finish_reason: &str) -> Fact {
         provider_response_id: None,
         finish_reason: Label::parse(finish_reason).ok(),
         usage: None,
+        usage_source: UsageSource::Reported,
     })
 }
 

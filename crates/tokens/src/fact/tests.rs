@@ -1,4 +1,4 @@
-use domain::event::{ErrorOccurred, Role, SystemNoted, ToolOutcome};
+use domain::event::{ErrorOccurred, Role, SystemNoted, ToolOutcome, UsageSource};
 use domain::{CallId, JsonText, Lifecycle, ToolName, Version};
 
 use super::*;
@@ -21,6 +21,7 @@ fn message_by(author: Option<Label>, parts: Vec<Part>) -> Fact {
         provider_response_id: None,
         finish_reason: None,
         usage: None,
+        usage_source: UsageSource::Reported,
     })
 }
 

@@ -4,7 +4,7 @@ use domain::bounds::{EVENT_BYTES_MAX, SUMMARY_BYTES_MAX, TITLE_BYTES_MAX};
 use domain::document::parse_ttl;
 use domain::event::{
     ConversationUpdated, DocumentDeleted, DocumentPut, ErrorOccurred, HistoryRewound, HistorySummarised,
-    MessageAppended, Role, SystemNoted, ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
+    MessageAppended, Role, SystemNoted, ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage, UsageSource,
 };
 use domain::violation::check_length;
 use domain::{
@@ -149,6 +149,10 @@ pub fn message_from_proto(message: proto::MessageAppended) -> Result<MessageAppe
         proto::Role::System => Role::System,
         proto::Role::Developer => Role::Developer,
     };
+    let usage_source = match message.usage_source() {
+        proto::UsageSource::Unspecified => UsageSource::Reported,
+        proto::UsageSource::Estimated => UsageSource::Estimated,
+    };
     Ok(MessageAppended {
         role,
         parts: content::from_proto(message.parts).map_err(|violation| violation.within("parts"))?,
@@ -158,6 +162,7 @@ pub fn message_from_proto(message: proto::MessageAppended) -> Result<MessageAppe
         provider_response_id: label(message.provider_response_id, "provider_response_id")?,
         finish_reason: label(message.finish_reason, "finish_reason")?,
         usage: message.usage.map(usage_from_proto),
+        usage_source,
     })
 }
 

@@ -1,7 +1,7 @@
 //! Events as protobuf.
 
 use domain::event::{
-    ConversationUpdated, MessageAppended, Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
+    ConversationUpdated, MessageAppended, Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage, UsageSource,
 };
 use domain::{Annotation, Event, Fact, FieldChange, JsonText, Label, Lifecycle};
 
@@ -102,6 +102,14 @@ pub fn message_to_proto(message: &MessageAppended) -> proto::MessageAppended {
         provider_response_id: label_text(message.provider_response_id.as_ref()),
         finish_reason: label_text(message.finish_reason.as_ref()),
         usage: message.usage.as_ref().map(usage_to_proto),
+        usage_source: usage_source(message.usage_source).into(),
+    }
+}
+
+fn usage_source(source: UsageSource) -> proto::UsageSource {
+    match source {
+        UsageSource::Reported => proto::UsageSource::Unspecified,
+        UsageSource::Estimated => proto::UsageSource::Estimated,
     }
 }
 

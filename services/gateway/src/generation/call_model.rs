@@ -1,6 +1,6 @@
 //! Calls a model: checks the token quota first and counts the tokens, however the call ends. All calls go through here.
 
-use domain::event::Usage;
+use domain::event::{Usage, UsageSource};
 use domain::{CallPurpose, Fact, RunEnd};
 use formats::Delta;
 use models::{ModelError, ModelRequest, Piece, ReplyPieces, Tool};
@@ -9,7 +9,7 @@ use wire::status::Problem;
 use super::run_end::{from_model_error, from_problem};
 use super::{Generations, ModelChoice};
 use crate::quotas::account::Account;
-use crate::quotas::counted_usage::{CallSize, UsageSource, counted_usage};
+use crate::quotas::counted_usage::{CallSize, CountSource, counted_usage};
 use crate::quotas::metering::MeterPermit;
 use crate::quotas::{Quotas, metrics};
 
@@ -116,7 +116,7 @@ impl TokenCount {
     fn finish(&mut self, facts: &mut [Fact]) {
         let reported = reported_usage(facts);
         let (usage, source) = counted_usage(&self.size, reported);
-        if let (UsageSource::Implausible, Some(reported)) = (source, reported) {
+        if let (CountSource::Implausible, Some(reported)) = (source, reported) {
             tracing::warn!(
                 model.server = self.server,
                 model.name = self.model,
@@ -131,7 +131,7 @@ impl TokenCount {
         self.count(&usage, source);
     }
 
-    fn count(&mut self, usage: &Usage, source: UsageSource) {
+    fn count(&mut self, usage: &Usage, source: CountSource) {
         let Some(permit) = self.permit.take() else {
             return;
         };
@@ -180,11 +180,12 @@ pub fn reported_usage(facts: &[Fact]) -> Option<Usage> {
     })
 }
 
-/// A reply has one message.
+/// Records the estimate, and marks it. A reply has one message.
 fn replace_usage(facts: &mut [Fact], usage: Usage) {
     for fact in facts {
         if let Fact::MessageAppended(message) = fact {
             message.usage = Some(usage);
+            message.usage_source = UsageSource::Estimated;
         }
     }
 }

@@ -31,7 +31,7 @@ pub(crate) struct CallSize {
 
 /// Where counted tokens come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum UsageSource {
+pub(crate) enum CountSource {
     /// The server reports them.
     Reported,
     /// The server reports none, or the call was interrupted: they are estimated from the bytes.
@@ -40,7 +40,7 @@ pub(crate) enum UsageSource {
     Implausible,
 }
 
-impl UsageSource {
+impl CountSource {
     /// Its name in metrics and logs.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
@@ -52,11 +52,11 @@ impl UsageSource {
 }
 
 /// The tokens that count for a call, and their source.
-pub(crate) fn counted_usage(size: &CallSize, reported: Option<Usage>) -> (Usage, UsageSource) {
+pub(crate) fn counted_usage(size: &CallSize, reported: Option<Usage>) -> (Usage, CountSource) {
     match reported {
-        Some(usage) if is_plausible(size, &usage) => (usage, UsageSource::Reported),
-        Some(_) => (estimate(size), UsageSource::Implausible),
-        None => (estimate(size), UsageSource::Estimated),
+        Some(usage) if is_plausible(size, &usage) => (usage, CountSource::Reported),
+        Some(_) => (estimate(size), CountSource::Implausible),
+        None => (estimate(size), CountSource::Estimated),
     }
 }
 
@@ -123,9 +123,9 @@ mod tests {
                 reasoning_tokens: reasoning,
             };
             let expected = if is_plausible {
-                (reported, UsageSource::Reported)
+                (reported, CountSource::Reported)
             } else {
-                (estimate(&size), UsageSource::Implausible)
+                (estimate(&size), CountSource::Implausible)
             };
             assert_eq!(counted_usage(&size, Some(reported)), expected, "{size:?}");
         }
@@ -134,9 +134,9 @@ mod tests {
     #[test]
     fn estimates_count_four_bytes_as_a_token() {
         let expected = Usage { input_tokens: 101, output_tokens: 11, ..Usage::default() };
-        assert_eq!(counted_usage(&SIZE, None), (expected, UsageSource::Estimated));
+        assert_eq!(counted_usage(&SIZE, None), (expected, CountSource::Estimated));
         let endless = CallSize { request_bytes: usize::MAX, reply_bytes: usize::MAX, ..WITH_PICTURE };
         let most = Usage { input_tokens: u64::MAX, output_tokens: u64::MAX, ..Usage::default() };
-        assert_eq!(counted_usage(&endless, Some(most)), (most, UsageSource::Reported));
+        assert_eq!(counted_usage(&endless, Some(most)), (most, CountSource::Reported));
     }
 }

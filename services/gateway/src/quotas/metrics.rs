@@ -12,7 +12,7 @@ use ::metrics::counter;
 use ::quotas::Exceeded;
 use domain::event::Usage;
 
-use super::counted_usage::UsageSource;
+use super::counted_usage::CountSource;
 
 /// A quota rejected a request.
 pub(super) fn refused(exceeded: &Exceeded) {
@@ -31,7 +31,7 @@ pub(super) fn metered(outcome: &'static str) {
 }
 
 /// The tokens of a model call were counted.
-pub(crate) fn spent(usage: &Usage, source: UsageSource) {
+pub(crate) fn spent(usage: &Usage, source: CountSource) {
     counter!("hansard_gateway_model_calls_total", "tokens" => source.as_str()).increment(1);
     counter!("hansard_gateway_model_tokens_total", "kind" => "input").increment(usage.input_tokens);
     counter!("hansard_gateway_model_tokens_total", "kind" => "output").increment(usage.output_tokens);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use domain::event::{
     ConversationCreated, ConversationUpdated, HistorySummarised, MessageAppended, Role, ToolCalled, ToolOutcome,
-    ToolOutput, ToolReturned, Usage,
+    ToolOutput, ToolReturned, Usage, UsageSource,
 };
 use domain::{
     Actor, AgentId, CallId, ClientContext, CommitId, ConversationId, ConversationKey, Event, EventId, EventTokens,
@@ -147,6 +147,7 @@ pub(super) fn message(role: Role, text: &str) -> Fact {
         provider_response_id: (role == Role::Assistant).then(|| Label::parse("r-1").unwrap()),
         finish_reason: None,
         usage: (role == Role::Assistant).then_some(Usage { input_tokens: 5, output_tokens: 7, ..Usage::default() }),
+        usage_source: UsageSource::Reported,
     })
 }
 

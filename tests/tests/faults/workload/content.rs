@@ -2,7 +2,7 @@
 
 use domain::event::{
     ConversationCreated, ConversationUpdated, ErrorOccurred, HistorySummarised, MessageAppended, Role, SystemNoted,
-    ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
+    ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage, UsageSource,
 };
 use domain::{
     AgentId, CallId, ClientContext, CommitId, EventId, Fact, FieldChange, JsonText, Label, Lifecycle, NewEvent, Owner,
@@ -153,6 +153,7 @@ fn message(rng: &mut StdRng, role: Role) -> Fact {
         provider_response_id: (is_model && rng.random_bool(0.5))
             .then(|| label(&format!("response-{}", rng.random_range(0..999)))),
         finish_reason: is_model.then(|| label("stop")),
+        usage_source: UsageSource::Reported,
         usage: is_model.then(|| Usage {
             input_tokens: rng.random_range(0..9_000),
             output_tokens: rng.random_range(0..900),

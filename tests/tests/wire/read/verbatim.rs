@@ -73,6 +73,7 @@ fn events() -> Vec<proto::Event> {
         provider_response_id: "resp".to_owned(),
         finish_reason: "stop".to_owned(),
         usage: Some(proto::Usage { input_tokens: u64::MAX, output_tokens: 2, cached_tokens: 3, reasoning_tokens: 4 }),
+        usage_source: proto::UsageSource::Estimated.into(),
     })));
     events.push(message(proto::Role::Developer, "instructions"));
     for (index, json) in JSON.iter().enumerate() {

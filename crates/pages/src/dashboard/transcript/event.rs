@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::event::{
     Annotation, ConversationCreated, ConversationUpdated, Lifecycle, MessageAppended, ToolCalled, ToolOutcome,
-    ToolOutput, ToolReturned, Usage,
+    ToolOutput, ToolReturned, Usage, UsageSource,
 };
 use domain::run::RunOutcome;
 use domain::{Fact, FieldChange, Version};
@@ -109,6 +109,7 @@ fn message(at: At<'_>, message: &MessageAppended, prices: &Prices) -> Markup {
                 @if let Some(model) = &message.model { (model) " " }
                 @if let Some(reason) = &message.finish_reason { "finished: " (reason) " " }
                 @if let Some(usage) = message.usage { (self::usage(usage)) }
+                @if message.usage_source == UsageSource::Estimated { " (estimated: the provider reported more than can be true)" }
                 @if cost.is_some() { ", cost " (prices.text(cost)) }
             }
         }

@@ -1,4 +1,4 @@
-use domain::event::{MessageAppended, Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned};
+use domain::event::{MessageAppended, Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage, UsageSource};
 use domain::{CallId, CommitId, Event, EventId, EventTokens, Fact, JsonText, Label, MediaSource, Part, ToolName};
 use uuid::Uuid;
 
@@ -160,4 +160,16 @@ fn a_document_that_is_whole_has_no_link() {
     check(&format!("\"{}\"", "x".repeat(4095)), true);
     // Whole in the record, but not with line breaks.
     check(&format!("[{}1]", "1,".repeat(2_000)), true);
+}
+
+#[test]
+fn an_estimated_usage_is_marked() {
+    for (usage_source, is_marked) in [(UsageSource::Reported, false), (UsageSource::Estimated, true)] {
+        let mut message = MessageAppended::new(Role::Assistant, vec![Part::Text("fine".to_owned())]);
+        message.usage = Some(Usage { input_tokens: 7, ..Usage::default() });
+        message.usage_source = usage_source;
+        let html = html(&[event(1, Fact::MessageAppended(message))]);
+        assert!(html.contains("read 7"), "{html}");
+        assert_eq!(html.contains("estimated"), is_marked, "{html}");
+    }
 }

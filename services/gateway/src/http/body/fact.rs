@@ -227,6 +227,11 @@ pub struct MessageContentBody {
     /// The tokens of the response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) usage: Option<UsageBody>,
+    /// `estimated`: `usage` is an estimate from bytes, because the provider reported more tokens than can be true. Absent: the provider
+    /// reported it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(example = "estimated")]
+    pub(super) usage_source: Option<&'static str>,
 }
 
 /// Tokens, as the provider counted them.

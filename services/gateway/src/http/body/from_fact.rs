@@ -3,7 +3,7 @@
 use domain::FieldChange;
 use domain::event::{
     Annotation, ConversationCreated, ConversationUpdated, Fact, Lifecycle, MessageAppended, ToolOutcome, ToolOutput,
-    ToolReturned, Usage,
+    ToolReturned, Usage, UsageSource,
 };
 
 use super::content::{PartBody, Verbatim, json, text};
@@ -37,6 +37,7 @@ impl From<&MessageAppended> for MessageContentBody {
             provider_response_id: text(message.provider_response_id.as_ref()),
             finish_reason: text(message.finish_reason.as_ref()),
             usage: message.usage.map(UsageBody::from),
+            usage_source: (message.usage_source == UsageSource::Estimated).then_some("estimated"),
         }
     }
 }

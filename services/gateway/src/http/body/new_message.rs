@@ -96,6 +96,7 @@ impl NewMessageBody {
                 reasoning_tokens: usage.reasoning_tokens,
             }),
             provider: self.provider.unwrap_or_default(),
+            usage_source: proto::UsageSource::Unspecified.into(),
         })
     }
 }
