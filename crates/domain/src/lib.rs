@@ -35,6 +35,7 @@ pub mod set_digest;
 pub mod tenant_filter;
 pub mod time;
 pub mod totals;
+pub mod usage_correction;
 pub mod violation;
 
 pub use access::{SweepAccess, TenantAccess};
@@ -72,4 +73,5 @@ pub use set_digest::SetDigest;
 pub use tenant_filter::TenantFilter;
 pub use time::Timestamp;
 pub use totals::Totals;
+pub use usage_correction::{CorrectedCounts, TokenChanges, UsageCorrection};
 pub use violation::{Violation, ViolationReason};

@@ -150,13 +150,16 @@ impl Record {
         self.erase_logged(&topology::logs::subject(key)).await
     }
 
-    /// Overwrites and removes the metered calls of a tenant, or of one of its owners; returns how many. Idempotent.
+    /// Overwrites and removes the metered calls and corrections of a tenant, or of one of its owners; returns how many. Idempotent.
     ///
     /// # Errors
     /// [`Unavailable`]: call again until it succeeds; erased messages stay erased.
     pub async fn erase_usage(&self, tenant: &TenantId, owner: Option<&OwnerDigest>) -> Result<u64, Unavailable> {
-        let subject = topology::logs::usage_subjects(tenant, owner);
-        self.erase_logged(&subject).await
+        let mut erased = 0_u64;
+        for subject in topology::logs::usage_subjects(tenant, owner) {
+            erased = erased.saturating_add(self.erase_logged(&subject).await?);
+        }
+        Ok(erased)
     }
 
     /// Erases a subject of the stream of calls, which may not exist.

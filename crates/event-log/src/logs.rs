@@ -1,11 +1,14 @@
-//! Logged and metered calls of model servers: an own stream, one call per message, kept for a limited time.
+//! Logged and metered calls of model servers, and corrections of usage: an own stream, one per message, kept for a limited time.
 //!
-//! No conversation depends on it. `wire::model_call` and `wire::metered_call` define the messages.
+//! No conversation depends on it. `wire::model_call`, `wire::metered_call` and `wire::usage_correction` define the messages.
 
 use std::time::Duration;
 
 use bytes::Bytes;
-use domain::{ConversationKey, LogId, LoggedCall, MeteredCall, OwnerDigest, Sequence, TenantId, Timestamp};
+use domain::{
+    ConversationKey, CorrectedCounts, LogId, LoggedCall, MeteredCall, OwnerDigest, Sequence, TenantId, Timestamp,
+    UsageCorrection,
+};
 use futures::Stream;
 use wire::commit::CorruptCommit;
 
@@ -26,6 +29,8 @@ pub enum LoggedSubject {
     Conversation(ConversationKey),
     /// A metered call of a tenant.
     Usage(TenantId),
+    /// A correction of a tenant's usage.
+    Correction(TenantId),
     /// A subject that this version does not know.
     Unknown,
 }
@@ -36,7 +41,7 @@ impl LoggedSubject {
     pub fn tenant(&self) -> Option<&TenantId> {
         match self {
             Self::Conversation(key) => Some(&key.tenant),
-            Self::Usage(tenant) => Some(tenant),
+            Self::Usage(tenant) | Self::Correction(tenant) => Some(tenant),
             Self::Unknown => None,
         }
     }
@@ -51,7 +56,7 @@ pub struct LoggedMessage {
     pub sequence: Sequence,
     /// When the stream stored it, by the server's clock.
     pub stored_at: Timestamp,
-    /// The call as encoded by `wire::model_call::encode_logged` or `wire::metered_call::encode_metered`.
+    /// The call or correction, as the module of its kind in `wire` encodes it.
     pub bytes: Bytes,
 }
 
@@ -70,6 +75,14 @@ impl LoggedMessage {
     /// [`CorruptCommit`]: not such a call.
     pub fn open_metered(&self) -> Result<MeteredCall, CorruptCommit> {
         wire::metered_call::decode_metered(self.bytes.clone())
+    }
+
+    /// Decodes a correction of usage.
+    ///
+    /// # Errors
+    /// [`CorruptCommit`]: not such a correction.
+    pub fn open_correction(&self) -> Result<UsageCorrection, CorruptCommit> {
+        wire::usage_correction::decode_correction(self.bytes.clone())
     }
 }
 
@@ -103,14 +116,35 @@ impl Record {
             headers: Some(headers::with_ttl(&call.id.to_string(), METERED_RETENTION)),
             payload: wire::metered_call::encode_metered(call),
         };
-        match self.publish_call(outgoing).await {
-            Ok(()) => Ok(true),
-            Err(_) if self.logs_bounds().await?.is_none() => Ok(false),
-            Err(unavailable) => Err(unavailable),
-        }
+        self.publish_if_stream(outgoing).await
     }
 
-    /// The sequence of the last metered call of a tenant, or of one of its owners, from the stream's leader; `None`: no call.
+    /// Stores a correction of a tenant's usage for [`METERED_RETENTION`]; `false`: the stream does not exist. An id of a tenant is
+    /// stored once within the stream's duplicate window; the rows count it once.
+    ///
+    /// # Errors
+    /// Same as [`Record::publish_log`].
+    pub async fn publish_correction(
+        &self,
+        tenant: &TenantId,
+        correction: &UsageCorrection,
+    ) -> Result<bool, Unavailable> {
+        let owner = match &correction.counts {
+            CorrectedCounts::ModelCalls { owner, .. } => owner.as_ref(),
+            CorrectedCounts::Messages { .. } => None,
+        };
+        // Callers choose the id, and tenants share the stream.
+        let id = format!("{tenant}.{}", correction.id);
+        let outgoing = Outgoing {
+            subject: topology::logs::correction_subject(tenant, owner),
+            headers: Some(headers::with_ttl(&id, METERED_RETENTION)),
+            payload: wire::usage_correction::encode_correction(correction),
+        };
+        self.publish_if_stream(outgoing).await
+    }
+
+    /// The sequence of the last metered call or correction of a tenant, or of one of its owners, from the stream's leader; `None`:
+    /// there is none.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -122,9 +156,21 @@ impl Record {
         if self.logs_bounds().await?.is_none() {
             return Ok(None);
         }
-        let subject = topology::logs::usage_subjects(tenant, owner);
-        let last = self.get_from_leader(topology::logs::STREAM, &MessageQuery::LastOfSubject(&subject)).await?;
-        Ok(last.map(|last| last.sequence))
+        let mut newest = None;
+        for subject in topology::logs::usage_subjects(tenant, owner) {
+            let last = self.get_from_leader(topology::logs::STREAM, &MessageQuery::LastOfSubject(&subject)).await?;
+            newest = newest.max(last.map(|last| last.sequence));
+        }
+        Ok(newest)
+    }
+
+    /// Publishes a message; `false`: the stream does not exist.
+    async fn publish_if_stream(&self, outgoing: Outgoing) -> Result<bool, Unavailable> {
+        match self.publish_call(outgoing).await {
+            Ok(()) => Ok(true),
+            Err(_) if self.logs_bounds().await?.is_none() => Ok(false),
+            Err(unavailable) => Err(unavailable),
+        }
     }
 
     async fn publish_call(&self, outgoing: Outgoing) -> Result<(), Unavailable> {
@@ -160,8 +206,9 @@ fn logged(message: ConsumedMessage) -> LoggedMessage {
     let subject = &message.message.subject;
     let conversation = topology::logs::key_of(subject).map(LoggedSubject::Conversation);
     let usage = || topology::logs::metered_tenant_of(subject).map(LoggedSubject::Usage);
+    let correction = || topology::logs::corrected_tenant_of(subject).map(LoggedSubject::Correction);
     LoggedMessage {
-        subject: conversation.or_else(usage).unwrap_or(LoggedSubject::Unknown),
+        subject: conversation.or_else(usage).or_else(correction).unwrap_or(LoggedSubject::Unknown),
         sequence: message.sequence,
         stored_at: message.stored_at,
         bytes: message.message.payload,

@@ -17,4 +17,4 @@ pub use consumer::{Consumer, Subject};
 pub use decision::{Exceeded, check};
 pub use fair::{Entered, FairQueue};
 pub use limits::{InvalidQuota, LIMIT_MAX, LimitError, Limits, Quota, QuotaSet, Scope, ScopedQuota};
-pub use tokens::DayTokens;
+pub use tokens::{DayTokens, RowTokens};

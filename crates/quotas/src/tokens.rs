@@ -16,6 +16,17 @@ pub struct DayTokens {
     rows: u64,
     own: u64,
     read_at_ms: u64,
+    /// The corrections that `rows` contains.
+    corrections: u64,
+}
+
+/// A read of the rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowTokens {
+    /// The count.
+    pub tokens: u64,
+    /// How often it was corrected. This number never falls, the count may.
+    pub corrections: u64,
 }
 
 /// The UTC day of a time, in days since 1970-01-01.
@@ -54,14 +65,22 @@ impl DayTokens {
         self.own = self.own.saturating_add(tokens);
     }
 
-    /// Stores a read of the rows.
-    pub fn read(&mut self, now_ms: u64, rows: u64) {
+    /// Stores a read of the rows. After a correction the count restarts from them.
+    pub fn read(&mut self, now_ms: u64, rows: RowTokens) {
         self.begin(now_ms);
-        // Assumes that the rows contain the tokens counted before the first read.
-        let first = rows.saturating_sub(self.own);
-        self.first.get_or_insert(first);
-        self.rows = self.rows.max(rows);
         self.read_at_ms = now_ms;
+        if rows.corrections < self.corrections {
+            // A replica without the last correction.
+            return;
+        }
+        if rows.corrections > self.corrections && self.first.is_some() {
+            (self.first, self.rows, self.own) = (None, 0, 0);
+        }
+        self.corrections = rows.corrections;
+        // Assumes that the rows contain the tokens counted before the first read.
+        let first = rows.tokens.saturating_sub(self.own);
+        self.first.get_or_insert(first);
+        self.rows = self.rows.max(rows.tokens);
     }
 
     fn begin(&mut self, now_ms: u64) {
@@ -76,20 +95,57 @@ impl DayTokens {
 mod tests {
     use super::*;
 
+    fn uncorrected(tokens: u64) -> RowTokens {
+        RowTokens { tokens, corrections: 0 }
+    }
+
+    #[test]
+    fn corrected_rows_replace_what_was_counted() {
+        let now = 5 * MS_PER_DAY;
+        let mut counted = DayTokens::default();
+        let mut check = |change: &dyn Fn(&mut DayTokens), expected: u64| {
+            change(&mut counted);
+            assert_eq!(counted.used(now), expected);
+        };
+        let read =
+            |tokens, corrections| move |counted: &mut DayTokens| counted.read(now, RowTokens { tokens, corrections });
+        check(&read(100, 0), 100);
+        check(&|counted| counted.add(now, u64::MAX), u64::MAX);
+        check(&read(u64::MAX, 0), u64::MAX);
+        check(&read(90, 1), 90);
+        check(&|counted| counted.add(now, 5), 95);
+        // A replica lags.
+        check(&read(u64::MAX, 0), 95);
+        check(&read(90, 1), 95);
+        // The rows have what is counted, and what another process counted.
+        check(&read(97, 1), 97);
+        check(&read(200, 2), 200);
+        check(&read(0, 3), 0);
+    }
+
+    #[test]
+    fn a_first_read_contains_earlier_corrections() {
+        let now = 5 * MS_PER_DAY;
+        let mut counted = DayTokens::default();
+        counted.add(now, 7);
+        counted.read(now, RowTokens { tokens: 3, corrections: 2 });
+        assert_eq!(counted.used(now), 7);
+    }
+
     #[test]
     fn own_tokens_count_until_the_rows_have_them() {
         let now = 5 * MS_PER_DAY;
         let mut tokens = DayTokens::default();
-        tokens.read(now, 100);
+        tokens.read(now, uncorrected(100));
         assert_eq!(tokens.used(now), 100);
         tokens.add(now, 7);
         assert_eq!(tokens.used(now), 107);
-        tokens.read(now, 100);
+        tokens.read(now, uncorrected(100));
         assert_eq!(tokens.used(now), 107);
-        tokens.read(now, 107);
+        tokens.read(now, uncorrected(107));
         assert_eq!(tokens.used(now), 107);
         // Another process has counted 50.
-        tokens.read(now, 157);
+        tokens.read(now, uncorrected(157));
         assert_eq!(tokens.used(now), 157);
     }
 
@@ -97,7 +153,7 @@ mod tests {
     fn a_day_ends_at_midnight() {
         let last = 6 * MS_PER_DAY - 1;
         let mut tokens = DayTokens::default();
-        tokens.read(last, 9);
+        tokens.read(last, uncorrected(9));
         assert!(tokens.is_fresh(last, Duration::from_millis(1)));
         assert_eq!((tokens.used(last), tokens.used(last + 1)), (9, 0));
         assert!(!tokens.is_fresh(last + 1, Duration::from_secs(9)));

@@ -29,6 +29,12 @@ impl Day {
         Self(i32::try_from(time.0.div_euclid(NANOS_PER_DAY)).unwrap_or_default())
     }
 
+    /// The first time of the day that a timestamp can represent.
+    #[must_use]
+    pub fn start(self) -> Timestamp {
+        Timestamp(i64::from(self.0).saturating_mul(NANOS_PER_DAY))
+    }
+
     /// The day that is `days` earlier.
     #[must_use]
     pub fn minus(self, days: u32) -> Self {
@@ -152,6 +158,7 @@ mod tests {
             let day = Day::from_time(Timestamp(nanos));
             assert_eq!(day.to_string(), expected);
             assert_eq!(Day::parse(expected), Some(day));
+            assert_eq!(Day::from_time(day.start()), day);
         }
     }
 

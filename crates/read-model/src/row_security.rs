@@ -33,7 +33,7 @@ mod tests {
                        WHERE attrelid = class.oid AND attname = 'tenant_id' AND NOT attisdropped)
         FROM pg_class AS class
         JOIN pg_namespace AS schema ON schema.oid = class.relnamespace
-        WHERE (schema.nspname LIKE 'conversations\\_v%' OR schema.nspname = 'search_v1' OR class.relname IN ('provider_log', 'model_usage'))
+        WHERE (schema.nspname LIKE 'conversations\\_v%' OR schema.nspname = 'search_v1' OR class.relname IN ('provider_log', 'model_usage', 'usage_correction'))
               AND class.relkind IN ('r', 'p', 'm', 'f')
         ORDER BY 1";
     /// The only tables without tenants that readers may read. They are empty here.

@@ -20,3 +20,4 @@ mod secret;
 pub mod status;
 pub mod time;
 pub mod token;
+pub mod usage_correction;

@@ -6,7 +6,7 @@ use rustix::fs::Mode;
 use crate::commands::{
     agent, archive, audit, backup, bootstrap, capacity, chat, completions, context, dashboard, dev, erase, history,
     import, key, man, master_key, mcp, migrate, parked, partitions, policy, rebuild, receipt_key, replay, restore,
-    role, search, signing_key, status, tail, tenant, token, verify, verify_receipt, watch, widget,
+    role, search, signing_key, status, tail, tenant, token, usage, verify, verify_receipt, watch, widget,
 };
 use crate::exit::{self, Exit};
 
@@ -56,6 +56,7 @@ Examples:
     Migrate(migrate::Args),
     ReceiptKey(receipt_key::Args),
     Token(token::Args),
+    Usage(usage::Args),
     Dashboard(dashboard::Args),
     Import(import::Args),
     Context(context::Args),
@@ -105,6 +106,7 @@ impl Command {
             Self::Migrate(args) => migrate::run(args).await,
             Self::ReceiptKey(args) => receipt_key::run(args).await,
             Self::Token(args) => token::run(args).await,
+            Self::Usage(args) => usage::run(args).await,
             Self::Dashboard(args) => dashboard::run(args).await,
             Self::Import(args) => import::run(args).await,
             Self::Context(args) => context::run(args).await,

@@ -11,7 +11,7 @@
 //! | `hansard_projector_batch_commits{projection}` | 1 | commits of one transaction |
 //! | `hansard_projector_retries_total{cause,projection}` | 1 | transactions that were rejected or lost |
 //! | `hansard_projector_parked_conversations` | 1 | parked conversations, which need an operator |
-//! | `hansard_projector_provider_logs_total{outcome}` | 1 | calls: `read`: logged calls that were written; `metered`: metered calls that were counted; `unreadable` or `refused` (by Postgres): skipped calls; `expired`: deleted calls |
+//! | `hansard_projector_provider_logs_total{outcome}` | 1 | calls: `read`: logged calls that were written; `metered`: metered calls that were counted; `corrected`: corrections of usage that were applied; `unreadable` or `refused` (by Postgres): skipped calls; `expired`: deleted calls |
 
 use std::time::Duration;
 

@@ -12,8 +12,8 @@ use event_log::{LoggedMessage, LoggedSubject, Unavailable};
 use futures::StreamExt as _;
 use read_model::projections::conversations::lease::Holder;
 use read_model::projections::provider_logs::{
-    EXPIRED_PER_CALL_MAX, LogBatch, LogsApplyError, StoredCall, StoredUsage, USAGE_EXPIRED_PER_CALL_MAX, apply, expire,
-    expire_usage, restart, take,
+    EXPIRED_PER_CALL_MAX, LogBatch, LogsApplyError, StoredCall, StoredCorrection, StoredUsage,
+    USAGE_EXPIRED_PER_CALL_MAX, apply, expire, expire_usage, restart, take,
 };
 use read_model::{ReadModel, ReadModelError};
 use runtime::clock::Clock;
@@ -134,6 +134,7 @@ impl LogProjection {
         let count = |calls: usize| u64::try_from(calls).unwrap_or(u64::MAX);
         metrics::provider_logs("read", count(batch.calls.len()));
         metrics::provider_logs("metered", count(batch.usage.len()));
+        metrics::provider_logs("corrected", count(batch.corrections.len()));
         Ok(batch.last)
     }
 
@@ -143,7 +144,8 @@ impl LogProjection {
     }
 
     fn batch(&self, previous: Sequence, last: Sequence) -> LogBatch {
-        LogBatch { holder: self.holder.clone(), previous, last, calls: Vec::new(), usage: Vec::new() }
+        let holder = self.holder.clone();
+        LogBatch { holder, previous, last, calls: Vec::new(), usage: Vec::new(), corrections: Vec::new() }
     }
 
     async fn expire_all(&self) -> Result<(), LogProjectionError> {
@@ -182,6 +184,13 @@ fn add(batch: &mut LogBatch, message: &LoggedMessage) {
             if let Ok(call) = message.open_metered() {
                 let tenant = tenant.clone();
                 batch.usage.push(StoredUsage { tenant, stored_at, call });
+                return;
+            }
+        }
+        LoggedSubject::Correction(tenant) => {
+            if let Ok(correction) = message.open_correction() {
+                let tenant = tenant.clone();
+                batch.corrections.push(StoredCorrection { tenant, correction });
                 return;
             }
         }

@@ -1,4 +1,4 @@
-//! The audit log of a tenant: what signed-in people did, and what administrators and service tokens read.
+//! The audit log of a tenant: what signed-in people did, what administrators and service tokens read, and who corrected its usage.
 //!
 //! One conversation for each tenant and month, which only this module writes. Its agent is in no registry, so no token may
 //! change or erase it, and only the rpc for it reads it. It is erased with the tenant. Quotas do not apply.
@@ -51,10 +51,17 @@ pub(crate) struct Entry {
 pub(crate) struct Batch {
     access: AgentAccess,
     events: Vec<NewEvent>,
-    commit: CommitId,
-    /// Whether the commit id is a key of the caller, which an earlier attempt may have used.
-    has_key: bool,
-    request_digest: RequestDigest,
+    /// The caller's key, which an earlier attempt may have used; `None`: each call appends its entries.
+    key: Option<EntryKey>,
+}
+
+/// The key of a caller's retries: other entries with it are rejected.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EntryKey {
+    pub(crate) id: CommitId,
+    /// The field of the id in the request.
+    pub(crate) field: &'static str,
+    pub(crate) request_digest: RequestDigest,
 }
 
 impl Batch {
@@ -77,21 +84,19 @@ impl Batch {
         Ok(Self {
             access: access(person.tenant.clone(), Actor(name))?,
             events: vec![event(&entry)?],
-            commit: Writer::new_commit_id(),
-            has_key: false,
-            request_digest: digest(&RecordDashboardActionRequest::default()),
+            key: None,
         })
     }
 
-    /// Entries that `actor` sends; its retries have the same key and digest.
-    pub(crate) fn of_reads(
-        (tenant, actor): (TenantAccess, Actor),
+    /// Entries that `actor` sends; its retries have the same key.
+    pub(crate) fn with_key(
+        tenant: TenantAccess,
+        actor: Actor,
         entries: &[Entry],
-        commit: CommitId,
-        request_digest: RequestDigest,
+        key: EntryKey,
     ) -> Result<Self, Violation> {
         let events: Result<_, _> = entries.iter().map(event).collect();
-        Ok(Self { access: access(tenant, actor)?, events: events?, commit, has_key: true, request_digest })
+        Ok(Self { access: access(tenant, actor)?, events: events?, key: Some(key) })
     }
 }
 
@@ -149,18 +154,16 @@ async fn close(writer: &Writer, batch: &Batch, month: AuditMonth) -> Result<(), 
 impl Batch {
     fn append(&self, month: AuditMonth) -> Result<Intent, Violation> {
         let action = Action::Append { events: self.events.clone(), expected: None };
-        self.intent(month, action, self.commit)
+        self.intent(month, action, self.key)
     }
 
     fn archive(&self, month: AuditMonth) -> Result<Intent, Violation> {
-        let intent = self.intent(month, Action::Archive, Writer::new_commit_id())?;
-        Ok(Intent { has_key: false, ..intent })
+        self.intent(month, Action::Archive, None)
     }
 
     fn create(&self, month: AuditMonth, events: Vec<NewEvent>) -> Result<Intent, Violation> {
         let channel = OWNER_DIGIT.repeat(domain::bounds::CHANNEL_ID_CHARS);
-        let commit = if events.is_empty() { Writer::new_commit_id() } else { self.commit };
-        let has_key = self.has_key && !events.is_empty();
+        let key = self.key.filter(|_| !events.is_empty());
         let action = Action::Create(Box::new(Create {
             created: ConversationCreated {
                 agent: self.access.agent.clone(),
@@ -175,17 +178,18 @@ impl Batch {
             events,
             run: None,
         }));
-        Ok(Intent { has_key, ..self.intent(month, action, commit)? })
+        self.intent(month, action, key)
     }
 
-    fn intent(&self, month: AuditMonth, action: Action, commit: CommitId) -> Result<Intent, Violation> {
+    fn intent(&self, month: AuditMonth, action: Action, key: Option<EntryKey>) -> Result<Intent, Violation> {
         let agent = self.access.agent.clone();
+        let commit = key.map_or_else(Writer::new_commit_id, |key| key.id);
         Ok(Intent {
             access: self.access.clone(),
             key: ConversationKey { tenant: self.access.tenant.tenant().clone(), conversation: month.log()? },
-            has_key: self.has_key,
-            key_field: "idempotency_key",
-            request_digest: self.request_digest,
+            has_key: key.is_some(),
+            key_field: key.map_or("", |key| key.field),
+            request_digest: key.map_or_else(|| digest(&RecordDashboardActionRequest::default()), |key| key.request_digest),
             command: Command { commit, agent, expectation: Expectation::Any, action },
             attempt: None,
             fork_from: None,

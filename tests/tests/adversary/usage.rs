@@ -7,11 +7,18 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use domain::Timestamp;
 use read_model::Day;
 use serde_json::{Value, json};
+use tests::dashboard::Browser;
+use tests::errors::check_failure;
 use tests::eventually::eventually;
 use tests::http_client::HttpClient;
 use tests::jwt;
 use tests::model::{Model, Reply};
+use tests::operator::Operator;
+use tonic::{Code, Status};
+use uuid::Uuid;
 use wire::proto::operate::v1 as proto;
+use wire::proto::run::v1::usage_correction::Counts;
+use wire::proto::run::v1::{CorrectedModelCalls, MeterModelCallRequest, MeteredCall, UsageCorrection};
 
 use crate::fixture::Fixture;
 
@@ -26,8 +33,12 @@ struct Attack {
     fixture: Fixture,
     report: Report,
     caller: HttpClient,
+    /// The id of the caller's API key.
+    key_id: String,
     admin: HttpClient,
     rounds: u64,
+    /// The conversation of the last round.
+    chat: String,
 }
 
 impl Attack {
@@ -60,7 +71,7 @@ impl Attack {
         let caller = fixture.stranger().with("x-api-key", &key.secret).in_session().await;
         let token = format!("Bearer {}", jwt::admin(&secret, "acme"));
         let admin = fixture.stranger().with("authorization", &token);
-        Self { fixture, report, caller, admin, rounds: 0 }
+        Self { fixture, report, caller, key_id: key.id, admin, rounds: 0, chat: String::new() }
     }
 
     /// Runs a round with this report. Returns the tokens that are metered for it.
@@ -70,7 +81,8 @@ impl Attack {
         let alone = self.caller.post("/v1/chat", &json!({"message": "hello"})).await;
         assert_eq!(alone.status, 200, "{report:?}: {}", alone.text());
         let chat = self.caller.post("/api/chats", &json!({})).await.ok(201);
-        let path = format!("/api/chats/{}/messages", chat["id"].as_str().expect("an id"));
+        chat["id"].as_str().expect("an id").clone_into(&mut self.chat);
+        let path = format!("/api/chats/{}/messages", self.chat);
         let recorded = self.caller.post(&path, &json!({"content": "hello"})).await;
         assert_eq!(recorded.status, 200, "{report:?}: {}", recorded.text());
         self.rounds += 1;
@@ -80,6 +92,13 @@ impl Attack {
         })
         .await;
         after - before
+    }
+
+    /// The marks of the usage of the last round's recorded reply.
+    async fn marks(&self) -> Vec<Value> {
+        let page = self.admin.get(&format!("/v1/admin/conversations/{}/events", self.chat)).await.ok(200);
+        let events = page["events"].as_array().expect("events").iter();
+        events.filter(|event| event["usage"].is_object()).map(|event| event["usageSource"].clone()).collect()
     }
 
     /// The metered calls and their tokens.
@@ -115,12 +134,17 @@ async fn counts_that_cannot_be_true_are_not_counted() {
         &format!(r#"{{"prompt_tokens": 1, "completion_tokens": {most}}}"#),
         &thousandfold,
         r#"{"prompt_tokens": 3, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 4}}"#,
+    ] {
+        assert_eq!(attack.round(Some(implausible)).await, own, "{implausible}");
+        assert_eq!(attack.marks().await, ["estimated"], "{implausible}");
+    }
+    for no_count in [
         r#"{"prompt_tokens": 3, "completion_tokens": -1}"#,
         r#"{"prompt_tokens": 3.5, "completion_tokens": 1}"#,
         r#"{"prompt_tokens": 18446744073709551616, "completion_tokens": 1}"#,
         r#"{"prompt_tokens": 1e999, "completion_tokens": 1}"#,
     ] {
-        assert_eq!(attack.round(Some(implausible)).await, own, "{implausible}");
+        assert_eq!(attack.round(Some(no_count)).await, own, "{no_count}");
     }
     for (plausible, tokens) in [
         (r#"{"prompt_tokens": 3, "completion_tokens": 1}"#, 4),
@@ -132,9 +156,114 @@ async fn counts_that_cannot_be_true_are_not_counted() {
     ] {
         let plausible = plausible.replace('\n', " ");
         assert_eq!(attack.round(Some(&plausible)).await, CALLS * tokens, "{plausible}");
+        assert_eq!(attack.marks().await, [Value::Null], "{plausible}");
     }
     let recorded = sum(&attack.usage().await, "days", &["inputTokens", "outputTokens"]);
     let (_, metered) = attack.metered().await;
     assert!(recorded < metered, "{recorded} of {metered}");
     drop(attack.fixture);
+}
+
+/// The tokens of a call that the gateway metered before it checked reports, and those that it should have metered.
+const POISON: u64 = 9_000_000_000_000;
+const TRUE_TOKENS: u64 = 100;
+const TOKENS_PER_DAY: u64 = 1_000_000;
+
+impl Attack {
+    /// Meters a call with this many tokens, and limits the tokens of the tenant.
+    async fn poison(&self, operator: &Operator) {
+        let gateway = operator.token(&[proto::Scope::Append], "acme").await;
+        let call = MeteredCall {
+            call_id: Uuid::now_v7().to_string(),
+            agent_id: "support".to_owned(),
+            api_key_id: self.key_id.clone(),
+            input_tokens: POISON,
+            ..MeteredCall::default()
+        };
+        let request = MeterModelCallRequest { call: Some(call) };
+        let metered = operator.caller().with_token(&gateway.secret).runs().meter_model_call(request).await;
+        assert!(metered.expect("an answer").into_inner().is_counted);
+        let scope = proto::QuotaLimits { model_tokens_per_day: Some(TOKENS_PER_DAY), ..proto::QuotaLimits::default() };
+        let request = proto::SetTenantQuotasRequest {
+            tenant_id: "acme".to_owned(),
+            quotas: Some(proto::Quotas {
+                tenant: Some(scope),
+                agent: Some(scope),
+                key: Some(scope),
+                ..Default::default()
+            }),
+            update_mask: None,
+        };
+        operator.registry().set_tenant_quotas(request).await.expect("quotas");
+    }
+
+    /// Waits until a turn has this status.
+    async fn until_answered(&self, status: u16) {
+        eventually(&format!("an answer {status}"), || async {
+            let answer = self.caller.post("/v1/chat", &json!({"message": "hello"})).await;
+            (answer.status == status).then_some(())
+        })
+        .await;
+    }
+
+    /// A correction of the poisoned calls.
+    fn correction(&self) -> proto::CorrectUsageRequest {
+        let calls = CorrectedModelCalls { api_key_id: self.key_id.clone(), ..CorrectedModelCalls::default() };
+        let correction = UsageCorrection {
+            correction_id: Uuid::now_v7().to_string(),
+            agent_id: "support".to_owned(),
+            day: Some(SystemTime::now().into()),
+            counts: Some(Counts::ModelCalls(calls)),
+            input_tokens: i64::try_from(TRUE_TOKENS).expect("small") - i64::try_from(POISON).expect("small"),
+            ..UsageCorrection::default()
+        };
+        proto::CorrectUsageRequest { correction: Some(correction), reason: "a poisoned proxy".to_owned() }
+    }
+}
+
+async fn correct(operator: &Operator, token: &str, request: &proto::CorrectUsageRequest) -> Result<(), Status> {
+    let mut registry = operator.caller().with_token(token).registry();
+    let corrected = registry.correct_usage(request.clone()).await?;
+    assert!(corrected.into_inner().is_stored);
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_poisoned_day_is_corrected_by_its_tenant_alone() {
+    let mut attack = Attack::begin().await;
+    let operator = attack.fixture.operator().await;
+    operator.tenant("globex").await;
+    attack.until_answered(200).await;
+    attack.poison(&operator).await;
+    attack.until_answered(429).await;
+
+    let request = attack.correction();
+    for (scope, tenant, expected) in [
+        (proto::Scope::Operate, "globex", (Code::NotFound, "REGISTRY_ENTRY_NOT_FOUND", "correction.agent_id")),
+        (proto::Scope::Append, "acme", (Code::PermissionDenied, "MISSING_SCOPE", "")),
+        (proto::Scope::Append, "", (Code::PermissionDenied, "MISSING_SCOPE", "")),
+    ] {
+        let token = operator.token(&[scope], tenant).await.secret;
+        check_failure(tenant, correct(&operator, &token, &request).await, expected);
+    }
+    let token = operator.token(&[proto::Scope::Operate], "acme").await.secret;
+    // A retry changes nothing, and an id corrects nothing else.
+    for _ in 0..2 {
+        correct(&operator, &token, &request).await.expect("a correction");
+    }
+    let mut other = request.clone();
+    other.correction.as_mut().expect("set above").output_tokens = -1;
+    let reused = (Code::FailedPrecondition, "IDEMPOTENCY_KEY_REUSED", "correction.correction_id");
+    check_failure("another correction", correct(&operator, &token, &other).await, reused);
+    attack.until_answered(200).await;
+    let (_, tokens) = attack.metered().await;
+    assert!((TRUE_TOKENS..TOKENS_PER_DAY).contains(&tokens), "{tokens}");
+
+    attack.fixture.stack.gateway.stop().await;
+    attack.fixture.stack.gateway.start().await;
+    attack.until_answered(200).await;
+    let client = attack.fixture.stranger();
+    let browser = Browser::signed_in(client, &operator, "acme", proto::DashboardRole::Administrator).await;
+    let log = browser.get("/dashboard/audit").await.text();
+    assert_eq!(log.matches("a poisoned proxy").count(), 1, "{log}");
 }

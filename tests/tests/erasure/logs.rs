@@ -119,7 +119,7 @@ async fn wait_for_usage(stack: &Stack, owners: [&str; 2], tokens: &[u64]) {
         let now = i64::try_from(time_nanos()).ok()?;
         let today = Day::from_time(Timestamp(now));
         let used = model_usage_of(&model, &access, today, &named).await.ok()?;
-        (used == tokens).then_some(())
+        used.iter().map(|used| used.tokens).eq(tokens.iter().copied()).then_some(())
     })
     .await;
 }

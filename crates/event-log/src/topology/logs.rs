@@ -33,18 +33,33 @@ pub(crate) fn usage_subject(tenant: &TenantId, owner: Option<&OwnerDigest>) -> S
     format!("hansard_logs.{tenant}.usage.{owner}")
 }
 
-/// The subjects of all metered calls of a tenant, or of one of its owners.
-pub(crate) fn usage_subjects(tenant: &TenantId, owner: Option<&OwnerDigest>) -> String {
+/// The subject of a tenant's corrections of usage with or without an owner. Programs before it skip the subject.
+pub(crate) fn correction_subject(tenant: &TenantId, owner: Option<&OwnerDigest>) -> String {
+    let owner = owner.map_or(NOBODY, OwnerDigest::as_str);
+    format!("hansard_logs.{tenant}.correction.{owner}")
+}
+
+/// The subjects of all metered calls and corrections of a tenant, or of one of its owners.
+pub(crate) fn usage_subjects(tenant: &TenantId, owner: Option<&OwnerDigest>) -> [String; 2] {
     match owner {
-        Some(_) => usage_subject(tenant, owner),
-        None => format!("hansard_logs.{tenant}.usage.*"),
+        Some(_) => [usage_subject(tenant, owner), correction_subject(tenant, owner)],
+        None => [format!("hansard_logs.{tenant}.usage.*"), format!("hansard_logs.{tenant}.correction.*")],
     }
 }
 
 /// The tenant of a subject of metered calls; `None`: another subject.
 pub(crate) fn metered_tenant_of(subject: &str) -> Option<TenantId> {
+    tenant_of(subject, "usage.")
+}
+
+/// The tenant of a subject of corrections; `None`: another subject.
+pub(crate) fn corrected_tenant_of(subject: &str) -> Option<TenantId> {
+    tenant_of(subject, "correction.")
+}
+
+fn tenant_of(subject: &str, kind: &str) -> Option<TenantId> {
     let (tenant, rest) = subject.strip_prefix("hansard_logs.")?.split_once('.')?;
-    let owner = rest.strip_prefix("usage.")?;
+    let owner = rest.strip_prefix(kind)?;
     let is_owner = owner == NOBODY || OwnerDigest::parse(owner).is_ok();
     TenantId::parse(tenant).ok().filter(|_| is_owner)
 }
@@ -87,21 +102,21 @@ mod tests {
     }
 
     #[test]
-    fn subjects_of_metered_calls_name_their_tenants() {
+    fn subjects_of_usage_name_their_tenants() {
         let tenant = TenantId::parse("acme").unwrap();
         let owner = OwnerDigest::parse(&"a0".repeat(16)).unwrap();
         for owner in [None, Some(&owner)] {
-            let subject = usage_subject(&tenant, owner);
-            assert_eq!(metered_tenant_of(&subject).as_ref(), Some(&tenant));
-            assert_eq!(key_of(&subject), None, "{subject}");
+            let (call, correction) = (usage_subject(&tenant, owner), correction_subject(&tenant, owner));
+            assert_eq!(metered_tenant_of(&call).as_ref(), Some(&tenant));
+            assert_eq!(corrected_tenant_of(&correction).as_ref(), Some(&tenant));
+            assert_eq!((metered_tenant_of(&correction), corrected_tenant_of(&call)), (None, None));
+            assert_eq!((key_of(&call), key_of(&correction)), (None, None));
         }
-        for other in [
-            "hansard_logs.acme.usage",
-            "hansard_logs.acme.usage.x",
-            "hansard_logs.acme.usage.nobody.x",
-            "hansard_logs.acme.c.nobody",
-        ] {
-            assert_eq!(metered_tenant_of(other), None, "{other}");
+        for kind in ["usage", "correction", "c"] {
+            for other in ["", ".x", ".nobody.x", ".Nobody"] {
+                let other = format!("hansard_logs.acme.{kind}{other}");
+                assert_eq!((metered_tenant_of(&other), corrected_tenant_of(&other)), (None, None), "{other}");
+            }
         }
     }
 }

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use domain::{ConversationKey, LogId, MeteredCall, OwnerDigest, Sequence};
+use domain::{
+    AgentId, CommitId, ConversationKey, CorrectedCounts, LogId, MeteredCall, OwnerDigest, Sequence, TenantId,
+    Timestamp, TokenChanges, UsageCorrection,
+};
 use event_log::{LoggedSubject, Record};
 use futures::StreamExt as _;
 use uuid::Uuid;
@@ -24,7 +27,7 @@ async fn publish(record: &Record, writer: &Writer, text: &'static str, ttl: Dura
 fn usage(id: LogId, owner: Option<&OwnerDigest>) -> MeteredCall {
     MeteredCall {
         id,
-        agent: domain::AgentId::parse("support").unwrap(),
+        agent: AgentId::parse("support").unwrap(),
         api_key: None,
         owner: owner.cloned(),
         input_tokens: 1,
@@ -94,6 +97,35 @@ async fn metered_calls_are_stored_once_and_erased_by_owner_in_every_file() {
     assert_eq!(files_with(server.folder(), bob.as_str()), 1);
     assert_eq!(record.erase_usage(&tenant, None).await, Ok(2));
     assert_eq!(files_with(server.folder(), bob.as_str()), 0);
+}
+
+#[tokio::test]
+async fn corrections_are_stored_once_for_each_tenant_and_erased_with_their_owner() {
+    let server = devstack::test::nats().await;
+    let record = record_of_one(&server).await;
+    let [acme, other] = ["acme", "other"].map(|tenant| TenantId::parse(tenant).unwrap());
+    let ada = OwnerDigest::parse(&"a1".repeat(16)).unwrap();
+    let correction = |counts| UsageCorrection {
+        id: CommitId(Uuid::nil()),
+        agent: AgentId::parse("support").unwrap(),
+        day: Timestamp(0),
+        counts,
+        tokens: TokenChanges { input: -1, ..TokenChanges::default() },
+    };
+    let of_ada = correction(CorrectedCounts::ModelCalls { api_key: None, owner: Some(ada.clone()) });
+    let of_messages = correction(CorrectedCounts::Messages { model: None });
+    // Tenants may choose the same id.
+    for (tenant, correction) in [(&acme, &of_ada), (&acme, &of_messages), (&other, &of_messages)] {
+        assert_eq!(record.publish_correction(tenant, correction).await, Ok(true));
+    }
+    let stored: Vec<_> = record.follow_logs(Sequence(0)).take(2).map(Result::unwrap).collect().await;
+    let subjects: Vec<_> = stored.iter().map(|message| message.subject.clone()).collect();
+    assert_eq!(subjects, [LoggedSubject::Correction(acme.clone()), LoggedSubject::Correction(other.clone())]);
+    assert_eq!(stored[0].open_correction(), Ok(of_ada));
+    assert_eq!(record.last_usage(&acme, Some(&ada)).await, Ok(Some(Sequence(1))));
+    assert_eq!(record.erase_usage(&acme, Some(&ada)).await, Ok(1));
+    assert_eq!(record.last_usage(&acme, None).await, Ok(None));
+    assert_eq!(record.erase_usage(&other, None).await, Ok(1));
 }
 
 #[tokio::test]

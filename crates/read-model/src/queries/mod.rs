@@ -40,7 +40,7 @@ pub use head_and_events::{
 };
 pub use lineage::{InheritedQuery, lineage};
 pub use list_conversations::{CONVERSATIONS_PER_READ_MAX, ListCursor, ListFilter, ListQuery, list_conversations};
-pub use model_usage::{ModelUsageDay, UsageScope, model_usage_by_day, model_usage_of};
+pub use model_usage::{ModelUsageDay, UsageScope, UsedTokens, model_usage_by_day, model_usage_of};
 pub use named_conversations::{NAMED_PER_READ_MAX, named_conversations};
 pub use provider_logs::{
     PROVIDER_LOGS_PER_READ_MAX, ProviderLogCursor, ProviderLogQuery, ProviderLogRow, provider_log, provider_logs,

@@ -40,6 +40,15 @@ pub struct ModelUsageDay {
     pub output_tokens: u64,
 }
 
+/// The tokens of one subject on one day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct UsedTokens {
+    /// Input and output tokens.
+    pub tokens: u64,
+    /// How often the sum was corrected.
+    pub corrections: u64,
+}
+
 impl UsageScope {
     /// All scopes except owners.
     pub(crate) const WITHOUT_OWNERS: [Self; 3] = [Self::Tenant, Self::Agent, Self::Key];
@@ -64,23 +73,24 @@ pub async fn model_usage_of(
     access: &TenantAccess,
     day: Day,
     subjects: &[(UsageScope, &str)],
-) -> Result<Vec<u64>, ReadModelError> {
+) -> Result<Vec<UsedTokens>, ReadModelError> {
     let scopes: Vec<i16> = subjects.iter().map(|(scope, _)| scope.code()).collect();
     let names: Vec<&str> = subjects.iter().map(|(_, name)| *name).collect();
     let tenant = access.tenant().as_str();
     let arguments = || arguments![tenant, day, scopes.as_slice(), names.as_slice()];
     let sql = include_str!("model_usage_of.sql");
-    let mut tokens = vec![0; subjects.len()];
+    let mut used = vec![UsedTokens::default(); subjects.len()];
     for row in model.read(access, sql, arguments).await? {
         let index = count(access, &row, "place")?.saturating_sub(1);
         let input = count(access, &row, "input_tokens")?;
         let output = count(access, &row, "output_tokens")?;
         let index = usize::try_from(index).ok();
-        if let Some(sum) = index.and_then(|index| tokens.get_mut(index)) {
-            *sum = input.saturating_add(output);
+        if let Some(sum) = index.and_then(|index| used.get_mut(index)) {
+            sum.tokens = input.saturating_add(output);
+            sum.corrections = count(access, &row, "corrections")?;
         }
     }
-    Ok(tokens)
+    Ok(used)
 }
 
 /// The usage of a tenant's agents and API keys, or of one agent, by day, then agents before keys, then by name. Days without

@@ -49,4 +49,5 @@ mod table_partitions;
 mod throughput;
 mod usage;
 mod usage_bounds;
+mod usage_corrections;
 mod verification;

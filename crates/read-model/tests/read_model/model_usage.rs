@@ -50,7 +50,8 @@ async fn sums(model: &ReadModel, tenant: &str, at: Timestamp) -> Vec<u64> {
         (UsageScope::Owner, bob.as_str()),
     ];
     let access = access(tenant);
-    model_usage_of(model, &access, Day::from_time(at), &subjects).await.unwrap()
+    let used = model_usage_of(model, &access, Day::from_time(at), &subjects).await.unwrap();
+    used.into_iter().map(|used| used.tokens).collect()
 }
 
 #[tokio::test]

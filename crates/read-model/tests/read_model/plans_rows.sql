@@ -41,6 +41,12 @@ FROM generate_series(1, 300) AS agent, generate_series(0, 365) AS day
 UNION ALL
 SELECT 1, 1, 1, current_date, 4, 't' || n % 4, 'o' || n FROM generate_series(1, 40000) AS n;
 
+INSERT INTO hansard.usage_correction (
+    input_tokens, output_tokens, cached_tokens, reasoning_tokens, day, kind, correction_id, tenant_id, agent_id, model
+)
+SELECT 1, 1, 1, 1, current_date - n % 400, 1 + n % 2, gen_random_uuid(), 't' || n % 4, 'a' || n % 300, 'm'
+FROM generate_series(1, 4000) AS n;
+
 INSERT INTO conversations_v1.storage (conversations, stored_bytes, partition, tenant_id, agent_id)
 SELECT 1, 1, 8 + partition, 't' || agent % 4, 'a' || agent
 FROM generate_series(1, 4000) AS agent, generate_series(1, 8) AS partition;

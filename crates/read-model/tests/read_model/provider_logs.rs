@@ -11,7 +11,8 @@ use domain::{
 use read_model::ReadModel;
 use read_model::projections::conversations::lease::Holder;
 use read_model::projections::provider_logs::{
-    EXPIRED_PER_CALL_MAX, LogBatch, LogsApplyError, StoredCall, StoredUsage, apply, expire, restart, take,
+    EXPIRED_PER_CALL_MAX, LogBatch, LogsApplyError, StoredCall, StoredCorrection, StoredUsage, apply, expire, restart,
+    take,
 };
 use read_model::queries::{ProviderLogCursor, ProviderLogQuery, ProviderLogRow, provider_log, provider_logs};
 use uuid::Uuid;
@@ -44,11 +45,18 @@ impl Log {
             last: Sequence(self.at.0 + 1),
             calls,
             usage: Vec::new(),
+            corrections: Vec::new(),
         }
     }
 
     pub(crate) async fn meter(&mut self, usage: Vec<StoredUsage>) {
         let batch = LogBatch { usage, ..self.batch(Vec::new()) };
+        apply(&self.model, &batch).await.unwrap();
+        self.at = batch.last;
+    }
+
+    pub(crate) async fn correct(&mut self, corrections: Vec<StoredCorrection>) {
+        let batch = LogBatch { corrections, ..self.batch(Vec::new()) };
         apply(&self.model, &batch).await.unwrap();
         self.at = batch.last;
     }

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ::quotas::tokens::until_next_day;
-use ::quotas::{ActiveRuns, Consumer, DayTokens, Exceeded, Quota, QuotaSet, Scope, Subject, check};
+use ::quotas::{ActiveRuns, Consumer, DayTokens, Exceeded, Quota, QuotaSet, RowTokens, Scope, Subject, check};
 use domain::event::Usage;
 use domain::{AgentId, TenantAccess, TenantId, Timestamp};
 use event_log::Registry;
@@ -208,12 +208,13 @@ impl Quotas {
             metered.iter().map(|(scope, subject)| (*scope, subject.name.as_str())).collect();
         let today = Day::from_time(Timestamp(self.0.clock.now_nanos()));
         let reading = model_usage_of(&self.0.read_model, tenant, today, &named);
-        let Ok(Ok(tokens)) = timeout(READ_TIMEOUT, reading).await else {
+        let Ok(Ok(used)) = timeout(READ_TIMEOUT, reading).await else {
             metrics::read_failed();
             return;
         };
-        for ((_, subject), tokens) in metered.iter().zip(tokens) {
-            lock(&self.counted(subject)).read(now_ms, tokens);
+        for ((_, subject), used) in metered.iter().zip(used) {
+            let rows = RowTokens { tokens: used.tokens, corrections: used.corrections };
+            lock(&self.counted(subject)).read(now_ms, rows);
         }
     }
 

@@ -51,6 +51,8 @@ fn valid_and_invalid_arguments() {
             "tenant list --json --token t",
             "key create --agent a --token t",
             "token create --name x --scope append --scope read --scope erase --token t",
+            "usage correct --agent a --day 2026-11-28 --input -5 --reason r --token t",
+            "usage correct --agent a --day 2026-11-28 --of messages --cached=-5 --output 3 --reason r --token t",
             "token create --name x --scope append --agent a --agent b --token t",
             "import file.jsonl --agent a --token t",
             "context c --agent a --token t --messages 1000 --json",

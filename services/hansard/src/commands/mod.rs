@@ -42,6 +42,7 @@ mod switch;
 pub(crate) mod tail;
 pub(crate) mod tenant;
 pub(crate) mod token;
+pub(crate) mod usage;
 pub(crate) mod verify;
 pub(crate) mod verify_receipt;
 pub(crate) mod watch;

@@ -1,14 +1,19 @@
 //! Scopes of tokens, for every rpc of every service.
 
+use std::time::SystemTime;
+
 use tests::agent::Agent;
 use tests::errors::{Failure, check_failure};
 use tests::events::user;
 use tests::stack::Setup;
 use tonic::{Code, Status};
+use uuid::Uuid;
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::Scope;
 use wire::proto::read::v1::WatchAuditLogRequest;
 use wire::proto::read::v1::list_conversations_request::Filter;
+use wire::proto::run::v1::usage_correction::Counts;
+use wire::proto::run::v1::{CorrectedMessages, UsageCorrection};
 
 type Outcomes = Vec<Result<(), Status>>;
 
@@ -54,6 +59,15 @@ async fn operate_outcomes(agent: &Agent) -> Outcomes {
     let audit = WatchAuditLogRequest { tenant_id: "acme".to_owned(), ..WatchAuditLogRequest::default() };
     let audit_settings =
         proto::SetTenantAuditRequest { tenant_id: "acme".to_owned(), ..proto::SetTenantAuditRequest::default() };
+    let correction = UsageCorrection {
+        correction_id: Uuid::now_v7().to_string(),
+        agent_id: agent.id().to_owned(),
+        day: Some(SystemTime::now().into()),
+        counts: Some(Counts::Messages(CorrectedMessages::default())),
+        output_tokens: 1,
+        ..UsageCorrection::default()
+    };
+    let usage = proto::CorrectUsageRequest { correction: Some(correction), reason: "a test".to_owned() };
     vec![
         registry.list_tenants(tenants).await.map(drop),
         registry.list_agents(agents).await.map(drop),
@@ -63,6 +77,7 @@ async fn operate_outcomes(agent: &Agent) -> Outcomes {
         registry.list_service_tokens(tokens).await.map(drop),
         registry.set_tenant_audit(audit_settings).await.map(drop),
         agent.caller().read().watch_audit_log(audit).await.map(drop),
+        registry.correct_usage(usage).await.map(drop),
     ]
 }
 

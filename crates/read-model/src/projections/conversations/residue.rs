@@ -51,6 +51,8 @@ pub async fn delete_usage(model: &ReadModel, tenant: &TenantId) -> Result<u64, R
         for sql in DELETE_SEARCH {
             execute(connection, sql, arguments![tenant.as_str()]).await?;
         }
+        let sql = "DELETE FROM hansard.usage_correction WHERE tenant_id = $1";
+        execute(connection, sql, arguments![tenant.as_str()]).await?;
         let sql = "DELETE FROM hansard.model_usage WHERE tenant_id = $1";
         Ok(execute(connection, sql, arguments![tenant.as_str()]).await?)
     };

@@ -5,6 +5,7 @@ use sqlx::Executor as _;
 use sqlx::postgres::{PgArguments, PgConnection};
 use thiserror::Error;
 
+use super::corrections::{StoredCorrection, correct_usage};
 use super::usage::{StoredUsage, count_usage};
 use crate::arguments::{arguments, execute, signed};
 use crate::error::ReadModelError;
@@ -31,6 +32,8 @@ pub struct LogBatch {
     pub calls: Vec<StoredCall>,
     /// The metered calls of the batch.
     pub usage: Vec<StoredUsage>,
+    /// The corrections of the batch, of calls that were counted before it or in it.
+    pub corrections: Vec<StoredCorrection>,
 }
 
 /// A call in the stream.
@@ -84,7 +87,8 @@ async fn write(connection: &mut PgConnection, batch: &LogBatch) -> Result<(), Re
     for call in &batch.calls {
         execute(connection, include_str!("insert.sql"), arguments(call)).await?;
     }
-    count_usage(connection, &batch.usage).await
+    count_usage(connection, &batch.usage).await?;
+    correct_usage(connection, &batch.corrections).await
 }
 
 async fn advance(connection: &mut PgConnection, batch: &LogBatch) -> Result<(), LogsApplyError> {

@@ -5,11 +5,13 @@
 //! conversations; an advisory lock orders both, so that no row outlives its conversation.
 
 mod apply;
+mod corrections;
 mod expire;
 mod lease;
 mod usage;
 
 pub use apply::{LogBatch, LogsApplyError, StoredCall, apply};
+pub use corrections::StoredCorrection;
 pub use expire::{EXPIRED_PER_CALL_MAX, expire};
 pub use lease::{checkpoint, restart, take};
 pub use usage::{

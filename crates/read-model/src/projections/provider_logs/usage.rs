@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use domain::{Label, MeteredCall, OwnerDigest, TenantId, Timestamp};
 use sqlx::postgres::{PgArguments, PgConnection};
 
+use super::corrections::expire_corrections;
 use crate::arguments::{arguments, execute, signed};
 use crate::day::Day;
 use crate::error::ReadModelError;
@@ -56,7 +57,7 @@ pub(super) async fn count_usage(connection: &mut PgConnection, calls: &[StoredUs
     Ok(())
 }
 
-/// Deletes at most [`USAGE_EXPIRED_PER_CALL_MAX`] expired rows of each kind. Returns their number.
+/// Deletes at most [`USAGE_EXPIRED_PER_CALL_MAX`] expired rows and corrections of each kind. Returns their number.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`].
@@ -72,7 +73,7 @@ pub async fn expire_usage(model: &ReadModel, now: Timestamp) -> Result<u64, Read
         let rows = model.fetch(include_str!("expire_usage.sql"), arguments);
         deleted = deleted.saturating_add(u64::try_from(rows.await?.len()).unwrap_or(u64::MAX));
     }
-    Ok(deleted)
+    Ok(deleted.saturating_add(expire_corrections(model, now).await?))
 }
 
 /// Deletes the usage of an owner. Returns the number of rows.

@@ -4,14 +4,16 @@
 //! the session's tenant, if a writer endorsed the person. Only the rpcs that call [`administrator`] accept it: a session creates no service tokens and no links.
 //! Each change is recorded in the audit log before it is made.
 
-use event_log::registry::{PersonAccess, Principal, Scope};
+use event_log::registry::{AgentAccess, PersonAccess, Principal, Scope};
 use identity::DashboardUse;
 use tonic::Request;
+use wire::audit::AuditActor;
 use wire::proto::operate::v1::DashboardAction;
 use wire::status::Problem;
 
+use crate::audit::{self, Batch, Entry, EntryKey};
 use crate::request::Caller;
-use crate::{Writer, audit, endorsement, problem};
+use crate::{Writer, endorsement, problem};
 
 /// A caller that may change agents, API keys and signing keys of its tenants.
 #[derive(Debug)]
@@ -52,7 +54,26 @@ impl Administrator {
         let Some(person) = &self.person else {
             return Ok(());
         };
-        let batch = audit::Batch::of_person(person, DashboardAction::Changed, None, what)?;
+        let batch = Batch::of_person(person, DashboardAction::Changed, None, what)?;
+        audit::append(writer, batch).await.map(drop)
+    }
+
+    /// Records a change of an agent in the audit log, also by a service token. Retries with the same key have one entry.
+    /// Errors: the key was used for another change, or the entry cannot be appended.
+    pub(super) async fn record_once(
+        &self,
+        writer: &Writer,
+        access: &AgentAccess,
+        what: String,
+        key: EntryKey,
+    ) -> Result<(), Problem> {
+        let token = AuditActor::ServiceToken;
+        let by_token = || (token, access.actor.0.clone(), token.as_str());
+        let by_person = |by: &PersonAccess| (AuditActor::Person, by.person.subject().clone(), by.person.role().as_str());
+        let (actor_kind, name, role) = self.person.as_ref().map_or_else(by_token, by_person);
+        let action = DashboardAction::Changed;
+        let entry = Entry { actor_kind, name, role, action, conversation: None, detail: what };
+        let batch = Batch::with_key(access.tenant.clone(), access.actor.clone(), &[entry], key)?;
         audit::append(writer, batch).await.map(drop)
     }
 }

@@ -12,6 +12,7 @@ mod tenant_audit;
 mod tenant_search;
 mod tenants;
 mod token_rules;
+mod usage;
 
 use std::time::Duration;
 
@@ -178,6 +179,7 @@ rpcs! {
         -> CreateServiceTokenResponse { service_token, secret } = service_tokens::create;
     revoke_service_token(RevokeServiceTokenRequest) -> RevokeServiceTokenResponse { service_token } = service_tokens::revoke;
     list_service_tokens(ListServiceTokensRequest) -> ListServiceTokensResponse { service_tokens } = service_tokens::list;
+    correct_usage(CorrectUsageRequest) -> CorrectUsageResponse { is_stored } = usage::correct;
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use wire::proto::operate::v1::audited_read::Reader;
 
 use super::dashboard::{action, conversation, detail};
 use super::{Problem, Request, Writer, from_registry, not_found, operator, principal, proto, visible_tenant};
-use crate::audit::{self, Batch, Entry};
+use crate::audit::{self, Batch, Entry, EntryKey};
 use crate::problem::access_problem;
 use crate::request::{digest, idempotency_key};
 
@@ -36,9 +36,9 @@ pub(super) async fn record_reads(
     })?;
     let request_digest = digest(&request);
     let missing = || Violation::new(ViolationReason::Missing, "is required").within("idempotency_key");
-    let commit = idempotency_key(&request.idempotency_key)?.ok_or_else(missing)?;
-    let entries = entries(request.reads)?;
-    let batch = Batch::of_reads((access, gateway.actor), &entries, commit, request_digest)?;
+    let id = idempotency_key(&request.idempotency_key)?.ok_or_else(missing)?;
+    let key = EntryKey { id, field: "idempotency_key", request_digest };
+    let batch = Batch::with_key(access, gateway.actor, &entries(request.reads)?, key)?;
     Ok(audit::append(writer, batch).await?.position_token)
 }
 

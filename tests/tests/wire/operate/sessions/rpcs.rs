@@ -1,9 +1,14 @@
 //! Every rpc of the registry service, and what its callers get.
 
+use std::time::SystemTime;
+
 use tests::client::Caller;
 use tonic::Status;
+use uuid::Uuid;
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::DashboardRole;
+use wire::proto::run::v1::usage_correction::Counts;
+use wire::proto::run::v1::{CorrectedModelCalls, UsageCorrection};
 
 /// The outcomes of rpcs, with their names.
 pub(super) type Outcomes = Vec<(&'static str, Result<(), Status>)>;
@@ -20,9 +25,10 @@ pub(super) struct Target<'a> {
 pub(super) async fn accepted(caller: &Caller, target: Target<'_>) -> Outcomes {
     let reads = reads(caller, target).await.into_iter();
     let agent = agent_changes(caller, target).await;
+    let usage = vec![("correct usage", correct_usage(caller, target).await)];
     let key = key_changes(caller, target).await;
     let signing_key = signing_key_changes(caller, target).await;
-    reads.chain(agent).chain(key).chain(signing_key).collect()
+    reads.chain(agent).chain(usage).chain(key).chain(signing_key).collect()
 }
 
 async fn reads(caller: &Caller, target: Target<'_>) -> Outcomes {
@@ -52,6 +58,20 @@ async fn agent_changes(caller: &Caller, target: Target<'_>) -> Outcomes {
         ("set policy", registry.set_context_policy(policy).await.map(drop)),
         ("rotate secret", secret.map(drop)),
     ]
+}
+
+async fn correct_usage(caller: &Caller, target: Target<'_>) -> Result<(), Status> {
+    let calls = CorrectedModelCalls { api_key_id: target.key.to_owned(), ..Default::default() };
+    let correction = UsageCorrection {
+        correction_id: Uuid::now_v7().to_string(),
+        agent_id: target.agent.to_owned(),
+        day: Some(SystemTime::now().into()),
+        counts: Some(Counts::ModelCalls(calls)),
+        input_tokens: -7,
+        ..Default::default()
+    };
+    let request = proto::CorrectUsageRequest { correction: Some(correction), reason: "a proxy".to_owned() };
+    caller.registry().correct_usage(request).await.map(drop)
 }
 
 async fn key_changes(caller: &Caller, target: Target<'_>) -> Outcomes {
