@@ -164,7 +164,7 @@ impl Operator {
             tenant_id: tenant.to_owned(),
             signing_key_id: id.to_owned(),
             r#use: key_use.into(),
-            kind: None,
+            ..proto::AddSigningKeyRequest::default()
         };
         let made = self.registry().add_signing_key(request).await;
         made.expect("a signing key").into_inner().secret

@@ -1,6 +1,6 @@
 //! Verifies tokens of tenant administrators.
 
-use domain::{Label, TenantId, Timestamp};
+use domain::{Label, SigningKeyId, TenantId, Timestamp};
 use jsonwebtoken::dangerous::insecure_decode_claims;
 
 use crate::claims::Claims;
@@ -15,6 +15,7 @@ pub const ADMIN_ROLE: &str = "admin";
 pub struct VerifiedAdmin {
     tenant: TenantId,
     subject: Label,
+    signing_key: SigningKeyId,
 }
 
 impl VerifiedAdmin {
@@ -29,6 +30,12 @@ impl VerifiedAdmin {
     pub fn subject(&self) -> &Label {
         &self.subject
     }
+
+    /// The signing key of the tenant that verified the token.
+    #[must_use]
+    pub fn signing_key(&self) -> &SigningKeyId {
+        &self.signing_key
+    }
 }
 
 /// The unverified `tenant` of a token. Use it only to find the keys of that tenant.
@@ -39,6 +46,16 @@ pub fn claimed_tenant(token: &str) -> Result<TenantId, TokenError> {
     check_length(token)?;
     let claims: Claims = insecure_decode_claims(token).map_err(|_| TokenError::Malformed)?;
     tenant_of(&claims)
+}
+
+/// The unverified `exp` of a token; `None`: it has none in the range of timestamps.
+///
+/// # Errors
+/// The token is too long, or is not a JWT.
+pub fn claimed_expiry(token: &str) -> Result<Option<Timestamp>, TokenError> {
+    check_length(token)?;
+    let claims: Claims = insecure_decode_claims(token).map_err(|_| TokenError::Malformed)?;
+    Ok(claims.expires_at().ok().flatten())
 }
 
 /// Verifies an administrator token and returns its `sub`.
@@ -56,9 +73,10 @@ pub fn verify_admin(
     rules: &TokenRules,
     now: Timestamp,
 ) -> Result<VerifiedAdmin, TokenError> {
-    let claims = signed_claims(token, keys)?;
+    let (claims, key) = signed_claims(token, keys)?;
     claims.check_time(now)?;
     claims.check_rules(rules, now)?;
+    rules.check_not_revoked(token)?;
     claims.check_audience(rules, &[AUDIENCE])?;
     if tenant_of(&claims)? != *tenant {
         return Err(TokenError::WrongTenant);
@@ -67,7 +85,11 @@ pub fn verify_admin(
         return Err(TokenError::NotAdmin);
     }
     let malformed = |_| TokenError::Claim { claim: "sub" };
-    Ok(VerifiedAdmin { tenant: tenant.clone(), subject: Label::parse(claims.subject()?).map_err(malformed)? })
+    Ok(VerifiedAdmin {
+        tenant: tenant.clone(),
+        subject: Label::parse(claims.subject()?).map_err(malformed)?,
+        signing_key: key.signing_key().clone(),
+    })
 }
 
 fn tenant_of(claims: &Claims) -> Result<TenantId, TokenError> {

@@ -22,7 +22,7 @@ use serde_json::json;
 use crate::claims::Claims;
 use crate::role::Role;
 use crate::token::{check_length, signed_claims};
-use crate::{Key, TenantScope, TokenError, TokenIdDigest, TokenRules};
+use crate::{Key, RevocationDigest, TenantScope, TokenError, TokenRules};
 
 /// The maximum time from a sign-in to the end of its session.
 pub const DASHBOARD_SESSION_AGE_MAX: Duration = Duration::from_hours(12);
@@ -277,7 +277,7 @@ impl DashboardKey {
         token: &str,
         token_use: DashboardUse,
         tenant: &TenantId,
-        revoked: Arc<HashSet<TokenIdDigest>>,
+        revoked: Arc<HashSet<RevocationDigest>>,
         now: Timestamp,
     ) -> Result<VerifiedPerson, TokenError> {
         let rules = TokenRules {
@@ -286,7 +286,7 @@ impl DashboardKey {
             lifetime_max: token_use.lifetime_max(),
             revoked,
         };
-        let claims = signed_claims(token, &self.verifying)?;
+        let (claims, _) = signed_claims(token, &self.verifying)?;
         claims.check_time(now)?;
         claims.check_rules(&rules, now)?;
         claims.check_audience(&rules, &[])?;

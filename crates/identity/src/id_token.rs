@@ -71,7 +71,7 @@ pub fn verify_id_token(
     rules: IdTokenRules<'_>,
     now: Timestamp,
 ) -> Result<IdTokenClaims, TokenError> {
-    let all: Map<String, Value> = signed(token, keys)?;
+    let (all, _) = signed::<Map<String, Value>>(token, keys)?;
     let claims: Claims = serde_json::from_value(Value::Object(all.clone())).map_err(|_| TokenError::Malformed)?;
     claims.check_time(now)?;
     claims.issued_at()?.ok_or(TokenError::Claim { claim: "iat" })?;

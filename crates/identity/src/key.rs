@@ -21,6 +21,7 @@ const ED25519_BYTES: usize = 32;
 pub struct Key(Arc<Parts>);
 
 struct Parts {
+    signing_key: SigningKeyId,
     kid: String,
     algorithm: Algorithm,
     decoding: DecodingKey,
@@ -42,11 +43,16 @@ impl Key {
             return Err(KeyError::SecretLength);
         }
         let decoding = DecodingKey::from_secret(secret);
-        Ok(Self::new(id.as_str(), Algorithm::HS256, decoding))
+        Ok(Self::new(id, id.as_str(), Algorithm::HS256, decoding))
     }
 
-    fn new(kid: &str, algorithm: Algorithm, decoding: DecodingKey) -> Self {
-        Self(Arc::new(Parts { kid: kid.to_owned(), algorithm, decoding }))
+    fn new(id: &SigningKeyId, kid: &str, algorithm: Algorithm, decoding: DecodingKey) -> Self {
+        Self(Arc::new(Parts { signing_key: id.clone(), kid: kid.to_owned(), algorithm, decoding }))
+    }
+
+    /// The signing key that it is of: itself, or the one with its JWK set.
+    pub(crate) fn signing_key(&self) -> &SigningKeyId {
+        &self.0.signing_key
     }
 
     pub(crate) fn has_id(&self, kid: &str) -> bool {
@@ -110,7 +116,7 @@ fn usable(id: &SigningKeyId, key: Value) -> Option<Key> {
         return None;
     }
     let kid = common.key_id.as_deref().unwrap_or(id.as_str());
-    Some(Key::new(kid, algorithm, decoding))
+    Some(Key::new(id, kid, algorithm, decoding))
 }
 
 fn has_valid_size(algorithm: Algorithm, key: &DecodingKey) -> bool {

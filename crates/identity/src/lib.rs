@@ -20,7 +20,7 @@ mod tenant_scope;
 mod token;
 mod user;
 
-pub use admin::{ADMIN_ROLE, VerifiedAdmin, claimed_tenant, verify_admin};
+pub use admin::{ADMIN_ROLE, VerifiedAdmin, claimed_expiry, claimed_tenant, verify_admin};
 pub use bounds::{
     HS256_SECRET_BYTES, JWKS_BYTES_MAX, JWKS_KEYS_MAX, KEYS_TRIED_MAX, RSA_MODULUS_BYTES, TOKEN_BYTES_MAX,
 };
@@ -33,7 +33,7 @@ pub use error::{KeyError, TokenError};
 pub use id_token::{IdTokenClaims, IdTokenRules, verify_id_token};
 pub use key::{Key, jwk_set};
 pub use role::Role;
-pub use rules::{LIFETIME_MAX_DEFAULT, TokenIdDigest, TokenRules, token_id_digest};
+pub use rules::{LIFETIME_MAX_DEFAULT, RevocationDigest, TokenRules, session_digest, token_digest, token_id_digest};
 pub use session::{
     ISSUED_OWNER_PREFIX, IssuedSession, SESSION_LIFETIME, SESSION_RANDOM_BYTES, SESSION_TOKEN_PREFIX, SessionError,
     SessionIssuer,

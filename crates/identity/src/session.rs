@@ -42,6 +42,9 @@ pub enum SessionError {
     /// It was not used for [`SESSION_LIFETIME`], or reached its maximum age.
     #[error("the session has expired: get a new one")]
     Expired,
+    /// It was revoked.
+    #[error("the session was revoked")]
+    Revoked,
 }
 
 /// Issues and verifies the sessions of one agent. `Debug` hides the key.

@@ -7,19 +7,19 @@ use serde::de::DeserializeOwned;
 use crate::claims::Claims;
 use crate::{KEYS_TRIED_MAX, Key, TOKEN_BYTES_MAX, TokenError, ring_backend};
 
-/// The checked claims of a token that was signed with one of the keys.
-pub(crate) fn signed_claims(token: &str, keys: &[Key]) -> Result<Claims, TokenError> {
+/// The claims of a token, and the key that it was signed with.
+pub(crate) fn signed_claims<'k>(token: &str, keys: &'k [Key]) -> Result<(Claims, &'k Key), TokenError> {
     signed(token, keys)
 }
 
-/// The content of a token that was signed with one of the keys.
-pub(crate) fn signed<T: DeserializeOwned>(token: &str, keys: &[Key]) -> Result<T, TokenError> {
+/// The content of a token, and the key that it was signed with.
+pub(crate) fn signed<'k, T: DeserializeOwned>(token: &str, keys: &'k [Key]) -> Result<(T, &'k Key), TokenError> {
     ring_backend::install();
     let header = header(token)?;
     let matching = keys.iter().filter(|key| matches_header(key, &header));
     let mut outcome = Err(TokenError::UnknownKey);
     for key in matching.take(KEYS_TRIED_MAX) {
-        outcome = verify(token, key);
+        outcome = verify(token, key).map(|content| (content, key));
         if !matches!(outcome, Err(TokenError::BadSignature)) {
             return outcome;
         }

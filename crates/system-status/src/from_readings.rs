@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use domain::{Partition, Sequence, Timestamp};
+use event_log::registry::EndingKey;
 use event_log::{Durability, TimedSequence};
 use read_model::ReplicaStatus;
 use read_model::projections::conversations::overview::PartitionOverview;
@@ -14,8 +15,8 @@ use crate::readings::{
     PartitionReading, ReadModelReading, Readings, RecordReading, ReplicaReading, RoleAnswer, RoleReading, ShardReading,
 };
 use crate::report::{
-    Answer, Limits, PartitionRows, PartitionStatus, ReadModelStatus, RecordStatus, ReplicaReport, RoleStatus,
-    SearchStatus, ShardPartition, ShardStatus, Status,
+    Answer, ENDING_KEYS_MAX, EndingKeyStatus, Limits, PartitionRows, PartitionStatus, ReadModelStatus, RecordStatus,
+    ReplicaReport, RoleStatus, SearchStatus, ShardPartition, ShardStatus, Status,
 };
 
 impl Status {
@@ -35,6 +36,7 @@ impl Status {
             shards: readings.shards.iter().map(|shard| shard_status(shard, readings)).collect(),
             replicas: readings.replicas.iter().map(replica_report).collect(),
             search: search_status(readings),
+            ending_keys: ending_keys(readings),
             roles: roles.map(|roles| roles.iter().map(role_status).collect()),
         };
         status.needs = needs::of(&status, readings, limits);
@@ -65,6 +67,18 @@ fn record_status(record: &RecordReading) -> RecordStatus {
         erasures_pending: record.erasures.count,
         erasures_pending_since: record.erasures.oldest.map(rfc3339),
     }
+}
+
+fn ending_keys(readings: &Readings) -> Vec<EndingKeyStatus> {
+    let keys = readings.record.iter().flat_map(|record| &record.ending_keys).take(ENDING_KEYS_MAX);
+    let status = |key: &EndingKey| EndingKeyStatus {
+        kind: key.kind.as_str(),
+        id: key.id.clone(),
+        tenant: key.tenant.clone(),
+        ends_at: rfc3339(key.ends_at),
+        has_ended: key.has_ended(readings.now),
+    };
+    keys.map(status).collect()
 }
 
 fn replica_report(reading: &ReplicaReading) -> ReplicaReport {

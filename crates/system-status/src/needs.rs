@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
+use domain::Timestamp;
 use event_log::Durability;
+use event_log::registry::EndingKey;
 use read_model::{Compatibility, Migrations};
 
 use crate::readings::{PartitionReading, Readings, RecordReading, RolePresence};
@@ -12,7 +14,7 @@ use crate::report::{
 
 /// The age from which an erasure in progress needs an operator.
 const ERASURE_AGE_MAX: Duration = Duration::from_hours(1);
-/// The maximum number of partitions in one line.
+/// The maximum number of partitions or keys in one line.
 const NAMED_MAX: usize = 8;
 
 /// What needs an operator, ordered from the record to single roles.
@@ -48,6 +50,8 @@ pub(crate) fn of(status: &Status, readings: &Readings, limits: Limits) -> Vec<St
 pub(crate) fn warnings(readings: &Readings) -> Vec<String> {
     let record = readings.record.as_ref().ok();
     let warnings = [
+        record.and_then(|record| of_ending_keys(record, readings.now)),
+        record.and_then(|record| of_ended_keys(record, readings.now)),
         record.and_then(of_secrets),
         record.and_then(of_single_publishes),
         record.and_then(of_growth),
@@ -59,6 +63,28 @@ pub(crate) fn warnings(readings: &Readings) -> Vec<String> {
 fn of_unread_tenants(readings: &Readings) -> Option<String> {
     let tenants = readings.unread_tenants.filter(|tenants| *tenants > 0)?;
     Some(format!("the rows of {tenants} tenants are in shards that were not read: give each with --shard-url"))
+}
+
+fn of_ending_keys(record: &RecordReading, now: Timestamp) -> Option<String> {
+    let keys = names_of(record.ending_keys.iter().filter(|key| !key.has_ended(now)))?;
+    let mend = "replace each with hansard key rotate, token create or signing-key add";
+    Some(format!("keys that end within 14 days: {keys}; {mend}"))
+}
+
+fn of_ended_keys(record: &RecordReading, now: Timestamp) -> Option<String> {
+    let keys = names_of(record.ending_keys.iter().filter(|key| key.has_ended(now)))?;
+    let mend = "remove each with hansard key revoke, token revoke or signing-key retire";
+    Some(format!("keys that have ended: {keys}; {mend}"))
+}
+
+/// The names of keys; `None`: there are none.
+fn names_of<'a>(keys: impl Iterator<Item = &'a EndingKey>) -> Option<String> {
+    let names = keys.map(|key| {
+        let owner = if key.tenant.is_empty() { "all tenants" } else { &key.tenant };
+        format!("{} {} of {owner}", key.kind.text(), key.id)
+    });
+    let names: Vec<String> = names.collect();
+    (!names.is_empty()).then(|| named(&names))
 }
 
 fn of_secrets(record: &RecordReading) -> Option<String> {
@@ -189,18 +215,18 @@ fn of_rows(partitions: &[(&PartitionStatus, &PartitionRows)], limits: Limits) ->
 fn found<T>(all: &[T], number: impl Fn(&T) -> u16, checks: &[Check<'_, T>]) -> Vec<String> {
     let needs = checks.iter().filter_map(|(what, is_so)| {
         let found: Vec<String> = all.iter().filter(|one| is_so(one)).map(|one| number(one).to_string()).collect();
-        (!found.is_empty()).then(|| format!("{what} {}", named(&found)))
+        let plural = if found.len() == 1 { "" } else { "s" };
+        (!found.is_empty()).then(|| format!("{what} partition{plural} {}", named(&found)))
     });
     needs.collect()
 }
 
-fn named(partitions: &[String]) -> String {
-    let plural = if partitions.len() == 1 { "" } else { "s" };
-    let more = partitions.len().saturating_sub(NAMED_MAX);
-    let shown = partitions.get(..NAMED_MAX).unwrap_or(partitions).join(", ");
-    match more {
-        0 => format!("partition{plural} {shown}"),
-        more => format!("partition{plural} {shown} and {more} more"),
+/// Names in one line, at most [`NAMED_MAX`].
+fn named(names: &[String]) -> String {
+    let shown = names.get(..NAMED_MAX).unwrap_or(names).join(", ");
+    match names.len().saturating_sub(NAMED_MAX) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
     }
 }
 

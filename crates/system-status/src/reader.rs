@@ -148,17 +148,20 @@ impl Reader {
     }
 
     async fn read_record(&mut self, checkpoints: Option<&Checkpoints>) -> Result<RecordReading, RecordError> {
+        let now = Timestamp(self.clock.now_nanos());
         match &mut self.source {
             Source::Gateway { record, registry } => {
                 let count = record.count_pending_erasures().await?;
                 let erasures = ErasuresReading { count, oldest: None };
                 let secrets_in_clear = registry.count_plaintext_secrets();
+                let ending_keys = registry.ending_keys(now);
                 let archived = BTreeMap::new();
                 let partitions = partitions(record, checkpoints, &archived).await?;
                 Ok(RecordReading {
                     id: hex::encode(record.id().0),
                     durability: record.durability().await?,
                     secrets_in_clear,
+                    ending_keys,
                     growing_to: growing_to(record),
                     partitions,
                     erasures,
@@ -175,6 +178,7 @@ impl Reader {
                     id: hex::encode(record.id().0),
                     durability: record.durability().await?,
                     secrets_in_clear: registry.count_plaintext_secrets(),
+                    ending_keys: registry.ending_keys(now),
                     growing_to: growing_to(record),
                     partitions: partitions(record, checkpoints, &archived).await?,
                     erasures: erasures(record).await?,

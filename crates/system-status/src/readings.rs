@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::{Partition, Sequence, Timestamp};
+use event_log::registry::EndingKey;
 use event_log::{Durability, PartitionStatus, TimedSequence};
 use read_model::projections::conversations::overview::{ErasedCommits, Overview};
 use read_model::projections::search::SearchOverview;
@@ -88,6 +89,8 @@ pub struct RecordReading {
     pub durability: Durability,
     /// The number of unencrypted secrets in the registry.
     pub secrets_in_clear: usize,
+    /// The keys that end soon or have ended, by their end.
+    pub ending_keys: Vec<EndingKey>,
     /// The number of partitions of a growth that has not ended; `None`: there is none.
     pub growing_to: Option<u16>,
     /// Its partitions, in order.

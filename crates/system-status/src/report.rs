@@ -45,6 +45,8 @@ pub struct Status {
     pub search: Option<SearchStatus>,
     /// The record's partitions, in order.
     pub partitions: Vec<PartitionStatus>,
+    /// The keys that end within 14 days or have ended, by their end; the first [`ENDING_KEYS_MAX`] of them.
+    pub ending_keys: Vec<EndingKeyStatus>,
     /// The roles; `null`: not read.
     pub roles: Option<Vec<RoleStatus>>,
 }
@@ -196,6 +198,25 @@ pub struct PartitionRows {
     pub lag_seconds: Option<f64>,
     /// The number of its parked conversations.
     pub parked: Option<u64>,
+}
+
+/// Maximum number of keys in [`Status::ending_keys`].
+pub const ENDING_KEYS_MAX: usize = 100;
+
+/// A key that ends soon, or has ended and was neither revoked, retired nor replaced.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EndingKeyStatus {
+    /// `api_key`, `service_token` or `signing_key`.
+    pub kind: &'static str,
+    /// Its id.
+    pub id: String,
+    /// Its tenant; empty: a service token of all tenants.
+    pub tenant: String,
+    /// Its end, RFC 3339.
+    pub ends_at: String,
+    /// Whether it has ended.
+    pub has_ended: bool,
 }
 
 /// The status of a role.

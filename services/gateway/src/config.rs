@@ -26,6 +26,11 @@ const fn watch_idle_check_ms() -> u64 {
     5_000
 }
 
+/// At most one report of the last use of a key in five minutes.
+const fn key_report_every_ms() -> u64 {
+    300_000
+}
+
 /// The configuration of the gateway.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GatewayConfig {
@@ -66,6 +71,9 @@ pub struct GatewayConfig {
     pub watch_idle_check_ms: u64,
     /// The retention job. It runs under `writer_token`.
     pub retention: RetentionConfig,
+    /// Interval between two reports of the last uses of keys, in ms. It is no setting.
+    #[serde(skip, default = "key_report_every_ms")]
+    pub key_report_every_ms: u64,
 }
 
 impl Default for GatewayConfig {
@@ -88,6 +96,7 @@ impl Default for GatewayConfig {
             watchers_max: 4_000,
             watch_idle_check_ms: watch_idle_check_ms(),
             retention: RetentionConfig::default(),
+            key_report_every_ms: key_report_every_ms(),
         }
     }
 }

@@ -16,6 +16,7 @@ pub mod history_rpc;
 pub mod http;
 pub mod identity;
 pub mod jwks;
+mod key_report;
 pub mod keyed_histories;
 pub mod lag_samples;
 pub mod listing;

@@ -39,7 +39,7 @@ use crate::rpc::{ForwardedWrites, ReadRpc};
 use crate::token_keys::TokenKeys;
 use crate::watcher::Watchers;
 use crate::writer::WriterClient;
-use crate::{Gateway, GatewayConfig, Parts, audit, retention, search};
+use crate::{Gateway, GatewayConfig, Parts, audit, key_report, retention, search};
 
 /// Maximum size of a request message, in bytes.
 const MESSAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -81,6 +81,10 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     shutdown.spawn(audit::send(gateway.clone(), writer.clone(), shutdown.clone()));
     for database in gateway.reader.read_model.databases() {
         shutdown.spawn_cancellable(search::publish(gateway.clone(), database));
+    }
+    if !config.writer_token.is_empty() {
+        let every = Duration::from_millis(config.key_report_every_ms);
+        shutdown.spawn_cancellable(key_report::run(gateway.registry.clone(), writer.clone(), every));
     }
     let generations = generations(&config, &gateway, shutdown)?;
     let provider =

@@ -10,7 +10,7 @@ use ::identity::{
 use domain::{SigningKeyId, TenantAccess, TenantId, Timestamp};
 use egress::Policy;
 use event_log::Registry;
-use event_log::registry::AgentAccess;
+use event_log::registry::{AgentAccess, UsedKey};
 use models::ModelsError;
 use quick_cache::sync::Cache;
 use wire::proto::operate::v1::signing_key::Kind;
@@ -67,7 +67,9 @@ impl TokenKeys {
         let rules = self.registry.token_rules(access.tenant.tenant());
         let scope = UserScope { tenant: access.tenant.tenant(), agent: &access.agent, rules: &rules };
         let verify = |keys: &[Key]| verify_user(token, keys, scope, now);
-        self.verify(scope.tenant, SigningKeyUse::User, now, verify).await
+        let user = self.verify(scope.tenant, SigningKeyUse::User, now, verify).await?;
+        self.registry.key_used(UsedKey::SigningKey(user.tenant().clone(), user.signing_key().clone()), now);
+        Ok(user)
     }
 
     /// Verifies the token of an administrator. Returns the right to act for their tenant.
@@ -81,6 +83,7 @@ impl TokenKeys {
         let admin = self.verify(&tenant, SigningKeyUse::Admin, now, verify).await?;
         let granted = self.registry.grant_admin(&admin).await;
         let tenant = granted.ok_or(TokenError::UnknownKey)?;
+        self.registry.key_used(UsedKey::SigningKey(admin.tenant().clone(), admin.signing_key().clone()), now);
         Ok(AdminAccess { tenant, admin })
     }
 

@@ -13,6 +13,11 @@ use serde::{Deserialize, Serialize};
 
 const HEADS_CACHED: Bounds<usize> = Bounds::new(1..=10_000_000, "heads");
 
+/// At most one report of the last use of a key in five minutes.
+const fn key_report_every_ms() -> u64 {
+    300_000
+}
+
 /// The settings of the writer.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct WriterConfig {
@@ -39,6 +44,9 @@ pub struct WriterConfig {
     /// Whether people of the dashboard who signed in at a provider (OpenID Connect) may change settings and keys. Gateways vouch for
     /// them: with it, a stolen gateway changes the settings of every tenant. Set it if administrators do not sign in with links.
     pub provider_sign_ins: bool,
+    /// Interval between two reports of the last uses of keys, in ms. It is no setting.
+    #[serde(skip, default = "key_report_every_ms")]
+    pub key_report_every_ms: u64,
 }
 
 impl Default for WriterConfig {
@@ -54,6 +62,7 @@ impl Default for WriterConfig {
             heads_cached_max: 50_000,
             quotas: QuotaSet::deployment(),
             provider_sign_ins: false,
+            key_report_every_ms: key_report_every_ms(),
         }
     }
 }

@@ -16,6 +16,7 @@ mod fork;
 mod head_cache;
 mod idempotency;
 pub mod key_age;
+mod key_report;
 mod metrics;
 mod problem;
 mod queue;

@@ -10,6 +10,7 @@
 //! | `hansard_writer_queue_seconds` | s | wait of a command in the queue of its conversation |
 //! | `hansard_writer_pending_erasures` | erasures | erasures in progress in the whole record: the removal is not complete |
 //! | `hansard_writer_pending_erasures_oldest_seconds` | s | age of the oldest pending erasure that was read |
+//! | `hansard_writer_ending_keys{kind,state}` | keys | keys that expire within 14 days (state `ending`) or have expired (`ended`) and were neither revoked, retired nor replaced, in the whole record; kind `api_key`, `service_token` or `signing_key` |
 //! | `hansard_writer_commits_removed_total` | commits | commits of erased conversations that this writer overwrote |
 //! | `hansard_writer_rebases_total` | decisions | commands decided again because another writer was faster |
 //! | `hansard_writer_woken_total` | conversations | hibernated conversations to which this writer appended |
@@ -18,7 +19,8 @@ use std::time::Duration;
 
 use ::metrics::{counter, gauge, histogram};
 use ::quotas::Exceeded;
-use domain::Sequence;
+use domain::{Sequence, Timestamp};
+use event_log::registry::{EndingKey, KeyKind};
 use wire::proto::write::v1::CommitResult;
 use wire::status::Problem;
 
@@ -74,6 +76,19 @@ pub(crate) fn pending_erasures(count: u64, oldest: Duration) {
     let count = u32::try_from(count).unwrap_or(u32::MAX);
     gauge!("hansard_writer_pending_erasures").set(f64::from(count));
     gauge!("hansard_writer_pending_erasures_oldest_seconds").set(oldest.as_secs_f64());
+}
+
+/// Sets the numbers of keys that end soon and that have ended.
+pub(crate) fn ending_keys(keys: &[EndingKey], now: Timestamp) {
+    for kind in KeyKind::ALL {
+        let of_kind = keys.iter().filter(|key| key.kind == kind);
+        let (ended, ending): (Vec<_>, Vec<_>) = of_kind.partition(|key| key.has_ended(now));
+        for (state, keys) in [("ended", ended), ("ending", ending)] {
+            let count = u32::try_from(keys.len()).unwrap_or(u32::MAX);
+            let labels = [("kind", kind.as_str()), ("state", state)];
+            gauge!("hansard_writer_ending_keys", &labels).set(f64::from(count));
+        }
+    }
 }
 
 /// Counts overwritten commits of an erased conversation.

@@ -1,6 +1,7 @@
 //! The start of a writer: connect, bind, serve.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use archive::Archive;
 use domain::Timestamp;
@@ -19,7 +20,7 @@ use wire::proto::write::v1::write_service_server::WriteServiceServer;
 
 use crate::rpc::{RegistryRpc, RunRpc, StreamSettings, WriteRpc};
 use crate::tips::TIPS_CACHED_MAX;
-use crate::{EgressRules, HeadCache, Parts, Queues, Removals, Tips, WriteQuotas, Writer, WriterConfig};
+use crate::{EgressRules, HeadCache, Parts, Queues, Removals, Tips, WriteQuotas, Writer, WriterConfig, key_report};
 
 /// Maximum size of a request message, in bytes: above the payload limit of the record, so that a commit that is too large
 /// gets its own error.
@@ -54,6 +55,8 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
     let known_callers = registry.clone();
     let health = Health::new(&["nats", "registry"]);
     watch_health(&record, &registry, &health, shutdown);
+    let every = Duration::from_millis(config.key_report_every_ms);
+    shutdown.spawn_cancellable(key_report::run(registry.clone(), Clock::System, every));
     let read_model = ReadModel::connect_lazy(&config.read_model).map_err(StartError::dependency)?;
     let removals = Removals::new(record.clone(), Clock::System, shutdown.clone());
     removals.start();

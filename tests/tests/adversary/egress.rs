@@ -48,6 +48,7 @@ async fn add(fixture: &Fixture, url: &str) -> Result<(), Status> {
         signing_key_id: "provider".to_owned(),
         r#use: proto::SigningKeyUse::User.into(),
         kind: Some(Kind::JwksUrl(url.to_owned())),
+        expires_at: None,
     };
     let mut registry = fixture.operator().await.registry();
     registry.add_signing_key(request).await.map(drop)

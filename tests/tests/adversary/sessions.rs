@@ -1,11 +1,14 @@
 //! Forged sessions: guessed, chosen, planted, from an export, truncated, changed, of another agent, in a URL. None of them
-//! can read, list, erase or claim anything.
+//! can read, list, erase or claim anything. Nor can a stolen one after it was revoked.
 
 use serde_json::{Value, json};
+use tests::errors::check_failure;
+use tests::eventually::eventually;
 use tests::http_client::HttpClient;
 use tests::jwt;
 use tests::operator::Operator;
-use wire::proto::operate::v1::SigningKeyUse;
+use tonic::Code;
+use wire::proto::operate::v1::{RevokeSessionRequest, Scope, SigningKeyUse};
 
 use crate::fixture::Fixture;
 
@@ -123,7 +126,7 @@ async fn planted_sessions_cannot_be_used_or_claimed() {
     let refused = planted.post("/api/chats", &json!({})).await;
     assert_eq!(refused.status_and_code(), (401, "SESSION_INVALID".to_owned()));
     let eve = stranger.with("x-user-token", &jwt::user(&secret, "eve"));
-    let known = tests::eventually::eventually("a gateway that knows the signing key", || async {
+    let known = eventually("a gateway that knows the signing key", || async {
         let claim = eve.post("/api/sessions/claim", &json!({})).await;
         (claim.status_and_code() == (401, "SESSION_REQUIRED".to_owned())).then_some(())
     });
@@ -139,4 +142,51 @@ async fn planted_sessions_cannot_be_used_or_claimed() {
     let path = format!("/api/chats/{}", victim.chat);
     let shown = victim.session.get(&path).await.ok(200);
     assert_eq!(shown["owner"]["sessionId"], Value::from(victim.owner));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stolen_sessions_can_be_revoked() {
+    let fixture = Fixture::start().await;
+    let operator = fixture.operator().await;
+    let victim = victim(&fixture, &operator).await;
+    operator.agent("globex", "theirs").await;
+    let secret = operator.signing_key("acme", "users", SigningKeyUse::User).await;
+    let stranger = fixture.stranger().with("x-api-key", &victim.public_key);
+    let other = stranger.in_session().await;
+    let thief = stranger.with("x-session-id", victim.session.session_id());
+    let chat = format!("/api/chats/{}", victim.chat);
+    let revoke = async |operator: &Operator, tenant: &str, session: &str| {
+        let request = RevokeSessionRequest { tenant_id: tenant.to_owned(), session_id: session.to_owned() };
+        operator.registry().revoke_session(request).await.map(drop)
+    };
+    let foreign = operator.token(&[Scope::Operate], "globex").await;
+    let foreign = Operator::new(operator.caller().with_token(&foreign.secret));
+    let not_found = (Code::NotFound, "REGISTRY_ENTRY_NOT_FOUND", "tenant_id");
+    check_failure("another tenant's operator", revoke(&foreign, "acme", &victim.owner).await, not_found);
+    check_failure("a missing tenant", revoke(&operator, "nobody", &victim.owner).await, not_found);
+    let malformed = (Code::InvalidArgument, "FIELD_MALFORMED", "session_id");
+    check_failure("the session itself", revoke(&operator, "acme", thief.session_id()).await, malformed);
+    revoke(&foreign, "globex", &victim.owner).await.expect("a revocation in the own tenant");
+    assert_eq!(thief.get(&chat).await.status, 200);
+    revoke(&operator, "acme", &victim.owner).await.expect("a revocation");
+    eventually("the end of the session", || async { (thief.get(&chat).await.status == 401).then_some(()) }).await;
+    let claiming = stranger.with("x-user-token", &jwt::user(&secret, "eve"));
+    let claim = json!({"sessionId": thief.session_id()});
+    for (what, answer) in [
+        ("a list", thief.get("/api/chats").await),
+        ("a search", thief.get("/api/search?q=private").await),
+        ("a read", thief.get(&chat).await),
+        ("an export", thief.get(&format!("{chat}/export")).await),
+        ("a stream", thief.get(&format!("{chat}/events")).await),
+        ("a change", thief.patch(&chat, &json!({"title": "stolen"})).await),
+        ("a fork", thief.post(&format!("{chat}/fork"), &json!({})).await),
+        ("a message", thief.post("/api/chat", &json!({"message": "hello"})).await),
+        ("a chat", thief.post("/v1/chat", &json!({"message": "hello"})).await),
+        ("a deletion", thief.delete(&chat).await),
+        ("a claim", claiming.post("/api/sessions/claim", &claim).await),
+    ] {
+        assert_eq!(answer.status_and_code(), (401, "SESSION_INVALID".to_owned()), "{what}");
+        assert_eq!(answer.headers.get("x-session-id"), None, "{what}");
+    }
+    assert_eq!(other.get("/api/chats").await.status, 200);
 }

@@ -49,6 +49,7 @@ async fn add_jwks(operator: &Operator, url: &str) -> Result<(), Status> {
         signing_key_id: "provider".to_owned(),
         r#use: proto::SigningKeyUse::User.into(),
         kind: Some(Kind::JwksUrl(url.to_owned())),
+        expires_at: None,
     };
     operator.registry().add_signing_key(request).await.map(drop)
 }

@@ -11,6 +11,7 @@ mod chats;
 mod dashboard;
 mod egress;
 mod fixture;
+mod key_uses;
 mod live;
 mod mcp;
 mod openai;

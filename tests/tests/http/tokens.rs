@@ -74,7 +74,8 @@ async fn tokens_must_meet_the_rules_of_the_tenant() {
 }
 
 async fn revoke(operator: &Operator, tenant: &str, id: &str) -> Result<proto::RevokeTokenResponse, tonic::Status> {
-    let request = proto::RevokeTokenRequest { tenant_id: tenant.to_owned(), token_id: id.to_owned() };
+    let (tenant_id, token_id) = (tenant.to_owned(), id.to_owned());
+    let request = proto::RevokeTokenRequest { tenant_id, token_id, ..proto::RevokeTokenRequest::default() };
     let revoked = operator.registry().revoke_token(request).await;
     revoked.map(tonic::Response::into_inner)
 }

@@ -12,7 +12,7 @@ use wire::time;
 use super::entry_keys::{agent_key, service_token_key, tenant_key};
 use super::error::Corrupt;
 use super::secret::{digest, id_of, is_service_token};
-use super::{AccessError, Registry, Scope, Scopes};
+use super::{AccessError, Registry, Scope, Scopes, UsedKey};
 
 /// A caller with a valid service token.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,7 +105,7 @@ pub struct AgentAccess {
 impl Registry {
     /// The caller with this bearer token; `None`: unknown, revoked or expired.
     ///
-    /// Answers from memory; looks up an unknown token once in the bucket, at a bounded rate.
+    /// Answers from memory; looks up an unknown token once in the bucket, at a bounded rate. Remembers the use of the token.
     pub async fn authenticate(&self, bearer: &str, now: Timestamp) -> Option<Principal> {
         if !is_service_token(bearer) {
             return None;
@@ -117,7 +117,8 @@ impl Registry {
             let is_known = entries.service_tokens.contains_key(&id);
             is_known.then(|| entries.principals.get(&digest).cloned())
         });
-        found.await.flatten().filter(|principal| principal.expires_at.is_none_or(|end| now < end))
+        let valid = found.await.flatten().filter(|principal| principal.expires_at.is_none_or(|end| now < end));
+        valid.inspect(|principal| self.key_used(UsedKey::ServiceToken(principal.token_id.to_string()), now))
     }
 
     /// The id of the service token of these headers, if it is in memory. It never reads the bucket, so do not use the result

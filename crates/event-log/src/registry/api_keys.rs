@@ -59,12 +59,13 @@ impl Registry {
         let created = self.make_api_key(new, at).await?;
         let overlap = i64::try_from(overlap.as_nanos()).unwrap_or(i64::MAX);
         let end = Timestamp(at.0.saturating_add(overlap));
-        let shorten = |key: &mut ApiKey| {
+        let replace = |key: &mut ApiKey| {
+            key.replaced_by.clone_from(&created.0.api_key_id);
             if !has_ended(key, end) {
                 key.expires_at = Some(time::to_proto(end));
             }
         };
-        self.change_api_key(id, shorten).await?;
+        self.change_api_key(id, replace).await?;
         Ok(created)
     }
 
@@ -94,6 +95,7 @@ impl Registry {
             api_key_id: id_of(&digest),
             created_at: Some(time::to_proto(at)),
             key_sha256: digest.to_vec().into(),
+            replaced_by: String::new(),
             ..new
         };
         let key = api_key_key(&digest);

@@ -7,7 +7,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use domain::{Actor, TenantAccess, TenantId, Timestamp};
-use identity::{DASHBOARD_RANDOM_BYTES, DashboardKey, DashboardUse, NewPerson, Role, VerifiedPerson, dashboard_tenant};
+use identity::{
+    DASHBOARD_RANDOM_BYTES, DashboardKey, DashboardUse, NewPerson, Role, VerifiedPerson, dashboard_tenant,
+    token_id_digest,
+};
 use wire::proto::operate::v1::{DashboardView, Tenant};
 
 use super::{KeyPurpose, Principal, Registry, RegistryError, Scope, Scopes};
@@ -136,7 +139,7 @@ impl Registry {
         let nanos = i64::try_from(token_use.lifetime_max().as_nanos()).unwrap_or(i64::MAX);
         let kept_until = Timestamp(at.0.saturating_add(nanos));
         let (tenant, id) = (access.tenant.tenant(), access.person.token_id());
-        let is_ended = self.revoke_until(tenant, id, kept_until, at).await?;
+        let is_ended = self.revoke_until(tenant, token_id_digest(id), kept_until, at).await?;
         Ok(is_ended.then_some(access))
     }
 }

@@ -10,7 +10,7 @@ use wire::time;
 use super::entry_keys::api_key_key;
 use super::error::Corrupt;
 use super::secret::{API_KEY_PREFIX, digest, id_of};
-use super::{AgentAccess, Registry};
+use super::{AgentAccess, Registry, UsedKey};
 
 /// A frontend with a valid API key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl FrontendKey {
 impl Registry {
     /// The frontend with this API key; `None`: unknown, revoked or expired.
     ///
-    /// Answers from memory; looks up an unknown key once in the bucket, at a bounded rate.
+    /// Answers from memory; looks up an unknown key once in the bucket, at a bounded rate. Remembers the use of the key.
     pub async fn authenticate_api_key(&self, key: &str, now: Timestamp) -> Option<FrontendKey> {
         if !key.starts_with(API_KEY_PREFIX) {
             return None;
@@ -62,7 +62,8 @@ impl Registry {
             let is_known = entries.api_keys.contains_key(&id);
             is_known.then(|| entries.frontend_keys.get(&digest).cloned())
         });
-        found.await.flatten().filter(|frontend| frontend.is_valid(now))
+        let valid = found.await.flatten().filter(|frontend| frontend.is_valid(now));
+        valid.inspect(|frontend| self.key_used(UsedKey::ApiKey(frontend.api_key_id.clone()), now))
     }
 
     /// The distinct web origins of the valid keys of a tenant's agents.

@@ -13,12 +13,15 @@ mod audit;
 mod bounds;
 mod bucket;
 mod dashboard;
+mod ending_keys;
 mod entries;
 mod entry_keys;
 mod entry_removal;
 mod error;
 mod frontend_keys;
 mod frontend_settings;
+mod key_kind;
+mod key_uses;
 mod lookup_limiter;
 mod origins;
 mod output_schema;
@@ -46,9 +49,12 @@ pub use agent_ids::agent_id_of_tenant;
 pub use agents::settings_of;
 pub use api_keys::OVERLAP_MAX;
 pub use dashboard::{DASHBOARD_VIEWS_MAX, PersonAccess};
+pub use ending_keys::{EndingKey, KEY_END_WARNING, ends_soon};
 pub use error::{AccessError, RegistryError, SettingsError, access_problem, unauthenticated};
 pub use frontend_keys::FrontendKey;
 pub use frontend_settings::{ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX};
+pub use key_kind::KeyKind;
+pub use key_uses::{KEY_USES_MAX, KeyUses, UsedKey, key_uses_from_proto, key_uses_to_proto};
 pub use origins::{ALLOWED_ORIGINS_MAX, AllowedOrigins, ORIGIN_BYTES_MAX};
 pub use output_schema::{
     ANSWER_STEPS_MAX, OUTPUT_SCHEMA_BYTES_MAX, OutputSchema, SCHEMA_NODES_MAX, SCHEMA_PATTERN_CHARS_MAX,
@@ -67,7 +73,9 @@ pub use settings::{
 };
 pub use signing_keys::{NewSigningKey, SIGNING_KEYS_MAX, SigningMaterial};
 pub use tenant_secrets::{KeyPurpose, TENANT_KEY_BYTES, TenantKey};
-pub use token_rules::{CheckedTokenRules, LIFETIME_SECONDS_MAX, REVOKED_TOKENS_MAX, TOKEN_RULE_BYTES_MAX};
+pub use token_rules::{
+    CheckedTokenRules, LIFETIME_SECONDS_MAX, REVOKED_TOKENS_MAX, RevokedCredential, TOKEN_RULE_BYTES_MAX,
+};
 pub use urls::{URL_BYTES_MAX, check_url};
 pub use webhook_secrets::{WEBHOOK_SECRETS_MAX, WebhookKey};
 
@@ -81,6 +89,7 @@ use tokio::task::AbortHandle;
 use crate::{Record, Unavailable};
 use bucket::PutOutcome;
 use entries::{Entries, Entry};
+use key_uses::RecentUses;
 use lookup_limiter::LookupLimiter;
 use seals::Seals;
 
@@ -106,6 +115,7 @@ struct Shared {
     entries: RwLock<Entries>,
     is_fresh: AtomicBool,
     lookup_limiter: LookupLimiter,
+    recent_uses: RecentUses,
 }
 
 impl Drop for Watched {
@@ -128,6 +138,7 @@ impl Registry {
             }),
             is_fresh: AtomicBool::new(false),
             lookup_limiter: LookupLimiter::default(),
+            recent_uses: RecentUses::default(),
         });
         let feed = watch::load(&shared).await?;
         let watcher = tokio::spawn(watch::keep(Arc::clone(&shared), feed)).abort_handle();

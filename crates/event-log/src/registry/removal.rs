@@ -19,9 +19,12 @@ use crate::topology::{REGISTRY_PREFIX, REGISTRY_STREAM};
 /// The kinds of a tenant's entries, in the order of their removal.
 const KINDS: [&str; 9] = ["token", "apikey", "signing", "webhook", "revoked", "agent", "policy", "tenant", "secret"];
 
+/// The kind of the last uses of a tenant's keys, which are in the restricted bucket.
+const USED: &str = "used";
+
 impl Registry {
     /// The number of entries of each kind of a tenant, from the bucket's leader. Kinds: `token`, `apikey`, `signing`,
-    /// `webhook`, `revoked`, `agent`, `policy`, `tenant`, `secret`.
+    /// `webhook`, `revoked`, `agent`, `policy`, `tenant`, `secret`, and `used` for the last uses of its keys.
     ///
     /// # Errors
     /// [`Unavailable`].
@@ -31,6 +34,9 @@ impl Registry {
             if self.revision_of_tenant(kind, &key, tenant).await?.is_some() {
                 *counts.entry(kind.to_owned()).or_default() += 1;
             }
+        }
+        if self.has_uses_of(tenant).await? {
+            counts.insert(USED.to_owned(), 1);
         }
         Ok(counts)
     }
@@ -57,6 +63,10 @@ impl Registry {
                 self.remove_entry(&key, revision).await?;
                 *counts.entry(kind.to_owned()).or_default() += 1;
             }
+        }
+        // Last: a writer stores no uses of keys that it knows to be removed.
+        if self.erase_uses_of(tenant).await? {
+            counts.insert(USED.to_owned(), 1);
         }
         Ok(counts)
     }

@@ -57,6 +57,7 @@ impl Registry {
             token_sha256: digest.to_vec().into(),
             agent_ids: new.agents.iter().map(AgentId::to_string).collect(),
             expires_at: new.expires_at.map(time::to_proto),
+            last_used_at: None,
         };
         let key = service_token_key(&digest);
         self.shared().create(&key, &created, "service token").await?;

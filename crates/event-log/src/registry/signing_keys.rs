@@ -74,6 +74,8 @@ pub struct NewSigningKey {
     pub key_use: SigningKeyUse,
     /// The key material; `None`: HS256 with a new secret.
     pub material: Option<SigningMaterial>,
+    /// When it expires; `None`: never.
+    pub expires_at: Option<Timestamp>,
 }
 
 impl Registry {
@@ -104,6 +106,8 @@ impl Registry {
             retired_at: None,
             kind: Some(kind),
             sealed_secret: Bytes::new(),
+            expires_at: new.expires_at.map(time::to_proto),
+            last_used_at: None,
         };
         let key = signing_key_key(&new.tenant, &new.id);
         let answer = without_secret(&created);
@@ -129,7 +133,7 @@ impl Registry {
             let Some(Entry { revision, value }) = self.signing_key_entry(tenant, id) else {
                 return Err(RegistryError::NotFound { what: KIND });
             };
-            if !is_valid(&value, now) {
+            if has_passed(value.retired_at, now) {
                 return Ok(without_secret(&value));
             }
             let ended = SigningKey { retired_at: Some(time::to_proto(from)), ..SigningKey::clone(&value) };
@@ -174,8 +178,11 @@ fn generated() -> (Kind, Option<Secret>) {
 
 /// A key with an invalid time is treated as ended.
 fn is_valid(key: &SigningKey, now: Timestamp) -> bool {
-    let ends = |retired_at| time::from_proto(retired_at).is_ok_and(|end| now < end);
-    key.retired_at.is_none_or(ends)
+    !has_passed(key.retired_at, now) && !has_passed(key.expires_at, now)
+}
+
+fn has_passed(end: Option<prost_types::Timestamp>, now: Timestamp) -> bool {
+    end.is_some_and(|end| time::from_proto(end).map_or(true, |end| end <= now))
 }
 
 /// Removes the secret, which callers must not see.
@@ -185,4 +192,26 @@ fn without_secret(key: &SigningKey) -> SigningKey {
         kind => kind.clone(),
     };
     SigningKey { kind, sealed_secret: Bytes::new(), ..key.clone() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_end_when_they_expire_or_are_retired() {
+        let check = |retired_at: Option<i64>, expires_at: Option<i64>, expected: bool| {
+            let at = |seconds| prost_types::Timestamp { seconds, nanos: 0 };
+            let key =
+                SigningKey { retired_at: retired_at.map(at), expires_at: expires_at.map(at), ..SigningKey::default() };
+            assert_eq!(is_valid(&key, Timestamp(5_000_000_000)), expected, "{retired_at:?}, {expires_at:?}");
+        };
+        check(None, None, true);
+        check(None, Some(6), true);
+        check(None, Some(5), false);
+        check(Some(6), Some(6), true);
+        check(Some(5), Some(6), false);
+        check(Some(6), Some(5), false);
+        check(None, Some(i64::MAX), false);
+    }
 }

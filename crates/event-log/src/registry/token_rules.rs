@@ -1,11 +1,13 @@
-//! Tenants' rules for the tokens of users and administrators, and their revoked tokens.
+//! Tenants' rules for the tokens of users and administrators, and their revoked tokens and sessions.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use domain::violation::check_text;
-use domain::{TenantId, Timestamp, Violation, ViolationReason};
-use identity::{LEEWAY, LIFETIME_MAX_DEFAULT, TokenRules, token_id_digest};
+use domain::{SessionId, TenantId, Timestamp, Violation, ViolationReason};
+use identity::{
+    LEEWAY, LIFETIME_MAX_DEFAULT, RevocationDigest, SESSION_LIFETIME, TokenRules, session_digest, token_id_digest,
+};
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::{RevokedToken, RevokedTokens, Tenant};
 use wire::time;
@@ -18,8 +20,52 @@ use crate::Unavailable;
 pub const TOKEN_RULE_BYTES_MAX: usize = 256;
 /// Maximum value of the token lifetime that a tenant allows, in seconds: one year.
 pub const LIFETIME_SECONDS_MAX: u32 = 365 * 86_400;
-/// Maximum unexpired revoked tokens of a tenant.
+/// Maximum unexpired revoked tokens and sessions of a tenant.
 pub const REVOKED_TOKENS_MAX: usize = 4_096;
+
+/// The time for which a process that lags may renew a revoked session.
+const SESSION_RENEWAL_LAG: Duration = Duration::from_hours(24);
+
+/// What is revoked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RevokedCredential {
+    /// The tokens with this `jti`.
+    TokenId(String),
+    /// The token with this digest of [`identity::token_digest`], and its `exp` if that is known.
+    Token(RevocationDigest, Option<Timestamp>),
+    /// The issued session with this owner.
+    Session(SessionId),
+}
+
+impl RevokedCredential {
+    fn digest(&self) -> RevocationDigest {
+        match self {
+            Self::TokenId(id) => token_id_digest(id),
+            Self::Token(digest, _) => *digest,
+            Self::Session(owner) => session_digest(owner),
+        }
+    }
+
+    /// Until when the revocation is kept: what is revoked has expired then.
+    fn kept_until(&self, lifetime_max: Duration, at: Timestamp) -> Timestamp {
+        let after = |duration: Duration| {
+            let nanos = i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX);
+            Timestamp(at.0.saturating_add(nanos))
+        };
+        // A token accepted now was issued at most the leeway in the future, and is accepted for the leeway after its end.
+        let token = || after(lifetime_max + LEEWAY * 2);
+        match self {
+            Self::TokenId(_) => token(),
+            Self::Token(_, expires_at) => {
+                let leeway = i64::try_from(LEEWAY.as_nanos()).unwrap_or(i64::MAX);
+                let end = expires_at.map(|end| Timestamp(end.0.saturating_add(leeway)));
+                token().max(end.unwrap_or(at))
+            }
+            // It is not renewed any more, so it ends after one lifetime at most.
+            Self::Session(_) => after(SESSION_LIFETIME + SESSION_RENEWAL_LAG),
+        }
+    }
+}
 
 /// Validated rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,41 +127,49 @@ impl Registry {
         }
     }
 
-    /// Revokes the token of a tenant with this `jti`; returns until when the revocation is stored. Drops expired revocations.
+    /// Whether an issued session of a tenant was revoked. Answers from memory.
+    #[must_use]
+    pub fn is_session_revoked(&self, tenant: &TenantId, owner: &SessionId) -> bool {
+        let revoked = self.shared().read(|entries| {
+            let entry = entries.revoked_tokens.get(tenant)?;
+            Some(Arc::clone(&entry.value.digests))
+        });
+        revoked.is_some_and(|digests| digests.contains(&session_digest(owner)))
+    }
+
+    /// Revokes a token or a session of a tenant; returns until when the revocation is stored. Drops expired revocations.
     ///
     /// # Errors
     /// [`RegistryError::NotFound`] without the tenant, [`RegistryError::TooMany`] past [`REVOKED_TOKENS_MAX`], or
     /// [`RegistryError::Unavailable`].
-    pub async fn revoke_token(
+    pub async fn revoke(
         &self,
         tenant: &TenantId,
-        token_id: &str,
+        revoked: &RevokedCredential,
         at: Timestamp,
     ) -> Result<Timestamp, RegistryError> {
         if !self.has_tenant(tenant).await {
             return Err(RegistryError::NotFound { what: "tenant" });
         }
-        let kept_until = kept_until(self.token_rules(tenant).lifetime_max, at);
-        self.revoke_until(tenant, token_id, kept_until, at).await?;
+        let kept_until = revoked.kept_until(self.token_rules(tenant).lifetime_max, at);
+        self.revoke_until(tenant, revoked.digest(), kept_until, at).await?;
         Ok(kept_until)
     }
 
-    /// Revokes a token and keeps the revocation until a time. Returns whether this call revoked it: of concurrent calls for
-    /// the same token, one does.
+    /// Revokes what has a digest and keeps the revocation until a time. Returns whether this call revoked it: of concurrent calls
+    /// for the same digest, one does.
     ///
     /// # Errors
     /// [`RegistryError::TooMany`] past [`REVOKED_TOKENS_MAX`], or [`RegistryError::Unavailable`].
     pub(super) async fn revoke_until(
         &self,
         tenant: &TenantId,
-        token_id: &str,
+        digest: RevocationDigest,
         kept_until: Timestamp,
         at: Timestamp,
     ) -> Result<bool, RegistryError> {
-        let created = RevokedToken {
-            token_id_sha256: token_id_digest(token_id).to_vec().into(),
-            expires_at: Some(time::to_proto(kept_until)),
-        };
+        let created =
+            RevokedToken { token_id_sha256: digest.to_vec().into(), expires_at: Some(time::to_proto(kept_until)) };
         let key = revoked_tokens_key(tenant);
         for _ in 0..CHANGES_MAX {
             let shared = self.shared();
@@ -143,13 +197,6 @@ fn lifetime_max(rules: &proto::TokenRules) -> Duration {
     }
 }
 
-/// A token accepted now was issued at most the leeway in the future, and is accepted for the leeway after its end.
-fn kept_until(lifetime_max: Duration, at: Timestamp) -> Timestamp {
-    let longest = lifetime_max + LEEWAY * 2;
-    let nanos = i64::try_from(longest.as_nanos()).unwrap_or(i64::MAX);
-    Timestamp(at.0.saturating_add(nanos))
-}
-
 /// Until when a token is revoked; `None`: it is not.
 fn revoked_until(current: &[RevokedToken], digest: &[u8]) -> Option<Timestamp> {
     let mut same = current.iter().filter(|token| token.token_id_sha256 == digest);
@@ -164,7 +211,7 @@ fn with(current: Vec<RevokedToken>, created: &RevokedToken, at: Timestamp) -> Re
     };
     let mut tokens: Vec<RevokedToken> = current.into_iter().filter(is_kept).collect();
     if tokens.len() >= REVOKED_TOKENS_MAX {
-        return Err(RegistryError::TooMany { what: "unexpired revoked tokens", max: REVOKED_TOKENS_MAX });
+        return Err(RegistryError::TooMany { what: "unexpired revoked tokens and sessions", max: REVOKED_TOKENS_MAX });
     }
     tokens.push(created.clone());
     Ok(tokens)
@@ -198,6 +245,23 @@ mod tests {
         assert_eq!(fits.len(), REVOKED_TOKENS_MAX);
         let past = with_one(REVOKED_TOKENS_MAX);
         assert!(matches!(past, Err(RegistryError::TooMany { .. })));
+    }
+
+    #[test]
+    fn revocations_are_kept_until_what_they_revoke_has_expired() {
+        let day = Duration::from_hours(24);
+        let after = |duration: Duration| Timestamp(i64::try_from(duration.as_nanos()).unwrap());
+        let check = |revoked: RevokedCredential, expected: Duration| {
+            assert_eq!(revoked.kept_until(day, Timestamp(0)), after(expected), "{revoked:?}");
+        };
+        let longest = day + LEEWAY * 2;
+        check(RevokedCredential::TokenId("a".to_owned()), longest);
+        check(RevokedCredential::Token([0; 32], None), longest);
+        check(RevokedCredential::Token([0; 32], Some(Timestamp(0))), longest);
+        // A token without `iat` that ends later is accepted once its end is near.
+        check(RevokedCredential::Token([0; 32], Some(after(longest))), longest + LEEWAY);
+        let session = SessionId::parse("issued:a").unwrap();
+        check(RevokedCredential::Session(session), SESSION_LIFETIME + SESSION_RENEWAL_LAG);
     }
 
     #[test]

@@ -142,6 +142,7 @@ async fn a_removed_tenant_has_no_entries_and_no_access() {
         id: domain::SigningKeyId::parse("main").unwrap(),
         key_use: SigningKeyUse::User,
         material: None,
+        expires_at: None,
     };
     let (_, secret) = first.add_signing_key(signing, NOW).await.unwrap();
     let secret = secret.unwrap().reveal().to_owned();

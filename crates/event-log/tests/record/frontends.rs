@@ -86,7 +86,13 @@ async fn a_rotated_key_is_valid_for_its_overlap() {
 }
 
 fn signing(owner: &str, id: &str, key_use: SigningKeyUse) -> NewSigningKey {
-    NewSigningKey { tenant: tenant(owner), id: SigningKeyId::parse(id).unwrap(), key_use, material: None }
+    NewSigningKey {
+        tenant: tenant(owner),
+        id: SigningKeyId::parse(id).unwrap(),
+        key_use,
+        material: None,
+        expires_at: None,
+    }
 }
 
 /// The ids of the valid keys.

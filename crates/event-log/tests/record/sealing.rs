@@ -48,6 +48,7 @@ async fn secrets_are_encrypted_and_encrypted_again() {
         id: SigningKeyId::parse(id).unwrap(),
         key_use: SigningKeyUse::User,
         material: None,
+        expires_at: None,
     };
     let (_, first) = clear.add_signing_key(signing("first"), NOW).await.unwrap();
     let first = first.unwrap().reveal().as_bytes().to_vec();

@@ -70,6 +70,8 @@ enum Action {
         expires: Option<Timestamp>,
     },
     /// List all keys of an agent, including revoked ones.
+    ///
+    /// The last use of each is known about five minutes late.
     List {
         /// Agent of the keys.
         #[arg(long)]
@@ -117,11 +119,11 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
             Vec::from_iter(answer(registry.revoke_api_key(request).await)?.api_key)
         }
     };
-    let header = ["KEY", "AGENT", "NAME", "ORIGINS", "CREATED", "EXPIRES", "REVOKED"];
+    let header = ["KEY", "AGENT", "NAME", "ORIGINS", "CREATED", "EXPIRES", "REVOKED", "LAST USED"];
     args.call.print(MESSAGE, keys, header, row)
 }
 
-fn row(key: ApiKey) -> [String; 7] {
+fn row(key: ApiKey) -> [String; 8] {
     [
         key.api_key_id,
         key.agent_id,
@@ -130,5 +132,6 @@ fn row(key: ApiKey) -> [String; 7] {
         when::seconds(key.created_at.as_ref()),
         when::end(key.expires_at.as_ref(), when::now()),
         when::seconds(key.revoked_at.as_ref()),
+        when::seconds(key.last_used_at.as_ref()),
     ]
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
+use prost_types::Timestamp;
 use wire::proto::operate::v1::add_signing_key_request::Kind as NewKind;
 use wire::proto::operate::v1::signing_key::Kind;
 use wire::proto::operate::v1::{
@@ -28,7 +29,7 @@ Without a key option, an HS256 secret is created and printed to standard output;
 are the key. To rotate: add a new key, sign with it, then retire the old one.
 
 Examples:
-  hansard signing-key add 2026-11 --tenant acme --use user
+  hansard signing-key add 2026-11 --tenant acme --use user --expires 90d
   hansard signing-key add provider --tenant acme --use admin --jwks-url https://id.example/.well-known/jwks.json
   hansard signing-key list --tenant acme
   hansard signing-key retire 2026-10 --tenant acme")]
@@ -53,8 +54,13 @@ enum Action {
         key_use: KeyUse,
         #[command(flatten)]
         source: KeySource,
+        /// When the key expires: days from now such as `90d`, or a time such as `2027-01-31T00:00:00Z`. By default never.
+        #[arg(long, value_name = "END", value_parser = when::parse_end)]
+        expires: Option<Timestamp>,
     },
     /// List all keys of a tenant, including retired ones, without secrets.
+    ///
+    /// The last use of each is known about five minutes late.
     List {
         /// Tenant of the keys.
         #[arg(long)]
@@ -118,12 +124,13 @@ impl From<KeyUse> for SigningKeyUse {
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
     let mut registry = args.call.registry()?;
     let keys = match args.action {
-        Action::Add { key, tenant, key_use, source } => {
+        Action::Add { key, tenant, key_use, source, expires } => {
             let request = AddSigningKeyRequest {
                 tenant_id: tenant,
                 signing_key_id: key.clone(),
                 r#use: SigningKeyUse::from(key_use).into(),
                 kind: source.kind()?,
+                expires_at: expires,
             };
             let added = answer(registry.add_signing_key(request).await)?;
             if !added.secret.is_empty() {
@@ -141,11 +148,11 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
             Vec::from_iter(answer(registry.retire_signing_key(request).await)?.signing_key)
         }
     };
-    let header = ["KEY", "TENANT", "USE", "KIND", "CREATED", "RETIRED"];
+    let header = ["KEY", "TENANT", "USE", "KIND", "CREATED", "EXPIRES", "RETIRED", "LAST USED"];
     args.call.print(MESSAGE, keys, header, row)
 }
 
-fn row(key: SigningKey) -> [String; 6] {
+fn row(key: SigningKey) -> [String; 8] {
     let key_use = match key.r#use() {
         SigningKeyUse::Unspecified => "?",
         SigningKeyUse::User => "user",
@@ -163,6 +170,8 @@ fn row(key: SigningKey) -> [String; 6] {
         key_use.to_owned(),
         kind,
         when::seconds(key.created_at.as_ref()),
+        when::end(key.expires_at.as_ref(), when::now()),
         when::seconds(key.retired_at.as_ref()),
+        when::seconds(key.last_used_at.as_ref()),
     ]
 }

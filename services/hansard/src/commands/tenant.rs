@@ -1,14 +1,17 @@
 //! `hansard tenant`: the owners of agents and data.
 
 use std::io::Write as _;
+use std::path::PathBuf;
 
 use clap::Subcommand;
-use prost_types::FieldMask;
+use identity::{TOKEN_BYTES_MAX, claimed_expiry, token_digest};
+use prost_types::{FieldMask, Timestamp};
 use wire::proto::operate::v1::{
-    CreateTenantRequest, ListTenantsRequest, RevokeTokenRequest, SetTenantAuditRequest, SetTenantQuotasRequest,
-    SetTenantSearchRequest, SetTokenRulesRequest, Tenant,
+    CreateTenantRequest, ListTenantsRequest, RevokeSessionRequest, RevokeSessionResponse, RevokeTokenRequest,
+    RevokeTokenResponse, SetTenantAuditRequest, SetTenantQuotasRequest, SetTenantSearchRequest, SetTokenRulesRequest, Tenant,
 };
 
+use super::input_file;
 use super::quota;
 use super::registry::{Call, print_json};
 use super::switch::Switch;
@@ -18,7 +21,8 @@ use crate::exit::{Exit, UsageError};
 use crate::view::when;
 
 const MESSAGE: &str = "hansard.operate.v1.Tenant";
-const REVOCATION: &str = "hansard.operate.v1.RevokeTokenResponse";
+const TOKEN_REVOCATION: &str = "hansard.operate.v1.RevokeTokenResponse";
+const SESSION_REVOCATION: &str = "hansard.operate.v1.RevokeSessionResponse";
 
 /// Create, list and show tenants, and set their quotas, token rules, search and audit log.
 ///
@@ -33,7 +37,9 @@ Examples:
   hansard tenant set acme --search off
   hansard tenant set acme --audit-service-tokens on
   hansard tenant show acme
-  hansard tenant revoke-token acme 7f3a0c2e")]
+  hansard tenant revoke-token acme 7f3a0c2e
+  hansard tenant revoke-token acme --token-file stolen.jwt
+  hansard tenant revoke-session acme issued:Zx2pVw9cRk0QmN4bTs8yHg")]
 pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,
@@ -74,7 +80,20 @@ enum Action {
         /// Id of the tenant.
         tenant: String,
         /// Value of the token's claim `jti`.
-        token_id: String,
+        #[arg(required_unless_present = "token_file", conflicts_with = "token_file")]
+        token_id: Option<String>,
+        /// File with the token itself, for a token without `jti`; `-`: standard input. Only its SHA-256 is sent.
+        #[arg(long, value_name = "FILE")]
+        token_file: Option<PathBuf>,
+    },
+    /// Revoke the issued session of one visitor.
+    ///
+    /// The session is neither accepted nor renewed from then on.
+    RevokeSession {
+        /// Id of the tenant.
+        tenant: String,
+        /// Id of the session, as conversations show it as their owner: `issued:` and 22 characters.
+        session: String,
     },
     /// Show a tenant and its quotas.
     Show {
@@ -114,22 +133,61 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
                 None => set,
             }
         }
-        Action::RevokeToken { tenant, token_id } => {
-            let request = RevokeTokenRequest { tenant_id: tenant, token_id };
+        Action::RevokeToken { tenant, token_id, token_file } => {
+            let request = revocation(tenant, token_id, token_file)?;
             let revoked = answer(registry.revoke_token(request).await)?;
-            if args.call.json {
-                return print_json(REVOCATION, &[revoked]);
-            }
-            let kept_until = when::seconds(revoked.kept_until.as_ref());
-            let text = "revoked; the revocation is stored until the token has expired,";
-            writeln!(console::out(), "{text} {kept_until}")?;
-            return Ok(Exit::Done);
+            return print_token_revocation(&args.call, revoked);
+        }
+        Action::RevokeSession { tenant, session } => {
+            let request = RevokeSessionRequest { tenant_id: tenant, session_id: session };
+            let revoked = answer(registry.revoke_session(request).await)?;
+            return print_session_revocation(&args.call, revoked);
         }
         Action::Show { tenant } => show(&mut registry, &tenant).await?,
         Action::List => list(&mut registry).await?,
     };
     let header = ["TENANT", "NAME", "QUOTAS", "CREATED"];
     args.call.print(MESSAGE, tenants, header, row)
+}
+
+/// The request for a token, by its `jti` or by the token itself, which is not sent.
+fn revocation(
+    tenant_id: String,
+    token_id: Option<String>,
+    token_file: Option<PathBuf>,
+) -> anyhow::Result<RevokeTokenRequest> {
+    let mut request = RevokeTokenRequest { tenant_id, ..RevokeTokenRequest::default() };
+    let Some(file) = token_file else {
+        request.token_id = token_id.unwrap_or_default();
+        return Ok(request);
+    };
+    let bytes_max = u64::try_from(TOKEN_BYTES_MAX)?;
+    let text = input_file::text_or_stdin(&file, bytes_max)?;
+    let token = text.trim();
+    let no_token = |error| UsageError(format!("{} has no token: {error}", file.display()));
+    request.token_sha256 = token_digest(token).map_err(no_token)?.to_vec().into();
+    request.expires_at = claimed_expiry(token).map_err(no_token)?.map(wire::time::to_proto);
+    Ok(request)
+}
+
+fn print_token_revocation(call: &Call, revoked: RevokeTokenResponse) -> anyhow::Result<Exit> {
+    if call.json {
+        return print_json(TOKEN_REVOCATION, &[revoked]);
+    }
+    print_revocation("token", revoked.kept_until)
+}
+
+fn print_session_revocation(call: &Call, revoked: RevokeSessionResponse) -> anyhow::Result<Exit> {
+    if call.json {
+        return print_json(SESSION_REVOCATION, &[revoked]);
+    }
+    print_revocation("session", revoked.kept_until)
+}
+
+fn print_revocation(what: &str, kept_until: Option<Timestamp>) -> anyhow::Result<Exit> {
+    let kept_until = when::seconds(kept_until.as_ref());
+    writeln!(console::out(), "revoked; the revocation is stored until the {what} has expired, {kept_until}")?;
+    Ok(Exit::Done)
 }
 
 fn row(tenant: Tenant) -> [String; 4] {

@@ -54,6 +54,8 @@ enum Action {
         expires: Option<Timestamp>,
     },
     /// List all tokens that the given token may see, including revoked ones.
+    ///
+    /// The last use of each is known about five minutes late.
     List,
     /// Revoke a token immediately.
     Revoke {
@@ -112,11 +114,11 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
             Vec::from_iter(answer(registry.revoke_service_token(request).await)?.service_token)
         }
     };
-    let header = ["TOKEN", "NAME", "SCOPES", "TENANT", "AGENTS", "CREATED", "EXPIRES", "REVOKED"];
+    let header = ["TOKEN", "NAME", "SCOPES", "TENANT", "AGENTS", "CREATED", "EXPIRES", "REVOKED", "LAST USED"];
     args.call.print(MESSAGE, tokens, header, row)
 }
 
-fn row(token: ServiceToken) -> [String; 8] {
+fn row(token: ServiceToken) -> [String; 9] {
     let scopes: Vec<&str> = token.scopes().map(name_of).collect();
     [
         token.service_token_id,
@@ -127,6 +129,7 @@ fn row(token: ServiceToken) -> [String; 8] {
         when::seconds(token.created_at.as_ref()),
         when::end(token.expires_at.as_ref(), when::now()),
         when::seconds(token.revoked_at.as_ref()),
+        when::seconds(token.last_used_at.as_ref()),
     ]
 }
 

@@ -10,7 +10,9 @@ use time::macros::format_description;
 const NANOS_PER_SECOND: i64 = 1_000_000_000;
 const SECONDS_PER_DAY: i64 = 86_400;
 const NANOS_PER_DAY: i64 = NANOS_PER_SECOND * SECONDS_PER_DAY;
-/// Lists show the days that a key or a token has left below this number.
+/// Lists show the days that a key or a token has left below this number: those of [`KEY_END_WARNING`].
+///
+/// [`KEY_END_WARNING`]: event_log::registry::KEY_END_WARNING
 const WARNED_DAYS: i64 = 14;
 
 /// The current time of this machine.
@@ -76,6 +78,12 @@ mod tests {
         for text in ["", "d", "-1d", "65536d", "1.5d", "90", "2027-01-31", "soon"] {
             assert!(parse_end(text).unwrap_err().contains("90d"), "{text}");
         }
+    }
+
+    #[test]
+    fn lists_and_warnings_begin_at_once() {
+        let seconds = event_log::registry::KEY_END_WARNING.as_secs();
+        assert_eq!(i64::try_from(seconds), Ok(WARNED_DAYS * SECONDS_PER_DAY));
     }
 
     #[test]

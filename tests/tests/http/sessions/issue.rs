@@ -14,7 +14,7 @@ use wire::proto::operate::v1::{CreateApiKeyRequest, IdentityMode};
 
 use crate::fixture::{Fixture, begin, text};
 
-const PAGE: &str = "https://shop.example";
+pub(super) const PAGE: &str = "https://shop.example";
 const COOKIE: &str = "__Host-hansard-support";
 const POSITION_COOKIE: &str = "__Host-hansard.position-support";
 
@@ -31,7 +31,7 @@ async fn fixture() -> Fixture {
 }
 
 /// The frontend of [`PAGE`], with a key that lists its origin.
-async fn page(fixture: &Fixture) -> HttpClient {
+pub(super) async fn page(fixture: &Fixture) -> HttpClient {
     let request = CreateApiKeyRequest {
         agent_id: fixture.agent_id.to_owned(),
         allowed_origins: vec![PAGE.to_owned()],
@@ -46,7 +46,7 @@ async fn page(fixture: &Fixture) -> HttpClient {
 const AGE_MAX: Duration = Duration::from_hours(180 * 24);
 
 /// A session that was issued this many seconds ago.
-async fn issued_before(fixture: &Fixture, seconds: u64) -> String {
+pub(super) async fn issued_before(fixture: &Fixture, seconds: u64) -> String {
     used_since(fixture, seconds, &[]).await
 }
 
@@ -66,7 +66,7 @@ async fn used_since(fixture: &Fixture, seconds: u64, used: &[u64]) -> String {
     SessionIssuer::new(key.unwrap().as_bytes(), &tenant, &agent).token(&session)
 }
 
-fn cookie_of(answer: &Answer) -> String {
+pub(super) fn cookie_of(answer: &Answer) -> String {
     let cookie = &answer.headers["set-cookie"];
     let (pair, attributes) = cookie.split_once("; ").unwrap();
     let expected = "Path=/; Max-Age=2592000; Secure; HttpOnly; SameSite=Strict";

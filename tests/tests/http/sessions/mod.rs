@@ -1,4 +1,5 @@
-//! `/api/sessions`: issuing, claiming and releasing sessions.
+//! `/api/sessions`: issuing, claiming, releasing and revoking sessions.
 
 mod claim;
 mod issue;
+mod revoke;

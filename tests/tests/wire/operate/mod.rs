@@ -5,6 +5,7 @@ mod agent_tokens;
 mod bound_tokens;
 mod context_policies;
 mod frontend_keys;
+mod key_uses;
 mod registry;
 mod scopes;
 mod sessions;

@@ -27,6 +27,7 @@ async fn append_outcomes(agent: &Agent) -> Outcomes {
         agent.try_update(update).await.map(drop),
         agent.try_archive(agent.target("c")).await.map(drop),
         agent.try_restore(agent.target("c")).await.map(drop),
+        agent.caller().registry().record_key_uses(proto::RecordKeyUsesRequest::default()).await.map(drop),
     ]
 }
 
@@ -54,6 +55,7 @@ async fn operate_outcomes(agent: &Agent) -> Outcomes {
     let signing_keys = proto::ListSigningKeysRequest { tenant_id: "acme".to_owned() };
     let settings =
         proto::SetAgentSettingsRequest { agent_id: agent.id().to_owned(), settings: None, update_mask: None };
+    let revoked = proto::RevokeSessionRequest { tenant_id: "acme".to_owned(), session_id: "issued:x".to_owned() };
     let tokens = proto::ListServiceTokensRequest {};
     let tenants = proto::ListTenantsRequest {};
     let audit = WatchAuditLogRequest { tenant_id: "acme".to_owned(), ..WatchAuditLogRequest::default() };
@@ -78,6 +80,7 @@ async fn operate_outcomes(agent: &Agent) -> Outcomes {
         registry.set_tenant_audit(audit_settings).await.map(drop),
         agent.caller().read().watch_audit_log(audit).await.map(drop),
         registry.correct_usage(usage).await.map(drop),
+        registry.revoke_session(revoked).await.map(drop),
     ]
 }
 

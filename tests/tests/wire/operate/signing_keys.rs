@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use tests::errors::{Expected, check_failure};
+use tests::jwt::seconds_from_now;
 use tests::operator::Operator;
 use tests::stack::Setup;
 use tonic::Code::{AlreadyExists, InvalidArgument, NotFound};
@@ -19,6 +20,7 @@ fn request(id: &str, kind: Option<Kind>) -> proto::AddSigningKeyRequest {
         signing_key_id: id.to_owned(),
         r#use: SigningKeyUse::User.into(),
         kind,
+        expires_at: None,
     }
 }
 
@@ -145,4 +147,24 @@ async fn tenants_do_not_see_each_others_keys() {
     check_failure("retire", retire(&bound, "k").await, NO_TENANT);
     check_failure("list", keys(&bound, "acme").await, NO_TENANT);
     assert_eq!(keys(&bound, "globex").await.expect("keys"), []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_expire_in_the_future_and_can_be_retired_before() {
+    let stack = Setup::tasks().start().await;
+    let operator = stack.operator().await;
+    operator.tenant("acme").await;
+    let ending = |id: &str, seconds: i64| proto::AddSigningKeyRequest {
+        expires_at: Some(prost_types::Timestamp { seconds: seconds_from_now(seconds), nanos: 0 }),
+        ..request(id, None)
+    };
+    let past = (InvalidArgument, "FIELD_OUT_OF_RANGE", "expires_at");
+    check_failure("in the past", add(&operator, ending("k", -1)).await, past);
+    let new = ending("k", 3_600);
+    add(&operator, new.clone()).await.expect("a key");
+    let listed = keys(&operator, "acme").await.expect("keys");
+    assert_eq!((listed[0].expires_at, listed[0].retired_at), (new.expires_at, None));
+    let retired = retire(&operator, "k").await.expect("retired");
+    assert_eq!(retired.expires_at, new.expires_at);
+    assert!(retired.retired_at.is_some());
 }

@@ -22,6 +22,10 @@ pub struct ApiKeyRow {
     pub ends_at: Option<Timestamp>,
     /// Whether it is valid.
     pub is_valid: bool,
+    /// Whether it is valid, and ends soon.
+    pub is_ending: bool,
+    /// When it was last used; `None`: no use is known.
+    pub last_used_at: Option<Timestamp>,
 }
 
 /// A form that was rejected, with what was typed.
@@ -99,7 +103,7 @@ fn key(page: ApiKeysPage<'_>, key: &ApiKeyRow) -> Markup {
             dl.facts {
                 dt { "State" }
                 dd {
-                    @if key.is_valid { (badge(Tone::Good, "valid")) } @else { (badge(Tone::Neutral, "ended")) }
+                    @if key.is_ending { (badge(Tone::Warn, "ends soon")) } @else if key.is_valid { (badge(Tone::Good, "valid")) } @else { (badge(Tone::Neutral, "ended")) }
                 }
                 dt { "Origins" }
                 dd {
@@ -108,6 +112,8 @@ fn key(page: ApiKeysPage<'_>, key: &ApiKeyRow) -> Markup {
                 }
                 @if let Some(at) = key.created_at { dt { "Created" } dd { (time(at)) } }
                 @if let Some(at) = key.ends_at { dt { "Ends" } dd { (time(at)) } }
+                dt { "Last used" }
+                dd { @if let Some(at) = key.last_used_at { (time(at)) } @else { span.muted { "not known" } } }
             }
             @if key.is_valid { (changes(page, key)) }
         }

@@ -4,7 +4,7 @@ use domain::Timestamp;
 use maud::{Markup, html};
 
 use super::{NewSecret, SETTINGS_PATH, SIGNING_KEYS_PATH, frame, new_secret};
-use crate::components::{Column, Tone, form, notice, table, time};
+use crate::components::{Column, Tone, badge, form, notice, table, time};
 use crate::layout::{Person, document};
 
 /// The uses of a key: value and label.
@@ -28,8 +28,12 @@ pub struct SigningKeyRow {
     pub kind: String,
     /// When it was added.
     pub created_at: Option<Timestamp>,
-    /// When it ends, or has ended.
-    pub retired_at: Option<Timestamp>,
+    /// When it ends, or has ended; `None`: it has no end.
+    pub ends_at: Option<Timestamp>,
+    /// Whether it is valid, and expires soon.
+    pub is_ending: bool,
+    /// When it last verified a token; `None`: no use is known.
+    pub last_used_at: Option<Timestamp>,
 }
 
 /// What was typed for a new key.
@@ -63,7 +67,7 @@ pub struct SigningKeysPage<'a> {
 /// The keys, and the forms that add and retire them.
 #[must_use]
 pub fn signing_keys(page: SigningKeysPage<'_>) -> Markup {
-    let columns = ["Key", "Verifies tokens of", "Kind", "Added", "Ends"].map(Column::text);
+    let columns = ["Key", "Verifies tokens of", "Kind", "Added", "Ends", "Last used"].map(Column::text);
     let rows: Vec<Markup> = page.keys.iter().map(row).collect();
     let retire_path = format!("{SIGNING_KEYS_PATH}/retire");
     let main = html! {
@@ -84,7 +88,11 @@ fn row(key: &SigningKeyRow) -> Markup {
             td { (key.key_use) }
             td { (key.kind) }
             td.nowrap { @if let Some(at) = key.created_at { (time(at)) } }
-            td.nowrap { @if let Some(at) = key.retired_at { (time(at)) } }
+            td.nowrap {
+                @if let Some(at) = key.ends_at { (time(at)) }
+                @if key.is_ending { " " (badge(Tone::Warn, "ends soon")) }
+            }
+            td.nowrap { @if let Some(at) = key.last_used_at { (time(at)) } }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Sessions of frontends: issued, verified and renewed; or an id of the caller's choice, in identity mode `open`.
 
-use ::identity::{ISSUED_OWNER_PREFIX, IssuedSession, SESSION_TOKEN_PREFIX, SessionIssuer};
+use ::identity::{ISSUED_OWNER_PREFIX, IssuedSession, SESSION_TOKEN_PREFIX, SessionError, SessionIssuer};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use domain::{SessionId, Timestamp, Violation, ViolationReason};
 use event_log::registry::{KeyPurpose, TenantKey};
@@ -87,18 +87,22 @@ impl Frontend {
         Ok(owner)
     }
 
-    /// The owner of a valid session. The response renews the session when that is due.
+    /// The owner of a valid session that was not revoked. The response renews the session when that is due.
     fn verified_session(&self, state: &HttpState, token: &str, transport: Transport) -> Result<SessionId, Refusal> {
         let key = self.session_key(state)?;
         let issuer = self.issuer(&key);
         let (now, age_max) = (state.now(), state.section.session_age_max());
         let session = issuer.verify(token, now, age_max)?;
+        let owner = issuer.owner(&session).ok_or(Refusal::SessionMissing)?;
+        if state.gateway.registry.is_session_revoked(self.key.access.tenant.tenant(), &owner) {
+            return Err(SessionError::Revoked.into());
+        }
         if let Some(renewed) = session.renewed(now, age_max) {
             let token = issuer.token(&renewed);
             let header = session_header(transport, &self.key.access.agent, &token);
             session_renewal::set(&self.extensions, header);
         }
-        issuer.owner(&session).ok_or(Refusal::SessionMissing)
+        Ok(owner)
     }
 
     fn session_key(&self, state: &HttpState) -> Result<TenantKey, Refusal> {

@@ -12,7 +12,9 @@ pub fn from_refusal(refusal: &Refusal) -> HttpProblem {
     match refusal {
         Refusal::SessionMissing => unauthorized("SESSION_REQUIRED", get_session(refusal, "one")),
         Refusal::Session(SessionError::Expired) => unauthorized("SESSION_EXPIRED", get_session(refusal, "a new one")),
-        Refusal::Session(SessionError::NotIssued) => unauthorized("SESSION_INVALID", get_session(refusal, "one")),
+        Refusal::Session(SessionError::NotIssued | SessionError::Revoked) => {
+            unauthorized("SESSION_INVALID", get_session(refusal, "one"))
+        }
         Refusal::SessionKeyMissing => {
             let detail = "sessions cannot be verified yet: try again";
             unavailable("SESSION_KEY_UNAVAILABLE", detail)
@@ -66,6 +68,7 @@ mod tests {
             (Refusal::SessionMissing, 401, "SESSION_REQUIRED"),
             (Refusal::Session(SessionError::Expired), 401, "SESSION_EXPIRED"),
             (Refusal::Session(SessionError::NotIssued), 401, "SESSION_INVALID"),
+            (Refusal::Session(SessionError::Revoked), 401, "SESSION_INVALID"),
             (Refusal::SessionKeyMissing, 503, "SESSION_KEY_UNAVAILABLE"),
             (Refusal::TokenRequired, 401, "USER_TOKEN_REQUIRED"),
             (Refusal::UserMismatch, 403, "USER_MISMATCH"),

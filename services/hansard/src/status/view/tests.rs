@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::{Partition, Sequence, Timestamp};
+use event_log::registry::{EndingKey, KeyKind};
 use event_log::{Durability, PartitionBounds, PartitionStatus, StreamKind, StreamReplicas, TimedSequence};
 use read_model::projections::conversations::lease::Holder;
 use read_model::projections::conversations::overview::{ErasedCommits, Overview, PartitionOverview};
@@ -13,6 +14,7 @@ use system_status::readings::{
     ErasedReading, ErasuresReading, PartitionReading, ReadModelReading, Readings, RecordReading, ReplicaReading,
     RoleAnswer, RolePresence, RoleReading, ShardReading,
 };
+use system_status::report::ENDING_KEYS_MAX;
 use system_status::{Limits, Status};
 
 const NOW: Timestamp = Timestamp(1_790_000_000_000_000_000);
@@ -77,6 +79,7 @@ fn healthy() -> Readings {
             id: "00ff".to_owned(),
             durability: Durability::Durable,
             secrets_in_clear: 0,
+            ending_keys: Vec::new(),
             growing_to: None,
             partitions: vec![of_record(0, 1, 1_234, 1_230), of_record(1, 5, 10, 6)],
             erasures: ErasuresReading::default(),
@@ -182,6 +185,35 @@ fn unencrypted_secrets_are_only_a_warning() {
     let shown = String::from_utf8(shown).unwrap();
     assert!(shown.contains("warning: unencrypted secrets in the registry: 2"), "{shown}");
     assert!(shown.ends_with("\nhealthy\n"), "{shown}");
+}
+
+#[test]
+fn keys_that_end_are_only_a_warning() {
+    let check = |ending: usize, ended: usize, expected: &[&str]| {
+        let mut readings = healthy();
+        let key = |(number, after): (usize, i64)| EndingKey {
+            ends_at: Timestamp(readings.now.0 + after),
+            kind: KeyKind::ApiKey,
+            id: format!("k{number}"),
+            tenant: if number == 1 { String::new() } else { "acme".to_owned() },
+        };
+        let keys = (0..ended).map(|number| (number, 0)).chain((0..ending).map(|number| (number, 1)));
+        let keys: Vec<EndingKey> = keys.map(key).collect();
+        record(&mut readings).ending_keys = keys;
+        let status = Status::from_readings(&readings, LIMITS);
+        assert_eq!(status.needs, [""; 0]);
+        assert_eq!(status.warnings.len(), expected.len(), "{:?}", status.warnings);
+        for (warning, start) in status.warnings.iter().zip(expected) {
+            assert!(warning.starts_with(start), "{warning}");
+        }
+        let listed = status.ending_keys.iter().filter(|key| key.has_ended).count();
+        assert_eq!(listed, ended.min(ENDING_KEYS_MAX));
+    };
+    check(0, 0, &[]);
+    check(2, 0, &["keys that end within 14 days: API key k0 of acme, API key k1 of all tenants; "]);
+    check(0, 1, &["keys that have ended: API key k0 of acme; "]);
+    check(1, 1, &["keys that end within 14 days: API key k0", "keys that have ended: API key k0"]);
+    check(0, ENDING_KEYS_MAX + 1, &["keys that have ended: API key k0 of acme, "]);
 }
 
 #[test]

@@ -4,8 +4,8 @@ use domain::Violation;
 use event_log::registry::{AllowedOrigins, Principal};
 
 use super::{
-    Problem, Request, Writer, administrator, agents, display_name, end, from_registry, may_see, not_found, overlap,
-    proto,
+    Problem, Request, Writer, administrator, agents, display_name, end, from_registry, key_uses, may_see, not_found,
+    overlap, proto,
 };
 
 pub(super) async fn create(
@@ -64,7 +64,7 @@ pub(super) async fn list(
 ) -> Result<Vec<proto::ApiKey>, Problem> {
     let (by, request) = administrator(writer, request).await?;
     let agent = agents::visible(writer, &by.principal, &request.agent_id)?;
-    Ok(writer.registry.list_api_keys(&agent))
+    key_uses::add_to_api_keys(writer, writer.registry.list_api_keys(&agent)).await
 }
 
 /// The key of a request, if the operator may see its tenant.

@@ -6,6 +6,7 @@ mod agents;
 mod api_keys;
 mod context_policies;
 mod dashboard;
+mod key_uses;
 mod service_tokens;
 mod signing_keys;
 mod tenant_audit;
@@ -156,6 +157,7 @@ rpcs! {
     set_tenant_audit(SetTenantAuditRequest) -> SetTenantAuditResponse { tenant } = tenant_audit::set;
     record_reads(RecordReadsRequest) -> RecordReadsResponse { position_token } = tenant_audit::record_reads;
     revoke_token(RevokeTokenRequest) -> RevokeTokenResponse { kept_until } = token_rules::revoke;
+    revoke_session(RevokeSessionRequest) -> RevokeSessionResponse { kept_until } = token_rules::revoke_session;
     create_dashboard_link(CreateDashboardLinkRequest) -> CreateDashboardLinkResponse { token, expires_at } = dashboard::create_link;
     end_dashboard_token(EndDashboardTokenRequest) -> EndDashboardTokenResponse { has_ended } = dashboard::end_token;
     set_dashboard_view(SetDashboardViewRequest) -> SetDashboardViewResponse { views } = dashboard::set_view;
@@ -180,6 +182,7 @@ rpcs! {
     revoke_service_token(RevokeServiceTokenRequest) -> RevokeServiceTokenResponse { service_token } = service_tokens::revoke;
     list_service_tokens(ListServiceTokensRequest) -> ListServiceTokensResponse { service_tokens } = service_tokens::list;
     correct_usage(CorrectUsageRequest) -> CorrectUsageResponse { is_stored } = usage::correct;
+    record_key_uses(RecordKeyUsesRequest) -> RecordKeyUsesResponse { uses } = key_uses::record;
 }
 
 #[cfg(test)]

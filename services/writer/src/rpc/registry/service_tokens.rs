@@ -6,7 +6,7 @@ use domain::{AgentId, Label, Violation, ViolationReason};
 use event_log::registry::{NewServiceToken, Principal, RegistryError, Scope, Scopes, TOKEN_AGENTS_MAX};
 
 use super::{
-    Problem, Request, Writer, agents, display_name, end, from_registry, may_see, not_found, operator, proto,
+    Problem, Request, Writer, agents, display_name, end, from_registry, key_uses, may_see, not_found, operator, proto,
     visible_tenant,
 };
 
@@ -57,7 +57,7 @@ pub(super) async fn list(
     let (operator, _) = operator(writer, request).await?;
     let tokens = writer.registry.list_service_tokens().into_iter();
     let visible = tokens.filter(|token| may_see(&operator, &token.tenant_id));
-    Ok(visible.collect())
+    key_uses::add_to_service_tokens(writer, visible.collect()).await
 }
 
 /// The id of the tenant of a new token; empty: all tenants. With a token of one tenant, the default is this tenant.

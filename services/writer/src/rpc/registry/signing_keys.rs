@@ -6,7 +6,7 @@ use wire::proto::operate::v1::SigningKeyUse;
 use wire::proto::operate::v1::add_signing_key_request::Kind;
 use wire::time;
 
-use super::{Problem, Request, Writer, administrator, from_registry, proto, visible_tenant};
+use super::{Problem, Request, Writer, administrator, end, from_registry, key_uses, proto, visible_tenant};
 
 pub(super) async fn add(
     writer: &Writer,
@@ -20,6 +20,7 @@ pub(super) async fn add(
     }
     let new = NewSigningKey {
         key_use: key_use(&request)?,
+        expires_at: end(request.expires_at, writer.now())?,
         material: request.kind.map(|kind| material(&id, kind)).transpose()?,
         tenant,
         id,
@@ -52,7 +53,7 @@ pub(super) async fn list(
 ) -> Result<Vec<proto::SigningKey>, Problem> {
     let (by, request) = administrator(writer, request).await?;
     let tenant = visible_tenant(writer, &by.principal, &request.tenant_id)?;
-    Ok(writer.registry.list_signing_keys(&tenant))
+    key_uses::add_to_signing_keys(writer, &tenant, writer.registry.list_signing_keys(&tenant)).await
 }
 
 fn signing_key_id(text: &str) -> Result<SigningKeyId, Violation> {

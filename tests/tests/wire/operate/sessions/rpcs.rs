@@ -96,7 +96,7 @@ async fn signing_key_changes(caller: &Caller, target: Target<'_>) -> Outcomes {
         tenant_id: target.tenant.to_owned(),
         signing_key_id: "next".to_owned(),
         r#use: proto::SigningKeyUse::User.into(),
-        kind: None,
+        ..Default::default()
     };
     let retire = proto::RetireSigningKeyRequest {
         tenant_id: target.tenant.to_owned(),
@@ -147,7 +147,10 @@ async fn token_rpcs(caller: &Caller) -> Outcomes {
         ..Default::default()
     };
     let revoke = proto::RevokeServiceTokenRequest { service_token_id: "0123456789abcdef".to_owned() };
-    let revoke_token = proto::RevokeTokenRequest { tenant_id: "acme".to_owned(), token_id: "x".to_owned() };
+    let tenant_id = "acme".to_owned();
+    let revoke_token =
+        proto::RevokeTokenRequest { tenant_id: tenant_id.clone(), token_id: "x".to_owned(), ..Default::default() };
+    let revoke_session = proto::RevokeSessionRequest { tenant_id, session_id: "issued:x".to_owned() };
     let list = proto::ListServiceTokensRequest {};
     let revoked = registry.revoke_service_token(revoke).await;
     let listed = registry.list_service_tokens(list).await;
@@ -156,6 +159,8 @@ async fn token_rpcs(caller: &Caller) -> Outcomes {
         ("revoke service token", revoked.map(drop)),
         ("list service tokens", listed.map(drop)),
         ("revoke token", registry.revoke_token(revoke_token).await.map(drop)),
+        ("revoke session", registry.revoke_session(revoke_session).await.map(drop)),
+        ("record key uses", registry.record_key_uses(proto::RecordKeyUsesRequest::default()).await.map(drop)),
     ]
 }
 

@@ -11,6 +11,7 @@ mod rejection;
 pub mod signing_keys;
 
 use domain::{AgentId, Timestamp};
+use event_log::registry::ends_soon;
 use runtime::grpc::Authenticated;
 use runtime::http::HttpProblem;
 use wire::proto::operate::v1::Agent;
@@ -45,6 +46,11 @@ fn agent_of(state: &HttpState, person: &Person, id: &str) -> Result<Agent, HttpP
 /// The time of an entry; `None`: it has none.
 fn time(at: Option<prost_types::Timestamp>) -> Option<Timestamp> {
     wire::time::from_proto(at?).ok()
+}
+
+/// Whether a key with this end is to be replaced soon. It has not ended yet.
+fn is_ending(end: Option<Timestamp>, now: Timestamp) -> bool {
+    end.is_some_and(|end| now < end && ends_soon(end, now))
 }
 
 /// The text of a form with the line breaks of Unix; browsers send others.

@@ -75,6 +75,7 @@ fn request(person: &Person, form: &NewSigningKey) -> Option<AddSigningKeyRequest
         signing_key_id: form.id.clone(),
         r#use: key_use.into(),
         kind,
+        expires_at: None,
     })
 }
 

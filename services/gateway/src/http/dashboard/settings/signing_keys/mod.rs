@@ -5,6 +5,7 @@ pub mod list_signing_keys;
 pub mod retire_signing_key;
 
 use axum::http::StatusCode;
+use domain::Timestamp;
 use pages::dashboard::settings::NewSecret;
 use pages::dashboard::settings::signing_keys::{SigningKeyRow, SigningKeysPage, TypedSigningKey, signing_keys};
 use runtime::http::HttpProblem;
@@ -12,7 +13,7 @@ use wire::proto::operate::v1::signing_key::Kind;
 use wire::proto::operate::v1::{ListSigningKeysRequest, SigningKey, SigningKeyUse};
 
 use super::rejection::failure;
-use super::{registry, time};
+use super::{is_ending, registry, time};
 use crate::http::HttpState;
 use crate::http::dashboard::{Page, Person};
 
@@ -32,7 +33,8 @@ async fn page(state: &HttpState, person: &Person, shown: Shown<'_>) -> Result<Pa
     let request = ListSigningKeysRequest { tenant_id: person.admin.tenant.tenant().to_string() };
     let listed =
         registry(state, person).list_signing_keys(request).await.map_err(|status| failure(&status))?.into_inner();
-    let rows: Vec<SigningKeyRow> = listed.signing_keys.into_iter().map(row).collect();
+    let now = state.now();
+    let rows: Vec<SigningKeyRow> = listed.signing_keys.into_iter().map(|key| row(key, now)).collect();
     Ok(Page(signing_keys(SigningKeysPage {
         person: person.layout(),
         keys: &rows,
@@ -42,12 +44,13 @@ async fn page(state: &HttpState, person: &Person, shown: Shown<'_>) -> Result<Pa
     })))
 }
 
-fn row(key: SigningKey) -> SigningKeyRow {
+fn row(key: SigningKey, now: Timestamp) -> SigningKeyRow {
     let key_use = match key.r#use() {
         SigningKeyUse::User => "users",
         SigningKeyUse::Admin => "administrators",
         SigningKeyUse::Unspecified => "",
     };
+    let (retired_at, expires_at) = (time(key.retired_at), time(key.expires_at));
     SigningKeyRow {
         key_use,
         kind: match key.kind {
@@ -57,7 +60,9 @@ fn row(key: SigningKey) -> SigningKeyRow {
             None => String::new(),
         },
         created_at: time(key.created_at),
-        retired_at: time(key.retired_at),
+        ends_at: retired_at.into_iter().chain(expires_at).min(),
+        is_ending: retired_at.is_none() && is_ending(expires_at, now),
+        last_used_at: time(key.last_used_at),
         id: key.signing_key_id,
     }
 }

@@ -18,7 +18,7 @@ use wire::status::{Problem, Reason};
 
 use super::StatusPage;
 use crate::http::dashboard::settings::rejection::failure;
-use crate::http::dashboard::settings::{agent_of, registry, time};
+use crate::http::dashboard::settings::{agent_of, is_ending, registry, time};
 use crate::http::dashboard::{Page, Person};
 use crate::http::{HttpState, problem};
 
@@ -93,8 +93,11 @@ fn keys_page(agent: &str) -> Redirect {
 
 fn row(key: ApiKey, now: Timestamp) -> ApiKeyRow {
     let ends_at = time(key.revoked_at).or_else(|| time(key.expires_at));
+    let is_valid = key.revoked_at.is_none() && ends_at.is_none_or(|end| now < end);
     ApiKeyRow {
-        is_valid: key.revoked_at.is_none() && ends_at.is_none_or(|end| now < end),
+        is_valid,
+        is_ending: is_valid && is_ending(ends_at, now),
+        last_used_at: time(key.last_used_at),
         created_at: time(key.created_at),
         ends_at,
         id: key.api_key_id,

@@ -1,0 +1,267 @@
+//! When keys were last used.
+//!
+//! The process that authenticates a caller remembers the use in memory. A background task takes these uses and hands them to a
+//! writer, which stores them: one entry of the restricted bucket for each tenant, and one for service tokens of all tenants. So
+//! neither the entries of the keys nor the watchers of the registry see them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::mem;
+use std::sync::{Mutex, PoisonError};
+
+use bytes::Bytes;
+use domain::{Sequence, SigningKeyId, TenantId, Timestamp};
+use prost::Message as _;
+use wire::proto::operate::v1 as proto;
+use wire::time;
+
+use super::{CHANGES_MAX, Entries, KeyKind, Registry};
+use crate::Unavailable;
+use crate::get::{MessageQuery, RawMessage};
+use crate::put::Put;
+use crate::topology::{self, RESTRICTED_PREFIX, RESTRICTED_STREAM};
+
+/// Maximum number of keys in one entry, and in one report. Of more keys, those that were used last are kept.
+pub const KEY_USES_MAX: usize = 4_096;
+
+/// A key that can be used.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum UsedKey {
+    /// An API key, by its id.
+    ApiKey(String),
+    /// A service token, by its id.
+    ServiceToken(String),
+    /// A signing key, by its tenant and its id.
+    SigningKey(TenantId, SigningKeyId),
+}
+
+/// Last uses, by key.
+pub type KeyUses = BTreeMap<UsedKey, Timestamp>;
+
+/// Whose keys an entry has; `None`: the service tokens of all tenants.
+type Owner = Option<TenantId>;
+
+/// The uses since they were last taken: at most one for each valid key.
+#[derive(Debug, Default)]
+pub(super) struct RecentUses(Mutex<HashMap<UsedKey, Timestamp>>);
+
+impl UsedKey {
+    /// The use of a message; `None`: it names no key that can exist.
+    fn from_proto(used: &proto::KeyUse) -> Option<(Self, Timestamp)> {
+        let id = used.key_id.as_str();
+        let key = match KeyKind::from_proto(used.kind())? {
+            KeyKind::ApiKey => Self::ApiKey(id.to_owned()),
+            KeyKind::ServiceToken => Self::ServiceToken(id.to_owned()),
+            KeyKind::SigningKey => {
+                let tenant = TenantId::parse(used.tenant_id.as_str()).ok()?;
+                Self::SigningKey(tenant, SigningKeyId::parse(id).ok()?)
+            }
+        };
+        Some((key, time::from_proto(used.last_used_at?).ok()?))
+    }
+
+    fn to_proto(&self, at: Timestamp) -> proto::KeyUse {
+        let (kind, tenant, id) = match self {
+            Self::ApiKey(id) => (KeyKind::ApiKey, "", id.as_str()),
+            Self::ServiceToken(id) => (KeyKind::ServiceToken, "", id.as_str()),
+            Self::SigningKey(tenant, id) => (KeyKind::SigningKey, tenant.as_str(), id.as_str()),
+        };
+        proto::KeyUse {
+            kind: proto::KeyKind::from(kind).into(),
+            tenant_id: tenant.to_owned(),
+            key_id: id.to_owned(),
+            last_used_at: Some(time::to_proto(at)),
+        }
+    }
+
+    /// Whose key it is; `None`: there is no such key.
+    fn owner(&self, entries: &Entries) -> Option<Owner> {
+        let tenant = match self {
+            Self::ApiKey(id) => &entries.api_keys.get(id)?.value.tenant_id,
+            Self::ServiceToken(id) => &entries.service_tokens.get(id)?.value.tenant_id,
+            Self::SigningKey(tenant, id) => &entries.signing_keys.get(tenant)?.get(id)?.value.tenant_id,
+        };
+        if tenant.is_empty() {
+            return Some(None);
+        }
+        TenantId::parse(tenant.as_str()).ok().map(Some)
+    }
+}
+
+/// The uses of messages. Those of keys that cannot exist are left out.
+#[must_use]
+pub fn key_uses_from_proto(uses: &[proto::KeyUse]) -> KeyUses {
+    uses.iter().filter_map(UsedKey::from_proto).collect()
+}
+
+/// The messages of uses.
+#[must_use]
+pub fn key_uses_to_proto(uses: &KeyUses) -> Vec<proto::KeyUse> {
+    uses.iter().map(|(key, at)| key.to_proto(*at)).collect()
+}
+
+impl Registry {
+    /// Remembers that a key was used.
+    pub fn key_used(&self, key: UsedKey, at: Timestamp) {
+        let mut uses = self.shared().recent_uses.0.lock().unwrap_or_else(PoisonError::into_inner);
+        uses.insert(key, at);
+    }
+
+    /// The uses since the last call, at most [`KEY_USES_MAX`]: of more keys, those that were used last.
+    #[must_use]
+    pub fn take_key_uses(&self) -> KeyUses {
+        let mut uses = self.shared().recent_uses.0.lock().unwrap_or_else(PoisonError::into_inner);
+        latest(mem::take(&mut *uses).into_iter().collect())
+    }
+
+    /// Stores uses of keys that `sees` allows by their tenants. Returns the number of these uses. Missing keys and others are left
+    /// out.
+    ///
+    /// # Errors
+    /// [`Unavailable`]: the uses of some tenants may be stored.
+    pub async fn store_key_uses(
+        &self,
+        uses: KeyUses,
+        sees: impl Fn(Option<&TenantId>) -> bool,
+    ) -> Result<usize, Unavailable> {
+        let mut of_owners: BTreeMap<Owner, KeyUses> = BTreeMap::new();
+        self.shared().read(|entries| {
+            for (key, at) in uses {
+                if let Some(owner) = key.owner(entries).filter(|owner| sees(owner.as_ref())) {
+                    of_owners.entry(owner).or_default().insert(key, at);
+                }
+            }
+        });
+        let mut count = 0;
+        for (owner, uses) in of_owners {
+            count += uses.len();
+            self.store_uses_of(&owner, uses).await?;
+        }
+        Ok(count)
+    }
+
+    /// The stored uses of the keys of a tenant; `None`: of the service tokens of all tenants. Read from the leader.
+    ///
+    /// # Errors
+    /// [`Unavailable`].
+    pub async fn last_key_uses(&self, tenant: Option<&TenantId>) -> Result<KeyUses, Unavailable> {
+        let stored = self.stored_uses(&subject(tenant)).await?;
+        stored.map_or_else(|| Ok(KeyUses::new()), |message| decode(&message))
+    }
+
+    async fn store_uses_of(&self, owner: &Owner, uses: KeyUses) -> Result<(), Unavailable> {
+        let record = &self.shared().record;
+        let subject = subject(owner.as_ref());
+        let (connection, deadline) = (record.connection(), record.deadline());
+        topology::ensure_restricted(connection, record.identity(), record.config(), deadline).await?;
+        for _ in 0..CHANGES_MAX {
+            let stored = self.stored_uses(&subject).await?;
+            let revision = stored.as_ref().map(|message| message.sequence);
+            let current = stored.map_or_else(|| Ok(KeyUses::new()), |message| decode(&message))?;
+            let merged = self.merged(owner, &current, &uses);
+            if merged == current || self.put_uses(&subject, &merged, revision).await? {
+                return Ok(());
+            }
+        }
+        Err(Unavailable::new("the last uses of keys keep changing"))
+    }
+
+    /// The later one of both times, for keys that still exist.
+    fn merged(&self, owner: &Owner, current: &KeyUses, uses: &KeyUses) -> KeyUses {
+        let mut merged = current.clone();
+        for (key, at) in uses {
+            let known = merged.entry(key.clone()).or_insert(*at);
+            *known = (*known).max(*at);
+        }
+        self.shared().read(|entries| merged.retain(|key, _| key.owner(entries).as_ref() == Some(owner)));
+        latest(merged)
+    }
+
+    async fn put_uses(&self, subject: &str, uses: &KeyUses, expected: Option<Sequence>) -> Result<bool, Unavailable> {
+        let entry = proto::KeyUses { uses: key_uses_to_proto(uses) };
+        let (payload, rejected) = (Bytes::from(entry.encode_to_vec()), "the bucket rejected last uses");
+        let put = self.shared().record.put(RESTRICTED_STREAM, subject.to_owned(), expected, payload, rejected);
+        Ok(matches!(put.await?, Put::Stored(_)))
+    }
+
+    /// `None`: there is no entry, or no bucket yet.
+    async fn stored_uses(&self, subject: &str) -> Result<Option<RawMessage>, Unavailable> {
+        let record = &self.shared().record;
+        let (connection, deadline) = (record.connection(), record.deadline());
+        if topology::info(connection, RESTRICTED_STREAM, deadline).await?.is_none() {
+            return Ok(None);
+        }
+        connection.get_from_leader(RESTRICTED_STREAM, &MessageQuery::LastOfSubject(subject), deadline).await
+    }
+
+    /// Erases the entry of a tenant. Returns whether there was one.
+    pub(super) async fn erase_uses_of(&self, tenant: &TenantId) -> Result<bool, Unavailable> {
+        let Some(stored) = self.stored_uses(&subject(Some(tenant))).await? else {
+            return Ok(false);
+        };
+        self.shared().record.erase_message(RESTRICTED_STREAM, stored.sequence).await
+    }
+
+    /// Whether a tenant has an entry.
+    pub(super) async fn has_uses_of(&self, tenant: &TenantId) -> Result<bool, Unavailable> {
+        Ok(self.stored_uses(&subject(Some(tenant))).await?.is_some())
+    }
+}
+
+/// No id of a tenant has a dot.
+fn subject(owner: Option<&TenantId>) -> String {
+    match owner {
+        Some(tenant) => format!("{RESTRICTED_PREFIX}used.tenant.{tenant}"),
+        None => format!("{RESTRICTED_PREFIX}used.all"),
+    }
+}
+
+fn decode(message: &RawMessage) -> Result<KeyUses, Unavailable> {
+    let corrupt = |_| Unavailable::new("an entry with last uses of keys is corrupt");
+    let entry = proto::KeyUses::decode(message.payload.clone()).map_err(corrupt)?;
+    Ok(key_uses_from_proto(&entry.uses))
+}
+
+/// At most [`KEY_USES_MAX`] uses: the latest ones.
+fn latest(uses: KeyUses) -> KeyUses {
+    if uses.len() <= KEY_USES_MAX {
+        return uses;
+    }
+    let mut all: Vec<(UsedKey, Timestamp)> = uses.into_iter().collect();
+    all.sort_by_key(|(_, at)| std::cmp::Reverse(*at));
+    all.truncate(KEY_USES_MAX);
+    all.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn uses(count: usize) -> KeyUses {
+        let uses = (0..count).map(|number| {
+            let at = Timestamp(i64::try_from(number).unwrap());
+            (UsedKey::ApiKey(format!("{number:05}")), at)
+        });
+        uses.collect()
+    }
+
+    #[test]
+    fn the_latest_uses_are_kept_at_the_bound_and_past_it() {
+        assert_eq!(latest(uses(KEY_USES_MAX)).len(), KEY_USES_MAX);
+        let kept = latest(uses(KEY_USES_MAX + 1));
+        assert_eq!(kept.len(), KEY_USES_MAX);
+        assert!(!kept.contains_key(&UsedKey::ApiKey("00000".to_owned())));
+    }
+
+    #[test]
+    fn messages_keep_their_uses_and_drop_what_names_no_key() {
+        let signing = UsedKey::SigningKey(TenantId::parse("acme").unwrap(), SigningKeyId::parse("a").unwrap());
+        let token = UsedKey::ServiceToken("0123456789abcdef".to_owned());
+        let uses = KeyUses::from([(signing, Timestamp(1)), (token, Timestamp(2))]);
+        let mut messages = key_uses_to_proto(&uses);
+        assert_eq!(key_uses_from_proto(&messages), uses);
+        messages[0].last_used_at = None;
+        messages[1].tenant_id = "not an id".to_owned();
+        messages.push(proto::KeyUse::default());
+        assert_eq!(key_uses_from_proto(&messages), KeyUses::new());
+    }
+}

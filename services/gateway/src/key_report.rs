@@ -1,0 +1,28 @@
+//! Reports when keys were last used to the writer, which stores it.
+
+use std::time::Duration;
+
+use event_log::Registry;
+use event_log::registry::key_uses_to_proto;
+use tokio::time::{MissedTickBehavior, interval};
+use wire::proto::operate::v1::RecordKeyUsesRequest;
+
+use crate::writer::{ATTEMPT_MAX, WriterClient};
+
+/// Reports until its task is cancelled. A lost report is not repeated: the next use of the key is later.
+pub(crate) async fn run(registry: Registry, writer: WriterClient, every: Duration) {
+    let mut ticks = interval(every);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let uses = key_uses_to_proto(&registry.take_key_uses());
+        if uses.is_empty() {
+            continue;
+        }
+        let recorded = writer.registry(ATTEMPT_MAX).record_key_uses(RecordKeyUsesRequest { uses }).await;
+        if let Err(status) = recorded {
+            let code = status.code();
+            tracing::warn!(?code, "the last uses of keys could not be reported");
+        }
+    }
+}
