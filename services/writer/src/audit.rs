@@ -81,11 +81,7 @@ impl Batch {
             conversation,
             detail,
         };
-        Ok(Self {
-            access: access(person.tenant.clone(), Actor(name))?,
-            events: vec![event(&entry)?],
-            key: None,
-        })
+        Ok(Self { access: access(person.tenant.clone(), Actor(name))?, events: vec![event(&entry)?], key: None })
     }
 
     /// Entries that `actor` sends; its retries have the same key.
@@ -189,7 +185,8 @@ impl Batch {
             key: ConversationKey { tenant: self.access.tenant.tenant().clone(), conversation: month.log()? },
             has_key: key.is_some(),
             key_field: key.map_or("", |key| key.field),
-            request_digest: key.map_or_else(|| digest(&RecordDashboardActionRequest::default()), |key| key.request_digest),
+            request_digest: key
+                .map_or_else(|| digest(&RecordDashboardActionRequest::default()), |key| key.request_digest),
             command: Command { commit, agent, expectation: Expectation::Any, action },
             attempt: None,
             fork_from: None,

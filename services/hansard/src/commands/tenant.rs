@@ -8,7 +8,8 @@ use identity::{TOKEN_BYTES_MAX, claimed_expiry, token_digest};
 use prost_types::{FieldMask, Timestamp};
 use wire::proto::operate::v1::{
     CreateTenantRequest, ListTenantsRequest, RevokeSessionRequest, RevokeSessionResponse, RevokeTokenRequest,
-    RevokeTokenResponse, SetTenantAuditRequest, SetTenantQuotasRequest, SetTenantSearchRequest, SetTokenRulesRequest, Tenant,
+    RevokeTokenResponse, SetTenantAuditRequest, SetTenantQuotasRequest, SetTenantSearchRequest, SetTokenRulesRequest,
+    Tenant,
 };
 
 use super::input_file;

@@ -69,7 +69,8 @@ impl Administrator {
     ) -> Result<(), Problem> {
         let token = AuditActor::ServiceToken;
         let by_token = || (token, access.actor.0.clone(), token.as_str());
-        let by_person = |by: &PersonAccess| (AuditActor::Person, by.person.subject().clone(), by.person.role().as_str());
+        let by_person =
+            |by: &PersonAccess| (AuditActor::Person, by.person.subject().clone(), by.person.role().as_str());
         let (actor_kind, name, role) = self.person.as_ref().map_or_else(by_token, by_person);
         let action = DashboardAction::Changed;
         let entry = Entry { actor_kind, name, role, action, conversation: None, detail: what };
