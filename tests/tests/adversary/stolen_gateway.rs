@@ -12,7 +12,6 @@ use event_log::{Record, Registry};
 use identity::{DashboardUse, NewPerson, Role, TenantScope};
 use runtime::clock::Clock;
 use tests::client::Caller;
-use tests::dashboard::Browser;
 use tests::errors::{Expected, check_failure};
 use tests::operator::Operator;
 use tests::{deploy_files, nats_accounts};
@@ -128,28 +127,29 @@ async fn the_gateways_token_operates_nothing() {
 async fn forged_sessions_change_nothing() {
     let (fixture, registry_key, operator) = start().await;
     let (_record, registry) = stolen_registry(&fixture, &registry_key).await;
-    let administrator = Browser::signed_in(fixture.stranger(), &operator, "acme", proto::DashboardRole::Administrator);
-    let stolen = administrator.await.session_token().to_owned();
-    let ada = registry.verify_dashboard_token(DashboardUse::Session, &stolen, now()).expect("a session").person;
+    let link = operator.dashboard_link("acme", proto::DashboardRole::Administrator).await;
+    let ada = registry.verify_dashboard_token(DashboardUse::Link, &link, now()).expect("a link").person;
+    // What a gateway signs when the link is used.
+    let session = forged(&registry, ada.to_new());
     let caller = |token: &str| operator.caller().with_token(token);
     let unendorsed = NewPerson { endorsement: None, ..ada.to_new() };
     // The endorsement itself, as a session of another kind.
     let endorsement = ada.endorsement().expect("an endorsement").to_owned();
     for (person, agent, at) in [
         (unendorsed.clone(), "support", "acme"),
-        (NewPerson { endorsement: Some(stolen.clone()), ..unendorsed.clone() }, "support", "acme"),
+        (NewPerson { endorsement: Some(session.clone()), ..unendorsed.clone() }, "support", "acme"),
         (NewPerson { subject: Label::parse("eve").expect("a label"), ..ada.to_new() }, "support", "acme"),
         (NewPerson { tenant: TenantId::parse("globex").expect("an id"), ..ada.to_new() }, "globex-support", "globex"),
         (NewPerson { role: Role::Operator, tenant_scope: TenantScope::All, ..ada.to_new() }, "support", "acme"),
     ] {
-        let session = caller(&forged(&registry, person));
-        check_all(changes(&session, agent, at).await, NO_SCOPE);
-        check_all(operator_rpcs(&session).await, (Unauthenticated, "UNAUTHENTICATED", ""));
+        let thief = caller(&forged(&registry, person));
+        check_all(changes(&thief, agent, at).await, NO_SCOPE);
+        check_all(operator_rpcs(&thief).await, (Unauthenticated, "UNAUTHENTICATED", ""));
     }
-    let session = caller(&endorsement);
-    check_all(changes(&session, "support", "acme").await, (Unauthenticated, "UNAUTHENTICATED", ""));
+    let thief = caller(&endorsement);
+    check_all(changes(&thief, "support", "acme").await, (Unauthenticated, "UNAUTHENTICATED", ""));
     // A session of the signed-in person does.
-    for (rpc, outcome) in changes(&caller(&stolen), "support", "acme").await {
+    for (rpc, outcome) in changes(&caller(&session), "support", "acme").await {
         outcome.unwrap_or_else(|status| panic!("{rpc}: {status:?}"));
     }
 }
