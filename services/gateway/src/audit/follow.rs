@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use domain::{TenantAccess, Timestamp, Version};
 use history::decode;
+use read_model::EventRow;
 use runtime::clock::Clock;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
@@ -152,24 +153,18 @@ impl Follower {
                 item = items.recv() => match item {
                     Some(Ok(WatchItem::Event(row))) => {
                         next = row.version.next();
-                        let event = decode(&log::target(&self.following.tenant, month)?.key, &row)?;
-                        let metadata = event.event.metadata.as_ref();
-                        if let Some(entry) = AuditEntry::from_metadata(metadata) {
-                            let position = AuditPosition { month, version: event.version };
-                            self.send(Followed { position, recorded_at: event.recorded_at, entry }).await;
-                        }
+                        self.send(month, &row).await?;
                     }
-                    Some(Ok(WatchItem::CaughtUp(_))) if !self.following.is_live => return Ok(LogEnd::Complete),
-                    Some(Ok(WatchItem::CaughtUp(_))) => {}
+                    Some(Ok(WatchItem::CaughtUp(_))) if self.following.is_live => {}
+                    Some(Ok(WatchItem::CaughtUp(_))) => return Ok(LogEnd::Complete),
                     Some(Err(end)) => return Err(end.into()),
                     None => return Ok(LogEnd::Closed),
                 },
                 _ = checks.tick() => {
                     self.check_access().await?;
-                    last = match last {
-                        None => self.last_of(month).await,
-                        known => known,
-                    };
+                    if last.is_none() {
+                        last = self.last_of(month).await;
+                    }
                 }
             }
         }
@@ -188,12 +183,19 @@ impl Follower {
         self.following.call.principal(&self.gateway).await.map(drop)
     }
 
-    async fn send(&self, followed: Followed) {
+    /// Sends the entry of an event, if it has one that the caller wants.
+    async fn send(&self, month: AuditMonth, row: &EventRow) -> Result<(), Problem> {
+        let event = decode(&log::target(&self.following.tenant, month)?.key, row)?;
         let Following { since, filter, .. } = &self.following;
-        if followed.recorded_at >= *since && filter.matches(&followed.entry) {
+        let entry = AuditEntry::from_metadata(event.event.metadata.as_ref());
+        let wanted = entry.filter(|entry| event.recorded_at >= *since && filter.matches(entry));
+        if let Some(entry) = wanted {
+            let position = AuditPosition { month, version: event.version };
+            let followed = Followed { position, recorded_at: event.recorded_at, entry };
             // Sending fails only if the caller is gone; then `run` ends the work.
             let _ = self.entries.send(Ok(followed)).await;
         }
+        Ok(())
     }
 }
 

@@ -25,7 +25,8 @@ async fn operators_of_the_tenant_read_its_log_and_nobody_else() {
     let missing_scope = Some((Code::PermissionDenied, "MISSING_SCOPE", ""));
     let not_found = Some((Code::NotFound, "REGISTRY_ENTRY_NOT_FOUND", "tenant_id"));
     let unauthenticated = Some((Code::Unauthenticated, "UNAUTHENTICATED", ""));
-    let bound = operator.secret_key(&[Scope::Operate, Scope::Read], &[fixture.agent_id]).await.secret;
+    // No token with the scope `operate` is bound to agents.
+    let bound = operator.secret_key(&[Scope::Read, Scope::Append], &[fixture.agent_id]).await.secret;
     let read = operator.token(&[Scope::Read, Scope::Append, Scope::Erase], tenant).await.secret;
     let others = operator.token(&[Scope::Operate], foreign).await.secret;
     for (case, token, tenant, expected) in [

@@ -144,7 +144,8 @@ async fn nobody_but_a_gateway_records_reads() {
     let not_found = (Code::NotFound, "REGISTRY_ENTRY_NOT_FOUND", "tenant_id");
     let missing_scope = (Code::PermissionDenied, "MISSING_SCOPE", "");
     let scopes = [Scope::Append, Scope::Read, Scope::Operate, Scope::Erase];
-    let bound = fixture.operator.secret_key(&scopes, &[fixture.agent_id]).await.secret;
+    let of_agent = [Scope::Append, Scope::Read, Scope::Erase];
+    let bound = fixture.operator.secret_key(&of_agent, &[fixture.agent_id]).await.secret;
     for (case, token, expected) in [
         ("a token of the tenant", fixture.operator.token(&scopes, fixture.tenant).await.secret, not_found),
         ("a token of another", fixture.operator.token(&scopes, fixture.foreign_tenant).await.secret, not_found),

@@ -31,7 +31,8 @@ async fn sign_ins_and_outs_are_recorded_for_their_tenant_alone() {
     }
     let foreign = person(&fixture, fixture.foreign_tenant, DashboardRole::Administrator).await;
     let page = foreign.get("/dashboard/audit").await.text();
-    assert!(!page.contains("signed_out"), "{page}");
+    let (_, entries) = page.split_once("<tbody>").expect("entries");
+    assert!(!entries.contains("signed_out"), "{page}");
     let empty = administrator.get("/dashboard/audit?month=2020-01").await;
     assert_eq!(empty.status, 200);
     assert!(empty.text().contains("No entries"));
