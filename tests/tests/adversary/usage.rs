@@ -7,7 +7,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use domain::Timestamp;
 use read_model::Day;
 use serde_json::{Value, json};
-use tests::dashboard::Browser;
 use tests::errors::check_failure;
 use tests::eventually::eventually;
 use tests::http_client::HttpClient;
@@ -262,8 +261,4 @@ async fn a_poisoned_day_is_corrected_by_its_tenant_alone() {
     attack.fixture.stack.gateway.stop().await;
     attack.fixture.stack.gateway.start().await;
     attack.until_answered(200).await;
-    let client = attack.fixture.stranger();
-    let browser = Browser::signed_in(client, &operator, "acme", proto::DashboardRole::Administrator).await;
-    let log = browser.get("/dashboard/audit").await.text();
-    assert_eq!(log.matches("a poisoned proxy").count(), 1, "{log}");
 }

@@ -22,12 +22,13 @@ const MESSAGE: &str = "hansard.run.v1.UsageCorrection";
 /// Needs a service token with the scope `operate`. The audit log of the tenant has an entry of each correction.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
-Numbers are added to the counts of the day; negative ones lower them, at most to 0. Model calls and recorded messages are counted
-separately: correct both after a wrong answer of a recorded turn. `GET /v1/admin/usage` shows the counts.
+Numbers are added to the counts of the day; negative ones lower them, at most to 0. Model calls and
+recorded messages are counted separately: a wrong answer of a recorded turn is in both.
+`GET /v1/admin/usage` shows the counts.
 
 Examples:
-  hansard usage correct --agent support --day 2026-11-28 --key 0123456789abcdef --user ada --input=-9000000 --reason 'proxy bug'
-  hansard usage correct --agent support --day 2026-11-28 --of messages --model m-1 --output=-9000000 --reason 'proxy bug' --json")]
+  hansard usage correct --agent support --day 2026-11-28 --user ada --input=-90000 --reason bug
+  hansard usage correct --agent support --day 2026-11-28 --of messages --output=-90 --reason bug")]
 pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,

@@ -15,7 +15,7 @@ use wire::proto::history::v1::{HistoryKey, LoadHistoryRequest};
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::DashboardRole;
 
-use rpcs::{Outcomes, Target, accepted, other_rpcs};
+use rpcs::{Outcomes, Target, accepted, correction, other_rpcs};
 
 const NOBODY: Expected = (Unauthenticated, "UNAUTHENTICATED", "");
 
@@ -98,6 +98,23 @@ async fn administrators_change_their_tenant_and_leave_an_audit_log() {
             assert!(log.contains(entry), "{entry}: {log}");
         }
     }
+}
+
+/// Other changes by service tokens have no entry.
+#[tokio::test(flavor = "multi_thread")]
+async fn corrections_by_service_tokens_have_one_audit_entry() {
+    let (stack, operator, _) = setup().await;
+    let key = operator.api_key("support").await.id;
+    let token = operator.token(&[proto::Scope::Operate], "acme").await;
+    let caller = operator.caller().with_token(&token.secret);
+    let request = correction(own(&key));
+    for _ in 0..2 {
+        caller.registry().correct_usage(request.clone()).await.expect("a correction");
+    }
+    let (browser, _) = session(&stack, &operator, DashboardRole::Administrator).await;
+    let log = browser.get("/dashboard/audit").await.text();
+    assert_eq!(log.matches("a wrong proxy").count(), 1, "{log}");
+    assert!(log.contains("service token"), "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

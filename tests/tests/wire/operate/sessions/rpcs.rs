@@ -61,6 +61,11 @@ async fn agent_changes(caller: &Caller, target: Target<'_>) -> Outcomes {
 }
 
 async fn correct_usage(caller: &Caller, target: Target<'_>) -> Result<(), Status> {
+    caller.registry().correct_usage(correction(target)).await.map(drop)
+}
+
+/// A correction of the usage of an agent and its key.
+pub(super) fn correction(target: Target<'_>) -> proto::CorrectUsageRequest {
     let calls = CorrectedModelCalls { api_key_id: target.key.to_owned(), ..Default::default() };
     let correction = UsageCorrection {
         correction_id: Uuid::now_v7().to_string(),
@@ -70,8 +75,7 @@ async fn correct_usage(caller: &Caller, target: Target<'_>) -> Result<(), Status
         input_tokens: -7,
         ..Default::default()
     };
-    let request = proto::CorrectUsageRequest { correction: Some(correction), reason: "a proxy".to_owned() };
-    caller.registry().correct_usage(request).await.map(drop)
+    proto::CorrectUsageRequest { correction: Some(correction), reason: "a wrong proxy".to_owned() }
 }
 
 async fn key_changes(caller: &Caller, target: Target<'_>) -> Outcomes {
