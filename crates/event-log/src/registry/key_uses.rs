@@ -37,8 +37,33 @@ pub enum UsedKey {
 /// Last uses, by key.
 pub type KeyUses = BTreeMap<UsedKey, Timestamp>;
 
-/// Whose keys an entry has; `None`: the service tokens of all tenants.
-type Owner = Option<TenantId>;
+/// Whose key it is. The keys of each owner share an entry.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum KeyOwner {
+    /// A tenant.
+    Tenant(TenantId),
+    /// Nobody: a service token of all tenants.
+    AllTenants,
+}
+
+impl KeyOwner {
+    /// The owner by the id of a tenant, which is empty for a service token of all tenants; `None`: it is no id.
+    #[must_use]
+    pub fn from_tenant_id(id: &str) -> Option<Self> {
+        if id.is_empty() {
+            return Some(Self::AllTenants);
+        }
+        TenantId::parse(id).ok().map(Self::Tenant)
+    }
+
+    /// No id of a tenant has a dot.
+    fn subject(&self) -> String {
+        match self {
+            Self::Tenant(tenant) => format!("{RESTRICTED_PREFIX}used.tenant.{tenant}"),
+            Self::AllTenants => format!("{RESTRICTED_PREFIX}used.all"),
+        }
+    }
+}
 
 /// The uses since they were last taken: at most one for each valid key.
 #[derive(Debug, Default)]
@@ -74,16 +99,13 @@ impl UsedKey {
     }
 
     /// Whose key it is; `None`: there is no such key.
-    fn owner(&self, entries: &Entries) -> Option<Owner> {
+    fn owner(&self, entries: &Entries) -> Option<KeyOwner> {
         let tenant = match self {
             Self::ApiKey(id) => &entries.api_keys.get(id)?.value.tenant_id,
             Self::ServiceToken(id) => &entries.service_tokens.get(id)?.value.tenant_id,
             Self::SigningKey(tenant, id) => &entries.signing_keys.get(tenant)?.get(id)?.value.tenant_id,
         };
-        if tenant.is_empty() {
-            return Some(None);
-        }
-        TenantId::parse(tenant.as_str()).ok().map(Some)
+        KeyOwner::from_tenant_id(tenant)
     }
 }
 
@@ -113,20 +135,16 @@ impl Registry {
         latest(mem::take(&mut *uses).into_iter().collect())
     }
 
-    /// Stores uses of keys that `sees` allows by their tenants. Returns the number of these uses. Missing keys and others are left
+    /// Stores uses of keys that `sees` allows by their owners. Returns the number of these uses. Missing keys and others are left
     /// out.
     ///
     /// # Errors
     /// [`Unavailable`]: the uses of some tenants may be stored.
-    pub async fn store_key_uses(
-        &self,
-        uses: KeyUses,
-        sees: impl Fn(Option<&TenantId>) -> bool,
-    ) -> Result<usize, Unavailable> {
-        let mut of_owners: BTreeMap<Owner, KeyUses> = BTreeMap::new();
+    pub async fn store_key_uses(&self, uses: KeyUses, sees: impl Fn(&KeyOwner) -> bool) -> Result<usize, Unavailable> {
+        let mut of_owners: BTreeMap<KeyOwner, KeyUses> = BTreeMap::new();
         self.shared().read(|entries| {
             for (key, at) in uses {
-                if let Some(owner) = key.owner(entries).filter(|owner| sees(owner.as_ref())) {
+                if let Some(owner) = key.owner(entries).filter(&sees) {
                     of_owners.entry(owner).or_default().insert(key, at);
                 }
             }
@@ -139,18 +157,18 @@ impl Registry {
         Ok(count)
     }
 
-    /// The stored uses of the keys of a tenant; `None`: of the service tokens of all tenants. Read from the leader.
+    /// The stored uses of the keys of an owner, from the leader.
     ///
     /// # Errors
     /// [`Unavailable`].
-    pub async fn last_key_uses(&self, tenant: Option<&TenantId>) -> Result<KeyUses, Unavailable> {
-        let stored = self.stored_uses(&subject(tenant)).await?;
+    pub async fn last_key_uses(&self, owner: &KeyOwner) -> Result<KeyUses, Unavailable> {
+        let stored = self.stored_uses(&owner.subject()).await?;
         stored.map_or_else(|| Ok(KeyUses::new()), |message| decode(&message))
     }
 
-    async fn store_uses_of(&self, owner: &Owner, uses: KeyUses) -> Result<(), Unavailable> {
+    async fn store_uses_of(&self, owner: &KeyOwner, uses: KeyUses) -> Result<(), Unavailable> {
         let record = &self.shared().record;
-        let subject = subject(owner.as_ref());
+        let subject = owner.subject();
         let (connection, deadline) = (record.connection(), record.deadline());
         topology::ensure_restricted(connection, record.identity(), record.config(), deadline).await?;
         for _ in 0..CHANGES_MAX {
@@ -166,7 +184,7 @@ impl Registry {
     }
 
     /// The later one of both times, for keys that still exist.
-    fn merged(&self, owner: &Owner, current: &KeyUses, uses: &KeyUses) -> KeyUses {
+    fn merged(&self, owner: &KeyOwner, current: &KeyUses, uses: &KeyUses) -> KeyUses {
         let mut merged = current.clone();
         for (key, at) in uses {
             let known = merged.entry(key.clone()).or_insert(*at);
@@ -195,7 +213,7 @@ impl Registry {
 
     /// Erases the entry of a tenant. Returns whether there was one.
     pub(super) async fn erase_uses_of(&self, tenant: &TenantId) -> Result<bool, Unavailable> {
-        let Some(stored) = self.stored_uses(&subject(Some(tenant))).await? else {
+        let Some(stored) = self.stored_uses(&KeyOwner::Tenant(tenant.clone()).subject()).await? else {
             return Ok(false);
         };
         self.shared().record.erase_message(RESTRICTED_STREAM, stored.sequence).await
@@ -203,15 +221,7 @@ impl Registry {
 
     /// Whether a tenant has an entry.
     pub(super) async fn has_uses_of(&self, tenant: &TenantId) -> Result<bool, Unavailable> {
-        Ok(self.stored_uses(&subject(Some(tenant))).await?.is_some())
-    }
-}
-
-/// No id of a tenant has a dot.
-fn subject(owner: Option<&TenantId>) -> String {
-    match owner {
-        Some(tenant) => format!("{RESTRICTED_PREFIX}used.tenant.{tenant}"),
-        None => format!("{RESTRICTED_PREFIX}used.all"),
+        Ok(self.stored_uses(&KeyOwner::Tenant(tenant.clone()).subject()).await?.is_some())
     }
 }
 

@@ -54,7 +54,7 @@ pub use error::{AccessError, RegistryError, SettingsError, access_problem, unaut
 pub use frontend_keys::FrontendKey;
 pub use frontend_settings::{ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX};
 pub use key_kind::KeyKind;
-pub use key_uses::{KEY_USES_MAX, KeyUses, UsedKey, key_uses_from_proto, key_uses_to_proto};
+pub use key_uses::{KEY_USES_MAX, KeyOwner, KeyUses, UsedKey, key_uses_from_proto, key_uses_to_proto};
 pub use origins::{ALLOWED_ORIGINS_MAX, AllowedOrigins, ORIGIN_BYTES_MAX};
 pub use output_schema::{
     ANSWER_STEPS_MAX, OUTPUT_SCHEMA_BYTES_MAX, OutputSchema, SCHEMA_NODES_MAX, SCHEMA_PATTERN_CHARS_MAX,

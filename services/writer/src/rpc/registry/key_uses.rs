@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use domain::{SigningKeyId, TenantId, Timestamp, Violation, ViolationReason};
-use event_log::registry::{KEY_USES_MAX, KeyUses, Scope, UsedKey, key_uses_from_proto};
+use event_log::registry::{KEY_USES_MAX, KeyOwner, KeyUses, Scope, UsedKey, key_uses_from_proto};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use prost_types::Timestamp as ProtoTimestamp;
 use wire::time;
@@ -19,9 +19,9 @@ pub(super) async fn record(writer: &Writer, request: Request<proto::RecordKeyUse
     principal.require_whole_tenant().map_err(|error| problem::access_problem(&error, "uses"))?;
     check_count(request.uses.len())?;
     let uses = until(key_uses_from_proto(&request.uses), writer.now());
-    let sees = |tenant: Option<&TenantId>| match tenant {
-        Some(tenant) => principal.sees(tenant),
-        None => principal.tenant.is_none(),
+    let sees = |owner: &KeyOwner| match owner {
+        KeyOwner::Tenant(tenant) => principal.sees(tenant),
+        KeyOwner::AllTenants => principal.tenant.is_none(),
     };
     let count = writer.registry.store_key_uses(uses, sees).await.map_err(problem::from_record)?;
     Ok(u32::try_from(count).unwrap_or(u32::MAX))
@@ -81,8 +81,8 @@ pub(super) async fn add_to_signing_keys(
 /// The stored uses of the keys of these tenants; an empty id: of the service tokens of all tenants.
 async fn of_tenants(writer: &Writer, ids: impl Iterator<Item = &str>) -> Result<KeyUses, Problem> {
     let distinct: BTreeSet<&str> = ids.collect();
-    let tenants: Vec<Option<TenantId>> = distinct.into_iter().map(|id| TenantId::parse(id).ok()).collect();
-    let reads = stream::iter(tenants).map(|tenant| async move { writer.registry.last_key_uses(tenant.as_ref()).await });
+    let owners: Vec<KeyOwner> = distinct.into_iter().filter_map(KeyOwner::from_tenant_id).collect();
+    let reads = stream::iter(owners).map(|owner| async move { writer.registry.last_key_uses(&owner).await });
     let uses: Vec<KeyUses> = reads.buffered(ENTRIES_IN_FLIGHT).try_collect().await.map_err(problem::from_record)?;
     Ok(uses.into_iter().flatten().collect())
 }
