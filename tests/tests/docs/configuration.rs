@@ -38,7 +38,7 @@ const OTHERS: [&str; 3] =
 const QUOTAS: &str = "QuotaSet";
 
 /// Maximum number of different settings of all roles. What no operator has a reason to change is a constant.
-const SETTINGS_MAX: usize = 101;
+const SETTINGS_MAX: usize = 100;
 
 /// A field of a struct of settings.
 struct Field {

@@ -26,7 +26,6 @@ const LEASE_TTL_MS: u64 = 1_500;
 /// The workload's runs have no gateway that keeps them alive, and end with the workload's own commands. A gateway's
 /// sweeper must not end them in an outage, because nobody requested that; so its interval is longer than any outage.
 const ABANDONED_AFTER_MS: u64 = 600_000;
-const SWEEP_EVERY_MS: u64 = 60_000;
 
 /// Only one test runs at a time: each needs the whole machine for its time limits.
 static MACHINE: Mutex<()> = Mutex::const_new(());
@@ -120,9 +119,7 @@ impl PreparedFixture {
         let mut stack = setup.prepare().await;
         stack.change(|settings| {
             settings.projector.lease_ttl_ms = LEASE_TTL_MS;
-            let generation = &mut settings.gateway.generation;
-            generation.abandoned_after_ms = ABANDONED_AFTER_MS;
-            generation.sweep_every_ms = SWEEP_EVERY_MS;
+            settings.gateway.generation.abandoned_after_ms = ABANDONED_AFTER_MS;
         });
         Self { stack, turn }
     }

@@ -12,7 +12,6 @@ const RUNS: Bounds<usize> = count(1, 10_000, "runs");
 const RUN_TIMEOUT: Bounds<u64> = ms(1_000, 1_800_000);
 const DRAIN: Bounds<u64> = ms(0, 600_000);
 const ABANDONED_AFTER: Bounds<u64> = ms(150, 600_000);
-const SWEEP_EVERY: Bounds<u64> = ms(50, 60_000);
 /// Keep-alive intervals without a part before a run counts as abandoned. One late answer of the writer must not end a run.
 const MISSED_KEEP_ALIVES_MIN: u32 = 3;
 /// Maximum interval of keep-alives.
@@ -38,8 +37,8 @@ pub struct GenerationConfig {
     /// A run without parts for this long is ended as abandoned, by any gateway, in ms. Lower it so that runs of a lost gateway end
     /// sooner; raise it if the writer may be away for longer.
     pub abandoned_after_ms: u64,
-    /// Interval between two sweeps over the active runs, in ms, plus or minus up to 25%. Lower it so that runs of a lost gateway end
-    /// sooner; each sweep reads all active runs.
+    /// Interval between two sweeps over the active runs, in ms, plus or minus up to 25%. It is no setting.
+    #[serde(skip)]
     pub sweep_every_ms: u64,
 }
 
@@ -70,7 +69,6 @@ impl Validate for GenerationConfig {
         checks.bounds("run_timeout_ms", self.run_timeout_ms, &RUN_TIMEOUT);
         checks.bounds("drain_ms", self.drain_ms, &DRAIN);
         checks.bounds("abandoned_after_ms", self.abandoned_after_ms, &ABANDONED_AFTER);
-        checks.bounds("sweep_every_ms", self.sweep_every_ms, &SWEEP_EVERY);
     }
 }
 
