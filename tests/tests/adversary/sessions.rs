@@ -172,6 +172,8 @@ async fn stolen_sessions_can_be_revoked() {
     eventually("the end of the session", || async { (thief.get(&chat).await.status == 401).then_some(()) }).await;
     let claiming = stranger.with("x-user-token", &jwt::user(&secret, "eve"));
     let claim = json!({"sessionId": thief.session_id()});
+    let parts = json!([{"type": "text", "text": "hello"}]);
+    let turn = json!({"messages": [{"id": "m1", "role": "user", "parts": parts}]});
     for (what, answer) in [
         ("a list", thief.get("/api/chats").await),
         ("a search", thief.get("/api/search?q=private").await),
@@ -180,7 +182,7 @@ async fn stolen_sessions_can_be_revoked() {
         ("a stream", thief.get(&format!("{chat}/events")).await),
         ("a change", thief.patch(&chat, &json!({"title": "stolen"})).await),
         ("a fork", thief.post(&format!("{chat}/fork"), &json!({})).await),
-        ("a message", thief.post("/api/chat", &json!({"message": "hello"})).await),
+        ("a message", thief.post("/api/chat", &turn).await),
         ("a chat", thief.post("/v1/chat", &json!({"message": "hello"})).await),
         ("a deletion", thief.delete(&chat).await),
         ("a claim", claiming.post("/api/sessions/claim", &claim).await),

@@ -64,13 +64,15 @@ async fn revoke(operator: &Operator, tenant: &str, token: &str) -> Result<(), to
 
 /// The statuses of requests of a user, over every surface that accepts their tokens.
 async fn statuses(user: &HttpClient) -> Vec<u16> {
+    let parts = json!([{"type": "text", "text": "hello"}]);
+    let turn = json!({"messages": [{"id": "m1", "role": "user", "parts": parts}]});
     let message = json!({"message": "hello"});
     let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
     let accept = user.with("accept", "application/json, text/event-stream");
     let answers = [
         user.get("/api/chats").await,
         user.get("/api/search?q=hello").await,
-        user.post("/api/chat", &message).await,
+        user.post("/api/chat", &turn).await,
         user.post("/v1/chat", &message).await,
         user.post("/api/sessions/claim", &json!({})).await,
         accept.post("/mcp", &list).await,
