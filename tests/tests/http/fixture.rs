@@ -101,9 +101,13 @@ impl Fixture {
         fixture
     }
 
-    /// Sets the identity mode of an agent.
+    /// Sets the identity mode of an agent. Its frontends get all of tool calls.
     pub(crate) async fn identity_mode(&self, agent: &str, mode: IdentityMode) {
-        let settings = proto::AgentSettings { identity_mode: mode.into(), ..echo() };
+        let frontend = proto::FrontendSettings {
+            tool_calls: proto::ToolCallDetail::Full.into(),
+            ..proto::FrontendSettings::default()
+        };
+        let settings = proto::AgentSettings { identity_mode: mode.into(), frontend: Some(frontend), ..echo() };
         self.operator.settings(agent, settings).await;
     }
 

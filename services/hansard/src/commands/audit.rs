@@ -199,7 +199,8 @@ mod tests {
         assert_eq!(parse_since("2026-11").ok(), month);
         assert_eq!(parse_since("2026-11-01T00:00:00Z").ok(), month);
         for (text, seconds) in [("30d", 2_592_000), ("12h", 43_200), ("15m", 900), ("0m", 0)] {
-            let age = when::now().0 - parse_since(text).unwrap().0;
+            let start = parse_since(text).unwrap();
+            let age = when::now().0 - start.0;
             assert!((0..5).contains(&(age / NANOS_PER_SECOND - seconds)), "{text}: {age}");
         }
         for text in ["", "d", "-1d", "1.5h", "2026-13", "2026-11-01", "90", "yesterday", "4294967295d"] {

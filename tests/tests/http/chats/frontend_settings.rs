@@ -89,7 +89,7 @@ async fn the_agent_decides_what_frontends_get_of_tool_calls() {
         let all = fixture.admin().get(&path).await.text();
         assert!(all.contains(INPUT) && all.contains(OUTPUT), "{all}");
     };
-    check(ToolCallDetail::Unspecified, "full", [true; 3]).await;
+    check(ToolCallDetail::Unspecified, "names", [true, false, false]).await;
     check(ToolCallDetail::Names, "names", [true, false, false]).await;
     check(ToolCallDetail::Hidden, "hidden", [false; 3]).await;
     check(ToolCallDetail::Full, "full", [true; 3]).await;
@@ -131,7 +131,7 @@ async fn files_are_checked_by_their_content() {
         }),
         ..proto::FrontendSettings::default()
     };
-    let shown = |types: &[&str]| json!({"tool_calls": "full", "attachments": {"media_types": types, "file_bytes_max": 5, "files_max": 2}});
+    let shown = |types: &[&str]| json!({"tool_calls": "names", "attachments": {"media_types": types, "file_bytes_max": 5, "files_max": 2}});
     let check = async |parts: Value, expected: (u16, &str)| {
         for (status, code, detail) in sent(&client, &parts).await {
             assert_eq!((status, code.as_str().unwrap_or_default()), expected, "{detail}");
@@ -179,11 +179,11 @@ async fn only_accepted_fields_of_the_page_are_recorded() {
         ..proto::FrontendSettings::default()
     };
     let two = [ClientContextField::Locale, ClientContextField::CustomMetadata];
-    let shown = json!({"tool_calls": "full", "context": ["locale", "customMetadata"]});
+    let shown = json!({"tool_calls": "names", "context": ["locale", "customMetadata"]});
     set(&fixture, fields(&two), &shown).await;
     let expected = json!({"locale": "en-GB", "customMetadata": {"plan": "gold"}});
     assert_eq!(recorded().await, expected);
-    let none = json!({"tool_calls": "full", "context": []});
+    let none = json!({"tool_calls": "names", "context": []});
     set(&fixture, fields(&[]), &none).await;
     assert_eq!(recorded().await, Value::Null);
 }
