@@ -40,8 +40,7 @@ impl Disclosure {
     }
 
     /// Whether everything is shown of what is not left out.
-    #[must_use]
-    pub fn is_full(&self) -> bool {
+    fn is_full(&self) -> bool {
         self.detail == ToolDetail::Full
     }
 

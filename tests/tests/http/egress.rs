@@ -29,6 +29,10 @@ fn webhook(url: &str) -> proto::AgentSettings {
         identity_mode: proto::IdentityMode::Trust.into(),
         model: Some(model("echo")),
         tools: vec![tool],
+        frontend: Some(proto::FrontendSettings {
+            tool_calls: proto::ToolCallDetail::Full.into(),
+            ..proto::FrontendSettings::default()
+        }),
         ..proto::AgentSettings::default()
     }
 }

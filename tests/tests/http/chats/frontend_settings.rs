@@ -91,6 +91,10 @@ async fn the_agent_decides_what_frontends_get_of_tool_calls() {
     };
     check(ToolCallDetail::Unspecified, "names", [true, false, false]).await;
     check(ToolCallDetail::Names, "names", [true, false, false]).await;
+    // The bytes of an event are exported if all of it is disclosed.
+    let exported = client.get(&format!("/api/chats/{chat}/export")).await.ok(200);
+    let has_bytes = list(&exported, "events").iter().map(|event| !event["raw"].is_null());
+    assert!(has_bytes.eq([true, true, false, false]), "{exported}");
     check(ToolCallDetail::Hidden, "hidden", [false; 3]).await;
     check(ToolCallDetail::Full, "full", [true; 3]).await;
 }

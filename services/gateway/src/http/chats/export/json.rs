@@ -14,7 +14,7 @@ const FORMAT: &str = "hansard.export.v1";
 struct Exported {
     #[serde(flatten)]
     event: EventBody,
-    /// The bytes in the record, which the hash chain covers; absent if the agent does not disclose everything.
+    /// The bytes in the record, which the hash chain covers; absent if the agent does not disclose all of the event.
     #[serde(skip_serializing_if = "Option::is_none")]
     raw: Option<String>,
 }

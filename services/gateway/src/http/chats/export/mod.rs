@@ -205,12 +205,12 @@ impl Export {
     }
 
     fn event(&mut self, row: &EventRow, chunk: &mut Vec<u8>) -> Result<(), Problem> {
-        let event = decode(&self.target.key, row)?;
-        let Some(event) = self.disclosure.event(event) else {
+        let recorded = decode(&self.target.key, row)?;
+        let Some(event) = self.disclosure.event(recorded.clone()) else {
             return Ok(());
         };
         // The bytes of the record contain everything.
-        let raw = self.disclosure.is_full().then_some(&*row.bytes);
+        let raw = (event == recorded).then_some(&*row.bytes);
         match self.format {
             ExportFormat::Json => json::event(&event, raw, chunk),
             ExportFormat::Csv => csv::event(&event, chunk),

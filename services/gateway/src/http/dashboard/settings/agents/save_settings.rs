@@ -2,7 +2,6 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use event_log::registry::settings_of;
 use pages::components::Tone;
 use prost_types::FieldMask;
 use runtime::http::{HttpProblem, Path};
@@ -25,7 +24,7 @@ pub(in crate::http::dashboard) async fn save_settings(
     Path(id): Path<String>,
     Form(fields): Form<Vec<(String, String)>>,
 ) -> Result<StatusPage, HttpProblem> {
-    let current = settings_of(agent_of(&state, &person, &id)?);
+    let current = agent_of(&state, &person, &id)?.settings.unwrap_or_default();
     let shown = revision(&current);
     let mut form = SettingsForm::typed(&fields);
     let answer = |status, form: &SettingsForm, notice| Ok((status, page(&person, &id, form, &shown, notice)));
@@ -72,10 +71,9 @@ fn request(id: &str, settings: AgentSettings, paths: Vec<String>) -> SetAgentSet
 /// The page of the saved settings, from the writer's answer: this gateway's registry may be a moment behind.
 fn saved(person: &Person, agent: Option<Agent>, names: &[String]) -> Page {
     let agent = agent.unwrap_or_default();
-    let id = agent.agent_id.clone();
-    let settings = settings_of(agent);
+    let settings = agent.settings.unwrap_or_default();
     let text = format!("Saved: {}.", names.join(", "));
     let notice = Some((Tone::Good, text.as_str()));
     let form = SettingsForm::of(&settings);
-    page(person, &id, &form, &revision(&settings), notice)
+    page(person, &agent.agent_id, &form, &revision(&settings), notice)
 }

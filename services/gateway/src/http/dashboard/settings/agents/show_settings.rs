@@ -1,7 +1,6 @@
 //! `GET /dashboard/settings/agents/{agent}`: the settings of an agent.
 
 use axum::extract::State;
-use event_log::registry::settings_of;
 use runtime::http::{HttpProblem, Path};
 
 use super::settings_form::SettingsForm;
@@ -16,7 +15,7 @@ pub(in crate::http::dashboard) async fn show_settings(
     Path(id): Path<String>,
 ) -> Result<Page, HttpProblem> {
     let agent = agent_of(&state, &person, &id)?;
-    let settings = settings_of(agent);
+    let settings = agent.settings.unwrap_or_default();
     let form = SettingsForm::of(&settings);
     Ok(page(&person, &id, &form, &revision(&settings), None))
 }
