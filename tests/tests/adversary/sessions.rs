@@ -8,7 +8,7 @@ use tests::http_client::HttpClient;
 use tests::jwt;
 use tests::operator::Operator;
 use tonic::Code;
-use wire::proto::operate::v1::{RevokeSessionRequest, Scope, SigningKeyUse};
+use wire::proto::operate::v1::{AgentSettings, IdentityMode, RevokeSessionRequest, Scope, SigningKeyUse};
 
 use crate::fixture::Fixture;
 
@@ -114,10 +114,7 @@ async fn planted_sessions_cannot_be_used_or_claimed() {
     let fixture = Fixture::start().await;
     let operator = fixture.operator().await;
     let victim = victim(&fixture, &operator).await;
-    let settings = wire::proto::operate::v1::AgentSettings {
-        identity_mode: wire::proto::operate::v1::IdentityMode::Signed.into(),
-        ..wire::proto::operate::v1::AgentSettings::default()
-    };
+    let settings = AgentSettings { identity_mode: IdentityMode::Signed.into(), ..AgentSettings::default() };
     operator.settings("support", settings).await;
     let secret = operator.signing_key("acme", "users", SigningKeyUse::User).await;
     let stranger = fixture.stranger().with("x-api-key", &victim.public_key);
@@ -185,10 +182,17 @@ async fn stolen_sessions_can_be_revoked() {
         ("a message", thief.post("/api/chat", &turn).await),
         ("a chat", thief.post("/v1/chat", &json!({"message": "hello"})).await),
         ("a deletion", thief.delete(&chat).await),
-        ("a claim", claiming.post("/api/sessions/claim", &claim).await),
     ] {
         assert_eq!(answer.status_and_code(), (401, "SESSION_INVALID".to_owned()), "{what}");
         assert_eq!(answer.headers.get("x-session-id"), None, "{what}");
     }
     assert_eq!(other.get("/api/chats").await.status, 200);
+    let mode = IdentityMode::Signed.into();
+    operator.settings("support", AgentSettings { identity_mode: mode, ..AgentSettings::default() }).await;
+    eventually("a rejected claim", || async {
+        let answer = claiming.post("/api/sessions/claim", &claim).await;
+        assert_ne!(answer.status, 200, "a claim of a revoked session");
+        (answer.status_and_code() == (401, "SESSION_INVALID".to_owned())).then_some(())
+    })
+    .await;
 }
