@@ -65,6 +65,14 @@ struct Count {
     fresh_until_ms: u64,
     is_counted: bool,
     is_being_read: bool,
+    updates: u64,
+}
+
+/// A count when a read of its rows begins.
+#[derive(Debug, Clone, Copy)]
+struct ReadStart {
+    added: Storage,
+    updates: u64,
 }
 
 impl StorageCounts {
@@ -90,9 +98,9 @@ impl StorageCounts {
         match count.read_before(subject, limits, wanted, now_ms) {
             RowsRead::None => {}
             RowsRead::Awaited => {
-                let before = count.added;
+                let start = count.start_read();
                 let read = read(addition.read_model, addition.access, &by).await;
-                count.update(read, before, limits, now_ms);
+                count.update(read, start, limits, now_ms);
             }
             RowsRead::Background => {
                 count.is_being_read = self.read_in_background(&shared, by, *limits, addition);
@@ -139,10 +147,10 @@ impl StorageCounts {
         let (shared, now_ms) = (Arc::clone(shared), addition.now_ms);
         let (read_model, access) = (addition.read_model.clone(), addition.access.clone());
         tokio::spawn(async move {
-            let before = shared.lock().await.added;
+            let start = shared.lock().await.start_read();
             let read = read(&read_model, &access, &by).await;
             let mut count = shared.lock().await;
-            count.update(read, before, &limits, now_ms);
+            count.update(read, start, &limits, now_ms);
             count.is_being_read = false;
             drop(permit);
         });
@@ -189,15 +197,24 @@ impl Count {
         Ok(())
     }
 
-    /// Updates the count by the rows; `before` was added before the read. At the first read, the rows may lack the latest
-    /// appends of this process. Without an answer, the last count applies.
-    fn update(&mut self, read: Option<Storage>, before: Storage, limits: &Limits, now_ms: u64) {
+    fn start_read(&self) -> ReadStart {
+        ReadStart { added: self.added, updates: self.updates }
+    }
+
+    /// Updates the count by the rows. At the first read, the rows may lack the latest appends of this process. Without an answer, the
+    /// last count applies. A read that began before another update is older than it, and changes nothing.
+    fn update(&mut self, read: Option<Storage>, start: ReadStart, limits: &Limits, now_ms: u64) {
+        if start.updates != self.updates {
+            return;
+        }
+        let before = start.added;
         if let Some(read) = read {
             self.counted = if self.is_counted { read } else { each(read, before, u64::max) };
             self.added = each(self.added, before, u64::saturating_sub);
             self.is_counted = true;
         }
         self.fresh_until_ms = now_ms + fresh_ms(self.counted, limits);
+        self.updates += 1;
     }
 }
 
@@ -267,13 +284,25 @@ mod tests {
         let limits = Limits::default();
         let check = |is_counted: bool, read: Option<Storage>, expected: Storage| {
             let mut count = Count { counted: stored(5, 50), added: stored(3, 30), is_counted, ..Count::default() };
-            count.update(read, stored(2, 20), &limits, 0);
+            count.update(read, ReadStart { added: stored(2, 20), updates: 0 }, &limits, 0);
             assert_eq!(count.used(), expected, "{is_counted} {read:?}");
         };
         check(true, None, stored(8, 80));
         check(true, Some(stored(1, 10)), stored(2, 20));
         check(false, Some(stored(1, 10)), stored(3, 30));
         check(false, Some(stored(4, 10)), stored(5, 30));
+    }
+
+    #[test]
+    fn an_older_read_changes_nothing() {
+        let limits = Limits::default();
+        let mut count = Count { added: stored(1, 10), ..Count::default() };
+        // Two first reads at once, of rows that lack the addition.
+        let starts = [count.start_read(), count.start_read()];
+        for start in starts {
+            count.update(Some(Storage::default()), start, &limits, 0);
+            assert_eq!(count.used(), stored(1, 10));
+        }
     }
 
     fn subject() -> Subject {
@@ -310,11 +339,11 @@ mod tests {
     fn an_updated_count_is_valid_for_a_while() {
         let mut count = Count::default();
         let limits = Limits { conversations: Some(100), ..Limits::default() };
-        count.update(Some(stored(50, 0)), Storage::default(), &limits, 1_000);
+        count.update(Some(stored(50, 0)), count.start_read(), &limits, 1_000);
         assert_eq!((count.fresh_until_ms, count.is_counted), (61_000, true));
         // Without an answer, the next addition waits again after a while.
         let mut unread = Count::default();
-        unread.update(None, Storage::default(), &limits, 1_000);
+        unread.update(None, unread.start_read(), &limits, 1_000);
         assert_eq!((unread.fresh_until_ms, unread.is_counted), (301_000, false));
     }
 

@@ -145,6 +145,10 @@ pub(crate) fn open_settings() -> proto::AgentSettings {
     proto::AgentSettings {
         identity_mode: proto::IdentityMode::Open.into(),
         allowed_roles: vec![MessageRole::System.into(), MessageRole::Assistant.into()],
+        frontend: Some(proto::FrontendSettings {
+            tool_calls: proto::ToolCallDetail::Full.into(),
+            ..proto::FrontendSettings::default()
+        }),
         ..proto::AgentSettings::default()
     }
 }
