@@ -16,7 +16,7 @@ const SECRET: [&str; 6] = [
     "hansard.operate.v1.CreateServiceTokenResponse",
 ];
 
-const FILES: [&str; 11] = [
+const FILES: [&str; 12] = [
     "hansard/event/v1/content.proto",
     "hansard/event/v1/event.proto",
     "hansard/event/v1/commit.proto",
@@ -28,6 +28,7 @@ const FILES: [&str; 11] = [
     "hansard/run/v1/model_call.proto",
     "hansard/run/v1/run.proto",
     "hansard/operate/v1/registry.proto",
+    "hansard/operate/v1/audit.proto",
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

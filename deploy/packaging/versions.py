@@ -59,7 +59,7 @@ PLACES = (
     Place("clients/typescript/package.json", r'^  "version": "([^"]*)"'),
     Place("clients/typescript/package-lock.json", r'"name": "@hansard/client",\n *"version": "([^"]*)"', 2),
     Place("deploy/compose.yaml", r"image: hansard:\$\{HANSARD_VERSION:-([^}]*)\}"),
-    Place("deploy/kustomization.yaml", r"^ *newTag: (\S+)$"),
+    Place("deploy/kustomization.yaml", r"^  - name: hansard\n    newTag: (\S+)$"),
     Place("docs/clients.md", r"^\| `@hansard/client` for JavaScript \| (\S+) \|", 2),
 )
 

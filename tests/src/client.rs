@@ -9,6 +9,7 @@ use tonic::{Request, Status};
 use tonic_health::pb::health_client::HealthClient;
 use wire::proto::document::v1::document_service_client::DocumentServiceClient;
 use wire::proto::history::v1::history_service_client::HistoryServiceClient;
+use wire::proto::operate::v1::audit_service_client::AuditServiceClient;
 use wire::proto::operate::v1::registry_service_client::RegistryServiceClient;
 use wire::proto::read::v1::read_service_client::ReadServiceClient;
 use wire::proto::run::v1::run_service_client::RunServiceClient;
@@ -127,6 +128,12 @@ impl Caller {
     #[must_use]
     pub fn read(&self) -> ReadClient {
         ReadServiceClient::new(self.authenticated(&self.gateway)).max_decoding_message_size(ANSWER_BYTES_MAX)
+    }
+
+    /// A client of the audit service.
+    #[must_use]
+    pub fn audit(&self) -> AuditServiceClient<Authenticated> {
+        AuditServiceClient::new(self.authenticated(&self.gateway))
     }
 
     /// A client of the history service.

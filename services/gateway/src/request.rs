@@ -10,7 +10,7 @@ use wire::proto::write::v1::CommitResult;
 use wire::status::Problem;
 use wire::token::PositionToken;
 
-use crate::{Gateway, audit, problem};
+use crate::{Gateway, problem};
 
 /// The token and the deadline of a call.
 #[derive(Debug, Clone)]
@@ -79,7 +79,7 @@ impl Call {
     /// log, if the tenant asks for it.
     ///
     /// # Errors
-    /// As [`Call::authorize`] and [`audit::record`].
+    /// As [`Call::authorize`] and [`Gateway::record_token_read`].
     pub async fn target(
         &self,
         gateway: &Gateway,
@@ -90,7 +90,7 @@ impl Call {
         let principal = self.principal(gateway).await?;
         let access = authorize(gateway, &principal, &agent, field).await?;
         let key = ConversationKey { tenant: access.tenant.tenant().clone(), conversation };
-        audit::record(gateway, &principal, (&access, &key), self.deadline).await?;
+        gateway.record_token_read(&principal, (&access, &key), self.deadline).await?;
         Ok(Target { key, access, freshness: Freshness::Fresh, fence: None, deadline: self.deadline })
     }
 }

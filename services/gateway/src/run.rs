@@ -22,6 +22,7 @@ use runtime::start::StartError;
 use tokio::sync::Semaphore;
 use wire::proto::document::v1::document_service_server::DocumentServiceServer;
 use wire::proto::history::v1::history_service_server::HistoryServiceServer;
+use wire::proto::operate::v1::audit_service_server::AuditServiceServer;
 use wire::proto::read::v1::read_service_server::ReadServiceServer;
 
 use crate::audit::TokenReads;
@@ -170,6 +171,7 @@ fn sampled_lag(gateway: &Gateway, shutdown: &Shutdown) -> LagSamples {
 fn grpc_server(config: GrpcConfig, health: Health, gateway: Gateway, writer: WriterClient) -> GrpcServer {
     let known_callers = gateway.registry.clone();
     let read = ReadServiceServer::new(ReadRpc::new(gateway.clone())).max_decoding_message_size(MESSAGE_BYTES_MAX);
+    let audit = AuditServiceServer::new(ReadRpc::new(gateway.clone()));
     let document_rpc = DocumentRpc::new(gateway.clone(), writer.clone(), Clock::System);
     let documents = DocumentServiceServer::new(document_rpc).max_decoding_message_size(MESSAGE_BYTES_MAX);
     let history =
@@ -180,6 +182,7 @@ fn grpc_server(config: GrpcConfig, health: Health, gateway: Gateway, writer: Wri
         .service(read)
         .service(history)
         .service(documents)
+        .service(audit)
 }
 
 async fn bind_http(state: HttpState) -> Result<BoundHttpServer, StartError> {

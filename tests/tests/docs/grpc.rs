@@ -6,13 +6,14 @@ use super::source;
 use std::fmt::Write as _;
 
 /// The protos with services, in the order of the document.
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 7] = [
     ("write", "proto/hansard/write/v1/write.proto"),
     ("read", "proto/hansard/read/v1/read.proto"),
     ("run", "proto/hansard/run/v1/run.proto"),
     ("history", "proto/hansard/history/v1/history.proto"),
     ("document", "proto/hansard/document/v1/document.proto"),
     ("operate", "proto/hansard/operate/v1/registry.proto"),
+    ("audit", "proto/hansard/operate/v1/audit.proto"),
 ];
 
 /// The services of a proto, each with a table of its methods.

@@ -4,17 +4,17 @@
 //! writer, which stores them: one entry of the restricted bucket for each tenant, and one for service tokens of all tenants. So
 //! neither the entries of the keys nor the watchers of the registry see them.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::mem;
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use bytes::Bytes;
-use domain::{Sequence, SigningKeyId, TenantId, Timestamp};
+use domain::{Sequence, TenantId, Timestamp};
 use prost::Message as _;
 use wire::proto::operate::v1 as proto;
-use wire::time;
 
-use super::{CHANGES_MAX, Entries, KeyKind, Registry};
+use super::used_key::{KeyUses, UsedKey, key_uses_from_proto, key_uses_to_proto};
+use super::{CHANGES_MAX, Entries, Registry};
 use crate::Unavailable;
 use crate::get::{MessageQuery, RawMessage};
 use crate::put::Put;
@@ -22,20 +22,6 @@ use crate::topology::{self, RESTRICTED_PREFIX, RESTRICTED_STREAM};
 
 /// Maximum number of keys in one entry, and in one report. Of more keys, those that were used last are kept.
 pub const KEY_USES_MAX: usize = 4_096;
-
-/// A key that can be used.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum UsedKey {
-    /// An API key, by its id.
-    ApiKey(String),
-    /// A service token, by its id.
-    ServiceToken(String),
-    /// A signing key, by its tenant and its id.
-    SigningKey(TenantId, SigningKeyId),
-}
-
-/// Last uses, by key.
-pub type KeyUses = BTreeMap<UsedKey, Timestamp>;
 
 /// Whose key it is. The keys of each owner share an entry.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,62 +51,6 @@ impl KeyOwner {
     }
 }
 
-/// The uses since they were last taken: at most one for each valid key.
-#[derive(Debug, Default)]
-pub(super) struct RecentUses(Mutex<HashMap<UsedKey, Timestamp>>);
-
-impl UsedKey {
-    /// The use of a message; `None`: it names no key that can exist.
-    fn from_proto(used: &proto::KeyUse) -> Option<(Self, Timestamp)> {
-        let id = used.key_id.as_str();
-        let key = match KeyKind::from_proto(used.kind())? {
-            KeyKind::ApiKey => Self::ApiKey(id.to_owned()),
-            KeyKind::ServiceToken => Self::ServiceToken(id.to_owned()),
-            KeyKind::SigningKey => {
-                let tenant = TenantId::parse(used.tenant_id.as_str()).ok()?;
-                Self::SigningKey(tenant, SigningKeyId::parse(id).ok()?)
-            }
-        };
-        Some((key, time::from_proto(used.last_used_at?).ok()?))
-    }
-
-    fn to_proto(&self, at: Timestamp) -> proto::KeyUse {
-        let (kind, tenant, id) = match self {
-            Self::ApiKey(id) => (KeyKind::ApiKey, "", id.as_str()),
-            Self::ServiceToken(id) => (KeyKind::ServiceToken, "", id.as_str()),
-            Self::SigningKey(tenant, id) => (KeyKind::SigningKey, tenant.as_str(), id.as_str()),
-        };
-        proto::KeyUse {
-            kind: proto::KeyKind::from(kind).into(),
-            tenant_id: tenant.to_owned(),
-            key_id: id.to_owned(),
-            last_used_at: Some(time::to_proto(at)),
-        }
-    }
-
-    /// Whose key it is; `None`: there is no such key.
-    fn owner(&self, entries: &Entries) -> Option<KeyOwner> {
-        let tenant = match self {
-            Self::ApiKey(id) => &entries.api_keys.get(id)?.value.tenant_id,
-            Self::ServiceToken(id) => &entries.service_tokens.get(id)?.value.tenant_id,
-            Self::SigningKey(tenant, id) => &entries.signing_keys.get(tenant)?.get(id)?.value.tenant_id,
-        };
-        KeyOwner::from_tenant_id(tenant)
-    }
-}
-
-/// The uses of messages. Those of keys that cannot exist are left out.
-#[must_use]
-pub fn key_uses_from_proto(uses: &[proto::KeyUse]) -> KeyUses {
-    uses.iter().filter_map(UsedKey::from_proto).collect()
-}
-
-/// The messages of uses.
-#[must_use]
-pub fn key_uses_to_proto(uses: &KeyUses) -> Vec<proto::KeyUse> {
-    uses.iter().map(|(key, at)| key.to_proto(*at)).collect()
-}
-
 impl Registry {
     /// Remembers that a key was used.
     pub fn key_used(&self, key: UsedKey, at: Timestamp) {
@@ -144,7 +74,7 @@ impl Registry {
         let mut of_owners: BTreeMap<KeyOwner, KeyUses> = BTreeMap::new();
         self.shared().read(|entries| {
             for (key, at) in uses {
-                if let Some(owner) = key.owner(entries).filter(&sees) {
+                if let Some(owner) = owner_of(&key, entries).filter(&sees) {
                     of_owners.entry(owner).or_default().insert(key, at);
                 }
             }
@@ -190,7 +120,7 @@ impl Registry {
             let known = merged.entry(key.clone()).or_insert(*at);
             *known = (*known).max(*at);
         }
-        self.shared().read(|entries| merged.retain(|key, _| key.owner(entries).as_ref() == Some(owner)));
+        self.shared().read(|entries| merged.retain(|key, _| owner_of(key, entries).as_ref() == Some(owner)));
         latest(merged)
     }
 
@@ -223,6 +153,16 @@ impl Registry {
     pub(super) async fn has_uses_of(&self, tenant: &TenantId) -> Result<bool, Unavailable> {
         Ok(self.stored_uses(&KeyOwner::Tenant(tenant.clone()).subject()).await?.is_some())
     }
+}
+
+/// Whose key it is; `None`: there is no such key.
+fn owner_of(key: &UsedKey, entries: &Entries) -> Option<KeyOwner> {
+    let tenant = match key {
+        UsedKey::ApiKey(id) => &entries.api_keys.get(id)?.value.tenant_id,
+        UsedKey::ServiceToken(id) => &entries.service_tokens.get(id)?.value.tenant_id,
+        UsedKey::SigningKey(tenant, id) => &entries.signing_keys.get(tenant)?.get(id)?.value.tenant_id,
+    };
+    KeyOwner::from_tenant_id(tenant)
 }
 
 fn decode(message: &RawMessage) -> Result<KeyUses, Unavailable> {

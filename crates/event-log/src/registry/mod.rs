@@ -41,6 +41,7 @@ mod tenant_secrets;
 mod tenants;
 mod token_rules;
 mod urls;
+mod used_key;
 mod watch;
 mod webhook_secrets;
 
@@ -54,7 +55,7 @@ pub use error::{AccessError, RegistryError, SettingsError, access_problem, unaut
 pub use frontend_keys::FrontendKey;
 pub use frontend_settings::{ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX};
 pub use key_kind::KeyKind;
-pub use key_uses::{KEY_USES_MAX, KeyOwner, KeyUses, UsedKey, key_uses_from_proto, key_uses_to_proto};
+pub use key_uses::{KEY_USES_MAX, KeyOwner};
 pub use origins::{ALLOWED_ORIGINS_MAX, AllowedOrigins, ORIGIN_BYTES_MAX};
 pub use output_schema::{
     ANSWER_STEPS_MAX, OUTPUT_SCHEMA_BYTES_MAX, OutputSchema, SCHEMA_NODES_MAX, SCHEMA_PATTERN_CHARS_MAX,
@@ -77,6 +78,7 @@ pub use token_rules::{
     CheckedTokenRules, LIFETIME_SECONDS_MAX, REVOKED_TOKENS_MAX, RevokedCredential, TOKEN_RULE_BYTES_MAX,
 };
 pub use urls::{URL_BYTES_MAX, check_url};
+pub use used_key::{KeyUses, UsedKey, key_uses_from_proto, key_uses_to_proto};
 pub use webhook_secrets::{WEBHOOK_SECRETS_MAX, WebhookKey};
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -89,9 +91,9 @@ use tokio::task::AbortHandle;
 use crate::{Record, Unavailable};
 use bucket::PutOutcome;
 use entries::{Entries, Entry};
-use key_uses::RecentUses;
 use lookup_limiter::LookupLimiter;
 use seals::Seals;
+use used_key::RecentUses;
 
 /// Maximum attempts of a change while other processes change the same entry.
 const CHANGES_MAX: usize = 4;

@@ -3,7 +3,7 @@
 use domain::{JsonText, Violation};
 use serde::{Deserialize, Serialize};
 
-use crate::proto::read::v1::AuditActorKind;
+use crate::proto::operate::v1::AuditActorKind;
 
 /// Who did what an entry records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

@@ -13,4 +13,4 @@ pub use filter::AuditFilter;
 pub use follow::{Followed, Following, follow};
 pub use position::AuditPosition;
 pub use sender::send;
-pub use token_reads::{READS_QUEUED_MAX, READS_REMEMBERED_MAX, TokenRead, TokenReads, record, record_listing};
+pub use token_reads::{READS_QUEUED_MAX, READS_REMEMBERED_MAX, TokenRead, TokenReads, record_listing};

@@ -187,31 +187,33 @@ impl TenantReads {
     }
 }
 
-/// Records a read of a conversation by a service token, if the tenant asks for it and a user or a session owns the conversation. Call it
-/// before the read is answered. It costs one look-up in memory if the tenant does not ask for it.
-///
-/// # Errors
-/// `RECORD_UNAVAILABLE`: the read cannot be queued, or the owner cannot be read.
-pub async fn record(
-    gateway: &Gateway,
-    principal: &Principal,
-    (access, key): (&AgentAccess, &ConversationKey),
-    deadline: Deadline,
-) -> Result<(), Problem> {
-    if !gateway.registry.audits_service_tokens(&key.tenant) {
-        return Ok(());
+impl Gateway {
+    /// Records a read of a conversation by a service token, if the tenant asks for it and a user or a session owns the conversation. Call
+    /// it before the read is answered. It costs one look-up in memory if the tenant does not ask for it.
+    ///
+    /// # Errors
+    /// `RECORD_UNAVAILABLE`: the read cannot be queued, or the owner cannot be read.
+    pub async fn record_token_read(
+        &self,
+        principal: &Principal,
+        (access, key): (&AgentAccess, &ConversationKey),
+        deadline: Deadline,
+    ) -> Result<(), Problem> {
+        if !self.registry.audits_service_tokens(&key.tenant) {
+            return Ok(());
+        }
+        let read = TokenRead::of(principal, Some(key.conversation.clone()), "read", crate::now());
+        if self.token_reads.is_remembered(&key.tenant, &read) || !is_of_end_user(self, access, key, deadline).await? {
+            return Ok(());
+        }
+        self.token_reads.queue(&key.tenant, read)
     }
-    let read = TokenRead::of(principal, Some(key.conversation.clone()), "read", crate::now());
-    if gateway.token_reads.is_remembered(&key.tenant, &read) || !is_of_end_user(gateway, access, key, deadline).await? {
-        return Ok(());
-    }
-    gateway.token_reads.queue(&key.tenant, read)
 }
 
 /// Records a listing or a search by a service token, if the tenant asks for it.
 ///
 /// # Errors
-/// As [`record`].
+/// As [`Gateway::record_token_read`].
 pub fn record_listing(
     gateway: &Gateway,
     principal: &Principal,

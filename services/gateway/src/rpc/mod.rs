@@ -1,4 +1,4 @@
-//! The read service over gRPC, one file per rpc; and the write service, which the writer executes.
+//! The read and the audit service over gRPC, one file per rpc; and the write service, which the writer executes.
 
 mod assemble_context;
 mod forwarded_writes;
@@ -10,6 +10,8 @@ mod watch_audit_log;
 mod watch_conversation;
 
 use tonic::{Request, Response, Status};
+use wire::proto::operate::v1::WatchAuditLogRequest;
+use wire::proto::operate::v1::audit_service_server::AuditService;
 use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::read_service_server::ReadService;
 
@@ -23,12 +25,12 @@ pub use watch_conversation::Responses;
 
 use crate::Gateway;
 
-/// The read service over gRPC.
+/// The read and the audit service over gRPC.
 #[derive(Debug, Clone)]
 pub struct ReadRpc(Gateway);
 
 impl ReadRpc {
-    /// The service of a gateway.
+    /// The services of a gateway.
     #[must_use]
     pub fn new(gateway: Gateway) -> Self {
         Self(gateway)
@@ -38,7 +40,6 @@ impl ReadRpc {
 #[tonic::async_trait]
 impl ReadService for ReadRpc {
     type WatchConversationStream = Responses;
-    type WatchAuditLogStream = AuditResponses;
 
     async fn get_conversation(
         &self,
@@ -81,10 +82,15 @@ impl ReadService for ReadRpc {
     ) -> Result<Response<Responses>, Status> {
         watch_conversation::handle(&self.0, request).await
     }
+}
+
+#[tonic::async_trait]
+impl AuditService for ReadRpc {
+    type WatchAuditLogStream = AuditResponses;
 
     async fn watch_audit_log(
         &self,
-        request: Request<proto::WatchAuditLogRequest>,
+        request: Request<WatchAuditLogRequest>,
     ) -> Result<Response<AuditResponses>, Status> {
         watch_audit_log::handle(&self.0, request).await
     }

@@ -9,7 +9,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 use tracing::Instrument as _;
 use wire::audit::{AuditActor, AuditMonth};
-use wire::proto::read::v1 as proto;
+use wire::proto::operate::v1 as proto;
 use wire::status::{Problem, Reason};
 
 use crate::Gateway;

@@ -13,6 +13,7 @@ use runtime::tls::{self, EndpointError};
 use tonic::transport::Channel;
 use tonic::{Response, Status};
 use wire::proto::history::v1::history_service_client::HistoryServiceClient;
+use wire::proto::operate::v1::audit_service_client::AuditServiceClient;
 use wire::proto::operate::v1::registry_service_client::RegistryServiceClient;
 use wire::proto::read::v1::read_service_client::ReadServiceClient;
 use wire::proto::write::v1::write_service_client::WriteServiceClient;
@@ -32,6 +33,8 @@ const ANSWER_BYTES_MAX: usize = 64 * 1_024 * 1_024;
 pub type Writer = WriteServiceClient<Authenticated>;
 /// A client of the read service.
 pub type Reader = ReadServiceClient<Authenticated>;
+/// A client of the audit service.
+pub type AuditClient = AuditServiceClient<Authenticated>;
 /// A client of the history service.
 pub(crate) type HistoryClient = HistoryServiceClient<Authenticated>;
 /// A client of the registry service.
@@ -83,9 +86,9 @@ impl Service {
         RegistryServiceClient::new(self.authenticated())
     }
 
-    /// A client of the read service for streams, which have no deadline.
-    pub(crate) fn stream_reader(&self) -> Reader {
-        ReadServiceClient::new(self.bearer.clone().intercept(self.channel.clone()))
+    /// A client of the audit service for streams, which have no deadline.
+    pub(crate) fn audit(&self) -> AuditClient {
+        AuditServiceClient::new(self.bearer.clone().intercept(self.channel.clone()))
     }
 
     /// A client of the write service for streams, which have no deadline.

@@ -8,11 +8,11 @@ use domain::{ConversationId, TenantId, Timestamp};
 use runtime::backoff::Backoff;
 use serde_json::json;
 use wire::audit::{AuditActor, AuditMonth};
-use wire::proto::read::v1 as proto;
+use wire::proto::operate::v1 as proto;
 use wire::time;
 
 use super::address::GatewayAddress;
-use crate::client::{Failure, Reader, answer};
+use crate::client::{AuditClient, Failure, answer};
 use crate::console;
 use crate::exit::Exit;
 use crate::ids::{conversation, tenant};
@@ -81,12 +81,12 @@ enum ActorKind {
 }
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
-    let mut reader = args.address.service()?.stream_reader();
+    let mut audit = args.address.service()?.audit();
     let mut request = request(&args);
     let mut backoff = Backoff::new(REOPEN_WAIT, REOPEN_WAIT_MAX);
     loop {
         let before = request.after_position.clone();
-        match print(&mut reader, &mut request, &args).await {
+        match print(&mut audit, &mut request, &args).await {
             Ok(()) => return Ok(Exit::Done),
             Err(Ended::Stream(failure)) if args.follow && failure.is_transient() => {
                 if request.after_position != before {
@@ -115,8 +115,8 @@ impl From<Failure> for Ended {
 }
 
 /// Prints entries until the stream ends, and moves the request behind each of them.
-async fn print(reader: &mut Reader, request: &mut proto::WatchAuditLogRequest, args: &Args) -> Result<(), Ended> {
-    let mut entries = answer(reader.watch_audit_log(request.clone()).await)?;
+async fn print(audit: &mut AuditClient, request: &mut proto::WatchAuditLogRequest, args: &Args) -> Result<(), Ended> {
+    let mut entries = answer(audit.watch_audit_log(request.clone()).await)?;
     while let Some(response) = entries.message().await.map_err(Failure::from)? {
         let Some(entry) = response.entry else { continue };
         let line = if args.json { json_line(&args.tenant, &entry) } else { text_line(&entry) };

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tests::events::user;
 use tests::http_client::HttpClient;
-use wire::proto::read::v1::{AuditActorKind, AuditEntry};
+use wire::proto::operate::v1::{AuditActorKind, AuditEntry};
 
 use super::entries_of;
 use crate::fixture::Fixture;

@@ -7,7 +7,7 @@ mod readers;
 mod service_tokens;
 
 use tonic::{Status, Streaming};
-use wire::proto::read::v1::{AuditActorKind, AuditEntry, WatchAuditLogRequest, WatchAuditLogResponse};
+use wire::proto::operate::v1::{AuditActorKind, AuditEntry, WatchAuditLogRequest, WatchAuditLogResponse};
 
 use crate::fixture::Fixture;
 
@@ -25,8 +25,8 @@ async fn open_with(
     token: &str,
     request: WatchAuditLogRequest,
 ) -> Result<Streaming<WatchAuditLogResponse>, Status> {
-    let mut reader = fixture.stack.caller(token).read();
-    Ok(reader.watch_audit_log(request).await?.into_inner())
+    let mut audit = fixture.stack.caller(token).audit();
+    Ok(audit.watch_audit_log(request).await?.into_inner())
 }
 
 /// The entries of a request without `follow`.

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use wire::audit::AuditMonth;
 use wire::commit::{Draft, seal};
 use wire::proto::operate::v1::DashboardRole;
-use wire::proto::read::v1::{WatchAuditLogRequest, WatchAuditLogResponse};
+use wire::proto::operate::v1::{WatchAuditLogRequest, WatchAuditLogResponse};
 
 use super::{entries, open, request};
 use crate::fixture::Fixture;

@@ -4,8 +4,8 @@ use tests::dashboard::Browser;
 use tests::errors::check_failure;
 use tests::eventually::within;
 use tonic::Code;
+use wire::proto::operate::v1::{AuditActorKind, AuditEntry, WatchAuditLogRequest};
 use wire::proto::operate::v1::{DashboardRole, Scope};
-use wire::proto::read::v1::{AuditActorKind, AuditEntry, WatchAuditLogRequest};
 
 use super::{entries, open, open_with, request};
 use crate::fixture::Fixture;

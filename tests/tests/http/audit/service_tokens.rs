@@ -8,9 +8,9 @@ use tests::eventually::eventually;
 use tonic::Code;
 use wire::proto::event::v1::{Owner, owner};
 use wire::proto::operate::v1 as operate;
+use wire::proto::operate::v1::AuditActorKind;
 use wire::proto::operate::v1::Scope;
 use wire::proto::operate::v1::audited_read::Reader;
-use wire::proto::read::v1::AuditActorKind;
 
 use super::administrators::mcp;
 use super::entries_of;

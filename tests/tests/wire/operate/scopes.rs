@@ -10,7 +10,7 @@ use tonic::{Code, Status};
 use uuid::Uuid;
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::Scope;
-use wire::proto::read::v1::WatchAuditLogRequest;
+use wire::proto::operate::v1::WatchAuditLogRequest;
 use wire::proto::read::v1::list_conversations_request::Filter;
 use wire::proto::run::v1::usage_correction::Counts;
 use wire::proto::run::v1::{CorrectedMessages, UsageCorrection};
@@ -78,7 +78,7 @@ async fn operate_outcomes(agent: &Agent) -> Outcomes {
         registry.set_agent_settings(settings).await.map(drop),
         registry.list_service_tokens(tokens).await.map(drop),
         registry.set_tenant_audit(audit_settings).await.map(drop),
-        agent.caller().read().watch_audit_log(audit).await.map(drop),
+        agent.caller().audit().watch_audit_log(audit).await.map(drop),
         registry.correct_usage(usage).await.map(drop),
         registry.revoke_session(revoked).await.map(drop),
     ]

@@ -114,7 +114,7 @@ async fn corrections_by_service_tokens_have_one_audit_entry() {
     let (browser, _) = session(&stack, &operator, DashboardRole::Administrator).await;
     let log = browser.get("/dashboard/audit").await.text();
     assert_eq!(log.matches("a wrong proxy").count(), 1, "{log}");
-    assert!(log.contains("service token"), "{log}");
+    assert!(log.contains("service_token"), "{log}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

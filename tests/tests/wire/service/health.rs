@@ -38,6 +38,7 @@ async fn exactly_the_services_have_a_health() {
         (&gateway, ""),
         (&gateway, "hansard.read.v1.ReadService"),
         (&gateway, "hansard.history.v1.HistoryService"),
+        (&gateway, "hansard.operate.v1.AuditService"),
         (&gateway, "hansard.write.v1.WriteService"),
         (&gateway, "hansard.document.v1.DocumentService"),
     ] {

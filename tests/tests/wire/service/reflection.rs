@@ -18,6 +18,7 @@ const GATEWAY: &[&str] = &[
     "grpc.reflection.v1alpha.ServerReflection",
     "hansard.document.v1.DocumentService",
     "hansard.history.v1.HistoryService",
+    "hansard.operate.v1.AuditService",
     "hansard.read.v1.ReadService",
     "hansard.write.v1.WriteService",
 ];

@@ -1,10 +1,9 @@
 //! Corrections of usage. Each is stored once by its id. Those of model calls change the sums; those of messages are added when usage
 //! is read.
 
-use domain::{AgentId, CorrectedCounts, Label, OwnerDigest, TenantId, Timestamp, UsageCorrection};
+use domain::{AgentId, CorrectedCounts, Label, OwnerDigest, TenantId, UsageCorrection};
 use sqlx::postgres::{PgArguments, PgConnection};
 
-use super::usage::{USAGE_EXPIRED_PER_CALL_MAX, USAGE_KEPT_DAYS};
 use crate::arguments::{arguments, execute};
 use crate::day::Day;
 use crate::error::ReadModelError;
@@ -36,10 +35,9 @@ pub(super) async fn correct_usage(
     Ok(())
 }
 
-/// Deletes at most [`USAGE_EXPIRED_PER_CALL_MAX`] corrections of expired usage. Returns their number.
-pub(super) async fn expire_corrections(model: &ReadModel, now: Timestamp) -> Result<u64, ReadModelError> {
-    let before = Day::from_time(now).minus(USAGE_KEPT_DAYS);
-    let arguments = || arguments![before, i64::from(USAGE_EXPIRED_PER_CALL_MAX)];
+/// Deletes at most `limit` corrections of usage before a day. Returns their number.
+pub(super) async fn expire_corrections(model: &ReadModel, before: Day, limit: u32) -> Result<u64, ReadModelError> {
+    let arguments = || arguments![before, i64::from(limit)];
     let deleted = model.fetch(include_str!("expire_corrections.sql"), arguments).await?;
     Ok(u64::try_from(deleted.len()).unwrap_or(u64::MAX))
 }

@@ -73,7 +73,8 @@ pub async fn expire_usage(model: &ReadModel, now: Timestamp) -> Result<u64, Read
         let rows = model.fetch(include_str!("expire_usage.sql"), arguments);
         deleted = deleted.saturating_add(u64::try_from(rows.await?.len()).unwrap_or(u64::MAX));
     }
-    Ok(deleted.saturating_add(expire_corrections(model, now).await?))
+    let before = Day::from_time(now).minus(USAGE_KEPT_DAYS);
+    Ok(deleted.saturating_add(expire_corrections(model, before, USAGE_EXPIRED_PER_CALL_MAX).await?))
 }
 
 /// Deletes the usage of an owner. Returns the number of rows.

@@ -28,7 +28,7 @@ impl FromRequestParts<HttpState> for Admin {
 
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Self::Rejection> {
         let admin = Self::authenticate(parts, state).await?;
-        admin_reads::record_request(state, &admin, parts).await?;
+        admin_reads::record_request(state, (&admin.tenant, &admin.actor), parts).await?;
         Ok(admin)
     }
 }

@@ -1,18 +1,17 @@
 //! Records in the tenant's audit log what an administrator does with a token, before it is answered. What cannot be recorded is refused.
 //!
-//! The extractor [`Admin`] calls [`record_request`], so no operation of administrators is without an entry. MCP names its tools instead.
+//! The extractor of administrators calls [`record_request`], so no operation of administrators is without an entry. MCP names its tools instead.
 
 use axum::extract::{FromRequestParts as _, MatchedPath, RawPathParams};
 use axum::http::Method;
 use axum::http::request::Parts;
-use domain::ConversationId;
+use domain::{Actor, ConversationId, TenantAccess};
 use runtime::http::HttpProblem;
 use uuid::Uuid;
 use wire::proto::operate::v1::audited_read::Reader;
 use wire::proto::operate::v1::{AuditedRead, DashboardAction, RecordReadsRequest};
 use wire::status::{Problem, Reason};
 
-use super::admin::Admin;
 use crate::http::commands::COMMAND_MAX;
 use crate::http::{HttpState, problem};
 use crate::problem::RETRY_AFTER;
@@ -29,14 +28,18 @@ const EXPORT: &str = "/v1/admin/conversations/{id}/export";
 ///
 /// # Errors
 /// As [`record`].
-pub(super) async fn record_request(state: &HttpState, admin: &Admin, parts: &mut Parts) -> Result<(), HttpProblem> {
+pub(super) async fn record_request(
+    state: &HttpState,
+    (tenant, actor): (&TenantAccess, &Actor),
+    parts: &mut Parts,
+) -> Result<(), HttpProblem> {
     let path = parts.extensions.get::<MatchedPath>().map(|path| path.as_str().to_owned()).unwrap_or_default();
     if [USAGE, PROVIDER_LOG].contains(&path.as_str()) {
         return Ok(());
     }
     let conversation = if path.starts_with(CONVERSATION) { conversation(parts, state).await } else { None };
     let action = action(&parts.method, &path);
-    record(state, admin, action, (&format!("{} {path}", parts.method), conversation.as_deref())).await
+    record(state, (tenant, actor), action, (&format!("{} {path}", parts.method), conversation.as_deref())).await
 }
 
 fn action(method: &Method, path: &str) -> DashboardAction {
@@ -59,18 +62,18 @@ async fn conversation(parts: &mut Parts, state: &HttpState) -> Option<String> {
 /// 503 if the writer does not record it.
 pub async fn record(
     state: &HttpState,
-    admin: &Admin,
+    (tenant, actor): (&TenantAccess, &Actor),
     action: DashboardAction,
     (operation, conversation): (&str, Option<&str>),
 ) -> Result<(), HttpProblem> {
     let conversation = conversation.filter(|id| ConversationId::parse(*id).is_ok());
     let read = AuditedRead {
-        reader: Some(Reader::Administrator(admin.actor.0.as_str().to_owned())),
+        reader: Some(Reader::Administrator(actor.0.as_str().to_owned())),
         action: action.into(),
         conversation_id: conversation.unwrap_or_default().to_owned(),
         detail: operation.to_owned(),
     };
-    let tenant = admin.tenant.tenant();
+    let tenant = tenant.tenant();
     let request = RecordReadsRequest {
         tenant_id: tenant.to_string(),
         idempotency_key: Uuid::now_v7().to_string(),

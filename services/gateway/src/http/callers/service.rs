@@ -162,7 +162,7 @@ impl Service {
     /// token is of all tenants; 503 if the record does not answer.
     pub async fn target(&self, state: &HttpState, id: &str) -> Result<Target, HttpProblem> {
         let (access, key) = self.conversation(state, Scope::Read, id).await?;
-        let recorded = audit::record(&state.gateway, &self.principal, (&access, &key), self.call.deadline).await;
+        let recorded = state.gateway.record_token_read(&self.principal, (&access, &key), self.call.deadline).await;
         recorded.map_err(problem::from_problem)?;
         Ok(Target {
             fence: positions::fence(&state.gateway, &key).await?,

@@ -111,7 +111,8 @@ impl McpCaller {
             return Ok(());
         };
         let operation = format!("MCP {operation}");
-        admin_reads::record(state, admin, DashboardAction::Viewed, (&operation, conversation)).await
+        admin_reads::record(state, (&admin.tenant, &admin.actor), DashboardAction::Viewed, (&operation, conversation))
+            .await
     }
 
     /// What the caller gets of tool calls.

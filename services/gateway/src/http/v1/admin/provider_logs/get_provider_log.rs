@@ -57,7 +57,13 @@ pub(in crate::http) async fn get_provider_log(
         _ => problem,
     })?;
     let operation = format!("GET {PROVIDER_LOG}");
-    admin_reads::record(&state, &admin, DashboardAction::Viewed, (&operation, Some(conversation))).await?;
+    admin_reads::record(
+        &state,
+        (&admin.tenant, &admin.actor),
+        DashboardAction::Viewed,
+        (&operation, Some(conversation)),
+    )
+    .await?;
     let (request, reply) = (found.call.request.take(), found.call.reply.take());
     Ok(Json(WholeProviderLog {
         call: ProviderLogBody::from(&found),
