@@ -184,6 +184,8 @@ fn latest(uses: KeyUses) -> KeyUses {
 
 #[cfg(test)]
 mod tests {
+    use domain::SigningKeyId;
+
     use super::*;
 
     fn uses(count: usize) -> KeyUses {

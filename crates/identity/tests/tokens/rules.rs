@@ -92,10 +92,10 @@ fn a_token_without_an_id_is_revoked_by_its_digest() {
 fn a_revoked_token_stays_revoked_with_another_valid_signature() {
     let signer = Signer::es256();
     let token = signer.token(&with(&json!({})));
-    let (signed, signature) = token.rsplit_once('.').unwrap();
+    let (content, signature) = token.rsplit_once('.').unwrap();
     let mut bytes = URL_SAFE_NO_PAD.decode(signature).unwrap();
     negate(&mut bytes[32..]);
-    let rewritten = format!("{signed}.{}", URL_SAFE_NO_PAD.encode(bytes));
+    let rewritten = format!("{content}.{}", URL_SAFE_NO_PAD.encode(bytes));
     assert_ne!(rewritten, token);
     let verify = |rules: &TokenRules, token: &str| verify_under(rules, (token, &[signer.key("a")]), NOW).map(drop);
     assert_eq!(verify(&TokenRules::default(), &rewritten), Ok(()));

@@ -54,7 +54,9 @@ async fn access(gateway: &Gateway, call: &Call, id: &str) -> Result<TenantAccess
             let detail = "names no tenant that this token may see";
             Problem::of_field(Reason::RegistryEntryNotFound, "tenant_id", detail)
         }
-        error => access_problem(&error, "tenant_id"),
+        error @ (AccessError::MissingScope(_) | AccessError::BoundToAgents | AccessError::UnknownAgent) => {
+            access_problem(&error, "tenant_id")
+        }
     })
 }
 

@@ -59,7 +59,8 @@ pub(crate) async fn shared() -> &'static Stack {
         .get_or_init(async || {
             // Never dropped: its watchdog stops it when the process ends.
             let nats = Box::leak(Box::new(test::nats().await));
-            Stack::over(nats, &test::database().await.url).await
+            let database = test::database().await;
+            Box::pin(Stack::over(nats, &database.url)).await
         })
         .await
 }

@@ -31,7 +31,7 @@ async fn open_with(
 
 /// The entries of a request without `follow`.
 async fn entries(fixture: &Fixture, request: WatchAuditLogRequest) -> Vec<AuditEntry> {
-    let mut stream = open(fixture, request).await.expect("a stream");
+    let mut stream = Box::pin(open(fixture, request)).await.expect("a stream");
     let mut entries = Vec::new();
     while let Some(response) = stream.message().await.expect("an entry") {
         entries.push(response.entry.expect("an entry"));

@@ -32,7 +32,9 @@ pub(super) async fn record_reads(
     let tenant = TenantId::parse(&request.tenant_id).map_err(|violation| violation.within("tenant_id"))?;
     let access = writer.registry.authorize_audit_writer(&gateway, &tenant).await.map_err(|error| match error {
         AccessError::UnknownTenant => not_found("tenant", "tenant_id"),
-        error => access_problem(&error, "tenant_id"),
+        error @ (AccessError::MissingScope(_) | AccessError::BoundToAgents | AccessError::UnknownAgent) => {
+            access_problem(&error, "tenant_id")
+        }
     })?;
     let request_digest = digest(&request);
     let missing = || Violation::new(ViolationReason::Missing, "is required").within("idempotency_key");
