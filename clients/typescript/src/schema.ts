@@ -1132,6 +1132,12 @@ export interface components {
             /** @description The role: `user`, `assistant`, `system` or `developer`. */
             role: string;
             usage?: null | components["schemas"]["UsageBody"];
+            /**
+             * @description `estimated`: `usage` is an estimate from bytes, because the provider reported more tokens than can be true. Absent: the provider
+             *     reported it.
+             * @example estimated
+             */
+            usageSource?: string | null;
         };
         /** @description An event to append. `type` decides which members it has besides `eventId`, `occurredAt` and `metadata`; others are rejected. */
         NewEventBody: {
