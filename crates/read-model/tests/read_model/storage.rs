@@ -22,6 +22,8 @@ const BEFORE_STORAGE: &str = "
     DROP FUNCTION hansard.shard_tenants;
     DROP TABLE hansard.shard_tenant;
     DROP INDEX conversations_v1.conversation_by_name, conversations_v1.conversation_empty;
+    DROP TABLE hansard.usage_correction;
+    ALTER TABLE hansard.model_usage DROP COLUMN corrections;
     ALTER TABLE hansard.migration DROP COLUMN floor;
     DELETE FROM hansard.migration WHERE version >= 14";
 

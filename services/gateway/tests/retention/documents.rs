@@ -7,7 +7,7 @@ use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as proto;
 
 use crate::callers::{session, target};
-use crate::stack::{SECOND, START, Stack, rules};
+use crate::stack::{LATE, SECOND, START, Stack, rules};
 
 /// A hundred years.
 const IDLE_SECONDS: u64 = 3_153_600_000;
@@ -92,7 +92,7 @@ async fn documents_and_rules_have_budgets_of_their_own() {
     }
     let idle = stack.create_many("strict", "i", 3).await;
     stack.projected().await;
-    stack.clock.set(i64::MAX);
+    stack.clock.set(LATE);
     let mut resume_points = ResumePoints::default();
     for (changed, left_over, erased) in [(4, 1, 2), (2, 0, 3), (0, 0, 3)] {
         let expected = Tally { agents: 1, changed, left_over, ..Tally::default() };

@@ -8,7 +8,7 @@ use wire::proto::run::v1::{FinishRunRequest, StartRunRequest};
 use wire::proto::write::v1::RestoreConversationRequest;
 
 use crate::callers::{session, target};
-use crate::stack::{LATE, START, Stack, rules};
+use crate::stack::{START, Stack, rules};
 
 const RUN: &str = "019ab000-0000-7000-8000-000000000001";
 
@@ -68,7 +68,7 @@ async fn a_conversation_with_an_active_run_is_skipped() {
     let start =
         StartRunRequest { target: Some(target("strict", "c")), run_id: RUN.to_owned(), ..StartRunRequest::default() };
     service.start_run(start).await.unwrap();
-    stack.clock.set(LATE);
+    stack.clock.set(i64::MAX);
     assert_eq!(stack.round().await.changed, 0);
     let head = stack.head("c").await;
     assert_eq!((head.status, head.version.0), (Status::Active, 4));
