@@ -48,7 +48,7 @@ const BEFORE_GRANTS: &str = "
     GRANT CONNECT ON DATABASE :database TO earlier;
     REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA hansard FROM hansard_gateway;
     GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA hansard TO hansard_reader;
-    DELETE FROM hansard.migration WHERE version >= 26";
+    DELETE FROM hansard.migration WHERE version = 26";
 /// Statements that change privileges.
 const ROLES: [&str; 7] = [
     "CREATE ROLE theirs",

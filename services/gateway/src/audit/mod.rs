@@ -1,4 +1,4 @@
-//! Audit logs: reads of service tokens that are recorded in them ([`TokenReads`]), and readers that [`follow`] them.
+//! Audit logs: reads of service tokens that are recorded in them ([`TokenReads`]), and readers that [`follow()`] them.
 //!
 //! Only the writer appends to them. What people of the dashboard and administrators do is recorded in `http`, before it is answered.
 

@@ -28,7 +28,12 @@ async fn current_page(fixture: &Fixture, browser: &Browser, text: &str) -> Strin
 
 /// The fields of the settings of the fixture, with these instead.
 fn fields<'a>(revision: &'a str, changed: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
-    let current = [("revision", revision), ("model.server", "echo"), ("identity_mode", "IDENTITY_MODE_OPEN")];
+    let current = [
+        ("revision", revision),
+        ("model.server", "echo"),
+        ("identity_mode", "IDENTITY_MODE_OPEN"),
+        ("frontend", r#"{"toolCalls": "TOOL_CALL_DETAIL_FULL"}"#),
+    ];
     let is_kept = |(name, _): &(&str, &str)| changed.iter().all(|(other, _)| other != name);
     let kept = current.into_iter().filter(is_kept);
     kept.chain(changed.iter().copied()).collect()
