@@ -2,7 +2,6 @@
 
 use tests::dashboard::Browser;
 use tests::eventually::eventually;
-use tests::operator::echo;
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::DashboardRole;
 
@@ -118,7 +117,8 @@ async fn a_change_by_others_is_not_overwritten_unseen() {
     let (fixture, browser) = administrator().await;
     let page = current_page(&fixture, &browser, "value=\"IDENTITY_MODE_OPEN\" selected").await;
     let revision = input(&page, "revision");
-    let changed = proto::AgentSettings { identity_mode: proto::IdentityMode::Signed.into(), ..echo() };
+    let before = settings(&fixture).await;
+    let changed = proto::AgentSettings { identity_mode: proto::IdentityMode::Signed.into(), ..before };
     fixture.operator.settings(fixture.agent_id, changed).await;
     current_page(&fixture, &browser, "value=\"IDENTITY_MODE_SIGNED\" selected").await;
     let typed = [("model.steps_max", "7")];
