@@ -6,8 +6,8 @@ use runtime::clock::Clock;
 use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as proto;
 
-use crate::callers::{session, target};
-use crate::stack::{LATE, SECOND, START, Stack, rules};
+use crate::callers::{session, target, user};
+use crate::stack::{SECOND, START, Stack, rules};
 
 /// A hundred years.
 const IDLE_SECONDS: u64 = 3_153_600_000;
@@ -90,9 +90,13 @@ async fn documents_and_rules_have_budgets_of_their_own() {
     for id in ["one", "two", "three"] {
         create_with_documents(&stack, "kept", id, &[&["k"]]).await;
     }
-    let idle = stack.create_many("strict", "i", 3).await;
+    let idle = ["i0", "i1", "i2"];
+    for (id, second) in idle.into_iter().zip(0..) {
+        let at = Timestamp(START.0 + second * SECOND);
+        stack.create("strict", id, user(id), at).await;
+    }
     stack.projected().await;
-    stack.clock.set(LATE);
+    stack.clock.set(i64::MAX);
     let mut resume_points = ResumePoints::default();
     for (changed, left_over, erased) in [(4, 1, 2), (2, 0, 3), (0, 0, 3)] {
         let expected = Tally { agents: 1, changed, left_over, ..Tally::default() };
