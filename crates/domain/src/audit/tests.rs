@@ -118,3 +118,46 @@ fn each_fault_has_its_name() {
     let later = |commit: &mut Commit| commit.first_version = Version(2);
     check((None, 0), later, &[Fault::Head(vec!["version"])]);
 }
+
+#[test]
+fn each_fault_has_a_stable_name_and_a_description() {
+    for (fault, kind, text) in [
+        (Fault::VersionsMissing(Version(2), Version(4)), "versions_missing", "versions 2 to 4 are missing"),
+        (Fault::VersionRepeated(Version(3)), "version_repeated", "version 3 exists twice"),
+        (Fault::BeginningMissing, "beginning_missing", "the commits before it are missing"),
+        (Fault::Empty, "commit_empty", "it has no events"),
+        (Fault::Chain, "chain_broken", "its chain is broken"),
+        (Fault::Head(vec!["version", "status"]), "head_wrong", "its head is wrong in version, status"),
+        (Fault::IdRepeated, "commit_id_repeated", "another commit has its id"),
+        (Fault::TimeGoesBack, "time_goes_back", "it was recorded before the previous commit"),
+    ] {
+        assert_eq!((fault.kind(), fault.to_string().as_str()), (kind, text));
+    }
+}
+
+#[test]
+fn the_first_commit_creates_the_conversation_or_is_a_tombstone() {
+    let [first, second, _, tombstone] = <[Commit; 4]>::try_from(history()).unwrap();
+    let erased_without_event = Commit { head: tombstone.head.clone(), ..second.clone() };
+    let event_without_status = Commit { head: second.head.clone(), ..tombstone.clone() };
+    for (commit, expected) in [
+        (first, vec![]),
+        (tombstone, vec![]),
+        (second, vec![Fault::BeginningMissing]),
+        (erased_without_event, vec![Fault::BeginningMissing]),
+        (event_without_status, vec![Fault::BeginningMissing]),
+    ] {
+        assert_eq!(faults(None, &commit, BODY), expected, "{:?}", commit.events);
+    }
+}
+
+#[test]
+fn the_first_commit_may_have_several_events() {
+    let events = vec![event(1, created()), event(1, said("a"))];
+    let first = history().swap_remove(0);
+    let head = Head::after(None, &facts(&Commit { events: events.clone(), ..first.clone() }, BODY, None)).unwrap();
+    let commit = Commit { events, head, ..first };
+    assert_eq!(faults(None, &commit, BODY), []);
+    let late = Commit { first_version: Version(2), ..commit };
+    assert_eq!(faults(None, &late, BODY), [Fault::Head(vec!["version"])]);
+}
