@@ -156,7 +156,7 @@ fn the_first_commit_may_have_several_events() {
     let events = vec![event(1, created()), event(1, said("a"))];
     let first = history().swap_remove(0);
     let head = Head::after(None, &facts(&Commit { events: events.clone(), ..first.clone() }, BODY, None)).unwrap();
-    let commit = Commit { events, head, ..first };
+    let commit = Commit { head, events, ..first };
     assert_eq!(faults(None, &commit, BODY), []);
     let late = Commit { first_version: Version(2), ..commit };
     assert_eq!(faults(None, &late, BODY), [Fault::Head(vec!["version"])]);
