@@ -1,5 +1,5 @@
-//! The keys that sign erasure receipts, and the secret that marks tombstones and endorses people of the dashboard. They are one entry of the restricted bucket,
-//! which only writers and operators read.
+//! The keys that sign erasure receipts, and the secret that marks tombstones and endorses people of the dashboard. They are one entry of
+//! the restricted bucket, which only writers and operators read.
 //!
 //! The newest key signs. A rotated key keeps only its public half: its receipts stay verifiable, and it signs no more. The
 //! mark secret never changes, because tombstones cannot be marked again.

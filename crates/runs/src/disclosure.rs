@@ -40,7 +40,8 @@ impl Disclosure {
     }
 
     /// Whether everything is shown of what is not left out.
-    fn is_full(&self) -> bool {
+    #[must_use]
+    pub fn is_full(&self) -> bool {
         self.detail == ToolDetail::Full
     }
 

@@ -6,6 +6,8 @@
 //! The log of a month is archived before the next one is created, so it is complete when a later one exists, also if the clocks of
 //! two writers differ: the later writer finds it archived and continues in the next month.
 
+use std::time::Duration;
+
 use domain::event::{Annotation, ClientContext, ConversationCreated, Fact, SystemNoted};
 use domain::{
     Action, Actor, AgentId, ChannelId, Command, CommitId, ConversationId, ConversationKey, Create, Expectation, Label,
@@ -26,8 +28,6 @@ use crate::{Intent, Writer};
 const TOPIC: &str = "audit";
 /// The owner of audit logs; ids of channels are hashes, and never this.
 const OWNER_DIGIT: &str = "0";
-/// How many months a writer's clock may be behind the log.
-const MONTHS_BEHIND_MAX: usize = 1;
 
 /// An entry.
 #[derive(Debug)]
@@ -98,15 +98,14 @@ impl Batch {
 
 /// Appends entries. The first ones of a month create the log.
 pub(crate) async fn append(writer: &Writer, batch: Batch) -> Result<CommitResult, Problem> {
-    let mut month = AuditMonth::of(writer.now());
-    for _ in 0..MONTHS_BEHIND_MAX {
-        match append_to(writer, &batch, month).await {
-            // Another writer's clock has reached the next month.
-            Err(problem) if problem.reason() == Reason::ConversationArchived => month = month.later(),
-            appended => return appended,
+    let month = AuditMonth::of(writer.now());
+    match append_to(writer, &batch, month).await {
+        // Another writer's clock has reached the next month.
+        Err(problem) if problem.reason() == Reason::ConversationArchived => {
+            append_to(writer, &batch, month.later()).await
         }
+        appended => appended,
     }
-    append_to(writer, &batch, month).await
 }
 
 async fn append_to(writer: &Writer, batch: &Batch, month: AuditMonth) -> Result<CommitResult, Problem> {
@@ -136,8 +135,8 @@ async fn close(writer: &Writer, batch: &Batch, month: AuditMonth) -> Result<(), 
         Err(problem) if problem.reason() == Reason::ConversationNotFound => {}
         archived => return archived.map(drop),
     }
-    let age_nanos = writer.now().0.saturating_sub(month.start().0);
-    if i128::from(age_nanos) > 2 * i128::try_from(CLOCK_SKEW_MAX.as_nanos()).unwrap_or(i128::MAX / 2) {
+    let age_nanos = u64::try_from(writer.now().0.saturating_sub(month.start().0));
+    if Duration::from_nanos(age_nanos.unwrap_or_default()) > 2 * CLOCK_SKEW_MAX {
         return Ok(());
     }
     match commit_in_turn(writer, batch.create(earlier, Vec::new())?).await {

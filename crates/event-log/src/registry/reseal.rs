@@ -24,8 +24,8 @@ impl Registry {
         self.shared().read(|entries| entries.seals.plaintext_count())
     }
 
-    /// Encrypts every secret with the registry's key, or else the current master key, unless it is already; returns how many were changed. Call it again after an
-    /// interruption.
+    /// Encrypts every secret with the registry's key, or else the current master key, unless it is already; returns how many were
+    /// changed. Call it again after an interruption.
     ///
     /// # Errors
     /// [`Unavailable`], also without a current key, or when a secret is encrypted with an unknown key.

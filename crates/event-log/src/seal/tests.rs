@@ -42,12 +42,12 @@ fn the_registry_has_a_key_of_its_own() {
     };
     let writer = with_registry(Some(1), None, Some(5));
     let sealed_in_registry = writer.for_registry().seal(ENTRY, SECRET).unwrap().unwrap();
-    let elsewhere = writer.seal(ENTRY, SECRET).unwrap().unwrap();
+    let sealed_by_master = writer.seal(ENTRY, SECRET).unwrap().unwrap();
     let gateway = with_registry(None, None, Some(5)).for_registry();
     assert_eq!(gateway.open(ENTRY, &sealed_in_registry).as_deref(), Ok(SECRET));
     let master = keys(Some(1), None).current.unwrap().id();
-    assert_eq!(gateway.open(ENTRY, &elsewhere), Err(SealError::WrongKey(master)));
-    assert_eq!(writer.open(ENTRY, &elsewhere).as_deref(), Ok(SECRET));
+    assert_eq!(gateway.open(ENTRY, &sealed_by_master), Err(SealError::WrongKey(master)));
+    assert_eq!(writer.open(ENTRY, &sealed_by_master).as_deref(), Ok(SECRET));
     // Secrets from before there was such a key.
     for earlier in [writer, with_registry(Some(2), Some(1), Some(5))] {
         assert_eq!(earlier.for_registry().open(ENTRY, &sealed()).as_deref(), Ok(SECRET));

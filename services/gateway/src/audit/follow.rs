@@ -6,7 +6,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use domain::{TenantAccess, Timestamp, Version};
+use domain::{ConversationKey, TenantAccess, Timestamp, Version};
 use history::decode;
 use read_model::EventRow;
 use runtime::clock::Clock;
@@ -144,6 +144,7 @@ impl Follower {
     }
 
     async fn items(&self, month: AuditMonth, from: Version, items: &mut Items) -> Result<LogEnd, Problem> {
+        let key = log::key(&self.following.tenant, month)?;
         let mut checks = interval_at(Instant::now() + CHECK_INTERVAL, CHECK_INTERVAL);
         checks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         // The version to send next, and the last one of a complete log.
@@ -153,7 +154,7 @@ impl Follower {
                 item = items.recv() => match item {
                     Some(Ok(WatchItem::Event(row))) => {
                         next = row.version.next();
-                        self.send(month, &row).await?;
+                        self.send(&key, month, &row).await?;
                     }
                     Some(Ok(WatchItem::CaughtUp(_))) if self.following.is_live => {}
                     Some(Ok(WatchItem::CaughtUp(_))) => return Ok(LogEnd::Complete),
@@ -184,8 +185,8 @@ impl Follower {
     }
 
     /// Sends the entry of an event, if it has one that the caller wants.
-    async fn send(&self, month: AuditMonth, row: &EventRow) -> Result<(), Problem> {
-        let event = decode(&log::target(&self.following.tenant, month)?.key, row)?;
+    async fn send(&self, key: &ConversationKey, month: AuditMonth, row: &EventRow) -> Result<(), Problem> {
+        let event = decode(key, row)?;
         let Following { since, filter, .. } = &self.following;
         let entry = AuditEntry::from_metadata(event.event.metadata.as_ref());
         let wanted = entry.filter(|entry| event.recorded_at >= *since && filter.matches(entry));

@@ -35,7 +35,7 @@ pub(super) async fn first_from(
 
 /// The version of the last entry of a log, read from the leader of its stream; `None`: it does not exist.
 async fn version(gateway: &Gateway, tenant: &TenantAccess, month: AuditMonth) -> Result<Option<Version>, Problem> {
-    let key = ConversationKey { tenant: tenant.tenant().clone(), conversation: month.log()? };
+    let key = key(tenant, month)?;
     let last = Deadline::until(None).record(gateway.reader.archive.last_commit(&key)).await?;
     let Some(last) = last else {
         return Ok(None);
@@ -50,6 +50,14 @@ pub(super) fn first_month(gateway: &Gateway, tenant: &TenantAccess) -> Option<Au
     Some(AuditMonth::of(wire::time::from_proto(created_at).ok()?))
 }
 
+/// The conversation that is the log of a month.
+///
+/// # Errors
+/// Never: the name is valid.
+pub(super) fn key(tenant: &TenantAccess, month: AuditMonth) -> Result<ConversationKey, Problem> {
+    Ok(ConversationKey { tenant: tenant.tenant().clone(), conversation: month.log()? })
+}
+
 /// How to read the log of a month.
 ///
 /// # Errors
@@ -57,7 +65,7 @@ pub(super) fn first_month(gateway: &Gateway, tenant: &TenantAccess) -> Option<Au
 pub(super) fn target(tenant: &TenantAccess, month: AuditMonth) -> Result<Target, Problem> {
     let agent = AgentId::parse(AgentId::AUDIT_LOG)?;
     Ok(Target {
-        key: ConversationKey { tenant: tenant.tenant().clone(), conversation: month.log()? },
+        key: key(tenant, month)?,
         access: AgentAccess { tenant: tenant.clone(), agent, actor: Actor(Label::parse(READER)?) },
         freshness: Freshness::Leader,
         fence: None,

@@ -124,14 +124,15 @@ impl TokenReads {
             reads.hour = read.hour;
             reads.remembered.clear();
         }
-        if reads.remembered.contains(&read.digest()) {
+        let digest = read.digest();
+        if reads.remembered.contains(&digest) {
             return Ok(());
         }
         if reads.queue.len() >= READS_QUEUED_MAX {
             metrics::audited_reads("refused", 1);
             return Err(queue_full());
         }
-        reads.remembered.insert(read.digest());
+        reads.remembered.insert(digest);
         reads.queue.push_back(read);
         drop(state);
         self.queued.notify_one();

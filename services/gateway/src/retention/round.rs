@@ -20,8 +20,8 @@ use super::{Dependencies, RoundError, Tally, documents};
 pub const PAGES_PER_RULE_MAX: usize = 100;
 
 /// Runs a round: deletes expired documents, then erases and archives conversations by the agents' rules. Empty conversations of sessions
-/// are erased for every agent, if the gateway's token may erase. Documents and rules have
-/// [`Limits::changes_max`] and [`FAILURES_MAX`] each for themselves, and a failure of one does not skip the other.
+/// are erased for every agent, if the gateway's token may erase. Documents and rules have [`Limits::changes_max`] and [`FAILURES_MAX`]
+/// each for themselves, and a failure of one does not skip the other.
 ///
 /// [`FAILURES_MAX`]: super::FAILURES_MAX
 ///
@@ -50,8 +50,7 @@ pub async fn round(
     if has_rules {
         wait_for_rows(deps, limits.rows_wait).await?;
     }
-    let may_erase = principal.require(Scope::Erase).is_ok();
-    let agents = if may_erase { agents_of(deps, |_| true) } else { with_rules };
+    let agents = if may_erase(&principal) { agents_of(deps, |_| true) } else { with_rules };
     let agents = resume_points.in_order(&agents);
     process_agents(deps, &principal, agents, resume_points, &mut progress).await?;
     // Only now: documents that cannot be read or deleted do not stop the rules.
@@ -87,6 +86,11 @@ fn agents_of(deps: &Dependencies, filter: impl Fn(&Agent) -> bool) -> BTreeSet<A
         .filter(|tenant| deps.read_model.serves(tenant));
     let agents = tenants.flat_map(|tenant| registry.list_agents(&tenant)).filter(filter);
     agents.filter_map(|agent| AgentId::parse(agent.agent_id).ok()).collect()
+}
+
+/// Whether the gateway's token may erase.
+fn may_erase(principal: &Principal) -> bool {
+    principal.require(Scope::Erase).is_ok()
 }
 
 fn retention_of(agent: &Agent) -> Option<&RetentionSettings> {
@@ -134,8 +138,7 @@ async fn process_agent(
             return Ok(Completion::Partial);
         }
     };
-    let erases_empty = principal.require(Scope::Erase).is_ok();
-    let mut round = AgentRound { deps, access: &access, erases_empty, progress };
+    let mut round = AgentRound { deps, access: &access, may_erase: may_erase(principal), progress };
     match round.run(resume_points).await {
         Err(error @ ReadModelError::Unavailable { .. }) => {
             resume_points.start_next_with(agent);
@@ -154,8 +157,7 @@ async fn process_agent(
 struct AgentRound<'a> {
     deps: &'a Dependencies,
     access: &'a AgentAccess,
-    /// The gateway's token may erase.
-    erases_empty: bool,
+    may_erase: bool,
     progress: &'a mut Progress,
 }
 
@@ -165,7 +167,7 @@ impl AgentRound<'_> {
         let known = self.deps.registry.agent(agent);
         let now = Timestamp(self.deps.clock.now_nanos());
         let mut rules = known.as_ref().and_then(retention_of).map(|rules| rules_of(rules, now)).unwrap_or_default();
-        if self.erases_empty {
+        if self.may_erase {
             rules.push(rule_of_empty(now));
         }
         let mut completion = Completion::Complete;

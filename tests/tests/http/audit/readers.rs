@@ -1,4 +1,4 @@
-//! Who reads the audit log over gRPC, its filters, and how a stream goes on.
+//! Who reads the audit log over gRPC, its filters, and how a stream continues.
 
 use tests::dashboard::Browser;
 use tests::errors::check_failure;
@@ -110,7 +110,7 @@ async fn every_part_of_a_filter_counts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_goes_on_after_any_position() {
+async fn a_stream_continues_after_any_position() {
     let fixture = Fixture::new().await;
     for _ in 0..3 {
         sign_in(&fixture).await;

@@ -1,6 +1,7 @@
 //! Records in the tenant's audit log what an administrator does with a token, before it is answered. What cannot be recorded is refused.
 //!
-//! The extractor of administrators calls `record_request`, so no operation of administrators is without an entry. MCP names its tools instead.
+//! The extractor of administrators calls `record_request`, so no operation of administrators is without an entry. MCP names its tools
+//! instead.
 
 use axum::extract::{FromRequestParts as _, MatchedPath, RawPathParams};
 use axum::http::Method;

@@ -1,7 +1,8 @@
 //! Callers that may change agents, API keys and signing keys: operators, and administrators of the dashboard.
 //!
 //! The session token of an administrator or operator of the dashboard counts as a token with the scope `operate` that is bound to
-//! the session's tenant, if a writer endorsed the person. Only the rpcs that call [`administrator`] accept it: a session creates no service tokens and no links.
+//! the session's tenant, if a writer endorsed the person. Only the rpcs that call [`administrator`] accept it: a session creates no
+//! service tokens and no links.
 //! Each change is recorded in the audit log before it is made.
 
 use event_log::registry::{AgentAccess, PersonAccess, Principal, Scope};

@@ -206,11 +206,12 @@ impl Export {
 
     fn event(&mut self, row: &EventRow, chunk: &mut Vec<u8>) -> Result<(), Problem> {
         let recorded = decode(&self.target.key, row)?;
-        let Some(event) = self.disclosure.event(recorded.clone()) else {
+        let whole = (!self.disclosure.is_full()).then(|| recorded.clone());
+        let Some(event) = self.disclosure.event(recorded) else {
             return Ok(());
         };
         // The bytes of the record contain everything.
-        let raw = (event == recorded).then_some(&*row.bytes);
+        let raw = whole.is_none_or(|whole| event == whole).then_some(&*row.bytes);
         match self.format {
             ExportFormat::Json => json::event(&event, raw, chunk),
             ExportFormat::Csv => csv::event(&event, chunk),
