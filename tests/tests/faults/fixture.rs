@@ -24,7 +24,8 @@ pub(crate) const OTHER_TENANT: &str = "beside";
 /// The duration of a projector's lease: short, to keep tests of its loss short.
 const LEASE_TTL_MS: u64 = 1_500;
 /// The workload's runs have no gateway that keeps them alive, and end with the workload's own commands. A gateway's
-/// sweeper must not end them in an outage, because nobody requested that; so its interval is longer than any outage.
+/// sweeper must not end or finish them in an outage, because nobody requested that; so its interval, a third of this, is
+/// longer than any outage.
 const ABANDONED_AFTER_MS: u64 = 600_000;
 
 /// Only one test runs at a time: each needs the whole machine for its time limits.

@@ -17,7 +17,7 @@ const REMOVED: &[(&str, &str)] = &[
     ("generation.run_wait_ms", "2000"),
     ("generation.runs_waiting_max", "200"),
     ("generation.summaries_max", "4"),
-    ("generation.sweep_every_ms", "5000"),
+    ("generation.sweep_every_ms", "a third of generation.abandoned_after_ms"),
     ("grpc.body_progress_bytes_min", "1024"),
     ("grpc.body_progress_timeout_ms", "5000"),
     ("grpc.connection.age_grace_ms", "600000"),

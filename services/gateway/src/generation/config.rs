@@ -14,6 +14,9 @@ const DRAIN: Bounds<u64> = ms(0, 600_000);
 const ABANDONED_AFTER: Bounds<u64> = ms(150, 600_000);
 /// Keep-alive intervals without a part before a run counts as abandoned. One late answer of the writer must not end a run.
 const MISSED_KEEP_ALIVES_MIN: u32 = 3;
+/// Sweeps while a run becomes abandoned. A closed run is finished by the second sweep that sees it, so a gateway has at least
+/// three quarters of an interval to finish its own run while the writer is away.
+const SWEEPS_UNTIL_ABANDONED: u32 = 3;
 /// Maximum interval of keep-alives.
 const KEEP_ALIVE_MAX: Duration = Duration::from_secs(5);
 
@@ -34,12 +37,9 @@ pub struct GenerationConfig {
     pub run_timeout_ms: u64,
     /// How long runs may continue after the shutdown has begun, in ms. Raise it if runs are cut at a restart.
     pub drain_ms: u64,
-    /// A run without parts for this long is ended as abandoned, by any gateway, in ms. Lower it so that runs of a lost gateway end
-    /// sooner; raise it if the writer may be away for longer.
+    /// A run without parts for this long is ended as abandoned, by any gateway, in ms; the active runs are checked three times as
+    /// often. Lower it so that runs of a lost gateway end sooner; raise it if the writer may be away for longer.
     pub abandoned_after_ms: u64,
-    /// Interval between two sweeps over the active runs, in ms, plus or minus up to 25%. It is no setting.
-    #[serde(skip)]
-    pub sweep_every_ms: u64,
 }
 
 impl Default for GenerationConfig {
@@ -51,7 +51,6 @@ impl Default for GenerationConfig {
             run_timeout_ms: 600_000,
             drain_ms: 10_000,
             abandoned_after_ms: 15_000,
-            sweep_every_ms: 5_000,
         }
     }
 }
@@ -59,7 +58,17 @@ impl Default for GenerationConfig {
 impl GenerationConfig {
     /// A run without parts for this long publishes a keep-alive part.
     pub(super) fn keep_alive(&self) -> Duration {
-        KEEP_ALIVE_MAX.min(Duration::from_millis(self.abandoned_after_ms) / MISSED_KEEP_ALIVES_MIN)
+        KEEP_ALIVE_MAX.min(self.abandoned_after() / MISSED_KEEP_ALIVES_MIN)
+    }
+
+    /// A run without parts for this long is ended.
+    pub(super) fn abandoned_after(&self) -> Duration {
+        Duration::from_millis(self.abandoned_after_ms)
+    }
+
+    /// Interval between two sweeps over the active runs, plus or minus up to 25%.
+    pub(super) fn sweep_interval(&self) -> Duration {
+        self.abandoned_after() / SWEEPS_UNTIL_ABANDONED
     }
 }
 
@@ -82,6 +91,14 @@ mod tests {
         for (abandoned_after_ms, expected_ms) in [(15_000, 5_000), (600_000, 5_000), (6_000, 2_000), (150, 50)] {
             let config = GenerationConfig { abandoned_after_ms, ..GenerationConfig::default() };
             assert_eq!(config.keep_alive(), Duration::from_millis(expected_ms), "{abandoned_after_ms}");
+        }
+    }
+
+    #[test]
+    fn active_runs_are_swept_three_times_until_one_is_abandoned() {
+        for (abandoned_after_ms, expected_ms) in [(15_000, 5_000), (600_000, 200_000), (150, 50)] {
+            let config = GenerationConfig { abandoned_after_ms, ..GenerationConfig::default() };
+            assert_eq!(config.sweep_interval(), Duration::from_millis(expected_ms), "{abandoned_after_ms}");
         }
     }
 }

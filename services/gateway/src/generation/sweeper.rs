@@ -46,9 +46,8 @@ enum Action {
 /// Sweeps the runs in the rows of a database at intervals, without end.
 pub(super) async fn sweep(generations: Generations, rows: ReadModel) -> Infallible {
     let mut sweeper = Sweeper { rows, seen: HashMap::new(), window: Window::default() };
-    let sweep_every = Duration::from_millis(generations.config.sweep_every_ms);
     loop {
-        tokio::time::sleep(jittered(sweep_every)).await;
+        tokio::time::sleep(jittered(generations.config.sweep_interval())).await;
         let span = tracing::debug_span!("gateway.runs.sweep");
         let swept = sweeper.once(&generations).instrument(span).await;
         metrics::swept(if swept.is_ok() { "ok" } else { "failed" });
@@ -93,7 +92,7 @@ impl Sweeper {
         self.seen = seen;
         let scan = Scan { began, ended: Instant::now(), end: after };
         let window = std::mem::take(&mut self.window);
-        self.window = window.after(scan, abandoned_after(generations));
+        self.window = window.after(scan, generations.config.abandoned_after());
         Ok(())
     }
 
@@ -108,7 +107,7 @@ impl Sweeper {
         let before = self.seen.get(&run).copied();
         let unchanged = before.filter(|before| before.last == now.last);
         let observation = Observation { since: unchanged.map_or(now.since, |before| before.since), ..now };
-        let ended = match action(before, now, abandoned_after(generations)) {
+        let ended = match action(before, now, generations.config.abandoned_after()) {
             Action::Wait => Ok(()),
             Action::Finish => end(generations, &run, "unfinished").await,
             Action::Abandon => end(generations, &run, "abandoned").await,
@@ -119,10 +118,6 @@ impl Sweeper {
         }
         Some((run, observation))
     }
-}
-
-fn abandoned_after(generations: &Generations) -> Duration {
-    Duration::from_millis(generations.config.abandoned_after_ms)
 }
 
 /// The action, from the previous observation and this one.

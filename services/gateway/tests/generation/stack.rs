@@ -112,7 +112,6 @@ impl Stack {
         };
         // No gateway ends a run that the machine only delays. Tests of abandoned runs have a stack of their own.
         config.generation.abandoned_after_ms = 20_000;
-        config.generation.sweep_every_ms = 200;
         Self { record, registry, config, shutdown }
     }
 

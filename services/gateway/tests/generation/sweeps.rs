@@ -63,10 +63,7 @@ fn a_run_that_was_closed_and_not_finished_does_not_block_the_next_one() {
     run(async {
         let stack = shared().await;
         let dying = Node::start(stack).await;
-        let calm = |config: &mut gateway::GatewayConfig| {
-            config.generation.sweep_every_ms = 60_000;
-        };
-        let other = Node::start_with(stack, calm).await;
+        let other = Node::start(stack).await;
         let chat = Chat::answered_by(stack, SLOW).await;
         let handle = chat.say(&dying, &prose(500)).await;
         chat.wait_for_words(&other, handle.run, 3).await;

@@ -55,7 +55,6 @@ impl TurnFixture {
         stack.gateway.settings.gateway.generation = GenerationConfig {
             // Longer than the machine may delay the parts of a run that is not abandoned.
             abandoned_after_ms: 6_000,
-            sweep_every_ms: 200,
             ..GenerationConfig::default()
         };
         Self::on(stack, Vec::new()).await
