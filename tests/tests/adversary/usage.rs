@@ -230,7 +230,7 @@ async fn correct(operator: &Operator, token: &str, request: &proto::CorrectUsage
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_poisoned_day_is_corrected_by_its_tenant_alone() {
+async fn a_poisoned_day_is_corrected_by_the_operator_alone() {
     let mut attack = Attack::begin().await;
     let operator = attack.fixture.operator().await;
     operator.tenant("globex").await;
@@ -241,13 +241,15 @@ async fn a_poisoned_day_is_corrected_by_its_tenant_alone() {
     let request = attack.correction();
     for (scope, tenant, expected) in [
         (proto::Scope::Operate, "globex", (Code::NotFound, "REGISTRY_ENTRY_NOT_FOUND", "correction.agent_id")),
+        // A tenant would lower what its own quota counts.
+        (proto::Scope::Operate, "acme", (Code::PermissionDenied, "MISSING_SCOPE", "")),
         (proto::Scope::Append, "acme", (Code::PermissionDenied, "MISSING_SCOPE", "")),
         (proto::Scope::Append, "", (Code::PermissionDenied, "MISSING_SCOPE", "")),
     ] {
         let token = operator.token(&[scope], tenant).await.secret;
         check_failure(tenant, correct(&operator, &token, &request).await, expected);
     }
-    let token = operator.token(&[proto::Scope::Operate], "acme").await.secret;
+    let token = operator.token(&[proto::Scope::Operate], "").await.secret;
     // A retry changes nothing, and an id corrects nothing else.
     for _ in 0..2 {
         correct(&operator, &token, &request).await.expect("a correction");

@@ -88,7 +88,7 @@ async fn administrators_change_their_tenant_and_leave_an_audit_log() {
             "agent support: new API key",
             "agent support: webhook secret",
             "input -7, output +0, cached +0, reasoning +0 tokens, correction",
-            &format!("model calls with the API key {key}"),
+            "messages of the model (none)",
             "signing key next: added",
             "signing key next: retired",
             &format!("API key {key}: origins"),

@@ -31,7 +31,8 @@ pub struct ReleaseChatBody {
 /// Return a conversation to a session.
 ///
 /// Reverts `POST /api/sessions/claim` for one conversation; the record has both changes. Afterwards the user does not
-/// own it: a second request gets 404, except a retry with the same idempotency key.
+/// own it: a second request gets 404, except a retry with the same idempotency key. The session finds it by its
+/// `recordId`, and by an id that it chose itself: an id that the user chose stays a name of the user.
 #[utoipa::path(
     post,
     path = "/api/sessions/release",

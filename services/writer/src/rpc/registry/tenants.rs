@@ -1,12 +1,13 @@
 //! Tenants.
 
 use domain::{TenantId, Violation};
-use event_log::registry::{AccessError, Principal, Scope, copy_quota};
+use event_log::registry::{Principal, copy_quota};
+use wire::status::Reason;
 
 use super::{
     Problem, Request, copy_named, display_name, from_registry, from_settings, may_see, operator, proto, visible_tenant,
 };
-use crate::{Writer, problem};
+use crate::Writer;
 
 pub(super) async fn create(
     writer: &Writer,
@@ -57,11 +58,12 @@ fn changed_quotas(
     copy_named(*current, paths, unknown, |current, path| copy_quota(current, given, path))
 }
 
-fn require_unbound(operator: &Principal) -> Result<(), Problem> {
-    if operator.tenant.is_none() {
+/// Checks that the caller is no caller of one tenant: it may change what is set for tenants, such as their quotas.
+pub(super) fn require_unbound(caller: &Principal) -> Result<(), Problem> {
+    if caller.tenant.is_none() {
         return Ok(());
     }
-    Err(problem::access_problem(&AccessError::MissingScope(Scope::Operate), "tenant_id"))
+    Err(Problem::new(Reason::MissingScope, "the caller is bound to a tenant: use a service token for all tenants"))
 }
 
 #[cfg(test)]

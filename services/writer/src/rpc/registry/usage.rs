@@ -7,6 +7,7 @@ use read_model::Day;
 use read_model::projections::provider_logs::USAGE_KEPT_DAYS;
 use wire::usage_correction::correction_from_proto;
 
+use super::tenants::require_unbound;
 use super::{Problem, Request, Writer, administrator, not_found, proto};
 use crate::audit::EntryKey;
 use crate::problem;
@@ -23,6 +24,10 @@ pub(super) async fn correct(writer: &Writer, request: Request<proto::CorrectUsag
     check_reason(&request.reason)?;
     let access = writer.registry.authorize(&by.principal, Scope::Operate, &correction.agent).await;
     let access = access.map_err(|_| not_found("agent", "correction.agent_id"))?;
+    if let CorrectedCounts::ModelCalls { .. } = correction.counts {
+        // Quotas use these counts, and a tenant does not change its own quotas.
+        require_unbound(&by.principal)?;
+    }
     check_key(writer, &correction)?;
     let key = EntryKey { id: correction.id, field: "correction.correction_id", request_digest };
     let what = format!("{}: {}", description(&correction), request.reason);

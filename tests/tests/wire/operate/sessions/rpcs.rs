@@ -8,7 +8,7 @@ use uuid::Uuid;
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::DashboardRole;
 use wire::proto::run::v1::usage_correction::Counts;
-use wire::proto::run::v1::{CorrectedModelCalls, UsageCorrection};
+use wire::proto::run::v1::{CorrectedMessages, UsageCorrection};
 
 /// The outcomes of rpcs, with their names.
 pub(super) type Outcomes = Vec<(&'static str, Result<(), Status>)>;
@@ -64,14 +64,13 @@ async fn correct_usage(caller: &Caller, target: Target<'_>) -> Result<(), Status
     caller.registry().correct_usage(correction(target)).await.map(drop)
 }
 
-/// A correction of the usage of an agent and its key.
+/// A correction of the recorded messages of an agent.
 pub(super) fn correction(target: Target<'_>) -> proto::CorrectUsageRequest {
-    let calls = CorrectedModelCalls { api_key_id: target.key.to_owned(), ..Default::default() };
     let correction = UsageCorrection {
         correction_id: Uuid::now_v7().to_string(),
         agent_id: target.agent.to_owned(),
         day: Some(SystemTime::now().into()),
-        counts: Some(Counts::ModelCalls(calls)),
+        counts: Some(Counts::Messages(CorrectedMessages::default())),
         input_tokens: -7,
         ..Default::default()
     };
