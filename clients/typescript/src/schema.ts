@@ -343,7 +343,8 @@ export interface paths {
         /**
          * Return a conversation to a session.
          * @description Reverts `POST /api/sessions/claim` for one conversation; the record has both changes. Afterwards the user does not
-         *     own it: a second request gets 404, except a retry with the same idempotency key.
+         *     own it: a second request gets 404, except a retry with the same idempotency key. The session finds it by its
+         *     `recordId`, and by an id that it chose itself: an id that the user chose stays a name of the user.
          */
         post: operations["release_chat"];
         delete?: never;

@@ -48,9 +48,10 @@ pub struct RecordConfig {
     /// [`API_PREFIX_DEFAULT`] for a user whose account imports the API from the account of the record.
     pub api_prefix: String,
     /// The number of partitions at the creation of the record, 1 to [`PARTITIONS_MAX`]; checked at each start. After a growth, the
-    /// present number is valid too.
+    /// present number is valid too. Raise it before the creation for clusters of several servers; later, `hansard partitions add` adds some.
     pub partitions: u16,
-    /// The replicas of each stream and of the registry when they are created; one of [`REPLICAS`].
+    /// The replicas of each stream and of the registry when they are created; one of [`REPLICAS`]. Raise it to 3 on a cluster: the
+    /// record then outlives one of three servers.
     pub replicas: usize,
     /// The tags (`server_tags`) that every server of the streams must have, for their creation; at most [`PLACEMENT_TAGS_MAX`].
     #[serde(default)]

@@ -35,7 +35,7 @@ pub struct ReadModelConfig {
     /// Timeout of one statement, in milliseconds. Raise it if statements of large tenants or on slow disks are cancelled.
     pub statement_timeout_ms: u64,
     /// Further databases, at most 16, each with the rows of some tenants. The first one has those of all others. Use the same names and
-    /// tenants for all roles.
+    /// tenants for all roles. Add one if one Postgres cannot write or keep the rows of all tenants.
     #[serde(default)]
     pub shards: Vec<ShardConfig>,
 }
