@@ -58,6 +58,7 @@ fn a_rejected_run_is_not_counted() {
     assert!(runs.enter(&mine, &bounds(9, 9, 1)).is_ok());
     let tenant = Subject { scope: Scope::Tenant, tenant: "t".to_owned(), name: String::new() };
     assert_eq!(runs.used(&tenant), 1);
+    assert!(!runs.is_empty());
     runs.leave(&mine);
     assert!(runs.is_empty());
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use context::stages::budget::cost;
 use context::stages::summarise::Summary;
-use context::{AnswerOrigin, Assembled, Plan, Policy, Reach, Selection, Settings, Turn, select};
+use context::{AnswerOrigin, Assembled, MessageCount, Plan, Policy, Reach, Selection, Settings, Turn, select};
 use domain::event::{Role, ToolOutput};
 use domain::{ClientContext, Fact, JsonText, Part, RecordedEvent, Version};
 use proptest::prelude::*;
@@ -164,19 +164,29 @@ pub(crate) fn assembled(events: &[RecordedEvent], policy: &Policy) -> Option<Ass
 
 /// The context with a summary up to a version.
 fn summarised(events: &[RecordedEvent], policy: &Policy, through: Version) -> Option<Assembled> {
-    made(events, policy, (&RULES, through))
+    made(events, policy, (&RULES, through), None)
+}
+
+/// The context with at most this many messages.
+pub(crate) fn counted(events: &[RecordedEvent], policy: &Policy, messages_max: usize) -> Option<Assembled> {
+    made(events, policy, (&RULES, Version::ZERO), Some(MessageCount(messages_max)))
 }
 
 /// The context with these rules of redaction.
 pub(crate) fn assembled_by(events: &[RecordedEvent], policy: &Policy, rules: &Rules) -> Option<Assembled> {
-    made(events, policy, (rules, Version::ZERO))
+    made(events, policy, (rules, Version::ZERO), None)
 }
 
-fn made(events: &[RecordedEvent], policy: &Policy, (rules, through): (&Rules, Version)) -> Option<Assembled> {
+fn made(
+    events: &[RecordedEvent],
+    policy: &Policy,
+    (rules, through): (&Rules, Version),
+    messages_max: Option<MessageCount>,
+) -> Option<Assembled> {
     let client = ClientContext::default();
     let plan = plan(policy, &client, (rules, through))?;
     let newest_first = events.iter().rev().cloned().map(Ok::<_, Infallible>);
-    let Ok(Selection::Selected(selected)) = select(newest_first, plan.extent(None), Reach::Beginning) else {
+    let Ok(Selection::Selected(selected)) = select(newest_first, plan.extent(messages_max), Reach::Beginning) else {
         panic!("the whole history is enough");
     };
     plan.complete(selected).ok()

@@ -125,8 +125,15 @@ fn a_summary_stands_for_what_it_covers() {
     assert_eq!(written(&assembled.transcript.turns), "u3 a4");
     let opening = assembled.transcript.opening.unwrap();
     assert_eq!(opening, "[Summary of the conversation so far]\nWhat was.");
+    assert_eq!(assembled.report.sections.opening, 16 + u64::from(tokens::count_text(&opening)));
     assert_eq!(assembled.report.left_out, None);
     assert_eq!(assembled.report.summarised, Some(Version(2)));
+}
+
+#[test]
+fn a_whole_history_has_no_opening() {
+    let whole = assembled("u a u a", "{}", None).unwrap();
+    assert_eq!((whole.transcript.opening, whole.report.sections.opening), (None, 0));
 }
 
 #[test]

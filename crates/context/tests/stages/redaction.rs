@@ -90,6 +90,13 @@ fn an_event_is_named_once_however_many_secrets_it_has() {
     assert_eq!(merged.replaced(), [7, 8].map(Version));
 }
 
+/// The digests of receipts include these names.
+#[test]
+fn what_is_dropped_has_a_name_in_receipts() {
+    let kinds = [DroppedKind::Thinking, DroppedKind::ProviderItem, DroppedKind::CallSignature];
+    assert_eq!(kinds.map(DroppedKind::as_str), ["thinking", "provider_item", "call_signature"]);
+}
+
 fn check(part: Part, expected: Option<Part>, dropped: Option<DroppedKind>) {
     let mut turns = [turn(vec![part], Vec::new())];
     let found = redact(&mut turns, &rules().redactor());

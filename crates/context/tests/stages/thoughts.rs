@@ -4,7 +4,7 @@ use context::{Policy, Turn, Written};
 use domain::event::Role;
 use domain::{Fact, Part, RecordedEvent, Version};
 
-use crate::growth::{assembled, distinct};
+use crate::growth::{assembled, counted, distinct};
 use crate::notation::{history, weighed};
 use crate::plan::written;
 
@@ -39,6 +39,19 @@ fn calls_and_results_count_like_messages() {
     check("u c1 r1 a u c2 r2 a u a c3 r3 a u", turns, &[8], 9);
     // The answer follows the ninth event.
     check("u c1 r1 a u c2 r2 a u a u u", "-6[6=7] a8 u9 a10 u11 u12", &[8, 10], 11);
+}
+
+#[test]
+fn answers_in_a_context_that_a_count_cuts_were_written_after_another_prefix() {
+    let events = thinking(distinct(weighed(history("u a u a u"), |_| TOKENS)));
+    for (messages_max, expected, other, revised) in
+        [(5, "u1 a2 u3 a4 u5", &[][..], 0), (4, "a2 u3 a4 u5", &[2, 4], 5), (3, "u3 a4 u5", &[4], 5)]
+    {
+        let assembled = counted(&events, &policy(), messages_max).unwrap();
+        assert_eq!(written(&assembled.transcript.turns), expected);
+        assert_eq!(marked(&assembled.transcript.turns), other, "{expected}");
+        assert_eq!(assembled.report.epoch.revised, Version(revised), "{expected}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Tokens of administrators.
 
-use identity::{TokenError, TokenRules, VerifiedAdmin, claimed_tenant, verify_admin};
+use domain::Timestamp;
+use identity::{TokenError, TokenRules, VerifiedAdmin, claimed_expiry, claimed_tenant, verify_admin};
 use serde_json::{Value, json};
 
 use crate::signer::{NOW, NOW_SECONDS, Signer, tenant, with};
@@ -55,4 +56,16 @@ fn the_claimed_tenant_is_not_verified() {
     assert_eq!(claimed_tenant(&bare), Err(TokenError::Claim { claim: "tenant" }));
     assert_eq!(claimed_tenant("x"), Err(TokenError::Malformed));
     assert_eq!(claimed_tenant(&"x".repeat(8_193)), Err(TokenError::TooLong));
+}
+
+#[test]
+fn the_claimed_expiry_is_not_verified() {
+    let other = Signer::Hs256(vec![1; 32]);
+    let expiry = |exp: Value| claimed_expiry(&other.token(&with(&json!({"exp": exp}))));
+    assert_eq!(expiry(json!(1)), Ok(Some(Timestamp(1_000_000_000))));
+    for exp in [Value::Null, json!("soon"), json!(u64::MAX)] {
+        assert_eq!(expiry(exp.clone()), Ok(None), "{exp}");
+    }
+    assert_eq!(claimed_expiry("x"), Err(TokenError::Malformed));
+    assert_eq!(claimed_expiry(&"x".repeat(8_193)), Err(TokenError::TooLong));
 }
