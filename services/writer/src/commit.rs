@@ -176,7 +176,8 @@ async fn append(
     charge: &mut Option<Charge>,
 ) -> Result<Appended, Problem> {
     let previous = decided.loaded.stored.as_deref();
-    let recorded_at = recorded_at(writer.now(), previous.map(|stored| stored.head.recorded_at));
+    let now = writer.record_time(&intent.key).await?;
+    let recorded_at = recorded_at(now, previous.map(|stored| stored.head.recorded_at));
     let draft = Draft {
         tenant: &intent.key.tenant,
         conversation: &intent.key.conversation,
@@ -239,7 +240,7 @@ fn keep_head(writer: &Writer, intent: &Intent, previous: Option<&StoredHead>, he
     writer.heads.keep(&intent.key, stored);
 }
 
-/// The time of a commit after another one: it never decreases, also if the clock of this writer is behind.
+/// The time of a commit after another one: it never decreases, also if the clock of another server was ahead.
 fn recorded_at(now: Timestamp, previous: Option<Timestamp>) -> Timestamp {
     previous.map_or(now, |previous| previous.max(now))
 }

@@ -56,7 +56,7 @@ impl Search {
 
     /// Whether the age was judged too long ago for an append: the process was stopped, or the servers are slow.
     pub(crate) fn has_expired(&self) -> bool {
-        self.judged_at.elapsed() >= DECISION_AGE_MAX
+        has_expired(self.judged_at, Instant::now())
     }
 
     /// The first result from the head; for an old key also from the read model and the tail.
@@ -119,6 +119,10 @@ impl Search {
     }
 }
 
+fn has_expired(judged_at: Instant, now: Instant) -> bool {
+    now.saturating_duration_since(judged_at) >= DECISION_AGE_MAX
+}
+
 /// The stage of the search for a key of this age; `finished`: the run that the key finishes.
 fn stage(finished: Option<CommitId>, age: KeyAge) -> SearchStage {
     match (finished, age) {
@@ -178,7 +182,8 @@ async fn from_attempt(
     let (Some(attempt), Some(stored)) = (intent.attempt, loaded.stored.as_deref()) else {
         return Ok(None);
     };
-    let earlier = attempt.earlier(&intent.command, stored, writer.now());
+    let now = writer.record_time(&intent.key).await?;
+    let earlier = attempt.earlier(&intent.command, stored, now);
     let Some(commit) = earlier.map_err(problem::from_rejection)? else {
         return Ok(None);
     };
@@ -343,6 +348,8 @@ async fn replayed(
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use domain::event::{RunFinished, RunStarted};
     use domain::{FinishRun, RunId, RunOutcome, StartRun, Timestamp};
     use uuid::{NoContext, Timestamp as UuidTime, Uuid};
@@ -387,6 +394,15 @@ mod tests {
         assert_eq!(stage(None, young), SearchStage::BeforeRejection);
         for age in [KeyAge::Old, KeyAge::Ahead, young] {
             assert_eq!(stage(Some(CommitId(Uuid::nil())), age), SearchStage::BeforeRejection);
+        }
+    }
+
+    #[test]
+    fn a_decision_expires_after_its_time() {
+        let judged_at = Instant::now();
+        let nearly = DECISION_AGE_MAX.saturating_sub(Duration::from_nanos(1));
+        for (age, expected) in [(Duration::ZERO, false), (nearly, false), (DECISION_AGE_MAX, true)] {
+            assert_eq!(has_expired(judged_at, judged_at + age), expected, "{age:?}");
         }
     }
 

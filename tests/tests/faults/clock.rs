@@ -10,8 +10,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
 use tempfile::TempDir;
-use tests::agent::Agent;
-use tests::errors::{Failure, check_failure};
+use tests::agent::{Agent, Outcome};
+use tests::errors::check_failure;
 use tests::events::user;
 use tests::eventually::eventually;
 use tests::raw_nats::RawNats;
@@ -36,6 +36,8 @@ const AFTER: usize = 40;
 const OFFSETS: [i64; 4] = [360, 3_600, 86_400, 2_592_000];
 /// The age of a key by a slow clock: it looks young.
 const SEEMING_AGE_S: i64 = 300;
+/// Maximum difference of the time of a commit from the clock of this test, in seconds.
+const RECORDED_WITHIN_S: u64 = 30;
 /// Commits that push a key out of the head.
 const OTHERS: usize = 12;
 /// The duplicate window of a stream that is to forget its keys at once: the shortest.
@@ -91,7 +93,8 @@ async fn keys_are_committed_once_with_wrong_clocks() {
     fixture.restart(FaultTarget::Nats).await;
     for (offset, (request, first)) in committed {
         clock.set(offset);
-        let again = answer(&wrong, &request).await.expect("the first answer");
+        create(&wrong, &format!("made-{offset}")).await;
+        let again = available(async || wrong.try_append(request.clone()).await).await.expect("the first answer");
         assert_eq!(again, CommitResult { replayed: true, ..first }, "a clock of {offset} s");
         correct.wait_for_rows(&again.conversation_id, again.version + u64::try_from(OTHERS).unwrap()).await;
     }
@@ -116,27 +119,38 @@ async fn commit_old_key(agent: &Agent, slow_s: i64) -> (AppendEventsRequest, Com
 /// A key that a fast clock takes for one of the present is one of the future.
 async fn refuse_future_key(agent: &Agent, fast_s: i64) {
     let conversation = format!("fast-{fast_s}");
-    agent.create(&conversation).await;
+    create(agent, &conversation).await;
     let request = append_request(agent, &conversation, fast_s);
     let refused = (InvalidArgument, "IDEMPOTENCY_KEY_IN_FUTURE", "target.idempotency_key");
     check_failure(&conversation, agent.try_append(request).await, refused);
 }
 
+/// Creates a conversation. The servers have the clock of this test, and the commit has their time.
+async fn create(agent: &Agent, conversation: &str) {
+    let request = agent.create_request(conversation);
+    let created = available(async || agent.try_create(request.clone()).await).await.expect("a conversation");
+    let recorded_s = created.recorded_at.expect("a time").seconds.unsigned_abs();
+    assert!(recorded_s.abs_diff(now_s()) < RECORDED_WITHIN_S, "{conversation}: {created:?}");
+}
+
+fn now_s() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("a time").as_secs()
+}
+
 /// An append with a key that was made this long after now.
 fn append_request(agent: &Agent, conversation: &str, after_s: i64) -> AppendEventsRequest {
-    let now_s = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time").as_secs();
-    let made_at = now_s.checked_add_signed(after_s).expect("a time");
+    let made_at = now_s().checked_add_signed(after_s).expect("a time");
     let mut request = agent.append_request(conversation, vec![user("once")]);
     let key = Uuid::new_v7(Timestamp::from_unix(NoContext, made_at, 0));
     request.target.get_or_insert_default().idempotency_key = key.to_string();
     request
 }
 
-/// The answer to an append, as soon as the record is available.
-async fn answer(agent: &Agent, request: &AppendEventsRequest) -> Result<CommitResult, Failure> {
-    let answered = async || match agent.try_append(request.clone()).await {
+/// The answer of a writer, as soon as the record is available to it.
+async fn available(call: impl AsyncFn() -> Outcome) -> Outcome {
+    let answered = async || match call().await {
         Err(status) if status.code() == Unavailable => None,
-        outcome => Some(outcome.map_err(Failure::from)),
+        outcome => Some(outcome),
     };
     eventually("an answer", answered).await
 }
