@@ -1,5 +1,7 @@
 //! Timestamps. Callers pass them in; the domain reads no clock.
 
+use std::time::Duration;
+
 /// Nanoseconds since the Unix epoch, UTC. Covers the years 1677 to 2262.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Timestamp(pub i64);
@@ -28,6 +30,22 @@ impl Timestamp {
     pub fn subsecond_nanos(self) -> u32 {
         u32::try_from(self.0.rem_euclid(NANOS_PER_SECOND)).unwrap_or(0)
     }
+
+    /// The time this long before, at least the start of the range.
+    #[must_use]
+    pub fn before(self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub(nanos(duration)))
+    }
+
+    /// The time this long after, at most the end of the range.
+    #[must_use]
+    pub fn after(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(nanos(duration)))
+    }
+}
+
+fn nanos(duration: Duration) -> i64 {
+    i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -42,5 +60,14 @@ mod tests {
         }
         assert_eq!(Timestamp::from_parts(0, 1_000_000_000), None);
         assert_eq!(Timestamp::from_parts(i64::MAX, 0), None);
+    }
+
+    #[test]
+    fn times_before_and_after_stay_in_the_range() {
+        let second = Duration::from_secs(1);
+        assert_eq!(Timestamp(5).after(second), Timestamp(1_000_000_005));
+        assert_eq!(Timestamp(5).before(second), Timestamp(-999_999_995));
+        assert_eq!(Timestamp(1).after(Duration::MAX), Timestamp(i64::MAX));
+        assert_eq!(Timestamp(-2).before(Duration::MAX), Timestamp(i64::MIN));
     }
 }

@@ -120,9 +120,12 @@ impl Connection {
         Ok(())
     }
 
-    /// Sends a request and waits for its one reply.
+    /// Sends a request and waits for its one reply. Nothing is sent after the deadline, also by a process that was stopped before it.
     pub(crate) async fn request(&self, outgoing: Outgoing, deadline: Instant) -> Result<Message, Unavailable> {
         self.ready(deadline).await?;
+        if Instant::now() >= deadline {
+            return Err(Unavailable::new("the request timed out"));
+        }
         let sent_on = self.connects();
         let mut request = Request::new().payload(outgoing.payload).timeout(None);
         if let Some(headers) = outgoing.headers {

@@ -167,7 +167,7 @@ fn parse_leader_reply(message: LeaderMessage) -> Result<RawMessage, Unavailable>
 }
 
 /// Parses a time of the server: RFC 3339 with nanoseconds.
-fn parse_timestamp(text: &str) -> Option<Timestamp> {
+pub(crate) fn parse_timestamp(text: &str) -> Option<Timestamp> {
     let time = OffsetDateTime::parse(text, &Rfc3339).ok()?;
     i64::try_from(time.unix_timestamp_nanos()).ok().map(Timestamp)
 }

@@ -50,6 +50,7 @@ mod restore;
 mod restore_marker;
 pub mod seal;
 mod seek;
+mod server_time;
 mod snapshot;
 mod subjects;
 mod tail;
@@ -87,6 +88,7 @@ pub use replay::{REPLAY_PREFIX_BYTES_MAX, Replay, ReplayPrefix, ReplayPrefixErro
 pub use replicas::{StreamKind, StreamReplicas};
 pub use restore::{Restore, RestoreError};
 pub use seek::TimedSequence;
+pub use server_time::{SERVER_SKEW_MAX, ServerTime};
 pub use snapshot::{CopyOrder, Snapshot, StreamDescription};
 pub use subjects::{ConversationMessages, ListedConversation};
 pub use tail::{LEADER_COMMITS_MAX, Tail, TailBounds};

@@ -13,6 +13,7 @@ use crate::connection::Connection;
 use crate::group_commit::GroupCommit;
 use crate::known_layout::KnownLayout;
 use crate::restore_marker::check_no_restore;
+use crate::server_time::KnownTime;
 use crate::topology::{self, Identity, StreamInfo};
 use crate::{Durability, PartitionBounds, RecordConfig, RecordError, Unavailable, durability};
 
@@ -37,6 +38,7 @@ struct Inner {
     config: RecordConfig,
     /// `None`: the streams do not accept batches.
     group_commit: Option<GroupCommit>,
+    time: KnownTime,
 }
 
 impl Record {
@@ -87,6 +89,7 @@ impl Record {
             locations: Cache::new(LOCATIONS_KNOWN_MAX),
             config,
             group_commit,
+            time: KnownTime::default(),
         })))
     }
 
@@ -129,17 +132,13 @@ impl Record {
         payload_bytes.saturating_sub(HEADERS_BYTES_MAX)
     }
 
-    /// Checks that the record answers within a second.
+    /// Checks that the record answers within a second. The answer has the time of the server, which is remembered.
     ///
     /// # Errors
     /// [`Unavailable`].
     pub async fn check(&self) -> Result<(), Unavailable> {
-        let first = topology::stream_name(Partition(0));
         let deadline = self.deadline().min(Instant::now() + CHECK_TIMEOUT);
-        match topology::info(self.connection(), &first, deadline).await? {
-            Some(_) => Ok(()),
-            None => Err(Unavailable::new("the record does not exist")),
-        }
+        self.ask_time(Partition(0), deadline).await.map(drop)
     }
 
     /// Whether acknowledged commits survive a power failure, as far as a client can see.
@@ -189,6 +188,10 @@ impl Record {
     /// The queues of commits; `None`: the streams do not accept batches, and every commit is published alone.
     pub(crate) fn group_commit(&self) -> Option<&GroupCommit> {
         self.0.group_commit.as_ref()
+    }
+
+    pub(crate) fn known_time(&self) -> &KnownTime {
+        &self.0.time
     }
 
     pub(crate) fn known_layout(&self) -> &KnownLayout {

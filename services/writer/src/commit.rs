@@ -106,9 +106,12 @@ async fn execute_charged(
     charge: &mut Option<Charge>,
 ) -> Result<proto::CommitResult, Problem> {
     let mut loaded = writer.heads.load(&intent.key).await?;
-    let mut search = idempotency::Search::new(writer, intent);
+    let mut search = idempotency::Search::new(writer, intent).await?;
     let mut rebases = 0;
     loop {
+        if search.has_expired() {
+            search = idempotency::Search::new(writer, intent).await?;
+        }
         if let Some(result) = search.before_decision(writer, intent, &loaded).await? {
             return Ok(result);
         }
@@ -131,7 +134,8 @@ async fn execute_charged(
                 continue;
             }
         };
-        match append(writer, intent, &loaded, &events, charge).await? {
+        let decided = Decided { loaded: &loaded, events: &events, search: &search };
+        match append(writer, intent, decided, charge).await? {
             Appended::Done(result) => return Ok(result),
             Appended::Superseded if rebases < REBASES_MAX => {
                 rebases += 1;
@@ -150,20 +154,30 @@ async fn decide_on(writer: &Writer, intent: &Intent, loaded: &LoadedHead) -> Res
     decide(loaded.head(), &command).map_err(problem::from_rejection)
 }
 
+/// Events to append after a head.
+#[derive(Clone, Copy)]
+struct Decided<'a> {
+    loaded: &'a LoadedHead,
+    events: &'a [Event],
+    /// The search that found no earlier attempt.
+    search: &'a idempotency::Search,
+}
+
 enum Appended {
     Done(proto::CommitResult),
+    /// Another commit was first, or the decision is too old: decide again.
     Superseded,
 }
 
 async fn append(
     writer: &Writer,
     intent: &Intent,
-    loaded: &LoadedHead,
-    events: &[Event],
+    decided: Decided<'_>,
     charge: &mut Option<Charge>,
 ) -> Result<Appended, Problem> {
-    let previous = loaded.stored.as_deref();
-    let recorded_at = recorded_at(writer.now(), previous.map(|stored| stored.head.recorded_at));
+    let previous = decided.loaded.stored.as_deref();
+    let now = writer.record_time(&intent.key).await?;
+    let recorded_at = recorded_at(now, previous.map(|stored| stored.head.recorded_at));
     let draft = Draft {
         tenant: &intent.key.tenant,
         conversation: &intent.key.conversation,
@@ -171,7 +185,7 @@ async fn append(
         request_digest: intent.request_digest,
         recorded_at,
         actor: &intent.access.actor,
-        events,
+        events: decided.events,
     };
     let sealed = seal(&draft, previous.map(|stored| (&stored.head, stored.sequence)))?;
     check_payload(sealed.message.len(), writer.record.payload_bytes_max())?;
@@ -190,6 +204,9 @@ async fn append(
         hibernated_in: previous.and_then(|stored| stored.hibernated_in),
         trace,
     };
+    if decided.search.has_expired() {
+        return Ok(Appended::Superseded);
+    }
     let outcome = writer.record.append(&intent.key, append).await;
     if matches!(outcome, Ok(AppendOutcome::Committed { .. }) | Err(_)) {
         *charge = None;
@@ -223,7 +240,7 @@ fn keep_head(writer: &Writer, intent: &Intent, previous: Option<&StoredHead>, he
     writer.heads.keep(&intent.key, stored);
 }
 
-/// The time of a commit after another one: it never decreases, also if the clock of this writer is behind.
+/// The time of a commit after another one: it never decreases, also if the clock of another server was ahead.
 fn recorded_at(now: Timestamp, previous: Option<Timestamp>) -> Timestamp {
     previous.map_or(now, |previous| previous.max(now))
 }

@@ -66,7 +66,8 @@ async fn write_entry(writer: &Writer, key: &ConversationKey, last: Sequence) -> 
         if stored.is_none_or(|stored| stored.sequence != last) {
             return Ok(None);
         }
-        let now = writer.now();
+        // The entry has a time of the server.
+        let now = writer.record.server_time(key).await.map_err(problem::from_record)?.earliest;
         let step = entry_step(is_decided(earlier.as_ref(), last, now), started.elapsed());
         if let EntryStep::Write { may_be_withdrawn } = step {
             let holder = writer.removals.holder();

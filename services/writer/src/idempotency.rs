@@ -5,14 +5,14 @@
 //! time; it is searched only when the run is finished.
 
 use domain::{
-    Action, CommitId, ConversationKey, Fact, Lifecycle, RecentCommit, RequestDigest, Sequence, Status, Timestamp,
-    Version,
+    Action, CommitId, ConversationKey, Fact, Lifecycle, RecentCommit, RequestDigest, Sequence, Status, Version,
 };
-use event_log::{CLOCK_SKEW_MAX, StoredCommit, Tail, TailBounds, Unavailable};
+use event_log::{ServerTime, StoredCommit, Tail, TailBounds, Unavailable};
+use tokio::time::Instant;
 use wire::proto::write::v1 as proto;
 use wire::status::Problem;
 
-use crate::key_age::{KeyAge, age, before};
+use crate::key_age::{DECISION_AGE_MAX, KeyAge, age};
 use crate::{Intent, LoadedHead, Writer, problem};
 
 /// The retry delay while rows are rebuilt from archived commits, in milliseconds.
@@ -21,6 +21,8 @@ const ARCHIVE_RETRY_AFTER_MS: u64 = 5_000;
 /// The search for an earlier attempt of a command.
 #[derive(Debug)]
 pub(crate) struct Search {
+    /// When the age of the key was judged.
+    judged_at: Instant,
     is_done: bool,
     stage: SearchStage,
     /// The age of the key; for the key that finishes a run, the age of the run id.
@@ -40,12 +42,21 @@ enum SearchStage {
 
 impl Search {
     /// The search for the key of a command. Without a key, there is no search.
-    pub(crate) fn new(writer: &Writer, intent: &Intent) -> Self {
-        let (commit, action, now) = (intent.command.commit, &intent.command.action, writer.now());
+    /// Errors: the servers do not tell their time.
+    pub(crate) async fn new(writer: &Writer, intent: &Intent) -> Result<Self, Problem> {
+        let judged_at = Instant::now();
+        let now = writer.record.server_time(&intent.key).await.map_err(problem::from_record)?;
+        let (commit, action) = (intent.command.commit, &intent.command.action);
         let finished = finished_run(commit, action);
         let age = age(finished.unwrap_or(commit), now);
         let key = intent.has_key.then_some((commit, intent.key_field));
-        Self { is_done: !intent.has_key, stage: stage(finished, age), age, ahead: ahead(key, action, now) }
+        let (is_done, stage, ahead) = (!intent.has_key, stage(finished, age), ahead(key, action, now));
+        Ok(Self { judged_at, is_done, stage, age, ahead })
+    }
+
+    /// Whether the age was judged too long ago for an append: the process was stopped, or the servers are slow.
+    pub(crate) fn has_expired(&self) -> bool {
+        has_expired(self.judged_at, Instant::now())
     }
 
     /// The first result from the head; for an old key also from the read model and the tail.
@@ -69,7 +80,7 @@ impl Search {
                 return Ok(Some(result));
             }
         }
-        // A key that was accepted before has its result above, also if the clock of this writer is behind.
+        // A key that was accepted before has its result above.
         match self.ahead {
             Some(field) => Err(problem::key_in_future(field)),
             None => Ok(None),
@@ -91,10 +102,6 @@ impl Search {
         let KeyAge::Young { since } = self.age else {
             return from_read_model(writer, intent, loaded).await;
         };
-        let oldest = loaded.head().and_then(|head| head.recent.first());
-        if lists_all_since(oldest, since) {
-            return Ok(None);
-        }
         let (key, commit) = (&intent.key, intent.command.commit);
         let through = oldest_listed(loaded);
         let found = writer.record.find_commit(key, commit, since, through);
@@ -112,6 +119,10 @@ impl Search {
     }
 }
 
+fn has_expired(judged_at: Instant, now: Instant) -> bool {
+    now.saturating_duration_since(judged_at) >= DECISION_AGE_MAX
+}
+
 /// The stage of the search for a key of this age; `finished`: the run that the key finishes.
 fn stage(finished: Option<CommitId>, age: KeyAge) -> SearchStage {
     match (finished, age) {
@@ -121,7 +132,7 @@ fn stage(finished: Option<CommitId>, age: KeyAge) -> SearchStage {
 }
 
 /// The field of a key, or of the id of a new run, that is too far in the future. `key`: the key of the caller and its field.
-fn ahead(key: Option<(CommitId, &'static str)>, action: &Action, now: Timestamp) -> Option<&'static str> {
+fn ahead(key: Option<(CommitId, &'static str)>, action: &Action, now: ServerTime) -> Option<&'static str> {
     let is_ahead = |id: CommitId| age(id, now) == KeyAge::Ahead;
     if let Some((key, field)) = key
         && is_ahead(key)
@@ -145,11 +156,6 @@ fn finished_run(commit: CommitId, action: &Action) -> Option<CommitId> {
     };
     let run = finish.finished.run;
     (run.finish_commit() == commit).then_some(CommitId(run.0))
-}
-
-/// Whether a head lists every commit since a key was made; `oldest`: the oldest commit that it lists.
-fn lists_all_since(oldest: Option<&RecentCommit>, since: Timestamp) -> bool {
-    oldest.is_some_and(|oldest| oldest.recorded_at < before(since, CLOCK_SKEW_MAX))
 }
 
 async fn from_head(
@@ -176,7 +182,8 @@ async fn from_attempt(
     let (Some(attempt), Some(stored)) = (intent.attempt, loaded.stored.as_deref()) else {
         return Ok(None);
     };
-    let earlier = attempt.earlier(&intent.command, stored, writer.now());
+    let now = writer.record_time(&intent.key).await?;
+    let earlier = attempt.earlier(&intent.command, stored, now);
     let Some(commit) = earlier.map_err(problem::from_rejection)? else {
         return Ok(None);
     };
@@ -341,15 +348,17 @@ async fn replayed(
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use domain::event::{RunFinished, RunStarted};
-    use domain::{FinishRun, RunId, RunOutcome, StartRun};
+    use domain::{FinishRun, RunId, RunOutcome, StartRun, Timestamp};
     use uuid::{NoContext, Timestamp as UuidTime, Uuid};
 
     use super::*;
 
     const NOW_S: u64 = 1_800_000_000;
-    const NOW: Timestamp = Timestamp(1_800_000_000_000_000_000);
-    const SECOND: i64 = 1_000_000_000;
+    const TIME: Timestamp = Timestamp(1_800_000_000_000_000_000);
+    const NOW: ServerTime = ServerTime { earliest: TIME, latest: TIME };
 
     /// The id of a time after now.
     fn id(after_s: u64) -> Uuid {
@@ -366,25 +375,34 @@ mod tests {
         Action::FinishRun(Box::new(FinishRun { finished, events: Vec::new() }))
     }
 
-    fn commit(recorded_at: Timestamp) -> RecentCommit {
+    fn commit() -> RecentCommit {
         RecentCommit {
             id: CommitId(Uuid::nil()),
             request_digest: RequestDigest([1; 16]),
             first_version: Version(1),
             last_version: Version(1),
             sequence: None,
-            recorded_at,
+            recorded_at: TIME,
         }
     }
 
     #[test]
     fn old_keys_are_searched_before_the_decision() {
-        let young = KeyAge::Young { since: NOW };
+        let young = KeyAge::Young { since: TIME };
         assert_eq!(stage(None, KeyAge::Old), SearchStage::BeforeDecision);
         assert_eq!(stage(None, KeyAge::Ahead), SearchStage::BeforeDecision);
         assert_eq!(stage(None, young), SearchStage::BeforeRejection);
         for age in [KeyAge::Old, KeyAge::Ahead, young] {
             assert_eq!(stage(Some(CommitId(Uuid::nil())), age), SearchStage::BeforeRejection);
+        }
+    }
+
+    #[test]
+    fn a_decision_expires_after_its_time() {
+        let judged_at = Instant::now();
+        let nearly = DECISION_AGE_MAX.saturating_sub(Duration::from_nanos(1));
+        for (age, expected) in [(Duration::ZERO, false), (nearly, false), (DECISION_AGE_MAX, true)] {
+            assert_eq!(has_expired(judged_at, judged_at + age), expected, "{age:?}");
         }
     }
 
@@ -416,22 +434,8 @@ mod tests {
     }
 
     #[test]
-    fn a_head_lists_all_commits_since_a_time_with_an_older_one() {
-        let skew = i64::try_from(CLOCK_SKEW_MAX.as_nanos()).unwrap();
-        assert!(skew >= SECOND);
-        let check = |recorded_at: Option<i64>, expected: bool| {
-            let oldest = recorded_at.map(|nanos| commit(Timestamp(nanos)));
-            assert_eq!(lists_all_since(oldest.as_ref(), NOW), expected, "{recorded_at:?}");
-        };
-        check(None, false);
-        check(Some(NOW.0 - skew - 1), true);
-        check(Some(NOW.0 - skew), false);
-        check(Some(NOW.0), false);
-    }
-
-    #[test]
     fn a_key_belongs_to_one_request() {
-        let commit = commit(NOW);
+        let commit = commit();
         assert!(check_same_request(&commit, RequestDigest([1; 16]), "key").is_ok());
         let reused = check_same_request(&commit, RequestDigest([2; 16]), "key").unwrap_err();
         assert_eq!(reused.field(), Some("key"));

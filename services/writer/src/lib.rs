@@ -100,6 +100,15 @@ impl Writer {
         Timestamp(self.clock.now_nanos())
     }
 
+    /// The time of a commit: by the clock of this writer, unless it differs from the record's.
+    ///
+    /// # Errors
+    /// The servers do not tell their time.
+    pub(crate) async fn record_time(&self, key: &ConversationKey) -> Result<Timestamp, Problem> {
+        let time = self.record.server_time(key).await.map_err(problem::from_record)?;
+        Ok(time.bound(self.now()))
+    }
+
     /// The result of the commit at this sequence of a conversation.
     ///
     /// # Errors

@@ -80,7 +80,7 @@ pub(crate) fn key_in_future(field: &str) -> Problem {
         Reason::IdempotencyKeyInFuture,
         field,
         format!(
-            "has a time more than {leeway_s} s after the clock of the writer: correct the clock that created this UUIDv7, or use a UUIDv4"
+            "has a time more than {leeway_s} s after the clock of the server: correct the clock that created this UUIDv7, or use a UUIDv4"
         ),
     )
 }

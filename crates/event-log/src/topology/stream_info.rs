@@ -20,6 +20,8 @@ pub(crate) struct StreamInfo {
     pub(crate) state: StreamState,
     /// When the stream was created (RFC 3339).
     pub(crate) created: String,
+    /// The time of the answer by the server's clock (RFC 3339).
+    pub(crate) ts: Option<String>,
     pub(crate) cluster: Option<StreamCluster>,
 }
 

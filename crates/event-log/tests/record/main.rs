@@ -27,6 +27,7 @@ mod replays;
 mod replicated_rates;
 mod resolution;
 mod sealing;
+mod server_time;
 mod support;
 mod tails;
 mod tenant_secrets;

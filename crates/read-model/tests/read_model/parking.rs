@@ -1,6 +1,6 @@
 //! Parked conversations: the others continue, and a retry unparks them.
 
-use domain::{Partition, Sequence};
+use domain::{CommitId, Partition, Sequence};
 use read_model::projections::conversations::parking::{self, RetryOutcome};
 use read_model::projections::conversations::{Item, ParkReason};
 
@@ -24,6 +24,14 @@ fn poison(item: &Item) -> Item {
             updated.title = Some(domain::FieldChange::Set("a\0b".to_owned()));
         }
     }
+    Item::Commit(placed)
+}
+
+/// The commit with the id of another one.
+fn with_id(item: &Item, id: CommitId) -> Item {
+    let Item::Commit(placed) = item else { panic!() };
+    let mut placed = placed.clone();
+    placed.opened.commit.id = id;
     Item::Commit(placed)
 }
 
@@ -146,6 +154,28 @@ async fn a_lost_commit_parks_its_conversation() {
     assert_eq!(version(&projection, &author).await, Some(4));
     let applied = projection.apply(vec![author.say(5, "goes on")]).await;
     assert_eq!(applied.events, 1);
+}
+
+/// A writer of an earlier version committed a retry twice: its clock was slow.
+#[tokio::test]
+async fn a_repeated_commit_is_dropped_and_the_conversation_continues() {
+    let mut projection = Projection::new().await;
+    let mut author = Author::new("c");
+    let mut items = vec![author.begin(1), author.say(2, "once")];
+    items.push(with_id(&author.say(3, "once"), author.commit_id(2)));
+    let after = author.say(4, "after");
+    items.push(after.clone());
+    let applied = projection.apply(items).await;
+    assert_eq!((applied.events, applied.queued), (2, 2));
+    assert_eq!(applied.parked[0].reason, ParkReason::RepeatedCommit);
+    let model = projection.model.clone();
+    assert!(parking::drop_commit(&model, &author.key, Sequence(3)).await.unwrap());
+    assert_eq!(parking::retry(&model, &author.key, &[after]).await.unwrap(), RetryOutcome::Freed);
+    assert_eq!(version(&projection, &author).await, Some(4));
+    let applied = projection.apply(vec![author.say(5, "goes on")]).await;
+    assert_eq!((applied.events, applied.queued), (1, 0));
+    let listed = parking::list(&model, None, None, 10).await;
+    assert_eq!(listed.unwrap(), []);
 }
 
 #[tokio::test]

@@ -119,8 +119,10 @@ async fn await_decision(writer: &Writer, key: &ConversationKey, deadline: Instan
         let entry = writer.record.pending_erasure(key).await.map_err(problem::from_record)?;
         let loaded = writer.heads.load_from_leader(key).await?;
         let stored = loaded.stored.as_deref();
+        // The entry has a time of the server.
+        let now = writer.record.server_time(key).await.map_err(problem::from_record)?.earliest;
         let step = fork_step(
-            entry.map(|entry| (entry.behind, entry.age(writer.now()))),
+            entry.map(|entry| (entry.behind, entry.age(now))),
             stored.map(|stored| (stored.sequence, stored.head.status)),
         );
         if step != ForkStep::Wait {

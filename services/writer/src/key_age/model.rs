@@ -1,15 +1,16 @@
 //! A bounded model of appends with one idempotency key: two concurrent attempts, lost responses, other commits that push the
-//! key out of the head, the clocks of writers, and the duplicate window of the stream.
+//! key out of the head, the clocks of writers, which show any time and jump, the clocks of servers, and the duplicate window of
+//! the stream.
 //!
 //! docs/explanation/protocols.md describes states, invariants and assumptions.
 
 use std::time::Duration;
 
 use domain::Timestamp;
-use event_log::DUPLICATE_WINDOW;
+use event_log::{DUPLICATE_WINDOW, SERVER_SKEW_MAX, ServerTime};
 use stateright::{Checker as _, Model, Property};
 
-use super::{CLOCK_LEEWAY, KeyAge, age_of};
+use super::{CLOCK_LEEWAY, KeyAge, WINDOW_RESERVE, age_of};
 
 /// One tick of the model's time.
 const TICK: Duration = Duration::from_secs(30);
@@ -24,12 +25,22 @@ const ATTEMPTS_MAX: u8 = 3;
 const ATTEMPTS_AT_ONCE: usize = 2;
 /// Maximum number of other commits. The head of the model names one commit, so that one is enough to push the key out of it.
 const OTHERS_MAX: u8 = 2;
+/// How much the clock of a server may be ahead of the slowest one.
+const SKEW_TICKS: i8 = 1;
+/// How long after its decision an attempt is published at the latest: less than four ticks.
+const PUBLISH_TICKS_MAX: i8 = 3;
+/// The offsets of the clocks of writers: minutes and more, in both directions. A writer has any of them at any time.
+const WRITER_CLOCKS: [i8; 7] = [-24, -12, -1, 0, 1, 12, 24];
 
 /// The explored rule.
 #[derive(Debug, Clone, Copy)]
 enum Rule {
     /// A key from the future is looked up and accepted; a key is young for the window minus the leeway.
     AcceptsFuture,
+    /// The age is judged by the clock of the writer.
+    OwnClock,
+    /// The rule of the code, with publishes that arrive a tick too late.
+    LatePublishes,
     /// The rule of the code.
     Current,
 }
@@ -37,7 +48,7 @@ enum Rule {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct State {
     now: i8,
-    /// The record: for each commit with the key, the time of its storage; `None` for other commits.
+    /// The record: for each commit with the key, the time of its storage by its leader; `None` for other commits.
     log: Vec<Option<i8>>,
     attempts: u8,
     others: u8,
@@ -49,12 +60,24 @@ struct State {
 enum Action {
     Tick,
     Other,
-    /// A writer decides an attempt; its clock has this skew in ticks.
-    Decide(i8),
-    /// The attempt is published. Its response may be lost: the caller may always retry.
-    Publish(usize),
+    /// A writer decides an attempt.
+    Decide(Clocks),
+    /// The attempt is published to a leader whose clock is ahead by these ticks. Its response may be lost: the caller may always
+    /// retry.
+    Publish(usize, i8),
     /// The writer ends before it publishes.
     Lose(usize),
+}
+
+/// The clocks at a decision: how much each is ahead, in ticks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Clocks {
+    Writer(i8),
+    /// The server, and how long its answer took.
+    Server {
+        ahead: i8,
+        way: i8,
+    },
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -65,25 +88,53 @@ fn time(ticks: i8) -> Timestamp {
     Timestamp(i64::from(ticks) * tick)
 }
 
+/// The time that a writer judges by.
+fn known_time(now: i8, clocks: Clocks) -> ServerTime {
+    let (latest, way) = match clocks {
+        Clocks::Writer(ahead) => (now + ahead, 0),
+        Clocks::Server { ahead, way } => (now + ahead, way),
+    };
+    ServerTime { earliest: time(latest - way), latest: time(latest) }
+}
+
 impl Appends {
-    fn age(self, clock: i8) -> KeyAge {
-        let current = age_of(time(MADE_AT), time(clock));
+    /// The clocks that a writer may judge by.
+    fn clocks(self) -> Vec<Clocks> {
         match self.0 {
-            Rule::Current => current,
+            Rule::OwnClock => WRITER_CLOCKS.map(Clocks::Writer).into(),
+            Rule::AcceptsFuture => (0..=SKEW_TICKS).map(Clocks::Writer).collect(),
+            Rule::LatePublishes | Rule::Current => {
+                let servers = (0..=SKEW_TICKS).flat_map(|ahead| [0, 1].map(|way| Clocks::Server { ahead, way }));
+                servers.collect()
+            }
+        }
+    }
+
+    fn publish_ticks_max(self) -> i8 {
+        match self.0 {
+            Rule::LatePublishes => PUBLISH_TICKS_MAX + 1,
+            Rule::AcceptsFuture | Rule::OwnClock | Rule::Current => PUBLISH_TICKS_MAX,
+        }
+    }
+
+    fn age(self, now: i8, clocks: Clocks) -> KeyAge {
+        let known = known_time(now, clocks);
+        match self.0 {
+            Rule::OwnClock | Rule::LatePublishes | Rule::Current => age_of(time(MADE_AT), known),
             Rule::AcceptsFuture => {
                 let leeway = i8::try_from(CLOCK_LEEWAY.as_secs() / TICK.as_secs()).unwrap();
-                let young = clock - (WINDOW_TICKS - leeway)..=clock + leeway;
+                let young = now - (WINDOW_TICKS - leeway)..=now + leeway;
                 if young.contains(&MADE_AT) { KeyAge::Young { since: time(MADE_AT) } } else { KeyAge::Old }
             }
         }
     }
 
     /// Whether an attempt appends: the head does not name the key, and a look-up does not find it.
-    fn appends(self, state: &State, clock: i8) -> bool {
+    fn appends(self, state: &State, clocks: Clocks) -> bool {
         let is_named = state.log.last().is_some_and(Option::is_some);
         let is_known = || state.log.iter().any(Option::is_some);
         !is_named
-            && match self.age(clock) {
+            && match self.age(state.now, clocks) {
                 KeyAge::Young { .. } => true,
                 KeyAge::Old => !is_known(),
                 KeyAge::Ahead => false,
@@ -93,11 +144,12 @@ impl Appends {
 
 /// Stores the commit, unless the window contains the key or another commit is last. Then the attempt reads the outcome and
 /// starts again.
-fn publish(state: &mut State, (expected, _): (usize, i8)) {
+fn publish(state: &mut State, expected: usize, ahead: i8) {
+    let leader_time = state.now + ahead;
     let mut stored = state.log.iter().flatten();
-    let is_known = stored.any(|at| state.now - *at < WINDOW_TICKS);
+    let is_known = stored.any(|at| leader_time - *at < WINDOW_TICKS);
     if state.log.len() == expected && !is_known {
-        state.log.push(Some(state.now));
+        state.log.push(Some(leader_time));
     }
 }
 
@@ -110,8 +162,8 @@ impl Model for Appends {
     }
 
     fn actions(&self, state: &State, actions: &mut Vec<Action>) {
-        // An attempt is published within one tick, or never.
-        let is_due = |(_, at): &(usize, i8)| *at < state.now;
+        // An attempt is published in time, or never.
+        let is_due = |(_, at): &(usize, i8)| *at + self.publish_ticks_max() <= state.now;
         if state.now < TICKS_MAX && !state.decided.iter().any(is_due) {
             actions.push(Action::Tick);
         }
@@ -119,10 +171,11 @@ impl Model for Appends {
             actions.push(Action::Other);
         }
         if state.attempts < ATTEMPTS_MAX && state.decided.len() < ATTEMPTS_AT_ONCE {
-            actions.extend((-1..=1).map(Action::Decide));
+            actions.extend(self.clocks().into_iter().map(Action::Decide));
         }
         for attempt in 0..state.decided.len() {
-            actions.extend([Action::Publish(attempt), Action::Lose(attempt)]);
+            actions.extend((0..=SKEW_TICKS).map(|ahead| Action::Publish(attempt, ahead)));
+            actions.push(Action::Lose(attempt));
         }
     }
 
@@ -134,15 +187,15 @@ impl Model for Appends {
                 state.others += 1;
                 state.log.push(None);
             }
-            Action::Decide(skew) => {
+            Action::Decide(clocks) => {
                 state.attempts += 1;
-                if self.appends(&state, state.now + skew) {
+                if self.appends(&state, clocks) {
                     state.decided.push((state.log.len(), state.now));
                 }
             }
-            Action::Publish(attempt) => {
-                let attempt = state.decided.remove(attempt);
-                publish(&mut state, attempt);
+            Action::Publish(attempt, ahead) => {
+                let (expected, _) = state.decided.remove(attempt);
+                publish(&mut state, expected, ahead);
             }
             Action::Lose(attempt) => {
                 state.decided.remove(attempt);
@@ -161,8 +214,10 @@ impl Model for Appends {
 
 #[test]
 fn the_window_in_ticks_equals_the_duplicate_window() {
-    let ticks = u32::try_from(WINDOW_TICKS).unwrap();
-    assert_eq!(DUPLICATE_WINDOW, TICK * ticks);
+    let ticks = |count: i8| TICK * u32::try_from(count).unwrap();
+    assert_eq!(DUPLICATE_WINDOW, ticks(WINDOW_TICKS));
+    assert_eq!(SERVER_SKEW_MAX, ticks(SKEW_TICKS));
+    assert_eq!(WINDOW_RESERVE - SERVER_SKEW_MAX * 2, ticks(PUBLISH_TICKS_MAX + 1));
 }
 
 #[test]
@@ -172,7 +227,9 @@ fn a_key_is_committed_once() {
 }
 
 #[test]
-fn a_key_from_the_future_could_be_committed_twice() {
-    let checked = Appends(Rule::AcceptsFuture).checker().spawn_bfs().join();
-    checked.assert_any_discovery("a key is committed once");
+fn a_key_could_be_committed_twice_by_other_rules() {
+    for rule in [Rule::AcceptsFuture, Rule::OwnClock, Rule::LatePublishes] {
+        let checked = Appends(rule).checker().threads(2).spawn_bfs().join();
+        assert!(checked.discovery("a key is committed once").is_some(), "{rule:?}");
+    }
 }

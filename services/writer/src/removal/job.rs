@@ -1,6 +1,6 @@
 //! One removal: read the entry and the last commit, decide, overwrite the commits, remove the entry.
 
-use domain::{ConversationKey, ErasureStep, Sequence, Timestamp, erasure_step};
+use domain::{ConversationKey, ErasureStep, Sequence, erasure_step};
 use event_log::{PendingErasure, Unavailable};
 use tokio::time::{MissedTickBehavior, interval};
 
@@ -29,7 +29,8 @@ async fn remove(removals: &Removals, key: &ConversationKey) -> Result<bool, Unav
         let head = last.open_head().map_err(|_| unreadable)?;
         Ok::<_, Unavailable>((last.position.sequence, head.status))
     });
-    let now = Timestamp(removals.0.clock.now_nanos());
+    // The entry has a time of the server.
+    let now = record.server_time(key).await?.earliest;
     match erasure_step(entry.behind, entry.age(now), last.transpose()?) {
         ErasureStep::Wait => Ok(false),
         ErasureStep::Forget => {

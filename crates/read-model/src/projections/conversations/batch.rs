@@ -85,6 +85,8 @@ pub enum ParkReason {
     Unreadable(String),
     /// Postgres rejected its rows with this SQLSTATE.
     Refused(String),
+    /// The conversation has an earlier commit with the same id.
+    RepeatedCommit,
     /// The row of the conversation is missing or has another version than the commit extends.
     OutOfPlace,
 }
@@ -94,6 +96,9 @@ impl fmt::Display for ParkReason {
         match self {
             Self::Unreadable(reason) => f.write_str(reason),
             Self::Refused(sqlstate) => write!(f, "Postgres refused its rows: SQLSTATE {sqlstate}"),
+            Self::RepeatedCommit => f.write_str(
+                "the conversation has an earlier commit with the same id: a retry was committed twice, drop the second commit",
+            ),
             Self::OutOfPlace => {
                 f.write_str("the conversation's row is missing or not of the version that the commit extends")
             }
