@@ -13,7 +13,6 @@ use runtime::backoff::exponential;
 use runtime::health::{Health, Probe};
 use runtime::shutdown::Shutdown;
 use runtime::start::StartError;
-use tokio_util::sync::CancellationToken;
 
 use crate::ProjectorConfig;
 use crate::assignment::{TenantsError, tenants};
@@ -48,17 +47,12 @@ pub async fn start(config: ProjectorConfig, shutdown: &Shutdown) -> Result<Runni
     try_assign(&record, &config, &model).await.map_err(StartError::dependency)?;
     let health = Health::new(&["nats", "postgres"]);
     watch_health(&record, &model, &health, shutdown);
-    let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
+    let admin = Admin::bind(config.admin_addr, health, metrics).await?;
     let running = Running { admin_addr: admin.local_addr() };
     let work = Work { config, record, model, shutdown: shutdown.clone() };
+    runtime::serve::spawn_admin(admin, shutdown);
     shutdown.spawn(async move {
-        let admin_end = CancellationToken::new();
-        let admin_task = tokio::spawn(admin.serve(admin_end.clone()));
         work.run().await;
-        health.drain();
-        admin_end.cancel();
-        // The admin server logs its own panics.
-        drop(admin_task.await);
         tracing::info!("projector stopped");
     });
     tracing::info!(admin.addr = %running.admin_addr, "projector started");
