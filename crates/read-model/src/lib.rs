@@ -15,6 +15,7 @@ mod connect_options;
 mod connections;
 mod day;
 mod error;
+mod health;
 mod live;
 mod migrations;
 mod model;

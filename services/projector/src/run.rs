@@ -10,6 +10,7 @@ use event_log::Record;
 use read_model::{ReadModel, ReadModelError, SchemaName};
 use runtime::admin::Admin;
 use runtime::backoff::exponential;
+use runtime::failure_log::FailureLog;
 use runtime::health::{Health, Probe};
 use runtime::shutdown::Shutdown;
 use runtime::start::StartError;
@@ -49,7 +50,7 @@ pub async fn start(config: ProjectorConfig, shutdown: &Shutdown) -> Result<Runni
     watch_health(&record, &model, &health, shutdown);
     let admin = Admin::bind(config.admin_addr, health, metrics).await?;
     let running = Running { admin_addr: admin.local_addr() };
-    let work = Work { config, record, model, shutdown: shutdown.clone() };
+    let work = Work { config, record, model, outages: FailureLog::default(), shutdown: shutdown.clone() };
     runtime::serve::spawn_admin(admin, shutdown);
     shutdown.spawn(async move {
         work.run().await;
@@ -72,6 +73,7 @@ struct Work {
     config: ProjectorConfig,
     record: Record,
     model: ReadModel,
+    outages: FailureLog,
     shutdown: Shutdown,
 }
 
@@ -106,7 +108,8 @@ impl Work {
     }
 
     fn dependencies(&self, kind: ProjectionKind, archive: &Archive, model: ReadModel) -> ProjectionDependencies {
-        ProjectionDependencies { config: self.config.clone(), archive: archive.clone(), model, kind }
+        let (config, outages) = (self.config.clone(), self.outages.clone());
+        ProjectionDependencies { config, archive: archive.clone(), model, kind, outages }
     }
 
     /// Reads the live schema with retries; `None`: the shutdown began.
@@ -191,6 +194,6 @@ fn watch_health(record: &Record, model: &ReadModel, health: &Health, shutdown: &
     let model = model.clone();
     shutdown.spawn_cancellable(health.clone().probe("postgres", Probe::DEFAULT, move || {
         let model = model.clone();
-        async move { model.check().await }
+        async move { model.check_writable().await }
     }));
 }
