@@ -26,6 +26,7 @@ pub mod projections;
 mod purpose_code;
 pub mod queries;
 mod reader_role;
+mod refusal;
 mod row;
 mod row_security;
 mod schema;
