@@ -101,9 +101,10 @@ impl RecordConfig {
         if self.nats_url.trim().is_empty() {
             errors.push(("nats_url", "is empty: give nats://host:port".to_owned()));
         }
-        let files = Address::parse(&self.nats_url).ok();
-        if let Some(error) = files.and_then(|address| address.tls.error()) {
-            errors.push(("nats_url", error));
+        match Address::parse(&self.nats_url) {
+            Ok(address) => errors.extend(address.tls.error().map(|error| ("nats_url", error))),
+            Err(_) if self.nats_url.trim().is_empty() => {}
+            Err(_) => errors.push(("nats_url", "is no address of NATS: give nats://host:port".to_owned())),
         }
         if !is_subject(&self.api_prefix) {
             let form = format!(
@@ -205,7 +206,16 @@ mod tests {
     #[test]
     fn bounds_are_checked_at_their_edges() {
         check(|_| (), None);
-        check(|config| config.nats_url = " ".to_owned(), Some("nats_url"));
+        for (url, invalid) in [
+            (" ", Some("nats_url")),
+            ("natss://a:4222", Some("nats_url")),
+            ("nats://a:4222, http://b:4222", Some("nats_url")),
+            ("nats://a:4222, tls://b:4222", None),
+            ("ws://a:80", None),
+            ("a:4222", None),
+        ] {
+            check(|config| config.nats_url = url.to_owned(), invalid);
+        }
         for (query, invalid) in
             [("ca=/dev/null", Some("nats_url")), ("cert=/nowhere&key=/nowhere", Some("nats_url")), ("", None)]
         {

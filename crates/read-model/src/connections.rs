@@ -16,13 +16,17 @@ use std::time::Duration;
 use domain::{TenantAccess, TenantId};
 use sqlx::ConnectOptions as _;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout_at};
 
 use crate::config::ReadModelConfig;
-use crate::error::ReadModelError;
+use crate::error::{ReadModelError, sqlstate_of};
 use crate::live::{LiveSchemaCache, ProjectionTables, SchemaName, Target, read_live_schema};
+use crate::refusal::{self, TOO_MANY_CONNECTIONS};
 use crate::{connect_options, reader_role, row_security};
+
+/// Longest wait for a returned connection before another attempt to connect to a server without room.
+const FULL_RETRY: Duration = Duration::from_millis(250);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rights {
@@ -45,6 +49,8 @@ struct Shared {
     acquire_timeout: Duration,
     /// In order of return.
     idle: Mutex<Vec<Session>>,
+    /// Wakes one of those that wait because the server has no room.
+    returned: Notify,
     live: LiveSchemaCache,
 }
 
@@ -92,6 +98,7 @@ impl Connections {
             max,
             acquire_timeout,
             idle: Mutex::new(Vec::with_capacity(max)),
+            returned: Notify::new(),
             live: LiveSchemaCache::default(),
         }))
     }
@@ -108,29 +115,26 @@ impl Connections {
         access: Option<&TenantAccess>,
     ) -> Result<PooledConnection, ReadModelError> {
         let tenant = access.map(TenantAccess::tenant);
-        let acquired = self.acquire_untimed((target, tables), rights, tenant);
-        timeout(self.0.acquire_timeout, acquired)
-            .await
-            .map_err(|_| ReadModelError::unavailable("no free connection in time"))?
+        let until = Instant::now() + self.0.acquire_timeout;
+        let acquired = self.acquire_until((target, tables), rights, tenant, until);
+        timeout_at(until, acquired).await.map_err(|_| ReadModelError::unavailable("no free connection in time"))?
     }
 
-    async fn acquire_untimed(
+    async fn acquire_until(
         &self,
         (target, tables): (Target, ProjectionTables),
         rights: Rights,
         tenant: Option<&TenantId>,
+        until: Instant,
     ) -> Result<PooledConnection, ReadModelError> {
         let permit =
             Arc::clone(&self.0.permits).acquire_owned().await.map_err(|_| ReadModelError::unavailable("closed"))?;
         let schema = match target {
-            Target::Live => self.0.live_schema(rights).await?,
+            Target::Live => self.0.live_schema(rights, until).await?,
             Target::Fixed(schema) => schema,
         };
         let kind = Kind { rights, tables, schema };
-        let session = match self.0.take_idle(kind, tenant) {
-            Some(session) => session,
-            None => self.0.connect(kind).await?,
-        };
+        let session = self.0.session(kind, tenant, until).await?;
         Ok(PooledConnection { session, shared: Arc::clone(&self.0), permit })
     }
 
@@ -171,7 +175,7 @@ impl Shared {
     }
 
     /// The live schema, read by any connection: every role may read it.
-    async fn live_schema(&self, rights: Rights) -> Result<SchemaName, ReadModelError> {
+    async fn live_schema(&self, rights: Rights, until: Instant) -> Result<SchemaName, ReadModelError> {
         if let Some(schema) = self.live.get() {
             return Ok(schema);
         }
@@ -188,7 +192,7 @@ impl Shared {
             self.idle().clear();
         }
         let kind = Kind { rights, tables: ProjectionTables::Conversations, schema: self.live.last() };
-        let mut session = self.connect(kind).await?;
+        let mut session = self.session(kind, None, until).await?;
         let schema = read_live_schema(&mut session.connection).await?;
         self.keep(session, schema);
         Ok(schema)
@@ -206,7 +210,45 @@ impl Shared {
         }
     }
 
-    async fn connect(&self, kind: Kind) -> Result<Session, ReadModelError> {
+    /// An idle connection, or a new one. While the server has no room for a new one, waits for one that is returned.
+    async fn session(&self, kind: Kind, tenant: Option<&TenantId>, until: Instant) -> Result<Session, ReadModelError> {
+        loop {
+            if let Some(session) = self.take_idle(kind, tenant) {
+                return Ok(session);
+            }
+            let error = match self.connect(kind).await {
+                Ok(session) => return Ok(session),
+                Err(error) => error,
+            };
+            let is_full = sqlstate_of(&error).as_deref() == Some(TOO_MANY_CONNECTIONS);
+            let again = Instant::now() + FULL_RETRY;
+            // The next attempt must end before the caller stops waiting, so that it learns the reason.
+            if !is_full || again + FULL_RETRY >= until {
+                return Err(self.refusal(kind, error));
+            }
+            self.close_one_idle();
+            // At its end the server may have room.
+            let _ = timeout_at(again, self.returned.notified()).await;
+        }
+    }
+
+    /// Closes the connection that was idle longest, of another kind, to make room in the server.
+    fn close_one_idle(&self) {
+        let mut idle = self.idle();
+        if !idle.is_empty() {
+            idle.remove(0);
+        }
+    }
+
+    /// Why a connection of a kind was refused.
+    fn refusal(&self, kind: Kind, error: sqlx::Error) -> ReadModelError {
+        match kind.rights {
+            Rights::Owner => refusal::connect_error(error, &self.owner),
+            Rights::Reader => reader_role::connect_error(error, &self.owner),
+        }
+    }
+
+    async fn connect(&self, kind: Kind) -> Result<Session, sqlx::Error> {
         let options = |login: &PgConnectOptions| {
             let path = [("search_path", kind.tables.path(kind.schema))];
             login.clone().options(path)
@@ -214,10 +256,7 @@ impl Shared {
         // Boxed: a rare future, as large as a TLS handshake.
         let connection = match kind.rights {
             Rights::Owner => Box::pin(options(&self.owner).connect()).await?,
-            Rights::Reader => {
-                let connected = Box::pin(options(&self.reader).connect()).await;
-                connected.map_err(|error| reader_role::connect_error(error, &self.owner))?
-            }
+            Rights::Reader => Box::pin(options(&self.reader).connect()).await?,
         };
         Ok(Session { connection, kind, tenant: None })
     }
@@ -244,6 +283,7 @@ impl PooledConnection {
     /// Returns the connection to the pool. Only for a connection whose answer was read completely.
     pub(crate) fn release(self) {
         self.shared.idle().push(self.session);
+        self.shared.returned.notify_one();
         drop(self.permit);
     }
 }

@@ -7,6 +7,8 @@ use std::io::ErrorKind;
 use sqlx::error::DatabaseError;
 use thiserror::Error;
 
+use crate::refusal::meaning;
+
 /// Delay before a retry, in milliseconds.
 pub const RETRY_AFTER_MS: u64 = 250;
 
@@ -67,7 +69,7 @@ pub enum ReadModelError {
         statement: String,
     },
     /// Postgres rejected a statement; a retry does not help.
-    #[error("Postgres rejected a statement with SQLSTATE {sqlstate}")]
+    #[error("Postgres rejected a statement with SQLSTATE {sqlstate}{}", meaning(sqlstate))]
     Refused {
         /// The five-character code.
         sqlstate: String,
@@ -128,12 +130,13 @@ impl From<sqlx::Error> for ReadModelError {
 const ENDED: [&str; 6] = ["57P01", "57P02", "57P03", "57P05", "25P03", "25P04"];
 
 /// Classifies an error of the database. Temporary are: ended sessions, connections (08), resources (53), operator actions (57),
-/// rollbacks (40), lock timeouts (55P03), and a schema that does not exist yet (3F000, 42P01).
+/// rollbacks (40), lock timeouts (55P03), a server that is read-only for now (25006), and a schema that does not exist yet (3F000, 42P01).
 fn database_error(error: &dyn DatabaseError) -> ReadModelError {
     let sqlstate = error.code().unwrap_or_default().into_owned();
-    let temporary = ["08", "53", "57", "40", "55P03", "3F000", "42P01"];
+    let temporary = ["08", "53", "57", "40", "55P03", "25006", "3F000", "42P01"];
     if ENDED.contains(&&*sqlstate) || temporary.iter().any(|code| sqlstate.starts_with(code)) {
-        return ReadModelError::unavailable(format!("Postgres answered SQLSTATE {sqlstate}"));
+        let meaning = meaning(&sqlstate);
+        return ReadModelError::unavailable(format!("Postgres answered SQLSTATE {sqlstate}{meaning}"));
     }
     ReadModelError::Refused { sqlstate }
 }

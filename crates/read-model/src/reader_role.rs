@@ -7,6 +7,7 @@ use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 
 use crate::error::{ReadModelError, sqlstate_of};
+use crate::refusal;
 
 /// The role of connections that read for a tenant.
 pub const READER_ROLE: &str = "hansard_reader";
@@ -56,7 +57,7 @@ pub(crate) fn connect_error(error: sqlx::Error, login: &PgConnectOptions) -> Rea
         Some(NO_SUCH_ROLE) => ReadModelError::unavailable(format!(
             "the role {READER_ROLE} does not exist: run hansard migrate, or start a projector that migrates"
         )),
-        _ => error.into(),
+        _ => refusal::connect_error(error, login),
     }
 }
 

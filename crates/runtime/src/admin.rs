@@ -35,6 +35,7 @@ pub struct Admin {
     listener: TcpListener,
     local_addr: SocketAddr,
     router: Router,
+    health: Health,
 }
 
 impl Admin {
@@ -46,15 +47,21 @@ impl Admin {
         let (listener, local_addr) = net::bind("admin", addr).await?;
         let router = Router::new()
             .route("/livez", get(async || "ok\n"))
-            .route("/readyz", get(readyz).with_state(health))
+            .route("/readyz", get(readyz).with_state(health.clone()))
             .route("/metrics", get(render).with_state(metrics));
-        Ok(Self { listener, local_addr, router })
+        Ok(Self { listener, local_addr, router, health })
     }
 
     /// The bound address.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.local_addr
+    }
+
+    /// The health that `/readyz` reports.
+    #[must_use]
+    pub fn health(&self) -> Health {
+        self.health.clone()
     }
 
     /// Serves until `end`. Cancel it after the drain, so that `/readyz` reports the drain.

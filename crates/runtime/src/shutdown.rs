@@ -24,6 +24,8 @@ pub struct ShutdownTimeout {
 pub struct Shutdown {
     token: CancellationToken,
     tasks: TaskTracker,
+    /// The tasks that end after all of `tasks`.
+    last_tasks: TaskTracker,
 }
 
 impl Shutdown {
@@ -42,7 +44,7 @@ impl Shutdown {
     /// A shutdown with its own tasks. It begins with this one, or earlier.
     #[must_use]
     pub fn child(&self) -> Self {
-        Self { token: self.token.child_token(), tasks: TaskTracker::new() }
+        Self { token: self.token.child_token(), ..Self::default() }
     }
 
     /// Begins the shutdown; later calls have no effect.
@@ -79,6 +81,23 @@ impl Shutdown {
         self.tasks.spawn(self.token().run_until_cancelled_owned(task))
     }
 
+    /// Spawns a task that ends last: its token is cancelled when the shutdown has begun and all tasks of [`Self::spawn`] and
+    /// [`Self::spawn_cancellable`] have ended. [`Self::wait`] waits for it.
+    pub fn spawn_last<F>(&self, task: impl FnOnce(CancellationToken) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let end = CancellationToken::new();
+        self.last_tasks.spawn(task(end.clone()));
+        let (begun, tasks) = (self.token(), self.tasks.clone());
+        self.last_tasks.spawn(async move {
+            begun.cancelled().await;
+            tasks.close();
+            tasks.wait().await;
+            end.cancel();
+        });
+    }
+
     /// Begins the shutdown on SIGINT or SIGTERM. A second signal ends the process at once with
     /// [`EXIT_CODE_FORCED`]. Needs a tokio runtime.
     ///
@@ -97,7 +116,12 @@ impl Shutdown {
     /// [`ShutdownTimeout`] when `deadline` passes first; the tasks continue.
     pub async fn wait(&self, deadline: Duration) -> Result<(), ShutdownTimeout> {
         self.tasks.close();
-        tokio::time::timeout(deadline, self.tasks.wait()).await.map_err(|_| ShutdownTimeout { tasks: self.tasks.len() })
+        self.last_tasks.close();
+        let ended = async {
+            self.tasks.wait().await;
+            self.last_tasks.wait().await;
+        };
+        tokio::time::timeout(deadline, ended).await.map_err(|_| ShutdownTimeout { tasks: self.tasks.len() })
     }
 }
 
@@ -133,6 +157,25 @@ mod tests {
         shutdown.begin();
         assert_eq!(shutdown.wait(DEADLINE).await, Ok(()));
         assert!(task.await.is_ok() && dropped.await.unwrap().is_none());
+    }
+
+    /// The paused clock advances when all tasks are idle.
+    #[tokio::test(start_paused = true)]
+    async fn the_last_task_ends_after_all_others() {
+        let shutdown = Shutdown::new();
+        let (release, released) = tokio::sync::oneshot::channel::<()>();
+        let other = shutdown.spawn(released);
+        let (ended, mut has_ended) = tokio::sync::oneshot::channel();
+        shutdown.spawn_last(async move |end| {
+            end.cancelled().await;
+            ended.send(()).unwrap();
+        });
+        shutdown.begin();
+        assert_eq!(shutdown.wait(DEADLINE).await, Err(ShutdownTimeout { tasks: 1 }));
+        assert!(has_ended.try_recv().is_err(), "it ended before another task");
+        release.send(()).unwrap();
+        assert_eq!(shutdown.wait(DEADLINE).await, Ok(()));
+        assert!(other.await.is_ok() && has_ended.try_recv().is_ok());
     }
 
     #[tokio::test]

@@ -103,6 +103,7 @@ fn read_model_status(read: &ReadModelReading) -> ReadModelStatus {
         live_schemas: live.map(|live| (live.projection.clone(), live.schema.clone())).collect(),
         projectors: projectors.map(|holder| holder.0.clone()).collect(),
         parked: partitions.map(|partition| partition.parked).sum(),
+        read_only: read.schema.is_read_only,
     }
 }
 

@@ -39,7 +39,7 @@ pub(crate) fn of(status: &Status, readings: &Readings, limits: Limits) -> Vec<St
         needs.extend(of_shard(shard, &status.partitions, limits));
     }
     needs.extend(status.replicas.iter().filter_map(of_replica));
-    needs.extend(of_partitions(&status.partitions, limits));
+    needs.extend(of_partitions(status, limits));
     let presence = readings.roles.iter().flatten().map(|role| role.presence);
     let roles = status.roles.iter().flatten().zip(presence);
     needs.extend(roles.filter_map(|(role, presence)| of_role(role, presence)));
@@ -132,13 +132,18 @@ fn of_read_model(read_model: &ReadModelStatus) -> Vec<String> {
         floor: read_model.migration_floor,
         known: read_model.migration_known,
     };
-    let mut needs: Vec<String> = of_migrations(migrations).into_iter().collect();
+    let mut needs: Vec<String> = of_read_only(read_model).into_iter().chain(of_migrations(migrations)).collect();
     if read_model.parked > 0 {
         let parked = read_model.parked;
         let what = "see hansard parked list";
         needs.push(format!("parked conversations: {parked}; {what}"));
     }
     needs
+}
+
+fn of_read_only(read_model: &ReadModelStatus) -> Option<String> {
+    let what = "Postgres is read-only, so no projector can write: give projectors the URL of the primary, or reset default_transaction_read_only";
+    read_model.read_only.then(|| what.to_owned())
 }
 
 fn of_migrations(migrations: Migrations) -> Option<String> {
@@ -170,7 +175,7 @@ fn of_shard(shard: &ShardStatus, partitions: &[PartitionStatus], limits: Limits)
     };
     let rows: Vec<_> = partitions.iter().zip(&shard.partitions).map(|(stream, shard)| (stream, &shard.rows)).collect();
     let mut needs = of_read_model(read_model);
-    needs.extend(of_rows(&rows, limits));
+    needs.extend(of_rows(&rows, read_model, limits));
     let needs = needs.into_iter();
     needs.map(|need| format!("shard {name}: {need}")).collect()
 }
@@ -178,9 +183,13 @@ fn of_shard(shard: &ShardStatus, partitions: &[PartitionStatus], limits: Limits)
 /// Whether a partition has a problem.
 type Check<'a, T> = (&'a str, &'a dyn Fn(&T) -> bool);
 
-fn of_partitions(partitions: &[PartitionStatus], limits: Limits) -> Vec<String> {
+fn of_partitions(status: &Status, limits: Limits) -> Vec<String> {
+    let partitions = &status.partitions;
     let rows: Vec<_> = partitions.iter().map(|one| (one, &one.rows)).collect();
-    let mut needs = of_rows(&rows, limits);
+    let mut needs = match &status.read_model {
+        Answer::Received(read_model) => of_rows(&rows, read_model, limits),
+        Answer::Failed { .. } => Vec::new(),
+    };
     needs.extend(found(
         partitions,
         |one| one.partition,
@@ -195,8 +204,12 @@ fn of_partitions(partitions: &[PartitionStatus], limits: Limits) -> Vec<String> 
     needs
 }
 
-/// What partitions and their rows in a database need.
-fn of_rows(partitions: &[(&PartitionStatus, &PartitionRows)], limits: Limits) -> Vec<String> {
+/// What partitions and their rows in a database need. Projectors hold no partitions of a read-only database.
+fn of_rows(
+    partitions: &[(&PartitionStatus, &PartitionRows)],
+    read_model: &ReadModelStatus,
+    limits: Limits,
+) -> Vec<String> {
     let lag_max = limits.lag_max.as_secs_f64();
     found(
         partitions,
@@ -205,7 +218,7 @@ fn of_rows(partitions: &[(&PartitionStatus, &PartitionRows)], limits: Limits) ->
             ("the record ends before the rows, so its last commits are lost, in", &|(one, rows)| {
                 rows.checkpoint > Some(one.last)
             }),
-            ("no projector holds", &|(_, rows)| rows.epoch.is_some() && rows.holder.is_none()),
+            ("no projector holds", &|(_, rows)| rows.epoch.is_some() && rows.holder.is_none() && !read_model.read_only),
             ("rows lag in", &|(_, rows)| rows.lag_seconds > Some(lag_max)),
         ],
     )

@@ -100,6 +100,8 @@ pub struct ReadModelStatus {
     pub projectors: Vec<String>,
     /// The number of parked conversations.
     pub parked: u64,
+    /// Whether Postgres is read-only, so that no projector can write.
+    pub read_only: bool,
 }
 
 /// The status of a shard: the database with the rows of some tenants.

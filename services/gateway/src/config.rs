@@ -50,8 +50,8 @@ pub struct GatewayConfig {
     pub archive_url: String,
     /// The URL of the writer, as [`runtime::tls::endpoint`] reads it. Reads work without a writer.
     pub writer_url: String,
-    /// The gateway's own service token for the writer: scopes append and read, all tenants. Empty: frontends cannot write,
-    /// and abandoned runs are not ended.
+    /// The gateway's own service token for the writer: scopes append and read, all tenants. While it is unknown, revoked, expired or without
+    /// append for all tenants, the gateway is not ready. Empty: frontends cannot write, and abandoned runs are not ended.
     pub writer_token: Secret,
     /// The model servers, by name. `echo` is built in.
     pub models: ModelServersConfig,

@@ -35,6 +35,7 @@ pub mod search;
 pub mod token_keys;
 pub mod watcher;
 pub mod writer;
+mod writer_token;
 
 use std::sync::Arc;
 

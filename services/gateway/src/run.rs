@@ -13,6 +13,7 @@ use read_model::ReadModel;
 use runtime::admin::Admin;
 use runtime::clock::Clock;
 use runtime::compute::Compute;
+use runtime::config::Secret;
 use runtime::grpc::{GrpcConfig, GrpcServer};
 use runtime::health::{Health, Probe};
 use runtime::http::{BoundHttpServer, HttpServer};
@@ -40,10 +41,13 @@ use crate::rpc::{ForwardedWrites, ReadRpc};
 use crate::token_keys::TokenKeys;
 use crate::watcher::Watchers;
 use crate::writer::WriterClient;
-use crate::{Gateway, GatewayConfig, Parts, audit, key_report, retention, search};
+use crate::{Gateway, GatewayConfig, Parts, audit, key_report, retention, search, writer_token};
 
 /// Maximum size of a request message, in bytes.
 const MESSAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// The dependency that is down while the gateway's own token is refused.
+const WRITER_TOKEN: &str = "writer_token";
 
 /// The addresses of a running gateway.
 #[derive(Debug, Clone, Copy)]
@@ -68,8 +72,9 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     let vocabulary = tokio::task::spawn_blocking(tokens::load);
     let writer = WriterClient::at(&config.writer_url, config.writer_token.clone())?;
     let gateway = connect(&config, shutdown).await?;
-    let health = Health::new(&["nats", "postgres", "registry"]);
+    let health = Health::new(&["nats", "postgres", "registry", WRITER_TOKEN]);
     watch_health(&health, shutdown, &gateway);
+    watch_token(&health, shutdown, &gateway.registry, &config.writer_token);
     let deps = retention::Dependencies {
         record: gateway.reader.record.clone(),
         registry: gateway.registry.clone(),
@@ -213,5 +218,14 @@ fn watch_health(health: &Health, shutdown: &Shutdown, gateway: &Gateway) {
     shutdown.spawn_cancellable(health.clone().probe("registry", Probe::DEFAULT, move || {
         let is_fresh = registry.is_fresh();
         async move { is_fresh.then_some(()).ok_or("the gateway receives no changes of the registry") }
+    }));
+}
+
+/// Keeps the gateway unready while its own token is refused: each write of a frontend would fail.
+fn watch_token(health: &Health, shutdown: &Shutdown, registry: &Registry, token: &Secret) {
+    let (registry, token) = (registry.clone(), token.clone());
+    shutdown.spawn_cancellable(health.clone().probe(WRITER_TOKEN, Probe::DEFAULT, move || {
+        let checked = writer_token::check(&registry, &token);
+        async move { checked }
     }));
 }

@@ -3,17 +3,21 @@
 //! A command of a caller with a service token is sent under that token, and the writer authorizes it. A change of settings and
 //! keys is sent under the session token of the person of the dashboard. All other commands are sent under the gateway's token.
 
+mod channel;
 mod error;
 
+pub(crate) use channel::Outages;
+pub use channel::WriterChannel;
 pub use error::{WriterError, has_reason, without_headers};
 
 use std::time::Duration;
 
 use domain::{AgentId, ConversationId};
 use runtime::config::Secret;
-use runtime::grpc::{Authenticated, Bearer};
+use runtime::grpc::Bearer;
 use runtime::tls::{self, EndpointError};
-use tonic::transport::{Channel, Endpoint};
+use tonic::service::interceptor::InterceptedService;
+use tonic::transport::Endpoint;
 use wire::proto::operate::v1::registry_service_client::RegistryServiceClient;
 use wire::proto::run::v1::run_service_client::RunServiceClient;
 use wire::proto::write::v1::CommandTarget;
@@ -27,10 +31,13 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// The deadline of one call of the run service.
 pub const ATTEMPT_MAX: Duration = Duration::from_secs(5);
 
+/// Calls of the writer under a token.
+pub type WriterService = InterceptedService<WriterChannel, Bearer>;
+
 /// A connection to the writer. It opens with the first call and reconnects after a loss. Clones share it.
 #[derive(Debug, Clone)]
 pub struct WriterClient {
-    channel: Channel,
+    channel: WriterChannel,
     token: Secret,
 }
 
@@ -40,8 +47,7 @@ impl WriterClient {
     /// # Errors
     /// [`EndpointError`].
     pub fn at(url: &str, token: Secret) -> Result<Self, EndpointError> {
-        let channel = Self::endpoint(url)?.connect_lazy();
-        Ok(Self { channel, token })
+        Ok(Self { channel: WriterChannel::to(&Self::endpoint(url)?), token })
     }
 
     /// The endpoint of the writer at a URL.
@@ -55,41 +61,41 @@ impl WriterClient {
 
     /// The write service under the gateway's token; `timeout` is the deadline of each call.
     #[must_use]
-    pub fn write(&self, timeout: Duration) -> WriteServiceClient<Authenticated> {
+    pub fn write(&self, timeout: Duration) -> WriteServiceClient<WriterService> {
         WriteServiceClient::new(self.own(timeout))
     }
 
     /// The write service under a caller's token, within the caller's deadline.
     #[must_use]
-    pub fn write_for(&self, call: &Call) -> WriteServiceClient<Authenticated> {
+    pub fn write_for(&self, call: &Call) -> WriteServiceClient<WriterService> {
         WriteServiceClient::new(self.under(call.bearer(), call.deadline.left()))
     }
 
     /// The run service under the gateway's token; [`ATTEMPT_MAX`] is the deadline of each call.
     #[must_use]
-    pub fn runs(&self) -> RunServiceClient<Authenticated> {
+    pub fn runs(&self) -> RunServiceClient<WriterService> {
         RunServiceClient::new(self.own(ATTEMPT_MAX))
     }
 
     /// The registry service under the gateway's token; `timeout` is the deadline of each call.
     #[must_use]
-    pub fn registry(&self, timeout: Duration) -> RegistryServiceClient<Authenticated> {
+    pub fn registry(&self, timeout: Duration) -> RegistryServiceClient<WriterService> {
         RegistryServiceClient::new(self.own(timeout))
     }
 
     /// The registry service under the session token of a person of the dashboard; `timeout` is the deadline of each call.
     #[must_use]
-    pub fn registry_for(&self, session_token: &str, timeout: Duration) -> RegistryServiceClient<Authenticated> {
+    pub fn registry_for(&self, session_token: &str, timeout: Duration) -> RegistryServiceClient<WriterService> {
         RegistryServiceClient::new(self.under(Some(session_token), timeout))
     }
 
-    fn own(&self, timeout: Duration) -> Authenticated {
+    fn own(&self, timeout: Duration) -> WriterService {
         self.under(Some(self.token.expose()), timeout)
     }
 
-    fn under(&self, token: Option<&str>, timeout: Duration) -> Authenticated {
+    fn under(&self, token: Option<&str>, timeout: Duration) -> WriterService {
         let bearer = Bearer::new(token).invalid_token_status(|| problem::unauthenticated().into());
-        bearer.timeout(timeout).intercept(self.channel.clone())
+        bearer.timeout(timeout).intercept(self.channel.with_timeout(timeout))
     }
 }
 

@@ -2,6 +2,7 @@
 
 use archive::Archive;
 use read_model::ReadModel;
+use runtime::failure_log::FailureLog;
 
 use crate::config::ProjectorConfig;
 use crate::projection_kind::ProjectionKind;
@@ -17,4 +18,6 @@ pub struct ProjectionDependencies {
     pub model: ReadModel,
     /// The projection.
     pub kind: ProjectionKind,
+    /// Bounds the lines about partitions that are unavailable, of all projections of the process together.
+    pub outages: FailureLog,
 }

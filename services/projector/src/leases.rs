@@ -3,12 +3,13 @@
 //! Every projector sends heartbeats, takes free partitions up to its fair share, and releases those above it. Another projector
 //! may take a lease that was not renewed in time; its epoch rejects later writes of the previous holder.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use domain::Partition;
 use event_log::Record;
 use read_model::projections::conversations::lease::{self, Checkpoint, Holder, Lease};
 use read_model::{ReadModel, ReadModelError};
+use runtime::failure_log::FailureLog;
 use runtime::shutdown::Shutdown;
 use tokio::sync::mpsc;
 use tokio::time::{MissedTickBehavior, interval};
@@ -77,13 +78,16 @@ impl Leases {
         let ttl = Duration::from_millis(self.ttl_ms);
         let mut ticks = interval(ttl / RENEWALS_PER_TTL);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let failures = FailureLog::default();
         loop {
             tokio::select! {
                 _ = ticks.tick() => {}
                 () = shutdown.begun() => return self.leave().await,
             }
-            if let Err(error) = self.rebalance().await {
-                tracing::warn!(%error, "the leases cannot be renewed; retrying");
+            if let Err(error) = self.rebalance().await
+                && let Some(unlogged) = failures.failed(Instant::now())
+            {
+                tracing::warn!(%error, unlogged, "the leases cannot be renewed; retrying");
             }
         }
     }

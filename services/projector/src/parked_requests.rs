@@ -1,10 +1,11 @@
 //! Carries out what operators requested for parked conversations at a gateway.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use event_log::Record;
 use read_model::ReadModel;
 use read_model::projections::conversations::parking::{self, ParkedRequest};
+use runtime::failure_log::FailureLog;
 use tokio::time::sleep;
 
 use crate::parked;
@@ -14,6 +15,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Runs until its task is aborted. Several projectors share the work.
 pub(crate) async fn run(record: Record, model: ReadModel) {
+    let failures = FailureLog::default();
     loop {
         match parking::take_requests(&model).await {
             Ok(requests) => {
@@ -22,7 +24,9 @@ pub(crate) async fn run(record: Record, model: ReadModel) {
                 }
             }
             Err(error) => {
-                tracing::warn!(%error, "requests for parked conversations cannot be read; retrying");
+                if let Some(unlogged) = failures.failed(Instant::now()) {
+                    tracing::warn!(%error, unlogged, "requests for parked conversations cannot be read; retrying");
+                }
             }
         }
         sleep(POLL_INTERVAL).await;

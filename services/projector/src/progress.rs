@@ -40,9 +40,13 @@ impl Progress {
         self.with(|partitions| partitions.insert(partition, progress));
     }
 
+    /// Forgets a partition that another projector may hold now, and resets its metrics.
     pub(crate) fn remove(&self, partition: Partition) {
-        self.with(|partitions| partitions.remove(&partition));
-        metrics::lag((self.kind, partition), 0, Duration::ZERO);
+        self.with(|partitions| {
+            partitions.remove(&partition);
+            metrics::lag((self.kind, partition), 0, Duration::ZERO);
+            metrics::lost((self.kind, partition), 0);
+        });
     }
 
     /// Sets the time of the oldest waiting message, unless it is set.
@@ -68,14 +72,11 @@ impl Progress {
     pub(crate) async fn report(self, record: Record, model: ReadModel, clock: Clock) {
         let mut lost = HashMap::new();
         loop {
-            let partitions: Vec<_> =
-                self.with(|partitions| partitions.iter().map(|(at, progress)| (*at, *progress)).collect());
-            for (partition, progress) in partitions {
+            let partitions: Vec<Partition> = self.with(|partitions| partitions.keys().copied().collect());
+            lost.retain(|partition, _| partitions.contains(partition));
+            for partition in partitions {
                 if let Ok(bounds) = record.bounds_of(partition).await {
-                    let (sequences, age) = lag(progress, bounds.last, Timestamp(clock.now_nanos()));
-                    metrics::lag((self.kind, partition), sequences, age);
-                    let missing = missing(progress, bounds.last);
-                    report_lost(&mut lost, (self.kind, partition), missing);
+                    self.report_one(&mut lost, partition, bounds.last, Timestamp(clock.now_nanos()));
                 }
             }
             if self.kind == ProjectionKind::Conversations
@@ -85,6 +86,16 @@ impl Progress {
             }
             tokio::time::sleep(REPORT_INTERVAL).await;
         }
+    }
+
+    /// Reports a partition whose record ends at `last`, unless it was removed meanwhile.
+    fn report_one(&self, lost: &mut HashMap<Partition, u64>, partition: Partition, last: Sequence, now: Timestamp) {
+        self.with(|partitions| {
+            let Some(progress) = partitions.get(&partition) else { return };
+            let (sequences, age) = lag(*progress, last, now);
+            metrics::lag((self.kind, partition), sequences, age);
+            report_lost(lost, (self.kind, partition), missing(*progress, last));
+        });
     }
 }
 
@@ -132,6 +143,33 @@ mod tests {
         check(9, 0);
         check(10, 0);
         check(11, 1);
+    }
+
+    #[test]
+    fn a_partition_that_leaves_has_no_loss_and_no_lag() {
+        let metrics = runtime::metrics::install().unwrap();
+        let partition = Partition(4_000);
+        let check = |metric: &str, expected: u64| {
+            let line =
+                format!("hansard_projector_{metric}{{partition=\"{partition}\",projection=\"search\"}} {expected}");
+            let rendered = metrics.render();
+            assert!(rendered.lines().any(|found| found == line), "{line} is not in {rendered}");
+        };
+        let progress = Progress::new(ProjectionKind::Search);
+        let report = |last| progress.report_one(&mut HashMap::new(), partition, Sequence(last), Timestamp(0));
+        progress.set(partition, PartitionProgress { written: Sequence(12), waiting_since: None });
+        report(10);
+        check("lost_sequences", 2);
+        report(15);
+        check("lag_sequences", 3);
+        report(10);
+        progress.remove(partition);
+        check("lost_sequences", 0);
+        // A report that began before the partition left.
+        report(10);
+        report(15);
+        check("lost_sequences", 0);
+        check("lag_sequences", 0);
     }
 
     #[test]

@@ -16,7 +16,7 @@ const END_MAX: Duration = Duration::from_secs(10);
 
 /// Projects until `shutdown`, then releases the leases. Other projectors may share the partitions.
 pub async fn project(means: ProjectionDependencies, shutdown: &Shutdown) {
-    let ProjectionDependencies { config, archive, model, kind } = means;
+    let ProjectionDependencies { config, archive, model, kind, outages } = means;
     let record = archive.record();
     let here = shutdown.child();
     let progress = Progress::new(kind);
@@ -26,8 +26,13 @@ pub async fn project(means: ProjectionDependencies, shutdown: &Shutdown) {
     here.spawn(leases.hold(here.clone()));
     let mut projections = JoinSet::new();
     for changes in changes {
-        let dependencies =
-            ProjectionDependencies { config: config.clone(), archive: archive.clone(), model: model.clone(), kind };
+        let dependencies = ProjectionDependencies {
+            config: config.clone(),
+            archive: archive.clone(),
+            model: model.clone(),
+            kind,
+            outages: outages.clone(),
+        };
         let worker = Projection::new(dependencies, changes, progress.clone());
         projections.spawn(worker.project(here.clone()));
     }

@@ -11,6 +11,7 @@ use read_model::projections::conversations::lease::{self, Checkpoint, Lease};
 use read_model::projections::conversations::{Applied, ApplyError, Batch};
 use runtime::backoff::Backoff;
 use runtime::clock::Clock;
+use runtime::failure_log::FailureLog;
 use runtime::shutdown::Shutdown;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
@@ -22,7 +23,7 @@ use crate::leases::LeaseChange;
 use crate::pending::{BatchTelemetry, Pending, split, unwritten};
 use crate::progress::{PartitionProgress, Progress};
 use crate::projection_kind::ProjectionKind;
-use crate::reader::{Read, ReadSender, ReaderId, read};
+use crate::reader::{Read, ReadSender, ReaderId, Source, read};
 use crate::{metrics, parked};
 
 /// First and longest wait after a failed transaction.
@@ -39,6 +40,7 @@ pub(crate) struct Projection {
     progress: Progress,
     clock: Clock,
     sender: ReadSender,
+    outages: FailureLog,
     reads: mpsc::Receiver<Read>,
     changes: mpsc::Receiver<LeaseChange>,
     batch_rows: usize,
@@ -63,7 +65,7 @@ impl Drop for Held {
 
 impl Projection {
     pub(crate) fn new(means: ProjectionDependencies, changes: mpsc::Receiver<LeaseChange>, progress: Progress) -> Self {
-        let ProjectionDependencies { config, archive, model, kind } = means;
+        let ProjectionDependencies { config, archive, model, kind, outages } = means;
         let workers = u32::from(config.lanes).max(1);
         let (sender, reads) = ReadSender::new((config.buffer_mib / workers).max(1));
         Self {
@@ -73,6 +75,7 @@ impl Projection {
             progress,
             clock: Clock::System,
             sender,
+            outages,
             reads,
             changes,
             batch_rows: kind.batch_rows(),
@@ -94,8 +97,10 @@ impl Projection {
                 }
             }
         }
-        let leases: Vec<Lease> = self.held.values().map(|held| held.lease).collect();
-        self.held.clear();
+        let leases: Vec<Lease> = self.held.drain().map(|(_, held)| held.lease).collect();
+        for lease in &leases {
+            self.progress.remove(lease.partition);
+        }
         if let Err(error) = lease::release(&self.model, &leases).await {
             tracing::warn!(%error, "leases could not be released; others wait until they expire");
         }
@@ -119,8 +124,8 @@ impl Projection {
     fn begin(&mut self, from: Checkpoint) {
         self.readers += 1;
         let reader = ReaderId(self.readers);
-        let (archive, sender) = (self.archive.clone(), self.sender.clone());
-        let task = tokio::spawn(read(archive, from, reader, sender));
+        let source = Source { archive: self.archive.clone(), outages: self.outages.clone() };
+        let task = tokio::spawn(read(source, from, reader, self.sender.clone()));
         let held = Held { lease: from.lease, written: from.sequence, reader, task: task.abort_handle() };
         let partition = from.lease.partition;
         self.set_progress(partition, from.sequence);

@@ -4,7 +4,7 @@
 //! projectors runs it at a time. A message that cannot be projected is counted and skipped.
 
 use std::convert::Infallible;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use archive::Archive;
 use domain::{Sequence, Timestamp};
@@ -17,6 +17,7 @@ use read_model::projections::provider_logs::{
 };
 use read_model::{ReadModel, ReadModelError};
 use runtime::clock::Clock;
+use runtime::failure_log::FailureLog;
 use thiserror::Error;
 use tokio::time::{interval, sleep};
 
@@ -40,9 +41,12 @@ enum LogProjectionError {
 /// Projects forever, whenever no other projector does.
 pub(crate) async fn run(archive: Archive, model: ReadModel) -> Infallible {
     let projection = LogProjection { holder: Holder(uuid::Uuid::now_v7().to_string()), archive, model };
+    let failures = FailureLog::default();
     loop {
-        if let Err(error) = projection.project().await {
-            tracing::warn!(%error, "the calls to model servers cannot be projected; retrying");
+        if let Err(error) = projection.project().await
+            && let Some(unlogged) = failures.failed(Instant::now())
+        {
+            tracing::warn!(%error, unlogged, "the calls to model servers cannot be projected; retrying");
         }
         sleep(INTERVAL).await;
     }

@@ -2,13 +2,15 @@
 
 use std::pin::pin;
 use std::sync::Arc;
+use std::time::Instant;
 
 use archive::{Archive, FollowError};
-use domain::{ConversationKey, Sequence, Timestamp};
+use domain::{ConversationKey, Partition, Sequence, Timestamp};
 use event_log::{FollowedMessage, StoredMessage, TraceHeaders};
 use futures::StreamExt as _;
 use read_model::projections::conversations::Item;
 use read_model::projections::conversations::lease::Checkpoint;
+use runtime::failure_log::FailureLog;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 /// Permits of the read-ahead count KiB, because a semaphore has at most 32 bits of permits.
@@ -79,20 +81,38 @@ impl ReadSender {
     }
 }
 
+/// What a reader reads.
+#[derive(Debug)]
+pub(crate) struct Source {
+    pub(crate) archive: Archive,
+    /// Bounds the lines about failures: all readers fail at the same time, again and again.
+    pub(crate) outages: FailureLog,
+}
+
+impl Source {
+    fn log(&self, partition: Partition, failure: &FollowError) {
+        let Some(unlogged) = self.outages.failed(Instant::now()) else { return };
+        match failure {
+            FollowError::Record(unavailable) => {
+                tracing::warn!(%partition, %unavailable, unlogged, "the partition is unavailable; reading continues when it is back");
+            }
+            FollowError::Archive(error) => {
+                let error: &dyn std::error::Error = error;
+                tracing::error!(%partition, error, unlogged, "the archived commits of the partition cannot be read; its projection waits for them");
+            }
+        }
+    }
+}
+
 /// Reads until its task is aborted.
-pub(crate) async fn read(archive: Archive, from: Checkpoint, reader: ReaderId, sender: ReadSender) {
+pub(crate) async fn read(source: Source, from: Checkpoint, reader: ReaderId, sender: ReadSender) {
     let partition = from.lease.partition;
-    let mut messages = pin!(archive.follow(partition, from.sequence));
+    let mut messages = pin!(source.archive.follow(partition, from.sequence));
     while let Some(message) = messages.next().await {
         let message = match message {
             Ok(message) => message,
-            Err(FollowError::Record(unavailable)) => {
-                tracing::warn!(%partition, %unavailable, "the partition is unavailable; reading continues when it is back");
-                continue;
-            }
-            Err(FollowError::Archive(error)) => {
-                let error: &dyn std::error::Error = &error;
-                tracing::error!(%partition, error, "the archived commits of the partition cannot be read; its projection waits for them");
+            Err(failure) => {
+                source.log(partition, &failure);
                 continue;
             }
         };

@@ -10,10 +10,10 @@ use event_log::Record;
 use read_model::{ReadModel, ReadModelError, SchemaName};
 use runtime::admin::Admin;
 use runtime::backoff::exponential;
+use runtime::failure_log::FailureLog;
 use runtime::health::{Health, Probe};
 use runtime::shutdown::Shutdown;
 use runtime::start::StartError;
-use tokio_util::sync::CancellationToken;
 
 use crate::ProjectorConfig;
 use crate::assignment::{TenantsError, tenants};
@@ -48,17 +48,12 @@ pub async fn start(config: ProjectorConfig, shutdown: &Shutdown) -> Result<Runni
     try_assign(&record, &config, &model).await.map_err(StartError::dependency)?;
     let health = Health::new(&["nats", "postgres"]);
     watch_health(&record, &model, &health, shutdown);
-    let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
+    let admin = Admin::bind(config.admin_addr, health, metrics).await?;
     let running = Running { admin_addr: admin.local_addr() };
-    let work = Work { config, record, model, shutdown: shutdown.clone() };
+    let work = Work { config, record, model, outages: FailureLog::default(), shutdown: shutdown.clone() };
+    runtime::serve::spawn_admin(admin, shutdown);
     shutdown.spawn(async move {
-        let admin_end = CancellationToken::new();
-        let admin_task = tokio::spawn(admin.serve(admin_end.clone()));
         work.run().await;
-        health.drain();
-        admin_end.cancel();
-        // The admin server logs its own panics.
-        drop(admin_task.await);
         tracing::info!("projector stopped");
     });
     tracing::info!(admin.addr = %running.admin_addr, "projector started");
@@ -78,6 +73,7 @@ struct Work {
     config: ProjectorConfig,
     record: Record,
     model: ReadModel,
+    outages: FailureLog,
     shutdown: Shutdown,
 }
 
@@ -112,7 +108,8 @@ impl Work {
     }
 
     fn dependencies(&self, kind: ProjectionKind, archive: &Archive, model: ReadModel) -> ProjectionDependencies {
-        ProjectionDependencies { config: self.config.clone(), archive: archive.clone(), model, kind }
+        let (config, outages) = (self.config.clone(), self.outages.clone());
+        ProjectionDependencies { config, archive: archive.clone(), model, kind, outages }
     }
 
     /// Reads the live schema with retries; `None`: the shutdown began.
@@ -197,6 +194,6 @@ fn watch_health(record: &Record, model: &ReadModel, health: &Health, shutdown: &
     let model = model.clone();
     shutdown.spawn_cancellable(health.clone().probe("postgres", Probe::DEFAULT, move || {
         let model = model.clone();
-        async move { model.check().await }
+        async move { model.check_writable().await }
     }));
 }

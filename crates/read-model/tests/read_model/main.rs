@@ -30,6 +30,7 @@ mod provider_logs;
 mod provider_logs_erased;
 mod ranges;
 mod reader_role;
+mod refusals;
 mod restart;
 mod retention;
 mod rows;

@@ -8,6 +8,7 @@ mod error;
 mod leaf;
 mod removed;
 mod secret;
+mod service_link;
 mod sources;
 mod validate;
 

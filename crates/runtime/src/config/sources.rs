@@ -12,12 +12,13 @@ use serde::Serialize;
 use super::error::{ConfigError, ErrorKind, Origin};
 use super::leaf::{Leaf, check_known};
 use super::removed;
+use super::service_link::is_service_link;
 
 /// The prefix of every environment variable that is a setting.
 pub const ENV_PREFIX: &str = "HANSARD_";
 
 /// Separates sections in the name of a variable: `HANSARD_GRPC__CALLS_MAX` is `grpc.calls_max`.
-const ENV_NESTING: &str = "__";
+pub(super) const ENV_NESTING: &str = "__";
 
 /// The variable that names the configuration file. It is not a setting.
 pub const CONFIG_PATH_VARIABLE: &str = "HANSARD_CONFIG";
@@ -57,7 +58,7 @@ impl Sources {
         self
     }
 
-    /// Reads the `HANSARD_…` variables of the process environment.
+    /// Reads the `HANSARD_…` variables of the process environment. Service links of Kubernetes are not reported as unknown keys.
     pub fn environment(self) -> Self {
         self.variables(std::env::vars_os())
     }
@@ -138,7 +139,8 @@ impl Sources {
             };
             let path: Vec<String> = key.to_ascii_lowercase().split(ENV_NESTING).map(str::to_owned).collect();
             let is_reserved = self.reserved.iter().any(|reserved| reserved == name);
-            if is_reserved && check_known(defaults, &path).is_err() {
+            let is_link = value.to_str().is_some_and(|value| is_service_link(name, value));
+            if (is_reserved || is_link) && check_known(defaults, &path).is_err() {
                 continue;
             }
             let origin = Origin::Environment(name.to_owned());

@@ -116,6 +116,27 @@ fn reserved_variables_that_are_keys_are_settings() {
 }
 
 #[test]
+fn service_links_are_neither_settings_nor_errors() {
+    check(
+        "",
+        &[
+            ("HANSARD_SERVICE_HOST", "10.0.0.1"),
+            ("HANSARD_GATEWAY_PORT", "tcp://10.0.0.1:7302"),
+            ("HANSARD_GATEWAY_SERVICE_PORT_GRPC", "7302"),
+            ("HANSARD_GATEWAY_PORT_7302_TCP_ADDR", "10.0.0.1"),
+        ],
+        |_| {},
+    );
+    check("", &[("HANSARD_PORT", "7303")], |config| config.port = Some(7303));
+    check_lines(
+        "",
+        &[("HANSARD_GATEWAY_PORT", "7303")],
+        &["`gateway_port` (environment variable HANSARD_GATEWAY_PORT) is not a setting; \
+           remove it, or use one of: endpoint, grpc, labels, name, origins, password, port, shape"],
+    );
+}
+
+#[test]
 fn flags_are_the_top_layer() {
     #[derive(Serialize)]
     struct Flags {

@@ -49,9 +49,9 @@ impl Bearer {
         self.authorization.is_ok()
     }
 
-    /// The channel with this interceptor.
+    /// A channel, or a service around one, with this interceptor.
     #[must_use]
-    pub fn intercept(self, channel: Channel) -> Authenticated {
+    pub fn intercept<S>(self, channel: S) -> InterceptedService<S, Self> {
         InterceptedService::new(channel, self)
     }
 }

@@ -5,18 +5,19 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::time::Duration;
 
-use domain::{RunOutcome, Sequence, SweepAccess};
+use domain::{RunOutcome, Sequence};
 use futures::StreamExt as _;
 use futures::stream;
 use read_model::{ReadModel, queries};
 use tokio::time::Instant;
 use tracing::Instrument as _;
-use wire::status::{Problem, Reason};
+use wire::status::Problem;
 
 use super::finish::finish;
 use super::run_end::{CloseResult, close, end_with};
 use super::sweep_window::{Scan, WINDOW_RUNS_MAX, Window};
 use super::{Generations, RunKey, metrics, parts_log, read_head};
+use crate::writer_token;
 use history::Deadline;
 
 /// Active runs per page.
@@ -72,7 +73,7 @@ struct Sweeper {
 
 impl Sweeper {
     async fn once(&mut self, generations: &Generations) -> Result<(), Problem> {
-        let access = access(generations).await?;
+        let access = writer_token::sweep_access(&generations.gateway.registry, &generations.token).await?;
         let began = Instant::now();
         let (mut seen, mut after) = (HashMap::new(), self.window.after.clone());
         loop {
@@ -147,16 +148,6 @@ async fn end(generations: &Generations, run: &RunKey, found: &'static str) -> Re
         metrics::run_swept(found);
     }
     Ok(())
-}
-
-async fn access(generations: &Generations) -> Result<SweepAccess, Problem> {
-    let registry = &generations.gateway.registry;
-    let principal = registry.authenticate(generations.token.expose(), crate::now()).await;
-    let access = principal.and_then(|principal| registry.authorize_sweep(&principal).ok());
-    access.ok_or_else(|| {
-        let message = "`writer_token` is not a token with the scope append for all tenants";
-        Problem::new(Reason::MissingScope, message)
-    })
 }
 
 #[cfg(test)]

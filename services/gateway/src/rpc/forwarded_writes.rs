@@ -19,10 +19,9 @@ use tonic::server::NamedService;
 use tonic::transport::{Channel, Endpoint};
 use tower::{Service, ServiceExt as _};
 use wire::proto::write::v1::write_service_server::SERVICE_NAME;
-use wire::status::{Problem, Reason};
 
-use crate::problem::{RETRY_AFTER, unauthenticated};
-use crate::writer::WriterClient;
+use crate::problem::unauthenticated;
+use crate::writer::{Outages, WriterClient};
 
 /// The method whose calls are streams.
 const STREAM_METHOD: &str = "/AppendStream";
@@ -33,6 +32,7 @@ pub(crate) struct ForwardedWrites {
     registry: Registry,
     writer: Endpoint,
     unary: Channel,
+    outages: Outages,
 }
 
 impl ForwardedWrites {
@@ -42,7 +42,7 @@ impl ForwardedWrites {
     /// [`EndpointError`].
     pub(crate) fn to(writer_url: &str, registry: Registry) -> Result<Self, EndpointError> {
         let writer = WriterClient::endpoint(writer_url)?;
-        Ok(Self { registry, unary: writer.connect_lazy(), writer })
+        Ok(Self { registry, unary: writer.connect_lazy(), outages: Outages::of(&writer), writer })
     }
 
     /// The connection of a call.
@@ -60,7 +60,8 @@ impl ForwardedWrites {
             return Err(unauthenticated().into());
         }
         let writer = self.connection(&request);
-        writer.oneshot(request).await.map_err(|_| unavailable())
+        let answer = writer.oneshot(request).await;
+        answer.map_err(|error| self.outages.unanswered(Status::from_error(Box::new(error)).code()))
     }
 }
 
@@ -81,11 +82,4 @@ impl Service<Request<Body>> for ForwardedWrites {
         let forwarding = self.clone().forward(request);
         Box::pin(async move { Ok(forwarding.await.unwrap_or_else(Status::into_http)) })
     }
-}
-
-/// The writer cannot be reached.
-fn unavailable() -> Status {
-    let message = "the writer does not answer: try again";
-    let problem = Problem::new(Reason::RecordUnavailable, message);
-    problem.retry_after(RETRY_AFTER).into()
 }

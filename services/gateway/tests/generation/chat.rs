@@ -11,8 +11,8 @@ use event_log::registry::Scope;
 use futures::StreamExt as _;
 use gateway::generation::{FollowItem, RunHandle, RunKey, Start, StartAt};
 use gateway::quotas::account::{Account, RequestSource};
+use gateway::writer::WriterService;
 use history::{Deadline, Direction, Freshness, Page, PageBounds, Query, Target, decode};
-use runtime::grpc::Authenticated;
 use tokio::time::{Instant, sleep, timeout};
 use tonic::Status;
 use uuid::Uuid;
@@ -79,7 +79,7 @@ impl<'s> Chat<'s> {
         self.writer().erase_conversation(request).await.unwrap();
     }
 
-    fn writer(&self) -> WriteServiceClient<Authenticated> {
+    fn writer(&self) -> WriteServiceClient<WriterService> {
         self.stack.writer().write(DEADLINE)
     }
 

@@ -9,13 +9,12 @@ use domain::{AgentId, ConversationId, ConversationKey, DisplayName, Head, Label,
 use event_log::registry::{CheckedSettings, NewServiceToken, Scope};
 use event_log::{Record, RecordConfig, Registry};
 use gateway::retention::{Dependencies, Limits, ResumePoints, RetentionConfig, RoundError, Tally, round};
-use gateway::writer::WriterClient;
+use gateway::writer::{WriterClient, WriterService};
 use projector::ProjectorConfig;
 use read_model::projections::conversations::wait_until_reached;
 use read_model::{ReadModel, ReadModelConfig};
 use runtime::clock::{Clock, ManualClock};
 use runtime::config::Secret;
-use runtime::grpc::Authenticated;
 use runtime::shutdown::Shutdown;
 use tokio::time::{Instant, sleep};
 use wire::proto::operate::v1::{AgentSettings, RetentionSettings};
@@ -137,7 +136,7 @@ impl Stack {
     }
 
     /// The writer, under the gateway's token.
-    pub(crate) fn writer(&self) -> WriteServiceClient<Authenticated> {
+    pub(crate) fn writer(&self) -> WriteServiceClient<WriterService> {
         self.deps.writer.write(DEADLINE)
     }
 

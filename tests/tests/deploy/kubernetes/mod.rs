@@ -255,6 +255,15 @@ fn migrations_run_before_projectors() {
     assert_eq!(at(migrate, "/securityContext"), at(container(&projector), "/securityContext"));
 }
 
+/// A service whose name begins with `hansard` must not add variables that look like settings.
+#[test]
+fn pods_have_no_service_links() {
+    for workload in workloads().into_iter().chain(operators()) {
+        let name = text_at(container(&workload), "/name");
+        assert_eq!(at(&workload, "/spec/template/spec/enableServiceLinks"), false, "{name}");
+    }
+}
+
 /// As the namespace requires.
 #[test]
 fn pods_have_no_privileges() {

@@ -1,6 +1,7 @@
 //! Interrupted and resumed streams: each part arrives once.
 
 use serde_json::json;
+use tests::admin;
 
 use super::fixture::TurnFixture;
 use super::sse::{Event, EventStream, chunks, kinds, listen, say, text};
@@ -83,6 +84,30 @@ async fn draining_gateways_end_every_text() {
     assert_eq!((starts, ends), (1, 1));
     let last = chunks(&heard).pop().unwrap();
     assert_eq!(last["errorText"], "The connection was closed by the server. Please reconnect.");
+}
+
+/// Operators see the drain while runs end: the admin port closes last.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_admin_port_of_a_draining_gateway_closes_after_its_runs() {
+    let mut fixture = TurnFixture::own().await;
+    let (_other, second) = fixture.second_gateway().await;
+    let chat = fixture.chat().await;
+    let mut page = say(&fixture.client, &chat, &json!({"content": WORDS.repeat(20)})).await;
+    let mut parts = listen(&second, &chat, None).await;
+    let admin_addr = fixture.stack.gateway.admin_addr();
+    let observe = async {
+        let heard = page.rest().await;
+        // The run continues, and the listeners are closed.
+        for _ in 0..heard.len() + 3 {
+            parts.next().await.unwrap();
+        }
+        admin::get(admin_addr, "/readyz").await
+    };
+    let (_, seen) = tokio::join!(fixture.stack.gateway.stop(), observe);
+    let seen = seen.expect("an open admin port");
+    assert_eq!(seen.status, 503);
+    assert!(seen.body.contains(r#""draining":true"#), "{}", seen.body);
+    assert!(admin::get(admin_addr, "/readyz").await.is_err());
 }
 
 fn kinds_so_far(events: &[Event]) -> String {

@@ -22,13 +22,11 @@ mod status;
 mod watch;
 
 use std::fmt;
-use std::str::FromStr as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use metrics::{Counter, counter};
-use sqlx::postgres::PgConnectOptions;
 use tokio::sync::watch::Sender;
 use tokio::time::Instant;
 
@@ -38,9 +36,11 @@ pub(crate) use self::pin::Pin;
 pub use self::pin::ReplicaUse;
 pub use self::status::{ReplicaStatus, replica_status};
 use crate::config::ReadModelConfig;
+use crate::connect_options;
 use crate::connections::Connections;
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
+use crate::refusal::server_of;
 
 /// Why a read does not use a replica.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,12 +171,7 @@ impl fmt::Debug for Replica {
 /// # Errors
 /// [`ReadModelError::Misconfigured`].
 pub fn server_name(url: &str) -> Result<String, ReadModelError> {
-    let options = PgConnectOptions::from_str(url).map_err(|_| ReadModelError::Misconfigured)?;
-    let port = options.get_port();
-    Ok(match options.get_socket() {
-        Some(folder) => format!("{}:{port}", folder.display()),
-        None => format!("{}:{port}", options.get_host()),
-    })
+    connect_options::parse(url).map(|options| server_of(&options))
 }
 
 /// One connection to the server of a URL.

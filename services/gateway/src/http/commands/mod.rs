@@ -9,7 +9,6 @@ pub(in crate::http) use member_names::with_member_names;
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use runtime::grpc::Authenticated;
 use runtime::http::HttpProblem;
 use tonic::{Code, Response, Status};
 use wire::proto::write::v1::CommitResult;
@@ -17,7 +16,7 @@ use wire::proto::write::v1::write_service_client::WriteServiceClient;
 
 use crate::http::{positions, problem};
 use crate::request::Call;
-use crate::writer::WriterClient;
+use crate::writer::{WriterClient, WriterService};
 
 /// The longest wait for the writer: shorter than the timeout of a request, so that the caller gets the result.
 pub const COMMAND_MAX: Duration = Duration::from_secs(8);
@@ -42,13 +41,13 @@ impl Commands {
 
     /// The write service. `result` converts its answers.
     #[must_use]
-    pub fn write(&self) -> WriteServiceClient<Authenticated> {
+    pub fn write(&self) -> WriteServiceClient<WriterService> {
         self.0.write(COMMAND_MAX)
     }
 
     /// The write service under a caller's token. `result_for_caller` converts its answers.
     #[must_use]
-    pub fn write_for(&self, caller: &Call) -> WriteServiceClient<Authenticated> {
+    pub fn write_for(&self, caller: &Call) -> WriteServiceClient<WriterService> {
         self.0.write_for(caller)
     }
 }

@@ -17,6 +17,7 @@ use clap::Subcommand;
 use projector::{ProjectionDependencies, ProjectionKind, ProjectorConfig, project};
 use read_model::ReadModel;
 use read_model::schemas::SchemasLock;
+use runtime::failure_log::FailureLog;
 use runtime::shutdown::Shutdown;
 use tokio::task::JoinHandle;
 
@@ -81,6 +82,7 @@ impl TemporaryProjector {
             archive: archive.clone(),
             model: model.clone(),
             kind: ProjectionKind::Conversations,
+            outages: FailureLog::default(),
         };
         let until = shutdown.clone();
         let task = tokio::spawn(async move { project(means, &until).await });

@@ -85,7 +85,11 @@ fn healthy() -> Readings {
             erasures: ErasuresReading::default(),
         }),
         read_model: Ok(ReadModelReading {
-            schema: SchemaStatus { migrations: Migrations { found: 5, floor: 4, known: 5 }, live: vec![live] },
+            schema: SchemaStatus {
+                migrations: Migrations { found: 5, floor: 4, known: 5 },
+                live: vec![live],
+                is_read_only: false,
+            },
             overview: Overview {
                 projectors: vec![Holder(ADA.to_owned())],
                 partitions: vec![of_rows(0, 1_234), of_rows(1, 10)],
@@ -171,6 +175,22 @@ fn a_system_that_does_not_answer() {
     insta::assert_snapshot!("no_read_models", shown(&readings));
     readings.record = Err("away".to_owned());
     insta::assert_snapshot!("nothing_answers", shown(&readings));
+}
+
+/// A projector cannot take a partition: it is no remedy to start one.
+#[test]
+fn a_read_only_database_is_named() {
+    let expected = "Postgres is read-only, so no projector can write: give projectors the URL of the primary, or reset default_transaction_read_only";
+    check(
+        |readings| {
+            read_model(readings).schema.is_read_only = true;
+            read_model(readings).overview.projectors.clear();
+            for partition in &mut read_model(readings).overview.partitions {
+                partition.holder = None;
+            }
+        },
+        &[expected],
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod access;
 mod bounds;
 mod context;
 mod lines;
+mod lost_answers;
 mod recording;
 
 use serde_json::{Value, json};

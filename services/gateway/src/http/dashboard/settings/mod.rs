@@ -12,7 +12,6 @@ pub mod signing_keys;
 
 use domain::{AgentId, Timestamp};
 use event_log::registry::ends_soon;
-use runtime::grpc::Authenticated;
 use runtime::http::HttpProblem;
 use wire::proto::operate::v1::Agent;
 use wire::proto::operate::v1::registry_service_client::RegistryServiceClient;
@@ -21,12 +20,13 @@ use wire::status::{Problem, Reason};
 use super::Person;
 use crate::http::commands::COMMAND_MAX;
 use crate::http::{HttpState, problem};
+use crate::writer::WriterService;
 
 /// Maximum size of an answer of the registry service, in bytes: the keys of an agent or of the tenant, or one agent.
 pub const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// The registry service under the session of the person.
-fn registry(state: &HttpState, person: &Person) -> RegistryServiceClient<Authenticated> {
+fn registry(state: &HttpState, person: &Person) -> RegistryServiceClient<WriterService> {
     let writer = state.commands.writer();
     let client = writer.registry_for(&person.token, COMMAND_MAX);
     client.max_decoding_message_size(ANSWER_BYTES_MAX)

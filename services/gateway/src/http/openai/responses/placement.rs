@@ -4,7 +4,6 @@
 use axum::http::StatusCode;
 use domain::{ConversationKey, Fact, Head, NewEvent, OpenCall, Owner, RecentCommit, Timestamp, UserId, Version};
 use event_log::registry::AgentAccess;
-use runtime::grpc::Authenticated;
 use runtime::http::HttpProblem;
 use uuid::Uuid;
 use wire::proto::event::v1 as event;
@@ -18,6 +17,7 @@ use crate::http::openai::conversation_ids::OwnedId;
 use crate::http::openai::conversations::write::Writable;
 use crate::http::owned_chat::{head_from_leader, not_found};
 use crate::http::state::HttpState;
+use crate::writer::WriterService;
 
 /// The conversation of a response, before the response.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ pub(super) struct Creator<'a> {
 
 impl Creator<'_> {
     /// The write service under the caller's token.
-    pub(super) fn writer(&self) -> WriteServiceClient<Authenticated> {
+    pub(super) fn writer(&self) -> WriteServiceClient<WriterService> {
         self.state.commands.write_for(&self.caller.service.call)
     }
 }
