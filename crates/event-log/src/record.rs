@@ -12,8 +12,8 @@ use wire::token::RecordId;
 use crate::connection::Connection;
 use crate::group_commit::GroupCommit;
 use crate::known_layout::KnownLayout;
+use crate::known_time::KnownTime;
 use crate::restore_marker::check_no_restore;
-use crate::server_time::KnownTime;
 use crate::topology::{self, Identity, StreamInfo};
 use crate::{Durability, PartitionBounds, RecordConfig, RecordError, Unavailable, durability};
 

@@ -3,77 +3,18 @@
 //! The servers keep the duplicate window by their clocks, so the age of an idempotency key is judged by them too. The clock of this
 //! process, which may be wrong and may jump, is not read: only its monotonic clock, for the time since a server's answer.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use domain::{ConversationKey, Partition, Timestamp};
 use tokio::time::Instant;
 
 use crate::get::parse_timestamp;
+use crate::known_time::{Answer, ServerTime};
 use crate::topology::{self, StreamInfo};
 use crate::{Record, Unavailable};
 
 /// Maximum difference between the clocks of two servers of the record.
 pub const SERVER_SKEW_MAX: Duration = Duration::from_secs(30);
-/// Maximum age of an answer. Then a server is asked again.
-const ANSWER_AGE_MAX: Duration = Duration::from_secs(10);
-
-/// The time of a server, within the bounds that the way of its answer leaves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ServerTime {
-    /// It is not earlier: the answer took no time.
-    pub earliest: Timestamp,
-    /// It is not later: the request took no time.
-    pub latest: Timestamp,
-}
-
-impl ServerTime {
-    /// A time by another clock, or the nearer bound if that clock is wrong.
-    #[must_use]
-    pub fn bound(self, time: Timestamp) -> Timestamp {
-        time.max(self.earliest).min(self.latest)
-    }
-}
-
-/// The answer of a server with its time.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Answer {
-    time: Timestamp,
-    asked_at: Instant,
-    answered_at: Instant,
-}
-
-/// The last answer.
-#[derive(Debug, Default)]
-pub(crate) struct KnownTime(Mutex<Option<Answer>>);
-
-impl Answer {
-    fn time_at(self, now: Instant) -> ServerTime {
-        ServerTime {
-            earliest: self.time.after(now.saturating_duration_since(self.answered_at)),
-            latest: self.time.after(now.saturating_duration_since(self.asked_at)),
-        }
-    }
-
-    fn is_recent(self, now: Instant) -> bool {
-        now.saturating_duration_since(self.answered_at) < ANSWER_AGE_MAX
-    }
-}
-
-impl KnownTime {
-    /// The time by the last answer; `None`: it is too old.
-    fn get(&self, now: Instant) -> Option<ServerTime> {
-        let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        last.filter(|answer| answer.is_recent(now)).map(|answer| answer.time_at(now))
-    }
-
-    fn keep(&self, answer: Answer) {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.is_none_or(|last| last.asked_at <= answer.asked_at) {
-            *last = Some(answer);
-        }
-    }
-}
 
 impl Record {
     /// The time of the servers. They are asked if the last answer is older than ten seconds; [`Record::check`] asks them too. The
@@ -107,54 +48,4 @@ impl Record {
 
 fn time_of(info: &StreamInfo) -> Option<Timestamp> {
     parse_timestamp(info.ts.as_deref()?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const SECOND: Duration = Duration::from_secs(1);
-
-    fn answer(asked_at: Instant) -> Answer {
-        Answer { time: Timestamp(5_000_000_000), asked_at, answered_at: asked_at + SECOND }
-    }
-
-    #[test]
-    fn the_way_of_an_answer_bounds_the_time() {
-        let asked_at = Instant::now();
-        for (since_answer, earliest_s, latest_s) in [(0, 5, 6), (1, 6, 7), (9, 14, 15)] {
-            let time = answer(asked_at).time_at(asked_at + SECOND + SECOND * since_answer);
-            let seconds = |time: Timestamp| time.0 / 1_000_000_000;
-            assert_eq!((seconds(time.earliest), seconds(time.latest)), (earliest_s, latest_s), "{since_answer}");
-        }
-    }
-
-    #[test]
-    fn another_clock_counts_within_the_bounds() {
-        let time = ServerTime { earliest: Timestamp(5), latest: Timestamp(7) };
-        for (clock, expected) in [(i64::MIN, 5), (4, 5), (5, 5), (6, 6), (7, 7), (8, 7), (i64::MAX, 7)] {
-            assert_eq!(time.bound(Timestamp(clock)), Timestamp(expected), "{clock}");
-        }
-    }
-
-    #[test]
-    fn an_answer_is_used_for_ten_seconds() {
-        let (known, asked_at) = (KnownTime::default(), Instant::now());
-        assert_eq!(known.get(asked_at), None);
-        known.keep(answer(asked_at));
-        let answered_at = asked_at + SECOND;
-        for (since, is_known) in
-            [(Duration::ZERO, true), (ANSWER_AGE_MAX - Duration::from_nanos(1), true), (ANSWER_AGE_MAX, false)]
-        {
-            assert_eq!(known.get(answered_at + since).is_some(), is_known, "{since:?}");
-        }
-    }
-
-    #[test]
-    fn a_late_answer_does_not_replace_a_newer_one() {
-        let (known, asked_at) = (KnownTime::default(), Instant::now());
-        known.keep(answer(asked_at + SECOND));
-        known.keep(Answer { time: Timestamp(0), ..answer(asked_at) });
-        assert_eq!(known.get(asked_at + SECOND * 2), Some(answer(asked_at + SECOND).time_at(asked_at + SECOND * 2)));
-    }
 }

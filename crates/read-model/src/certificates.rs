@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use crate::connect_options;
+use crate::database_url;
 use crate::error::ReadModelError;
 
 /// The PEM label that a file must contain, by URL parameter.
@@ -40,7 +40,7 @@ pub(crate) fn url_problem(url: &str) -> Option<String> {
     if url.is_empty() {
         return Some("is empty: give postgres://user@host:port/database".to_owned());
     }
-    if connect_options::parse(url).is_err() {
+    if database_url::parse(url).is_err() {
         return Some("is no URL of Postgres: give postgres://user@host:port/database".to_owned());
     }
     match check(url) {

@@ -22,7 +22,8 @@ use tokio::time::{Instant, timeout_at};
 use crate::config::ReadModelConfig;
 use crate::error::{ReadModelError, sqlstate_of};
 use crate::live::{LiveSchemaCache, ProjectionTables, SchemaName, Target, read_live_schema};
-use crate::refusal::{self, TOO_MANY_CONNECTIONS};
+use crate::refusal;
+use crate::sqlstate::TOO_MANY_CONNECTIONS;
 use crate::{connect_options, reader_role, row_security};
 
 /// Longest wait for a returned connection before another attempt to connect to a server without room.

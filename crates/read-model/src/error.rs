@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use sqlx::error::DatabaseError;
 use thiserror::Error;
 
-use crate::refusal::meaning;
+use crate::sqlstate::meaning;
 
 /// Delay before a retry, in milliseconds.
 pub const RETRY_AFTER_MS: u64 = 250;

@@ -13,6 +13,7 @@ mod certificates;
 mod config;
 mod connect_options;
 mod connections;
+mod database_url;
 mod day;
 mod error;
 mod health;
@@ -32,6 +33,7 @@ mod row_security;
 mod schema;
 mod schema_status;
 pub mod schemas;
+mod sqlstate;
 mod status_code;
 mod term_key;
 

@@ -5,14 +5,12 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use super::sources::ENV_NESTING;
-
 /// The protocols of a service.
 const PROTOCOLS: [&str; 3] = ["tcp", "udp", "sctp"];
 
-/// Whether a variable has the name and the value of a service link. A name of a section, with `__`, is never one.
+/// Whether a variable has the name and the value of a service link. A name with `__`, as that of a setting in a section, is never one.
 pub(super) fn is_service_link(name: &str, value: &str) -> bool {
-    if name.contains(ENV_NESTING) {
+    if name.contains("__") {
         return false;
     }
     if name.ends_with("_SERVICE_HOST") {

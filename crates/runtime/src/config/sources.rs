@@ -18,7 +18,7 @@ use super::service_link::is_service_link;
 pub const ENV_PREFIX: &str = "HANSARD_";
 
 /// Separates sections in the name of a variable: `HANSARD_GRPC__CALLS_MAX` is `grpc.calls_max`.
-pub(super) const ENV_NESTING: &str = "__";
+const ENV_NESTING: &str = "__";
 
 /// The variable that names the configuration file. It is not a setting.
 pub const CONFIG_PATH_VARIABLE: &str = "HANSARD_CONFIG";

@@ -36,8 +36,8 @@ pub(crate) use self::pin::Pin;
 pub use self::pin::ReplicaUse;
 pub use self::status::{ReplicaStatus, replica_status};
 use crate::config::ReadModelConfig;
-use crate::connect_options;
 use crate::connections::Connections;
+use crate::database_url;
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
 use crate::refusal::server_of;
@@ -171,7 +171,7 @@ impl fmt::Debug for Replica {
 /// # Errors
 /// [`ReadModelError::Misconfigured`].
 pub fn server_name(url: &str) -> Result<String, ReadModelError> {
-    connect_options::parse(url).map(|options| server_of(&options))
+    database_url::parse(url).map(|options| server_of(&options))
 }
 
 /// One connection to the server of a URL.
