@@ -88,13 +88,13 @@ impl Progress {
         }
     }
 
-    /// Reports a partition whose record ends at `last`, unless it was removed meanwhile.
-    fn report_one(&self, lost: &mut HashMap<Partition, u64>, partition: Partition, last: Sequence, now: Timestamp) {
+    /// Reports a partition whose record ends at `end`, unless it was removed meanwhile.
+    fn report_one(&self, lost: &mut HashMap<Partition, u64>, partition: Partition, end: Sequence, now: Timestamp) {
         self.with(|partitions| {
             let Some(progress) = partitions.get(&partition) else { return };
-            let (sequences, age) = lag(*progress, last, now);
+            let (sequences, age) = lag(*progress, end, now);
             metrics::lag((self.kind, partition), sequences, age);
-            report_lost(lost, (self.kind, partition), missing(*progress, last));
+            report_lost(lost, (self.kind, partition), missing(*progress, end));
         });
     }
 }

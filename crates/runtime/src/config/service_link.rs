@@ -26,14 +26,14 @@ pub(super) fn is_service_link(name: &str, value: &str) -> bool {
 
 /// Whether a name, after `…_PORT_`, and a value are those of one port: `8080_TCP`, or a part of it such as `8080_TCP_ADDR`.
 fn is_port_link(name: &str, value: &str) -> bool {
-    let parts: Vec<&str> = name.split('_').collect();
-    let (port, protocol, part) = match parts.as_slice() {
+    let words: Vec<&str> = name.split('_').collect();
+    let (port, protocol, field) = match words.as_slice() {
         [port, protocol] => (*port, protocol.to_ascii_lowercase(), None),
-        [port, protocol, part] => (*port, protocol.to_ascii_lowercase(), Some(*part)),
+        [port, protocol, field] => (*port, protocol.to_ascii_lowercase(), Some(*field)),
         _ => return false,
     };
     let expected = port.parse().ok().map(|port: u16| (protocol.as_str(), port));
-    match part {
+    match field {
         None => expected.is_some() && endpoint(value) == expected,
         Some("PROTO") => is_port(port) && PROTOCOLS.contains(&value) && value == protocol,
         Some("PORT") => is_port(port) && value == port,

@@ -90,7 +90,7 @@ impl Stack {
         let shutdown = Shutdown::new();
         Self {
             projection: Projection::new(&record, &read_model).await,
-            client: start(&config, &shutdown, &token).await,
+            client: Box::pin(start(&config, &shutdown, &token)).await,
             record,
             registry,
             config,

@@ -217,7 +217,7 @@ fn the_window_in_ticks_equals_the_duplicate_window() {
     let ticks = |count: i8| TICK * u32::try_from(count).unwrap();
     assert_eq!(DUPLICATE_WINDOW, ticks(WINDOW_TICKS));
     assert_eq!(SERVER_SKEW_MAX, ticks(SKEW_TICKS));
-    assert_eq!(WINDOW_RESERVE - SERVER_SKEW_MAX * 2, ticks(PUBLISH_TICKS_MAX + 1));
+    assert_eq!(WINDOW_RESERVE, SERVER_SKEW_MAX * 2 + ticks(PUBLISH_TICKS_MAX + 1));
 }
 
 #[test]

@@ -203,7 +203,7 @@ fn plain_instructions_are_rendered_at_once() {
     check("{%for item in metadata.items%}{{ item }}{%endfor%}", true);
     check(&"{{ locale }}".repeat(64), false);
     check(&"{{ locale }}".repeat(65), true);
-    for (digest, is_costly) in [("{}", false), (r#"{"templates":{"search":"{{ result.title }}"}}"#, true)] {
+    for (digest, is_costly) in [("{}", false), (r#"{"templates":{"search":"{{ output.title }}"}}"#, true)] {
         let policy = Policy::parse(&format!(r#"{{"tool_digest":{digest}}}"#)).unwrap();
         assert_eq!(policy.has_costly_templates(), is_costly, "{digest}");
     }
