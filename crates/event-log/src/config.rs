@@ -98,14 +98,12 @@ impl RecordConfig {
     #[must_use]
     pub fn errors(&self) -> Vec<(&'static str, String)> {
         let mut errors = Vec::new();
-        if self.nats_url.trim().is_empty() {
-            errors.push(("nats_url", "is empty: give nats://host:port".to_owned()));
-        }
-        match Address::parse(&self.nats_url) {
-            Ok(address) => errors.extend(address.tls.error().map(|error| ("nats_url", error))),
-            Err(_) if self.nats_url.trim().is_empty() => {}
-            Err(_) => errors.push(("nats_url", "is no address of NATS: give nats://host:port".to_owned())),
-        }
+        let nats_url = match Address::parse(&self.nats_url) {
+            _ if self.nats_url.trim().is_empty() => Some("is empty: give nats://host:port".to_owned()),
+            Ok(address) => address.tls.error(),
+            Err(_) => Some("is no address of NATS: give nats://host:port".to_owned()),
+        };
+        errors.extend(nats_url.map(|error| ("nats_url", error)));
         if !is_subject(&self.api_prefix) {
             let form = format!(
                 "must be a subject without wildcards, such as {API_PREFIX_DEFAULT}, of at most {API_PREFIX_BYTES_MAX} bytes"

@@ -82,9 +82,8 @@ impl Record {
 }
 
 fn start_time(since: Timestamp) -> String {
-    let skew = i64::try_from(CLOCK_SKEW_MAX.as_nanos()).unwrap_or(i64::MAX);
     // For a time before the first message the server starts at the first message.
-    to_rfc3339(Timestamp(since.0.saturating_sub(skew)))
+    to_rfc3339(since.before(CLOCK_SKEW_MAX))
 }
 
 #[cfg(test)]

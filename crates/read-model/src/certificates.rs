@@ -3,7 +3,6 @@
 
 use std::fs;
 
-use crate::database_url;
 use crate::error::ReadModelError;
 
 /// The PEM label that a file must contain, by URL parameter.
@@ -35,22 +34,6 @@ pub(crate) fn check(database_url: &str) -> Result<(), ReadModelError> {
     Ok(())
 }
 
-/// The problem of a database URL, and its remedy.
-pub(crate) fn url_problem(url: &str) -> Option<String> {
-    if url.is_empty() {
-        return Some("is empty: give postgres://user@host:port/database".to_owned());
-    }
-    if database_url::parse(url).is_err() {
-        return Some("is no URL of Postgres: give postgres://user@host:port/database".to_owned());
-    }
-    match check(url) {
-        Err(ReadModelError::File { parameter, path, problem }) => {
-            Some(format!("names {path} as {parameter}, which {problem}"))
-        }
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,20 +42,6 @@ mod tests {
         let url = format!("postgres://u:hunter2@h/d{query}");
         let error = check(&url).err().map(|error| error.to_string());
         assert_eq!(error.as_deref(), expected, "{query}");
-    }
-
-    #[test]
-    fn urls_have_the_form_of_postgres() {
-        let other = Some("is no URL of Postgres: give postgres://user@host:port/database");
-        for (url, expected) in [
-            ("postgres://u@h/d", None),
-            ("postgresql://u@[::1]:5432/d", None),
-            ("postgress://u@h/d", other),
-            ("u@h/d", other),
-            ("", Some("is empty: give postgres://user@host:port/database")),
-        ] {
-            assert_eq!(url_problem(url).as_deref(), expected, "{url}");
-        }
     }
 
     #[test]

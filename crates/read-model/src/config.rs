@@ -7,7 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub use self::shards::{SHARD_NAME_BYTES_MAX, SHARD_TENANTS_MAX, SHARDS_MAX, ShardConfig};
-use crate::certificates;
+use crate::database_url;
 
 /// Maximum number of connections of one process.
 pub const CONNECTIONS_MAX: u32 = 1_000;
@@ -65,7 +65,7 @@ impl ReadModelConfig {
     #[must_use]
     pub fn errors(&self) -> Vec<(&'static str, String)> {
         let mut errors = Vec::new();
-        errors.extend(certificates::url_problem(&self.database_url).map(|error| ("database_url", error)));
+        errors.extend(database_url::url_problem(&self.database_url).map(|error| ("database_url", error)));
         let connections = self.connections_max;
         if !(1..=CONNECTIONS_MAX).contains(&connections) {
             let problem = format!("is {connections}, but must be 1 to {CONNECTIONS_MAX} connections");

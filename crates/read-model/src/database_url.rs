@@ -1,9 +1,10 @@
-//! Parses the URL of a database.
+//! Parses and checks the URL of a database.
 
 use std::str::FromStr as _;
 
 use sqlx::postgres::PgConnectOptions;
 
+use crate::certificates;
 use crate::error::ReadModelError;
 
 /// The schemes of a database URL.
@@ -24,6 +25,22 @@ pub(crate) fn parse(url: &str) -> Result<PgConnectOptions, ReadModelError> {
     })
 }
 
+/// The problem of a database URL, and its remedy.
+pub(crate) fn url_problem(url: &str) -> Option<String> {
+    if url.is_empty() {
+        return Some("is empty: give postgres://user@host:port/database".to_owned());
+    }
+    if parse(url).is_err() {
+        return Some("is no URL of Postgres: give postgres://user@host:port/database".to_owned());
+    }
+    match certificates::check(url) {
+        Err(ReadModelError::File { parameter, path, problem }) => {
+            Some(format!("names {path} as {parameter}, which {problem}"))
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,6 +58,20 @@ mod tests {
         ] {
             let host = parse(url).ok().map(|options| options.get_host().to_owned());
             assert_eq!(host.as_deref(), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn urls_have_the_form_of_postgres() {
+        let other = Some("is no URL of Postgres: give postgres://user@host:port/database");
+        for (url, expected) in [
+            ("postgres://u@h/d", None),
+            ("postgresql://u@[::1]:5432/d", None),
+            ("postgress://u@h/d", other),
+            ("u@h/d", other),
+            ("", Some("is empty: give postgres://user@host:port/database")),
+        ] {
+            assert_eq!(url_problem(url).as_deref(), expected, "{url}");
         }
     }
 }

@@ -42,7 +42,7 @@ enum SearchStage {
 
 impl Search {
     /// The search for the key of a command. Without a key, there is no search.
-    /// Errors: the servers do not tell their time.
+    /// Errors: the servers do not answer with their time.
     pub(crate) async fn new(writer: &Writer, intent: &Intent) -> Result<Self, Problem> {
         let judged_at = Instant::now();
         let now = writer.record.server_time(&intent.key).await.map_err(problem::from_record)?;

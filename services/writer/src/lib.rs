@@ -103,7 +103,7 @@ impl Writer {
     /// The time of a commit: by the clock of this writer, unless it differs from the record's.
     ///
     /// # Errors
-    /// The servers do not tell their time.
+    /// The servers do not answer with their time.
     pub(crate) async fn record_time(&self, key: &ConversationKey) -> Result<Timestamp, Problem> {
         let time = self.record.server_time(key).await.map_err(problem::from_record)?;
         Ok(time.bound(self.now()))

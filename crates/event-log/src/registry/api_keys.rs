@@ -57,8 +57,7 @@ impl Registry {
         let new =
             ApiKey { expires_at: expires_at.map(time::to_proto), ..valid.ok_or(RegistryError::NotFound { what })? };
         let created = self.make_api_key(new, at).await?;
-        let overlap = i64::try_from(overlap.as_nanos()).unwrap_or(i64::MAX);
-        let end = Timestamp(at.0.saturating_add(overlap));
+        let end = at.after(overlap);
         let replace = |key: &mut ApiKey| {
             key.replaced_by.clone_from(&created.0.api_key_id);
             if !has_ended(key, end) {

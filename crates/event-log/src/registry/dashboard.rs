@@ -136,8 +136,7 @@ impl Registry {
             return Ok(None);
         };
         // A renewed token has the same id and expires later.
-        let nanos = i64::try_from(token_use.lifetime_max().as_nanos()).unwrap_or(i64::MAX);
-        let kept_until = Timestamp(at.0.saturating_add(nanos));
+        let kept_until = at.after(token_use.lifetime_max());
         let (tenant, id) = (access.tenant.tenant(), access.person.token_id());
         let is_ended = self.revoke_until(tenant, token_id_digest(id), kept_until, at).await?;
         Ok(is_ended.then_some(access))

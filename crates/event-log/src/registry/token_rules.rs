@@ -48,21 +48,16 @@ impl RevokedCredential {
 
     /// Until when the revocation is kept: what is revoked has expired then.
     fn kept_until(&self, lifetime_max: Duration, at: Timestamp) -> Timestamp {
-        let after = |duration: Duration| {
-            let nanos = i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX);
-            Timestamp(at.0.saturating_add(nanos))
-        };
         // A token accepted now was issued at most the leeway in the future, and is accepted for the leeway after its end.
-        let token = || after(lifetime_max + LEEWAY * 2);
+        let token = || at.after(lifetime_max + LEEWAY * 2);
         match self {
             Self::TokenId(_) => token(),
             Self::Token(_, expires_at) => {
-                let leeway = i64::try_from(LEEWAY.as_nanos()).unwrap_or(i64::MAX);
-                let end = expires_at.map(|end| Timestamp(end.0.saturating_add(leeway)));
+                let end = expires_at.map(|end| end.after(LEEWAY));
                 token().max(end.unwrap_or(at))
             }
             // It is not renewed any more, so it ends after one lifetime at most.
-            Self::Session(_) => after(SESSION_LIFETIME + SESSION_RENEWAL_LAG),
+            Self::Session(_) => at.after(SESSION_LIFETIME + SESSION_RENEWAL_LAG),
         }
     }
 }

@@ -106,8 +106,7 @@ fn rotated(
     overlap: Duration,
     at: Timestamp,
 ) -> Vec<WebhookSecret> {
-    let overlap = i64::try_from(overlap.as_nanos()).unwrap_or(i64::MAX);
-    let end = Timestamp(at.0.saturating_add(overlap));
+    let end = at.after(overlap);
     let ending = current.into_iter().filter(|secret| is_valid(secret, at)).map(|secret| {
         let ends_sooner = !is_valid(&secret, end);
         let ends_at = secret.ends_at.filter(|_| ends_sooner);

@@ -12,19 +12,19 @@ fn now() -> Timestamp {
 }
 
 #[tokio::test]
-async fn servers_tell_their_time_and_it_is_counted_on() {
+async fn the_time_of_servers_is_known_and_counted_on() {
     let mut server = devstack::test::nats().await;
     let record = record_of_one(&server).await;
     let key = Writer::of("c").key;
     let before = now();
-    let told = record.server_time(&key).await.unwrap();
+    let answered = record.server_time(&key).await.unwrap();
     // The server has the clock of this machine.
-    assert!(told.earliest <= now() && before <= told.latest, "{before:?} {told:?}");
+    assert!(answered.earliest <= now() && before <= answered.latest, "{before:?} {answered:?}");
     server.pause();
     let before = now();
     let counted = record.server_time(&key).await.unwrap();
     assert!(counted.earliest <= now() && before <= counted.latest, "{before:?} {counted:?}");
-    assert!(counted.earliest > told.earliest, "{told:?} {counted:?}");
+    assert!(counted.earliest > answered.earliest, "{answered:?} {counted:?}");
     server.resume();
     record.check().await.unwrap();
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use domain::TenantId;
 use serde::{Deserialize, Serialize};
 
-use crate::certificates::url_problem;
+use crate::database_url::url_problem;
 
 /// Maximum number of shards.
 pub const SHARDS_MAX: usize = 16;

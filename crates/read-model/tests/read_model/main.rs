@@ -22,6 +22,7 @@ mod idle;
 mod large_tables;
 mod latency;
 mod listings;
+mod logins;
 mod model_usage;
 mod overview;
 mod parking;

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn service_links_are_told_by_name_and_value() {
+    fn service_links_are_recognized_by_name_and_value() {
         for (name, value, expected) in [
             ("HANSARD_SERVICE_HOST", "10.0.0.1", true),
             ("HANSARD_SERVICE_HOST", "fd00::1", true),

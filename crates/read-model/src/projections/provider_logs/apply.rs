@@ -106,8 +106,7 @@ async fn advance(connection: &mut PgConnection, batch: &LogBatch) -> Result<(), 
 fn arguments(placed: &StoredCall) -> PgArguments {
     let StoredCall { key, stored_at, logged } = placed;
     let call = &logged.call;
-    let kept_for = i64::try_from(logged.kept_for().as_nanos()).unwrap_or(i64::MAX);
-    let kept_until = Timestamp(stored_at.0.saturating_add(kept_for));
+    let kept_until = stored_at.after(logged.kept_for());
     let tokens = |count: fn(&domain::event::Usage) -> u64| {
         let usage = call.usage.as_ref();
         usage.map(|usage| signed(count(usage)))

@@ -29,8 +29,7 @@ pub(super) fn parse(text: &str) -> Result<Age, String> {
 impl Age {
     /// The time of something that has this age now.
     pub(super) fn before(self, now: Timestamp) -> Timestamp {
-        let nanos = i64::try_from(self.0.as_nanos()).unwrap_or(i64::MAX);
-        Timestamp(now.0.saturating_sub(nanos))
+        now.before(self.0)
     }
 }
 
