@@ -1,9 +1,10 @@
 //! Appending a commit.
 
 use bytes::Bytes;
-use domain::{CommitId, ConversationKey, Partition, Sequence};
+use domain::{CommitId, ConversationKey, Partition, Position, Sequence};
 use tokio::time::Instant;
 
+use crate::connection::DIVERGED;
 use crate::group_commit::Commit;
 use crate::publish::Ack;
 use crate::{Record, StoredMessage, TraceHeaders, Unavailable, topology};
@@ -90,8 +91,17 @@ impl Record {
         deadline: Instant,
     ) -> Result<AppendOutcome, Unavailable> {
         let ack_deadline = Self::ack_deadline(deadline);
+        let known_end = self.known_ends().of(route.partition);
         match self.publish_commit(route, append, ack_deadline).await {
-            Ok(Ack::Stored(sequence)) => Ok(AppendOutcome::Committed { sequence }),
+            // The stream was replaced since, or restored from an older copy.
+            Ok(Ack::Stored(sequence)) if sequence <= known_end => {
+                self.refuse();
+                Err(DIVERGED)
+            }
+            Ok(Ack::Stored(sequence)) => {
+                self.known_ends().advance(Position { partition: route.partition, sequence });
+                Ok(AppendOutcome::Committed { sequence })
+            }
             unresolved => self.resolve(route, append, unresolved, deadline).await,
         }
     }

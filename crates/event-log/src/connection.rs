@@ -6,6 +6,7 @@
 use std::error::Error as _;
 use std::io;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::address::Address;
+use crate::admission::{Admission, Admitted};
 use crate::jitter::jittered;
 use crate::read_limit::ReadLimits;
 use crate::{RecordConfig, Unavailable};
@@ -40,6 +42,12 @@ pub(crate) const NO_RESPONDERS: Unavailable = Unavailable::new("no server serves
 
 /// "`JetStream` system temporarily unavailable": the stream, or the servers for the creation of streams, have no leader.
 pub(crate) const NO_LEADER: u64 = 10_008;
+
+/// The record is not the one that is known: it was replaced, or has lost commits.
+pub(crate) const DIVERGED: Unavailable = Unavailable {
+    what: "it is not the record that the rows were computed from, or has lost commits of it; see hansard status",
+    retry_after_ms: 5_000,
+};
 
 /// A request to a server.
 #[derive(Debug)]
@@ -63,13 +71,18 @@ pub(crate) struct Connection {
     pub(crate) jetstream: jetstream::Context,
     api_prefix: String,
     reconnects: watch::Receiver<u64>,
-    pub(crate) read_limits: ReadLimits,
-    monitor: AbortHandle,
+    pub(crate) read_limits: Arc<ReadLimits>,
+    admission: Arc<Admission>,
+    monitor: Arc<Monitor>,
 }
 
-impl Drop for Connection {
+/// The task that counts connects.
+#[derive(Debug)]
+struct Monitor(AbortHandle);
+
+impl Drop for Monitor {
     fn drop(&mut self) {
-        self.monitor.abort();
+        self.0.abort();
     }
 }
 
@@ -97,9 +110,27 @@ impl Connection {
             jetstream,
             api_prefix: config.api_prefix.clone(),
             reconnects,
-            read_limits: ReadLimits::default(),
-            monitor,
+            read_limits: Arc::default(),
+            admission: Arc::default(),
+            monitor: Arc::new(Monitor(monitor)),
         })
+    }
+
+    /// The same connection for requests that compare the record: they are sent also while it is guarded.
+    pub(crate) fn unguarded(&self) -> Self {
+        Self {
+            client: self.client.clone(),
+            jetstream: self.jetstream.clone(),
+            api_prefix: self.api_prefix.clone(),
+            reconnects: self.reconnects.clone(),
+            read_limits: Arc::clone(&self.read_limits),
+            admission: Arc::default(),
+            monitor: Arc::clone(&self.monitor),
+        }
+    }
+
+    pub(crate) fn admission(&self) -> &Admission {
+        &self.admission
     }
 
     /// Changes after each reconnect from now on. Requests and subscriptions from before a reconnect are lost.
@@ -109,15 +140,21 @@ impl Connection {
         reconnects
     }
 
-    /// Waits until the connection is up.
+    /// Waits until the connection is up and may send requests.
     pub(crate) async fn ready(&self, deadline: Instant) -> Result<(), Unavailable> {
-        while self.client.connection_state() != State::Connected {
-            if Instant::now() >= deadline {
-                return Err(Unavailable::new("the connection to NATS is down"));
+        loop {
+            let is_connected = self.client.connection_state() == State::Connected;
+            match self.admission.on(self.connects()) {
+                Admitted::Yes if is_connected => return Ok(()),
+                Admitted::No => return Err(DIVERGED),
+                Admitted::NotYet if is_connected && Instant::now() >= deadline => {
+                    return Err(Unavailable::new("the record is not compared with its rows yet"));
+                }
+                _ if Instant::now() >= deadline => return Err(Unavailable::new("the connection to NATS is down")),
+                Admitted::Yes | Admitted::NotYet => {}
             }
-            sleep(LINK_TICK.min(deadline.duration_since(Instant::now()))).await;
+            sleep(LINK_TICK.min(deadline.saturating_duration_since(Instant::now()))).await;
         }
-        Ok(())
     }
 
     /// Sends a request and waits for its one reply. Nothing is sent after the deadline, also by a process that was stopped before it.
@@ -135,6 +172,10 @@ impl Connection {
         loop {
             let wake = deadline.min(Instant::now() + LINK_TICK);
             match timeout_at(wake, &mut reply).await {
+                // The client sends a queued request on the next connect, whose record may not be the known one.
+                Ok(_) if self.admission.on(self.connects()) != Admitted::Yes => {
+                    return Err(Unavailable::new("the connection to NATS was lost"));
+                }
                 Ok(answer) => return answer.map_err(|error| request_error(error.kind())),
                 Err(_) if Instant::now() >= deadline => {
                     return Err(Unavailable::new("the request timed out"));

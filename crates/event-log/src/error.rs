@@ -4,6 +4,8 @@ use domain::Sequence;
 use thiserror::Error;
 use wire::commit::CorruptCommit;
 
+use crate::connection::DIVERGED;
+
 /// The delay before a retry, in milliseconds.
 pub(crate) const RETRY_AFTER_MS: u64 = 250;
 
@@ -20,6 +22,12 @@ pub struct Unavailable {
 impl Unavailable {
     pub(crate) const fn new(what: &'static str) -> Self {
         Self { what, retry_after_ms: RETRY_AFTER_MS }
+    }
+
+    /// Whether the record is not the one that is known. A retry helps only after an operator's decision.
+    #[must_use]
+    pub fn is_diverged(&self) -> bool {
+        *self == DIVERGED
     }
 }
 

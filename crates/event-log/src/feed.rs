@@ -3,14 +3,17 @@
 use std::time::Duration;
 
 use async_nats::jetstream::consumer::DeliverPolicy;
+use bytes::Bytes;
 use domain::Sequence;
 use futures::{Stream, StreamExt as _, stream};
 use tokio::sync::watch;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
+use crate::connection::DIVERGED;
 use crate::consumer::{ConsumedMessage, Consumer};
+use crate::get::MessageQuery;
 use crate::jitter::jittered;
-use crate::{Record, Unavailable};
+use crate::{Record, Unavailable, topology};
 
 /// Maximum delay between two attempts to create a consumer.
 const WAIT_MAX: Duration = Duration::from_millis(500);
@@ -28,6 +31,8 @@ pub(crate) struct Feed {
     record: Record,
     stream: String,
     last: Sequence,
+    /// The last message that was returned.
+    returned: Option<Bytes>,
     source: Option<Source>,
     failures: u32,
 }
@@ -39,7 +44,7 @@ struct Source {
 
 impl Feed {
     pub(crate) fn new(record: Record, stream: String, after: Sequence) -> Self {
-        Self { record, stream, last: after, source: None, failures: 0 }
+        Self { record, stream, last: after, returned: None, source: None, failures: 0 }
     }
 
     /// The converted messages, and an error for each lost consumer. It never ends.
@@ -72,6 +77,7 @@ impl Feed {
             Ok(message) => {
                 self.failures = 0;
                 self.last = message.sequence;
+                self.returned = Some(message.message.payload.clone());
                 FeedItem::Message(message)
             }
             Err(unavailable) => {
@@ -100,10 +106,26 @@ impl Feed {
         let deadline = self.record.deadline();
         connection.ready(deadline).await?;
         let reconnects = connection.reconnects();
+        if let Some(returned) = &self.returned {
+            self.check_has(returned, deadline).await?;
+        }
         let deliver_policy = DeliverPolicy::ByStartSequence { start_sequence: self.last.0.saturating_add(1) };
         let every_subject = String::new();
         let consumer = Consumer::create(connection, &self.stream, deliver_policy, every_subject, deadline);
         Ok(Source { consumer: consumer.await?, reconnects })
+    }
+
+    /// Checks that the stream has the last message that was returned, unless that was removed since: it may be another stream, or an
+    /// older copy of it.
+    async fn check_has(&self, returned: &Bytes, deadline: Instant) -> Result<(), Unavailable> {
+        let connection = self.record.connection();
+        let query = MessageQuery::Sequence(self.last.0);
+        if let Some(found) = connection.get_from_leader(&self.stream, &query, deadline).await? {
+            return if found.payload == *returned { Ok(()) } else { Err(DIVERGED) };
+        }
+        let info = topology::info(connection, &self.stream, deadline).await?;
+        let is_shorter = info.is_none_or(|info| info.state.bounds().last < self.last);
+        if is_shorter { Err(DIVERGED) } else { Ok(()) }
     }
 }
 

@@ -5,6 +5,7 @@
 //! `domain` and `wire` define what a commit contains. No message content, token or key is in its logs or errors.
 
 mod address;
+mod admission;
 mod append;
 mod archive;
 mod atomic_batch;
@@ -25,6 +26,7 @@ mod group_commit;
 mod growth;
 mod headers;
 mod jitter;
+mod known_ends;
 mod known_layout;
 mod known_time;
 mod last;
@@ -37,6 +39,7 @@ mod message;
 mod partition_status;
 mod parts;
 mod pending_erasures;
+mod prefix;
 mod publish;
 mod put;
 mod read_limit;
@@ -83,6 +86,7 @@ pub use message::StoredMessage;
 pub use partition_status::PartitionStatus;
 pub use parts::{LiveParts, LivePartsItem, PartsBounds, PartsOutcome, PartsPage, StoredParts};
 pub use pending_erasures::PendingErasure;
+pub use prefix::PrefixMismatch;
 pub use receipt_keys::{RECEIPT_KEYS_MAX, RECEIPT_SEED_BYTES, ReceiptKey, ReceiptKeys, receipt_key_id};
 pub use record::Record;
 pub use registry::Registry;

@@ -11,6 +11,7 @@ use wire::token::RecordId;
 
 use crate::connection::Connection;
 use crate::group_commit::GroupCommit;
+use crate::known_ends::KnownEnds;
 use crate::known_layout::KnownLayout;
 use crate::known_time::KnownTime;
 use crate::restore_marker::check_no_restore;
@@ -31,6 +32,8 @@ pub struct Record(Arc<Inner>);
 #[derive(Debug)]
 struct Inner {
     connection: Arc<Connection>,
+    /// For comparisons of the record, while the connection is guarded.
+    unguarded: Connection,
     identity: Identity,
     layout: Arc<KnownLayout>,
     /// The partitions of conversations of a record that has grown.
@@ -39,6 +42,7 @@ struct Inner {
     /// `None`: the streams do not accept batches.
     group_commit: Option<GroupCommit>,
     time: KnownTime,
+    ends: KnownEnds,
 }
 
 impl Record {
@@ -62,6 +66,20 @@ impl Record {
         Ok(record)
     }
 
+    /// Whether a record exists on the servers.
+    ///
+    /// # Errors
+    /// [`RecordError`], such as [`RecordError::Foreign`].
+    pub async fn exists(config: &RecordConfig) -> Result<bool, RecordError> {
+        config.check()?;
+        let connection = Connection::open(config).await?;
+        match topology::identity(&connection, Instant::now() + config.request_timeout()).await {
+            Ok(_) => Ok(true),
+            Err(RecordError::Missing { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Opens an existing record. For readers: they also start on a server that is not durable.
     ///
     /// # Errors
@@ -83,6 +101,7 @@ impl Record {
         let (first, timeout) = (found.identity.partitions, config.request_timeout());
         let layout = KnownLayout::new(&connection, found.layout, read_at, first, timeout);
         Ok(Self(Arc::new(Inner {
+            unguarded: connection.unguarded(),
             connection,
             identity: found.identity,
             layout,
@@ -90,6 +109,7 @@ impl Record {
             config,
             group_commit,
             time: KnownTime::default(),
+            ends: KnownEnds::default(),
         })))
     }
 
@@ -192,6 +212,14 @@ impl Record {
 
     pub(crate) fn known_time(&self) -> &KnownTime {
         &self.0.time
+    }
+
+    pub(crate) fn unguarded(&self) -> &Connection {
+        &self.0.unguarded
+    }
+
+    pub(crate) fn known_ends(&self) -> &KnownEnds {
+        &self.0.ends
     }
 
     pub(crate) fn known_layout(&self) -> &KnownLayout {

@@ -248,6 +248,13 @@ pub(crate) async fn ensure_restricted(
     created.map_err(|_| Unavailable::new("the restricted bucket cannot be created"))
 }
 
+/// The identity of the record, by its first stream.
+pub(crate) async fn identity(connection: &Connection, deadline: Instant) -> Result<Identity, RecordError> {
+    let first = stream_name(Partition(0));
+    let info = existing(connection, &first, deadline).await?;
+    identity_of(&first, &info.config)
+}
+
 /// Checks that all streams exist and belong to the same record.
 pub(crate) async fn check(
     connection: &Connection,

@@ -22,6 +22,9 @@ pub fn not_found() -> Problem {
 /// The record does not answer.
 #[must_use]
 pub fn of_record(error: &Unavailable) -> Problem {
+    if error.is_diverged() {
+        return Problem::diverged();
+    }
     Problem::new(Reason::RecordUnavailable, format!("{error}: try again, or read with consistency eventual"))
         .retry_after(Duration::from_millis(error.retry_after_ms))
 }
@@ -39,6 +42,9 @@ pub fn record_timed_out() -> Problem {
 /// The read model is unavailable or corrupt.
 #[must_use]
 pub fn of_read_model(error: &ReadModelError) -> Problem {
+    if *error == ReadModelError::Diverged {
+        return Problem::diverged();
+    }
     if let ReadModelError::Unavailable { shard, retry_after_ms, .. } = error {
         let message = match shard {
             Some(name) => format!("shard {name} of the read model is unavailable: try again"),

@@ -25,6 +25,9 @@ pub enum ReadModelError {
         /// Delay before a retry, in milliseconds.
         retry_after_ms: u64,
     },
+    /// The rows were computed from another record, or from commits that the record has lost. An operator must decide.
+    #[error("the rows belong to another record, or to commits that the record has lost: see hansard status")]
+    Diverged,
     /// A newer program ran a migration that programs must know: update this one.
     #[error("the database schema has migration {found}, but this program supports up to {known}: update the program")]
     SchemaUnknown {
@@ -97,7 +100,7 @@ impl ReadModelError {
     /// Whether the caller should retry later.
     #[must_use]
     pub fn is_unavailable(&self) -> bool {
-        matches!(self, Self::Unavailable { .. })
+        matches!(self, Self::Unavailable { .. } | Self::Diverged)
     }
 }
 

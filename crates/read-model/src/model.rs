@@ -1,5 +1,6 @@
 //! The handle to the read models: statements and transactions with timeouts.
 
+mod admission;
 mod replicas;
 pub mod shards;
 
@@ -19,6 +20,7 @@ use crate::error::{ReadModelError, is_conflict, is_lost, is_missing, is_timeout}
 use crate::live::{ProjectionTables, SchemaName, Target, read_live_schema};
 use crate::migrations::READ_MIGRATIONS;
 use crate::schema;
+use admission::Admission;
 use replicas::{Pin, Replicas};
 pub use replicas::{
     REPLICA_LAG_MS_MAX, REPLICA_LAG_MS_MIN, REPLICAS_MAX, ReplicaStatus, ReplicaUse, ReplicatedReadModelConfig,
@@ -70,6 +72,7 @@ pub struct ReadModel {
     /// The tenants whose rows the database has, by the configuration.
     tenants: TenantFilter,
     known: KnownAssignments,
+    admission: Arc<Admission>,
 }
 
 impl ReadModel {
@@ -95,6 +98,7 @@ impl ReadModel {
             name: None,
             tenants: shards::tenants_of_first(config)?,
             known: KnownAssignments::default(),
+            admission: Arc::default(),
         })
     }
 
@@ -186,6 +190,7 @@ impl ReadModel {
     ) -> Result<ReadTransaction, ReadTransactionError> {
         let shard = self.shard_of(access.tenant());
         let database = shard.as_ref().unwrap_or(self);
+        database.admission.check()?;
         database.check_has_rows_of(access).await?;
         let (of, rights) = ((database.target, database.tables), Rights::Reader);
         let acquired = database.reading_connections().acquire(of, rights, Some(access)).await;
@@ -218,6 +223,7 @@ impl ReadModel {
         sql: &'static str,
         arguments: &(dyn Fn() -> PgArguments + Send + Sync),
     ) -> Result<Vec<PgRow>, ReadModelError> {
+        self.admission.check()?;
         if self.pin.is_some()
             && let Some(answer) = self.fetch_from_replica(access, sql, arguments).await
         {
@@ -244,6 +250,7 @@ impl ReadModel {
 
     /// A connection of the owner, for several statements.
     pub(crate) async fn acquire(&self) -> Result<PooledConnection, ReadModelError> {
+        self.admission.check()?;
         let rights = Rights::Owner;
         let acquired = self.connections.acquire((self.target, self.tables), rights, None);
         acquired.await.map_err(|error| self.with_name(error))
@@ -251,6 +258,7 @@ impl ReadModel {
 
     /// A connection of a reader, without a tenant.
     pub(crate) async fn acquire_reader(&self) -> Result<PooledConnection, ReadModelError> {
+        self.admission.check()?;
         let rights = Rights::Reader;
         self.connections.acquire((self.target, self.tables), rights, None).await
     }

@@ -36,7 +36,7 @@ use crate::reader_role;
 
 /// The migrations: version, description, SQL.
 #[rustfmt::skip]
-const MIGRATIONS: [(i64, &str, &str); 27] = [
+const MIGRATIONS: [(i64, &str, &str); 28] = [
     (1, "conversations", include_str!("../migrations/0001_conversations.sql")),
     (2, "row level security", include_str!("../migrations/0002_row_level_security.sql")),
     (3, "usage", include_str!("../migrations/0003_usage.sql")),
@@ -64,6 +64,7 @@ const MIGRATIONS: [(i64, &str, &str); 27] = [
     (25, "empty conversations", include_str!("../migrations/0025_empty_conversations.sql")),
     (26, "operator functions", include_str!("../migrations/0026_operator_functions.sql")),
     (27, "usage corrections", include_str!("../migrations/0027_usage_corrections.sql")),
+    (28, "prefixes", include_str!("../migrations/0028_prefixes.sql")),
 ];
 
 /// Runs the migrations and creates the reader role. sqlx takes an advisory lock and records the migrations. Changes nothing after

@@ -28,6 +28,7 @@ pub(crate) fn of(status: &Status, readings: &Readings, limits: Limits) -> Vec<St
     {
         needs.push(format!("acknowledged commits can be lost: {why}"));
     }
+    needs.extend(of_divergences(readings));
     needs.extend(of_erasures(readings));
     match &status.read_model {
         Answer::Failed { error } => {
@@ -111,6 +112,11 @@ fn of_growth(record: &RecordReading) -> Option<String> {
     Some(format!(
         "the growth to {partitions} partitions has not ended: unless it runs, hansard partitions add {partitions} continues it"
     ))
+}
+
+fn of_divergences(readings: &Readings) -> Option<String> {
+    let what = "rows and record do not belong together, and no role answers: restore the right record, or see hansard rebuild from-record --dry-run";
+    (!readings.divergences.is_empty()).then(|| format!("{what}: {}", named(&readings.divergences)))
 }
 
 /// An erasure that takes longer than writers need for the longest conversation.
@@ -215,9 +221,6 @@ fn of_rows(
         partitions,
         |(one, _)| one.partition,
         &[
-            ("the record ends before the rows, so its last commits are lost, in", &|(one, rows)| {
-                rows.checkpoint > Some(one.last)
-            }),
             ("no projector holds", &|(_, rows)| rows.epoch.is_some() && rows.holder.is_none() && !read_model.read_only),
             ("rows lag in", &|(_, rows)| rows.lag_seconds > Some(lag_max)),
         ],

@@ -119,6 +119,7 @@ impl Reader {
                 shard.waits = waits(record, read, shard).await;
             }
         }
+        let divergences = self.divergences().await;
         let erased = match (&record, &self.source) {
             (Ok(record), Source::Operator { .. })
                 if unread_tenants == Some(0) && read_model.is_ok() && record.partitions.iter().any(has_others) =>
@@ -130,6 +131,7 @@ impl Reader {
         Readings {
             now: Timestamp(self.clock.now_nanos()),
             erased,
+            divergences,
             record: record.map_err(|error| error.to_string()),
             shards,
             unread_tenants,
@@ -185,6 +187,24 @@ impl Reader {
                 })
             }
         }
+    }
+
+    /// The divergences of the databases that answer.
+    async fn divergences(&self) -> Vec<String> {
+        let Some(record) = self.record() else {
+            return Vec::new();
+        };
+        let mut divergences = Vec::new();
+        for (shard, model) in
+            std::iter::once((None, &self.model)).chain(self.shards.iter().map(|(name, model)| (Some(name), model)))
+        {
+            let found = divergence::find(record, model).await.unwrap_or_default();
+            divergences.extend(found.iter().map(|one| match shard {
+                Some(name) => format!("shard {name}, {one}"),
+                None => one.to_string(),
+            }));
+        }
+        divergences
     }
 
     /// A gateway may not read the list of a database, and reads all shards.

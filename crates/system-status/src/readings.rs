@@ -18,6 +18,8 @@ pub struct Readings {
     pub record: Result<RecordReading, String>,
     /// The read models.
     pub read_model: Result<ReadModelReading, String>,
+    /// Where rows and record do not belong together; unknown ones are left out.
+    pub divergences: Vec<String>,
     /// The shards of the read models, in order.
     pub shards: Vec<ShardReading>,
     /// The number of tenants whose rows are in a shard that was not read; `None`: unknown, or the database is a shard itself.

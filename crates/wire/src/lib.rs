@@ -12,6 +12,7 @@ pub mod json;
 pub mod metered_call;
 pub mod model_call;
 pub mod optional;
+pub mod prefix;
 pub mod proto;
 pub mod reads;
 pub mod reason;

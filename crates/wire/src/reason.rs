@@ -78,6 +78,8 @@ pub enum Reason {
     PositionNotReached,
     /// The record is unavailable.
     RecordUnavailable,
+    /// The rows belong to another record, or to commits that the record has lost: an operator must decide.
+    RecordDiverged,
     /// The read model is unavailable.
     ReadModelUnavailable,
     /// The service is shutting down; another instance serves the retry.
@@ -147,6 +149,7 @@ impl Reason {
             Self::PositionTokenOfOtherRecord => "POSITION_TOKEN_OF_OTHER_RECORD",
             Self::PositionNotReached => "POSITION_NOT_REACHED",
             Self::RecordUnavailable => "RECORD_UNAVAILABLE",
+            Self::RecordDiverged => "RECORD_DIVERGED",
             Self::ReadModelUnavailable => "READ_MODEL_UNAVAILABLE",
             Self::Draining => "DRAINING",
             Self::QuotaExceeded => "QUOTA_EXCEEDED",
@@ -204,6 +207,7 @@ impl Reason {
             | Self::TemplateFailed => Code::FailedPrecondition,
             Self::PositionNotReached
             | Self::RecordUnavailable
+            | Self::RecordDiverged
             | Self::ReadModelUnavailable
             | Self::ModelNotConfigured
             | Self::SearchTimedOut

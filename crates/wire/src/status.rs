@@ -39,6 +39,9 @@ struct FieldProblem {
     description: String,
 }
 
+/// Delay before a retry while rows and record do not belong together.
+const DIVERGED_RETRY_AFTER: Duration = Duration::from_secs(5);
+
 impl Problem {
     /// An error with its reason and a message with the remedy. The message never contains content of a conversation.
     #[must_use]
@@ -51,6 +54,13 @@ impl Problem {
             retry_after: None,
             quota: None,
         }
+    }
+
+    /// Rows and record do not belong together.
+    #[must_use]
+    pub fn diverged() -> Self {
+        let message = "rows and record do not belong together, and nothing is read or written until an operator has decided: see hansard status";
+        Self::new(Reason::RecordDiverged, message).retry_after(DIVERGED_RETRY_AFTER)
     }
 
     /// An error of one field. `google.rpc.BadRequest` contains its reason, path and description.

@@ -39,6 +39,7 @@ mod writer_token;
 
 use std::sync::Arc;
 
+use divergence::Guard;
 use domain::Timestamp;
 use event_log::Registry;
 use history::Reader;
@@ -82,6 +83,8 @@ pub struct Parts {
     pub watchers: Watchers,
     /// Reads by service tokens that audit logs will contain.
     pub token_reads: TokenReads,
+    /// Whether rows and record belong together.
+    pub guard: Guard,
 }
 
 impl Gateway {

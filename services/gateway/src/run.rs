@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use archive::Archive;
+use divergence::Guard;
 use egress::Policy;
 use event_log::{Record, Registry};
 use history::Reader;
@@ -72,7 +73,7 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     let vocabulary = tokio::task::spawn_blocking(tokens::load);
     let writer = WriterClient::at(&config.writer_url, config.writer_token.clone())?;
     let gateway = connect(&config, shutdown).await?;
-    let health = Health::new(&["nats", "postgres", "registry", WRITER_TOKEN]);
+    let health = Health::new(&["nats", "postgres", "registry", "rows_of_record", WRITER_TOKEN]);
     watch_health(&health, shutdown, &gateway);
     watch_token(&health, shutdown, &gateway.registry, &config.writer_token);
     let deps = retention::Dependencies {
@@ -125,9 +126,10 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
 /// The record does not exist, or the read model is misconfigured.
 pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gateway, StartError> {
     let record = Record::open(config.record.clone()).await.map_err(StartError::dependency)?;
+    let read_model = ReadModel::connect_replicated(&config.read_model).map_err(StartError::dependency)?;
+    let guard = Guard::start(&record, &read_model, shutdown).await.map_err(StartError::dependency)?;
     let registry = Registry::open(&record).await.map_err(StartError::dependency)?;
     registry.check_secrets().map_err(StartError::dependency)?;
-    let read_model = ReadModel::connect_replicated(&config.read_model).map_err(StartError::dependency)?;
     shutdown.spawn_cancellable(read_model.clone().watch_replicas());
     let archive = Archive::at(&record, &config.archive_url).map_err(StartError::dependency)?;
     let token_keys = TokenKeys::new(&registry, Policy::new(&config.egress));
@@ -144,6 +146,7 @@ pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gate
             shutdown.token(),
         ),
         token_reads: TokenReads::default(),
+        guard,
     }))
 }
 
@@ -209,7 +212,12 @@ fn watch_health(health: &Health, shutdown: &Shutdown, gateway: &Gateway) {
         let record = record.clone();
         async move { record.check().await }
     }));
-    let read_model = gateway.reader.read_model.clone();
+    let guard = gateway.guard.clone();
+    shutdown.spawn_cancellable(health.clone().probe("rows_of_record", Probe::DEFAULT, move || {
+        let checked = guard.check();
+        async move { checked }
+    }));
+    let read_model = gateway.reader.read_model.unguarded();
     shutdown.spawn_cancellable(health.clone().probe("postgres", Probe::DEFAULT, move || {
         let read_model = read_model.clone();
         async move { read_model.check().await }

@@ -2,7 +2,6 @@
 //!
 //! | metric | unit | meaning |
 //! |---|---|---|
-//! | `hansard_projector_lost_sequences{partition,projection}` | 1 | sequences that the rows contain and the record does not: the record lost its last commits |
 //! | `hansard_projector_lag_sequences{partition,projection}` | 1 | sequences between the checkpoint and the end of the record, including gaps |
 //! | `hansard_projector_lag_seconds{partition,projection}` | s | age of the oldest message that is read and not yet written |
 //! | `hansard_projector_commit_seconds{projection}` | s | time from storing a commit in the record to its rows |
@@ -25,11 +24,6 @@ pub(crate) fn lag(of: (ProjectionKind, Partition), sequences: u64, age: Duration
     let labels = labels(of);
     gauge!("hansard_projector_lag_sequences", &labels).set(float(sequences));
     gauge!("hansard_projector_lag_seconds", &labels).set(age.as_secs_f64());
-}
-
-/// Sets the number of sequences that the record lost.
-pub(crate) fn lost(of: (ProjectionKind, Partition), sequences: u64) {
-    gauge!("hansard_projector_lost_sequences", &labels(of)).set(float(sequences));
 }
 
 fn labels((kind, partition): (ProjectionKind, Partition)) -> [(&'static str, String); 2] {

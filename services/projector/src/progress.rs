@@ -45,7 +45,6 @@ impl Progress {
         self.with(|partitions| {
             partitions.remove(&partition);
             metrics::lag((self.kind, partition), 0, Duration::ZERO);
-            metrics::lost((self.kind, partition), 0);
         });
     }
 
@@ -70,13 +69,11 @@ impl Progress {
 
     /// Reports lag and parked conversations periodically.
     pub(crate) async fn report(self, record: Record, model: ReadModel, clock: Clock) {
-        let mut lost = HashMap::new();
         loop {
             let partitions: Vec<Partition> = self.with(|partitions| partitions.keys().copied().collect());
-            lost.retain(|partition, _| partitions.contains(partition));
             for partition in partitions {
                 if let Ok(bounds) = record.bounds_of(partition).await {
-                    self.report_one(&mut lost, partition, bounds.last, Timestamp(clock.now_nanos()));
+                    self.report_one(partition, bounds.last, Timestamp(clock.now_nanos()));
                 }
             }
             if self.kind == ProjectionKind::Conversations
@@ -89,30 +86,12 @@ impl Progress {
     }
 
     /// Reports a partition whose record ends at `end`, unless it was removed meanwhile.
-    fn report_one(&self, lost: &mut HashMap<Partition, u64>, partition: Partition, end: Sequence, now: Timestamp) {
+    fn report_one(&self, partition: Partition, end: Sequence, now: Timestamp) {
         self.with(|partitions| {
             let Some(progress) = partitions.get(&partition) else { return };
             let (sequences, age) = lag(*progress, end, now);
             metrics::lag((self.kind, partition), sequences, age);
-            report_lost(lost, (self.kind, partition), missing(*progress, end));
         });
-    }
-}
-
-/// The number of sequences that the rows contain and the record lost, for example by a disk failure.
-fn missing(progress: PartitionProgress, last: Sequence) -> u64 {
-    progress.written.0.saturating_sub(last.0)
-}
-
-/// Sets the metric, and logs an error when the loss is detected.
-fn report_lost(lost: &mut HashMap<Partition, u64>, (kind, partition): (ProjectionKind, Partition), missing: u64) {
-    metrics::lost((kind, partition), missing);
-    let before = lost.insert(partition, missing).unwrap_or(0);
-    if missing > 0 && before == 0 {
-        tracing::error!(
-            %partition, missing,
-            "the record ends before the rows: acknowledged commits are lost; stop the writers and restore the record"
-        );
     }
 }
 
@@ -135,41 +114,26 @@ mod tests {
     }
 
     #[test]
-    fn a_truncated_record_is_detected() {
-        let check = |written, expected| {
-            let progress = PartitionProgress { written: Sequence(written), waiting_since: None };
-            assert_eq!(missing(progress, Sequence(10)), expected, "{written}");
-        };
-        check(9, 0);
-        check(10, 0);
-        check(11, 1);
-    }
-
-    #[test]
-    fn a_partition_that_leaves_has_no_loss_and_no_lag() {
+    fn a_partition_that_leaves_has_no_lag() {
         let metrics = runtime::metrics::install().unwrap();
         let partition = Partition(4_000);
-        let check = |metric: &str, expected: u64| {
-            let line =
-                format!("hansard_projector_{metric}{{partition=\"{partition}\",projection=\"search\"}} {expected}");
+        let check = |expected: u64| {
+            let line = format!(
+                "hansard_projector_lag_sequences{{partition=\"{partition}\",projection=\"search\"}} {expected}"
+            );
             let rendered = metrics.render();
             assert!(rendered.lines().any(|found| found == line), "{line} is not in {rendered}");
         };
         let progress = Progress::new(ProjectionKind::Search);
-        let report = |last| progress.report_one(&mut HashMap::new(), partition, Sequence(last), Timestamp(0));
+        let report = |last| progress.report_one(partition, Sequence(last), Timestamp(0));
         progress.set(partition, PartitionProgress { written: Sequence(12), waiting_since: None });
-        report(10);
-        check("lost_sequences", 2);
         report(15);
-        check("lag_sequences", 3);
-        report(10);
+        check(3);
         progress.remove(partition);
-        check("lost_sequences", 0);
+        check(0);
         // A report that began before the partition left.
-        report(10);
         report(15);
-        check("lost_sequences", 0);
-        check("lag_sequences", 0);
+        check(0);
     }
 
     #[test]

@@ -124,7 +124,7 @@ impl Projection {
     fn begin(&mut self, from: Checkpoint) {
         self.readers += 1;
         let reader = ReaderId(self.readers);
-        let source = Source { archive: self.archive.clone(), outages: self.outages.clone() };
+        let source = Source { archive: self.archive.clone(), model: self.model.clone(), outages: self.outages.clone() };
         let task = tokio::spawn(read(source, from, reader, self.sender.clone()));
         let held = Held { lease: from.lease, written: from.sequence, reader, task: task.abort_handle() };
         let partition = from.lease.partition;
@@ -225,7 +225,8 @@ impl Projection {
                 }
                 items.extend(read.item);
             }
-            batches.push(Batch { lease: held.lease, previous: held.written, last, items });
+            let record = self.archive.record().id();
+            batches.push(Batch { record, lease: held.lease, previous: held.written, last, items });
         }
         (batches, telemetry)
     }

@@ -2,19 +2,24 @@
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use archive::{Archive, FollowError};
+use divergence::find_in_schema;
 use domain::{ConversationKey, Partition, Sequence, Timestamp};
 use event_log::{FollowedMessage, StoredMessage, TraceHeaders};
 use futures::StreamExt as _;
+use read_model::ReadModel;
 use read_model::projections::conversations::Item;
 use read_model::projections::conversations::lease::Checkpoint;
+use runtime::backoff::Backoff;
 use runtime::failure_log::FailureLog;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 /// Permits of the read-ahead count KiB, because a semaphore has at most 32 bits of permits.
 const KIB: usize = 1_024;
+/// First and longest wait between comparisons of rows that cannot be continued.
+const COMPARE_WAITS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 /// Memory per byte of a message: the decoded commit contains a copy.
 const BYTE_COST: usize = 2;
 /// Memory per decoded event besides its bytes, in bytes.
@@ -85,11 +90,30 @@ impl ReadSender {
 #[derive(Debug)]
 pub(crate) struct Source {
     pub(crate) archive: Archive,
+    /// The rows that the messages continue.
+    pub(crate) model: ReadModel,
     /// Bounds the lines about failures: all readers fail at the same time, again and again.
     pub(crate) outages: FailureLog,
 }
 
 impl Source {
+    /// Waits until the record has what the rows contain of a partition: a checkpoint of another record, or of commits that this one has
+    /// lost, must not be continued.
+    async fn wait_until_continued(&self, partition: Partition) {
+        let mut backoff = Backoff::new(COMPARE_WAITS.0, COMPARE_WAITS.1);
+        loop {
+            let failure = match find_in_schema(self.archive.record(), &self.model, Some(partition)).await {
+                Ok(found) if found.is_empty() => return,
+                Ok(found) => found.first().map(ToString::to_string).unwrap_or_default(),
+                Err(error) => error.to_string(),
+            };
+            if let Some(unlogged) = self.outages.failed(Instant::now()) {
+                tracing::warn!(%partition, failure, unlogged, "the rows of the partition are not continued; trying again");
+            }
+            backoff.wait().await;
+        }
+    }
+
     fn log(&self, partition: Partition, failure: &FollowError) {
         let Some(unlogged) = self.outages.failed(Instant::now()) else { return };
         match failure {
@@ -107,6 +131,7 @@ impl Source {
 /// Reads until its task is aborted.
 pub(crate) async fn read(source: Source, from: Checkpoint, reader: ReaderId, sender: ReadSender) {
     let partition = from.lease.partition;
+    source.wait_until_continued(partition).await;
     let mut messages = pin!(source.archive.follow(partition, from.sequence));
     while let Some(message) = messages.next().await {
         let message = match message {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use archive::Archive;
 use backon::Retryable as _;
+use divergence::Guard;
 use domain::TenantFilter;
 use event_log::Record;
 use read_model::{ReadModel, ReadModelError, SchemaName};
@@ -46,8 +47,13 @@ pub async fn start(config: ProjectorConfig, shutdown: &Shutdown) -> Result<Runni
         try_migrate(&model).await.map_err(StartError::dependency)?;
     }
     try_assign(&record, &config, &model).await.map_err(StartError::dependency)?;
-    let health = Health::new(&["nats", "postgres"]);
-    watch_health(&record, &model, &health, shutdown);
+    let guard = Guard::start(&record, &model, shutdown).await.map_err(StartError::dependency)?;
+    let health = Health::new(&["nats", "postgres", "rows_of_record"]);
+    watch_health(&record, &model.unguarded(), &health, shutdown);
+    shutdown.spawn_cancellable(health.clone().probe("rows_of_record", Probe::DEFAULT, move || {
+        let checked = guard.check();
+        async move { checked }
+    }));
     let admin = Admin::bind(config.admin_addr, health, metrics).await?;
     let running = Running { admin_addr: admin.local_addr() };
     let work = Work { config, record, model, outages: FailureLog::default(), shutdown: shutdown.clone() };
@@ -142,12 +148,14 @@ impl Work {
     }
 
     async fn schema(&self) -> Result<TenantFilter, TenantsError> {
+        // Before the migrations, nothing can be compared with the record.
+        let model = self.model.unguarded();
         if self.config.migrates {
-            self.model.migrate().await?;
+            model.migrate().await?;
         } else {
-            self.model.check().await?;
+            model.check().await?;
         }
-        tenants(&self.record, &self.config, &self.model).await
+        tenants(&self.record, &self.config, &model).await
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) async fn commit(
     metrics::queued(started.elapsed());
     let outcome = match &turn {
         Ok(_) => execute_and_confirm(writer, &intent).await,
-        Err(timeout) => Err(problem::from_record(timeout)),
+        Err(timeout) => Err(problem::not_complete(timeout)),
     };
     drop(turn);
     metrics::command_answered(started.elapsed(), &outcome);

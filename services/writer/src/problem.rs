@@ -4,8 +4,8 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use domain::{Owner, Rejection, Sequence};
-use event_log::CorruptMessage;
 pub(crate) use event_log::registry::{access_problem, unauthenticated};
+use event_log::{CorruptMessage, Unavailable};
 use read_model::{ForkRow, ReadModelError};
 use runtime::compute::{WAIT_MAX, WAITING_MAX};
 use runtime::fair::Busy;
@@ -97,16 +97,28 @@ pub(crate) fn contention(attempts: u32) -> Problem {
     Problem::new(Reason::Contention, message).retry_after(RETRY_AFTER)
 }
 
-/// The record does not answer, or earlier commands are not complete. The command may be committed: a retry with the same key
+/// The record does not answer. The command may be committed: a retry with the same key
 /// returns its result.
-pub(crate) fn from_record(error: impl Display) -> Problem {
-    let message = format!("{error}: try again with the same idempotency key");
+#[expect(clippy::needless_pass_by_value, reason = "used with `map_err`")]
+pub(crate) fn from_record(error: Unavailable) -> Problem {
+    if error.is_diverged() {
+        return Problem::diverged();
+    }
+    not_complete(error)
+}
+
+/// A command waits for another one that is not complete.
+pub(crate) fn not_complete(cause: impl Display) -> Problem {
+    let message = format!("{cause}: try again with the same idempotency key");
     Problem::new(Reason::RecordUnavailable, message).retry_after(RETRY_AFTER)
 }
 
 /// The read model fails in the search for an old key.
 #[expect(clippy::needless_pass_by_value, reason = "used with `map_err`")]
 pub(crate) fn from_read_model(error: ReadModelError) -> Problem {
+    if error == ReadModelError::Diverged {
+        return Problem::diverged();
+    }
     if !error.is_unavailable() {
         return Problem::new(Reason::DataCorrupt, error.to_string());
     }
@@ -118,6 +130,9 @@ pub(crate) fn from_read_model(error: ReadModelError) -> Problem {
 /// The read model fails in the check for forks of a conversation to be erased.
 #[expect(clippy::needless_pass_by_value, reason = "used with `map_err`")]
 pub(crate) fn from_fork_check(error: ReadModelError) -> Problem {
+    if error == ReadModelError::Diverged {
+        return Problem::diverged();
+    }
     if error.is_unavailable() {
         return rows_unavailable();
     }

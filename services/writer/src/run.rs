@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use archive::Archive;
+use divergence::{Guard, create_record, find_in_catalogue};
 use domain::Timestamp;
 use event_log::{Record, Registry, Unavailable};
 use read_model::ReadModel;
@@ -49,15 +50,17 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
     metrics.set_role("writer");
     // Loaded while the record is opened, and before the first caller, so that no append waits for it.
     let vocabulary = tokio::task::spawn_blocking(tokens::load);
-    let record = Record::create(config.record.clone()).await.map_err(StartError::dependency)?;
+    let read_model = ReadModel::connect_lazy(&config.read_model).map_err(StartError::dependency)?;
+    let record = create_record(config.record.clone(), &read_model.databases()).await.map_err(StartError::dependency)?;
+    check_catalogue(&record).await?;
+    let guard = Guard::start(&record, &read_model, shutdown).await.map_err(StartError::dependency)?;
     let archive = Archive::at(&record, &config.archive_url).map_err(StartError::dependency)?;
     let registry = open_registry(&record).await.map_err(StartError::dependency)?;
     let known_callers = registry.clone();
-    let health = Health::new(&["nats", "registry"]);
-    watch_health(&record, &registry, &health, shutdown);
+    let health = Health::new(&["nats", "registry", "rows_of_record"]);
+    watch_health(&record, &registry, &guard, &health, shutdown);
     let every = Duration::from_millis(config.key_report_every_ms);
     shutdown.spawn_cancellable(key_report::run(registry.clone(), Clock::System, every));
-    let read_model = ReadModel::connect_lazy(&config.read_model).map_err(StartError::dependency)?;
     let removals = Removals::new(record.clone(), Clock::System, shutdown.clone());
     removals.start();
     let writer = Writer::new(Parts {
@@ -120,7 +123,18 @@ fn check_secrets(registry: &Registry) -> Result<(), Unavailable> {
     Ok(())
 }
 
-fn watch_health(record: &Record, registry: &Registry, health: &Health, shutdown: &Shutdown) {
+/// Checks that no new commit gets the sequence of an archived one.
+async fn check_catalogue(record: &Record) -> Result<(), StartError> {
+    let diverged = find_in_catalogue(record).await.map_err(StartError::dependency)?;
+    diverged.first().map_or(Ok(()), |first| Err(StartError::dependency(first.clone())))
+}
+
+fn watch_health(record: &Record, registry: &Registry, guard: &Guard, health: &Health, shutdown: &Shutdown) {
+    let guard = guard.clone();
+    shutdown.spawn_cancellable(health.clone().probe("rows_of_record", Probe::DEFAULT, move || {
+        let checked = guard.check();
+        async move { checked }
+    }));
     let record = record.clone();
     shutdown.spawn_cancellable(health.clone().probe("nats", Probe::DEFAULT, move || {
         let record = record.clone();

@@ -34,6 +34,7 @@ mod network;
 mod operations;
 mod power_loss;
 mod races;
+mod replaced_record;
 mod retries;
 mod stream_ends;
 mod table;

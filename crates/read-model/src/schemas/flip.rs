@@ -16,6 +16,15 @@ const ENTER: &str = "UPDATE hansard.schema SET phase = 'whole' WHERE name = $1";
 /// Releases the leases, so that projectors take them at once.
 const FREE: &str = "UPDATE checkpoint SET lease_until = NULL, holder = NULL";
 
+/// What becomes of the rows of the schema that is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LiveRows {
+    /// Both schemas contain the same prefix of the record.
+    Equal,
+    /// They are given up: they are of another record, or of commits that the record has lost.
+    GivenUp,
+}
+
 /// The two schemas of a switch. The caller holds all leases of both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Flip {
@@ -27,6 +36,8 @@ pub struct Flip {
     pub to: SchemaName,
     /// Its checkpoints under the leases of the caller, by partition.
     pub to_held: Vec<Checkpoint>,
+    /// What becomes of the rows of `from`.
+    pub live_rows: LiveRows,
 }
 
 /// The result of a switch.
@@ -39,7 +50,7 @@ pub enum FlipOutcome {
 }
 
 /// Moves the pointer if leases and checkpoints are unchanged. The same transaction copies the usage of erased conversations,
-/// which the record no longer contains.
+/// which the record no longer contains, unless the rows are given up.
 ///
 /// # Errors
 /// [`ReadModelError::Unavailable`]: the pointer may have moved if the connection was lost during the commit.
@@ -48,7 +59,7 @@ pub async fn flip(model: &ReadModel, flip: &Flip) -> Result<FlipOutcome, ReadMod
         let sequence = |one: &Checkpoint| (one.lease.partition, one.sequence);
         held.iter().map(sequence).collect()
     };
-    if sequences(&flip.from_held) != sequences(&flip.to_held) {
+    if flip.live_rows == LiveRows::Equal && sequences(&flip.from_held) != sequences(&flip.to_held) {
         return Ok(FlipOutcome::Conflict);
     }
     let work = async |connection: &mut PgConnection| {
@@ -59,11 +70,13 @@ pub async fn flip(model: &ReadModel, flip: &Flip) -> Result<FlipOutcome, ReadMod
         if !is_held {
             return Ok::<_, ReadModelError>(FlipOutcome::Conflict);
         }
-        for copy in [
-            format!(include_str!("copy_usage.sql"), from = flip.from),
-            format!(include_str!("copy_run_ends.sql"), from = flip.from),
-        ] {
-            connection.execute(AssertSqlSafe(copy)).await?;
+        if flip.live_rows == LiveRows::Equal {
+            for copy in [
+                format!(include_str!("copy_usage.sql"), from = flip.from),
+                format!(include_str!("copy_run_ends.sql"), from = flip.from),
+            ] {
+                connection.execute(AssertSqlSafe(copy)).await?;
+            }
         }
         connection.execute(FREE).await?;
         for (statement, name) in [(POINT, flip.to), (LEAVE, flip.from), (ENTER, flip.to)] {

@@ -17,7 +17,7 @@ mod lock;
 mod structure;
 
 pub use building::SchemaBuild;
-pub use flip::{Flip, FlipOutcome, flip};
+pub use flip::{Flip, FlipOutcome, LiveRows, flip};
 pub use list::{Phase, SchemaInfo, SchemaState, list};
 pub use lock::{DROP_GRACE, DropOutcome, SchemasLock};
 

@@ -4,7 +4,7 @@ use domain::{Partition, Sequence};
 use read_model::projections::conversations::lease::{self, Epoch, Holder};
 use read_model::projections::conversations::{ApplyError, Batch, apply};
 
-use crate::fixture::{Author, Projection, take};
+use crate::fixture::{Author, Projection, RECORD, take};
 
 fn holder(name: &str) -> Holder {
     Holder(name.to_owned())
@@ -49,7 +49,7 @@ async fn one_fenced_partition_rejects_the_transaction() {
     let other = take(&projection.model, 1, "a").await.unwrap();
     let mut author = Author::new("c");
     let good = projection.batch(vec![author.begin(1)]);
-    let bad = Batch { lease: other.lease, previous: Sequence(5), last: Sequence(6), items: vec![] };
+    let bad = Batch { record: RECORD, lease: other.lease, previous: Sequence(5), last: Sequence(6), items: vec![] };
     let refused = apply(&projection.model, &[bad, good.clone()]).await.unwrap_err();
     assert_eq!(refused, ApplyError::Fenced(vec![other]));
     apply(&projection.model, &[good]).await.unwrap();

@@ -20,9 +20,12 @@ use sqlx::{Connection as _, PgConnection};
 use tempfile::TempDir;
 use uuid::Uuid;
 use wire::commit::{Draft, StoredCommit, open, seal};
+use wire::token::RecordId;
 
 /// 2023-11-14, with nanoseconds.
 pub(crate) const START: Timestamp = Timestamp(1_700_000_000_123_456_789);
+/// The record of all commits.
+pub(crate) const RECORD: RecordId = RecordId([7; 8]);
 const SECOND: i64 = 1_000_000_000;
 
 /// A migrated database with a lease of partition 0 in the first schema.
@@ -52,7 +55,7 @@ impl Projection {
     /// The batch that follows the checkpoint.
     pub(crate) fn batch(&self, items: Vec<Item>) -> Batch {
         let last = items.iter().map(sequence).max().unwrap_or(self.checkpoint.sequence);
-        Batch { lease: self.checkpoint.lease, previous: self.checkpoint.sequence, last, items }
+        Batch { record: RECORD, lease: self.checkpoint.lease, previous: self.checkpoint.sequence, last, items }
     }
 
     pub(crate) async fn try_apply(&mut self, items: Vec<Item>) -> Result<Applied, ApplyError> {

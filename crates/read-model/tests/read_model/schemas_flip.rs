@@ -4,7 +4,7 @@ use domain::{Fact, Lifecycle};
 use read_model::projections::conversations::delete_usage;
 use read_model::projections::conversations::lease::{self, Checkpoint, Holder};
 use read_model::queries::runs_by_day;
-use read_model::schemas::{DropOutcome, Flip, FlipOutcome, SchemaBuild, SchemasLock, flip};
+use read_model::schemas::{DropOutcome, Flip, FlipOutcome, LiveRows, SchemaBuild, SchemasLock, flip};
 use read_model::{Day, DayRange, LIVE_SCHEMA_TTL, ReadModel, ReadModelConfig, SchemaName, conversation, usage_by_day};
 use sqlx::{Connection as _, PgConnection};
 use tokio::time::{Instant, sleep};
@@ -24,6 +24,7 @@ async fn flip_with_leases(live: &ReadModel, building: &SchemaBuild) -> Flip {
         from_held: take_all(live, "flip").await,
         to: building.name(),
         to_held: take_all(building.model(), "flip").await,
+        live_rows: LiveRows::Equal,
     }
 }
 

@@ -7,8 +7,10 @@ use crate::fixture::Projection;
 use crate::schemas::made;
 
 /// Columns without personal content.
-const WITHOUT_PERSONAL_CONTENT: [&str; 17] = [
+const WITHOUT_PERSONAL_CONTENT: [&str; 19] = [
+    "checkpoint.chain",
     "checkpoint.holder",
+    "checkpoint.record_id",
     "conversation.forked_from",
     "event.model",
     "parked_conversation.reason",

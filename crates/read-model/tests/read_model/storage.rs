@@ -24,6 +24,8 @@ const BEFORE_STORAGE: &str = "
     DROP INDEX conversations_v1.conversation_by_name, conversations_v1.conversation_empty;
     DROP TABLE hansard.usage_correction;
     ALTER TABLE hansard.model_usage DROP COLUMN corrections;
+    ALTER TABLE conversations_v1.checkpoint
+        DROP COLUMN commit_sequence, DROP COLUMN commit_id, DROP COLUMN record_id, DROP COLUMN chain;
     ALTER TABLE hansard.migration DROP COLUMN floor;
     DELETE FROM hansard.migration WHERE version >= 14";
 

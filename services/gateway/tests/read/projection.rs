@@ -8,12 +8,14 @@ use read_model::ReadModel;
 use read_model::projections::conversations::lease::{self, Checkpoint, Holder};
 use read_model::projections::conversations::{Batch, Item, apply};
 use tokio::sync::Mutex;
+use wire::token::RecordId;
 
 /// The TTL of leases, in ms.
 const LEASE_TTL_MS: u64 = 3_600_000;
 
 /// The holder of all partitions.
 pub(crate) struct Projection {
+    record: RecordId,
     read_model: ReadModel,
     checkpoints: Mutex<HashMap<Partition, Checkpoint>>,
 }
@@ -27,7 +29,7 @@ impl Projection {
             let taken = lease::take(read_model, partition, &holder, LEASE_TTL_MS).await.unwrap();
             checkpoints.insert(partition, taken.unwrap());
         }
-        Self { read_model: read_model.clone(), checkpoints: Mutex::new(checkpoints) }
+        Self { record: record.id(), read_model: read_model.clone(), checkpoints: Mutex::new(checkpoints) }
     }
 
     /// Projects consecutive commits of one conversation. They follow the ones from before.
@@ -38,6 +40,7 @@ impl Projection {
         // Checkpoints only need to increase, so that conversations can be projected one by one.
         let last = Sequence(checkpoint.sequence.0 + 1);
         let batch = Batch {
+            record: self.record,
             lease: checkpoint.lease,
             previous: checkpoint.sequence,
             last,

@@ -6,19 +6,22 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 
 use anyhow::ensure;
+use divergence::create_record;
 use domain::Label;
 use event_log::registry::{NewServiceToken, Scope};
 use event_log::{Record, RecordConfig, Registry};
+use read_model::ReadModel;
 use serde_json::json;
 
 use super::registry::print_secret;
-use super::stores::NatsAddress;
+use super::stores::{NatsAddress, ReadModelAddress, ShardAddresses};
 use crate::console::{self, AsJson};
 use crate::exit::{Exit, UsageError};
 use crate::view::when::now;
 
 /// Create a record, or the streams that it lacks, and its first service token.
 ///
+/// No record is created beside rows of another one in Postgres, or while Postgres does not answer.
 /// Missing streams of an existing record get the replicas of partition 0, and partitions of earlier versions accept batches from
 /// then on. With --name, the command then creates a token with the scope `operate` and prints the secret to standard output; it
 /// is not shown again. Without --name, it creates no token.
@@ -34,6 +37,13 @@ pub(crate) struct Args {
     name: Option<String>,
     #[command(flatten)]
     nats: NatsAddress,
+    #[command(flatten)]
+    read_model: ReadModelAddress,
+    #[command(flatten)]
+    shards: ShardAddresses,
+    /// Create the record although Postgres has rows of another one. No role answers until `hansard rebuild from-record` has given them up.
+    #[arg(long)]
+    beside_rows: bool,
     /// Number of partitions of the record.
     #[arg(long, env = "HANSARD_RECORD__PARTITIONS", hide_env_values = true, default_value_t = RecordConfig::default().partitions)]
     partitions: u16,
@@ -59,15 +69,21 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         .map(Label::parse)
         .transpose()
         .map_err(|violation| UsageError(format!("the token's name {}", violation.description)))?;
-    let record = Record::create(RecordConfig {
+    let config = RecordConfig {
         partitions: args.partitions,
         replicas: args.replicas,
         accept_data_loss: args.accept_data_loss,
         client_name: "hansard-bootstrap".to_owned(),
         master_keys: args.nats.keys.read()?,
         ..RecordConfig::new(args.nats.nats_url.expose())
-    })
-    .await?;
+    };
+    let record = if args.beside_rows {
+        Record::create(config).await?
+    } else {
+        let shards = args.shards.open()?.into_iter().map(|(_, shard)| shard);
+        let databases: Vec<ReadModel> = std::iter::once(args.read_model.open()?).chain(shards).collect();
+        create_record(config, &databases).await?
+    };
     match name {
         Some(name) => create_token(&record, name, &args).await,
         None => print_streams(&record, &args),

@@ -80,6 +80,18 @@ impl ReadModelAddress {
     }
 }
 
+/// Fails if the rows of a database and the record do not belong together.
+pub(crate) async fn check_belong(record: &Record, model: &ReadModel) -> anyhow::Result<()> {
+    let diverged = divergence::find(record, model).await?;
+    if let Some(first) = diverged.first() {
+        let others = diverged.len() - 1;
+        anyhow::bail!(
+            "rows and record do not belong together ({first}, and {others} more): see `hansard rebuild from-record --dry-run`"
+        );
+    }
+    Ok(())
+}
+
 /// Fails if the rows of a tenant are in another database than that of a command.
 pub(crate) async fn check_has_rows_of(model: &ReadModel, tenant: &TenantId) -> anyhow::Result<()> {
     match shards::other_database(model, tenant).await? {

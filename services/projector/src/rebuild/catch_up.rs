@@ -12,6 +12,7 @@ use read_model::projections::conversations::lease::Checkpoint;
 use read_model::projections::conversations::{ApplyError, Batch, Item, apply};
 use thiserror::Error;
 use tokio::time::{Instant, timeout_at};
+use wire::token::RecordId;
 
 use super::end::is_end;
 use crate::reader::item_of;
@@ -59,7 +60,7 @@ async fn catch_up_partition(
     to: Sequence,
     deadline: Instant,
 ) -> Result<Checkpoint, CatchUpError> {
-    let partition = from.lease.partition;
+    let (record, partition) = (archive.record().id(), from.lease.partition);
     let mut held = from;
     let mut items = Vec::new();
     if held.sequence >= to {
@@ -67,7 +68,7 @@ async fn catch_up_partition(
     }
     if ends(archive, partition, held.sequence, to).await? {
         // All missing commits were erased.
-        return write(model, held, to, Vec::new()).await;
+        return write(record, model, held, to, Vec::new()).await;
     }
     let mut messages = pin!(archive.follow(partition, held.sequence));
     loop {
@@ -86,7 +87,7 @@ async fn catch_up_partition(
         let is_end = sequence >= to || (message.pending == 0 && ends(archive, partition, sequence, to).await?);
         if is_end || items.len() >= BATCH_MESSAGES {
             let last = if is_end { to } else { sequence };
-            held = write(model, held, last, std::mem::take(&mut items)).await?;
+            held = write(record, model, held, last, std::mem::take(&mut items)).await?;
         }
         if is_end {
             return Ok(held);
@@ -102,12 +103,13 @@ async fn ends(archive: &Archive, partition: Partition, read: Sequence, to: Seque
 
 /// Writes items and advances the checkpoint to `last`.
 async fn write(
+    record: RecordId,
     model: &ReadModel,
     mut held: Checkpoint,
     last: Sequence,
     items: Vec<Item>,
 ) -> Result<Checkpoint, CatchUpError> {
-    let batch = Batch { lease: held.lease, previous: held.sequence, last, items };
+    let batch = Batch { record, lease: held.lease, previous: held.sequence, last, items };
     apply(model, std::slice::from_ref(&batch)).await?;
     held.sequence = last;
     Ok(held)

@@ -88,6 +88,7 @@ async fn load_partition(
 ) -> Result<(), LoadError> {
     let range = ReadRange { partition: from.lease.partition, after: from.sequence, end };
     let (chunks, mut received) = mpsc::channel(1);
+    let record = archive.record().id();
     tokio::spawn(read_chunks(archive, range, chunks));
     let mut written = from.sequence;
     while let Some(chunk) = received.recv().await {
@@ -97,7 +98,7 @@ async fn load_partition(
             () = shutdown.begun() => return Err(LoadError::Stopped),
             () = pace.wait(chunk.rows()) => {}
         }
-        let batch = Batch { lease: from.lease, previous: written, last: chunk.last, items: chunk.items };
+        let batch = Batch { record, lease: from.lease, previous: written, last: chunk.last, items: chunk.items };
         write(&model, &batch).await?;
         written = batch.last;
     }

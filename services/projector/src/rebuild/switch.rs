@@ -7,7 +7,7 @@ use archive::Archive;
 use domain::{ConversationKey, Sequence};
 use read_model::projections::conversations::lease::{self, Checkpoint, Holder, LEASE_TTL_MS, Lease};
 use read_model::schemas::compare::differing_among;
-use read_model::schemas::{Flip, FlipOutcome, flip};
+use read_model::schemas::{Flip, FlipOutcome, LiveRows, flip};
 use read_model::{ReadModel, ReadModelError, SchemaName};
 use thiserror::Error;
 
@@ -29,6 +29,8 @@ pub struct Switch<'a> {
     pub to: SchemaName,
     /// Conversations that must be equal in both schemas; otherwise the switch fails.
     pub to_check: &'a [ConversationKey],
+    /// What becomes of the live rows. If they are given up, neither schema is brought further.
+    pub live_rows: LiveRows,
 }
 
 /// The result of a switch.
@@ -88,18 +90,26 @@ async fn attempt(switch: Switch<'_>) -> Result<SwitchOutcome, SwitchError> {
 }
 
 async fn switch_frozen(switch: Switch<'_>, from: &mut Frozen, to: &mut Frozen) -> Result<SwitchOutcome, SwitchError> {
-    let sequences = from.held.iter().zip(&to.held);
-    let targets: Vec<Sequence> = sequences.map(|(from, to)| from.sequence.max(to.sequence)).collect();
-    let archive = switch.archive;
-    (from.held, to.held) = tokio::try_join!(
-        catch_up(archive, &from.model, &from.held, &targets),
-        catch_up(archive, &to.model, &to.held, &targets)
-    )?;
+    if switch.live_rows == LiveRows::Equal {
+        let sequences = from.held.iter().zip(&to.held);
+        let targets: Vec<Sequence> = sequences.map(|(from, to)| from.sequence.max(to.sequence)).collect();
+        let archive = switch.archive;
+        (from.held, to.held) = tokio::try_join!(
+            catch_up(archive, &from.model, &from.held, &targets),
+            catch_up(archive, &to.model, &to.held, &targets)
+        )?;
+    }
     let differing = differing_among(&from.model, &to.model, switch.to_check).await?;
     if !differing.is_empty() {
         return Ok(SwitchOutcome::Differs(differing));
     }
-    let pointer = Flip { from: switch.from, from_held: from.held.clone(), to: switch.to, to_held: to.held.clone() };
+    let pointer = Flip {
+        from: switch.from,
+        from_held: from.held.clone(),
+        to: switch.to,
+        to_held: to.held.clone(),
+        live_rows: switch.live_rows,
+    };
     match flip(&from.model, &pointer).await? {
         FlipOutcome::Done => Ok(SwitchOutcome::Done),
         FlipOutcome::Conflict => Err(SwitchError::Conflict),

@@ -131,7 +131,7 @@ async fn await_decision(writer: &Writer, key: &ConversationKey, deadline: Instan
         }
         if Instant::now() >= deadline {
             let undecided = "an erasure of the parent of the fork is not decided yet";
-            return Err(problem::from_record(undecided));
+            return Err(problem::not_complete(undecided));
         }
         sleep(POLL_INTERVAL).await;
     }

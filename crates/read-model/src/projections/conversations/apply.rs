@@ -15,6 +15,7 @@ use super::group::{Group, group};
 use super::isolate::write_isolated;
 use super::lease::{Checkpoint, checkpoint_of};
 use super::parking;
+use super::prefixes::commit_columns;
 use super::usage::count_usage;
 use super::write::{WriteMode, write};
 use super::write_failure::WriteFailure;
@@ -129,12 +130,17 @@ fn fence_arguments(batches: &[Batch]) -> PgArguments {
     let partitions: Vec<i32> = batches.iter().copied().map(partition).collect();
     let changes: Vec<String> =
         batches.iter().map(|batch| full_change(&batch.items)).map(|change| change.to_string()).collect();
+    let (commit_sequences, commit_ids, chains) = commit_columns(&batches);
     arguments![
         partitions,
         column(|batch| batch.lease.epoch.0),
         column(|batch| batch.previous.0),
         column(|batch| batch.last.0),
         changes,
+        batches.first().map(|batch| batch.record.0.to_vec()),
+        commit_sequences,
+        commit_ids,
+        chains,
     ]
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 
 use domain::{ConversationId, ConversationKey, Partition, Position, Sequence, TenantId};
 use wire::commit::StoredCommit;
+use wire::token::RecordId;
 
 use super::lease::Lease;
 
@@ -53,6 +54,8 @@ impl Item {
 /// The messages after the checkpoint of a partition.
 #[derive(Debug, Clone)]
 pub struct Batch {
+    /// The record of the messages. Batches of one transaction have the same one.
+    pub record: RecordId,
     /// The right to write.
     pub lease: Lease,
     /// The checkpoint before the batch.
@@ -148,6 +151,7 @@ mod tests {
             reason: String::new(),
         };
         Batch {
+            record: RecordId([7; 8]),
             lease: Lease { partition: Partition(3), epoch: Epoch(1) },
             previous: Sequence(previous),
             last: Sequence(last),

@@ -15,6 +15,7 @@ use crate::error::ReadModelError;
 use crate::model::{Durability, ReadModel};
 use crate::pg_timestamp::PgTimestamp;
 use crate::projections::conversations::lease::checkpoint_of;
+use crate::projections::conversations::prefixes::commit_columns;
 use crate::projections::conversations::{Applied, ApplyError, Batch, Item};
 use crate::projections::search_lock::LOCK_SHARED;
 
@@ -60,12 +61,17 @@ fn fence_arguments(batches: &[Batch]) -> PgArguments {
     let column = |value: fn(&Batch) -> u64| -> Vec<i64> { batches.iter().map(|batch| signed(value(batch))).collect() };
     let partitions = batches.iter().map(|batch| i32::from(batch.lease.partition.0));
     let times = batches.iter().map(|batch| last_recorded(batch));
+    let (commit_sequences, commit_ids, chains) = commit_columns(&batches);
     arguments![
         partitions.collect::<Vec<i32>>(),
         column(|batch| batch.lease.epoch.0),
         column(|batch| batch.previous.0),
         column(|batch| batch.last.0),
         times.collect::<Vec<Option<PgTimestamp>>>(),
+        batches.first().map(|batch| batch.record.0.to_vec()),
+        commit_sequences,
+        commit_ids,
+        chains,
     ]
 }
 

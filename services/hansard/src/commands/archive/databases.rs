@@ -2,12 +2,14 @@
 
 use anyhow::Context as _;
 use domain::{ConversationKey, TenantFilter, Timestamp};
+use event_log::Record;
 use read_model::ReadModel;
 use read_model::projections::conversations::verification::RowPosition;
 use read_model::projections::conversations::{ErasedConversations, idle_conversations};
 use read_model::schemas::SchemasLock;
 use read_model::shards::{missing_tenants, tenants};
 
+use crate::commands::stores::check_belong;
 use crate::console;
 use crate::exit::UsageError;
 
@@ -50,6 +52,14 @@ impl Databases {
             locks.push(lock(model).await?);
         }
         Ok(locks)
+    }
+
+    /// Fails if the rows of one of them and the record do not belong together.
+    pub(super) async fn check_belong(&self, record: &Record) -> anyhow::Result<()> {
+        for (_, model) in &self.0 {
+            check_belong(record, model).await?;
+        }
+        Ok(())
     }
 
     /// The conversations among `keys` that are idle, by the rows of their tenants.

@@ -106,6 +106,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
         hibernates: args.hibernate,
         removal: args.removal.into(),
     };
+    scope.databases.check_belong(scope.archive.record()).await?;
     if args.dry_run {
         plan::print(&scope, args.json).await?;
         return Ok(Exit::Done);

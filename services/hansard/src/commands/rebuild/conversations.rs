@@ -5,7 +5,7 @@ use std::time::Instant;
 use archive::Archive;
 use projector::rebuild::{Switch, SwitchOutcome, switch};
 use read_model::ReadModel;
-use read_model::schemas::{Phase, SchemaBuild, SchemaState, SchemasLock, list};
+use read_model::schemas::{LiveRows, Phase, SchemaBuild, SchemaState, SchemasLock, list};
 use read_model::shards;
 use runtime::rate_limiter::RateLimiter;
 use runtime::shutdown::Shutdown;
@@ -15,8 +15,8 @@ use super::compare::{Compared, compare};
 use super::copy::copy;
 use super::drop::drop_one;
 use super::report::{Form, Step};
-use super::{TemporaryProjector, lock, plan};
-use crate::commands::stores::Stores;
+use super::{TemporaryProjector, check_continued, lock, plan};
+use crate::commands::stores::{Stores, check_belong};
 use crate::exit::Exit;
 use crate::progress::{Length, Progress};
 
@@ -53,17 +53,18 @@ pub(super) struct Args {
 }
 
 /// A running rebuild.
-struct Rebuild {
-    archive: Archive,
-    model: ReadModel,
-    shutdown: Shutdown,
-    form: Form,
+pub(super) struct Rebuild {
+    pub(super) archive: Archive,
+    pub(super) model: ReadModel,
+    pub(super) shutdown: Shutdown,
+    pub(super) form: Form,
 }
 
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     let archive = args.stores.open_archive("hansard-rebuild").await?;
     let model = args.stores.read_model.open_for_long_statements()?;
     model.check().await?;
+    check_belong(archive.record(), &model).await?;
     let rebuild = Rebuild {
         archive: archive.of_tenants(shards::tenants(&model).await?),
         model,
@@ -88,8 +89,9 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
 
 impl Rebuild {
     /// Fills and indexes a new schema, or completes an interrupted one.
-    async fn build(&self, lock: &SchemasLock, pace: RateLimiter) -> anyhow::Result<SchemaBuild> {
+    pub(super) async fn build(&self, lock: &SchemasLock, pace: RateLimiter) -> anyhow::Result<SchemaBuild> {
         let mut building = lock.begin().await?;
+        check_continued(self.archive.record(), building.model()).await?;
         self.form.print(&Step::Started {
             schema: building.name(),
             live: building.live(),
@@ -143,6 +145,7 @@ impl Rebuild {
             from: building.live(),
             to: building.name(),
             to_check: &to_check,
+            live_rows: LiveRows::Equal,
         });
         if let SwitchOutcome::Differs(conversations) = switched.await? {
             return self.report(&conversations);

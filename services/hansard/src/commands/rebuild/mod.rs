@@ -5,7 +5,9 @@ mod compare;
 mod conversations;
 mod copy;
 mod drop;
+mod from_record;
 mod list;
+mod losses;
 mod plan;
 mod report;
 mod rollback;
@@ -14,6 +16,8 @@ mod search;
 use anyhow::Context as _;
 use archive::Archive;
 use clap::Subcommand;
+use divergence::find_in_schema;
+use event_log::Record;
 use projector::{ProjectionDependencies, ProjectionKind, ProjectorConfig, project};
 use read_model::ReadModel;
 use read_model::schemas::SchemasLock;
@@ -36,7 +40,8 @@ Examples:
   hansard rebuild list
   hansard rebuild rollback
   hansard rebuild drop
-  hansard rebuild search --tenant acme")]
+  hansard rebuild search --tenant acme
+  hansard rebuild from-record --dry-run")]
 pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,
@@ -49,6 +54,7 @@ enum Action {
     Drop(drop::Args),
     List(list::Args),
     Search(search::Args),
+    FromRecord(from_record::Args),
 }
 
 pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
@@ -58,12 +64,22 @@ pub(crate) async fn run(args: Args) -> anyhow::Result<Exit> {
         Action::Drop(args) => drop::run(args).await,
         Action::List(args) => list::run(args).await,
         Action::Search(args) => search::run(args).await,
+        Action::FromRecord(args) => Box::pin(from_record::run(args)).await,
     }
 }
 
 /// Takes the lock for changes of the schemas.
 async fn lock(model: &ReadModel) -> anyhow::Result<SchemasLock> {
     SchemasLock::take(model).await?.context("another process is changing the schemas: wait until it ends")
+}
+
+/// Checks that a schema that is not live was computed from this record.
+async fn check_continued(record: &Record, schema: &ReadModel) -> anyhow::Result<()> {
+    let diverged = find_in_schema(record, schema, None).await?;
+    if let Some(first) = diverged.first() {
+        anyhow::bail!("the schema cannot be continued ({first}): drop it with `hansard rebuild drop`");
+    }
+    Ok(())
 }
 
 /// A running projector of this process, which writes a schema that is not live.

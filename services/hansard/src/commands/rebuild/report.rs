@@ -3,10 +3,12 @@
 use std::io::Write as _;
 use std::time::Duration;
 
+use divergence::Divergence;
 use domain::ConversationKey;
 use read_model::SchemaName;
 use serde_json::{Value, json};
 
+use super::losses::{Loss, Losses};
 use crate::console;
 use crate::progress::grouped;
 
@@ -34,6 +36,9 @@ pub(super) enum Step<'a> {
     Dropped { schema: SchemaName },
     WouldSwitch { from: SchemaName, to: SchemaName },
     WouldDrop { schema: SchemaName },
+    Diverged { divergences: &'a [Divergence] },
+    Lost { losses: &'a Losses },
+    Restart,
 }
 
 impl Form {
@@ -78,7 +83,34 @@ fn text(step: &Step<'_>) -> String {
             format!("would bring {to} up to date and switch to it from {from}")
         }
         Step::WouldDrop { schema } => format!("would drop {schema}"),
+        Step::Diverged { divergences } => diverged(divergences),
+        Step::Lost { losses } => lost(losses),
+        Step::Restart => "restart writers, projectors and gateways; projectors index the search again".to_owned(),
     }
+}
+
+fn diverged(divergences: &[Divergence]) -> String {
+    if divergences.is_empty() {
+        return "rows and record belong together: nothing is given up".to_owned();
+    }
+    divergences.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+fn lost(losses: &Losses) -> String {
+    let (lost, erased) = (grouped(losses.conversations), grouped(losses.erasures_count()));
+    let mut lines = vec![format!("commits of {lost} conversations are given up; {erased} erasures are repeated")];
+    let line = |loss: &Loss| {
+        let record = loss.record.map_or_else(|| "nothing".to_owned(), |version| format!("version {version}"));
+        format!(
+            "  {}/{}: rows have version {}, the record has {record}",
+            loss.key.tenant, loss.key.conversation, loss.rows
+        )
+    };
+    lines.extend(losses.named.iter().take(SHOWN_MAX).map(line));
+    if losses.conversations > u64::try_from(SHOWN_MAX).unwrap_or(0) {
+        lines.push("  … (more with --json)".to_owned());
+    }
+    lines.join("\n")
 }
 
 fn differing(conversations: &[ConversationKey]) -> String {
@@ -118,6 +150,26 @@ fn object(step: &Step<'_>) -> Value {
         Step::WouldDrop { schema } => {
             json!({"step": "wouldDrop", "schema": schema.to_string()})
         }
+        Step::Diverged { divergences } => {
+            json!({"step": "diverged", "divergences": divergences.iter().map(ToString::to_string).collect::<Vec<_>>()})
+        }
+        Step::Lost { losses } => {
+            let loss = |loss: &Loss| {
+                json!({
+                    "tenantId": loss.key.tenant.as_str(),
+                    "conversationId": loss.key.conversation.as_str(),
+                    "rowsVersion": loss.rows.0,
+                    "recordVersion": loss.record.map(|version| version.0),
+                })
+            };
+            json!({
+                "step": "lost",
+                "conversations": losses.conversations,
+                "erasuresRepeated": losses.erasures_count(),
+                "named": losses.named.iter().map(loss).collect::<Vec<_>>(),
+            })
+        }
+        Step::Restart => json!({"step": "restart"}),
     }
 }
 

@@ -2,13 +2,13 @@
 
 use anyhow::Context as _;
 use projector::rebuild::{Switch, switch};
-use read_model::schemas::{SchemaState, list};
+use read_model::schemas::{LiveRows, SchemaState, list};
 use read_model::shards;
 use runtime::shutdown::Shutdown;
 
 use super::catch_up::catch_up;
 use super::report::{Form, Step};
-use super::{TemporaryProjector, lock};
+use super::{TemporaryProjector, check_continued, lock};
 use crate::commands::stores::Stores;
 use crate::exit::Exit;
 
@@ -52,10 +52,12 @@ pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
     shutdown.listen_for_signals()?;
     let _lock = lock(&model).await?;
     let other = model.in_schema(to.name);
+    check_continued(archive.record(), &other).await?;
     let projector = TemporaryProjector::start(&archive, &other, &shutdown);
     catch_up(&model.in_schema(from), &other, &shutdown).await?;
     projector.stop().await?;
-    switch(Switch { archive: &archive, model: &model, from, to: to.name, to_check: &[] }).await?;
+    let live_rows = LiveRows::Equal;
+    switch(Switch { archive: &archive, model: &model, from, to: to.name, to_check: &[], live_rows }).await?;
     form.print(&Step::Switched { live: to.name, kept: from })?;
     Ok(Exit::Done)
 }

@@ -71,6 +71,7 @@ fn ready() -> RoleAnswer {
 fn healthy() -> Readings {
     let live = LiveSchema { projection: "conversations".to_owned(), schema: "conversations_v1".to_owned() };
     Readings {
+        divergences: Vec::new(),
         shards: Vec::new(),
         unread_tenants: Some(0),
         replicas: Vec::new(),
