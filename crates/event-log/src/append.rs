@@ -4,7 +4,6 @@ use bytes::Bytes;
 use domain::{CommitId, ConversationKey, Partition, Position, Sequence};
 use tokio::time::Instant;
 
-use crate::connection::DIVERGED;
 use crate::group_commit::Commit;
 use crate::publish::Ack;
 use crate::{Record, StoredMessage, TraceHeaders, Unavailable, topology};
@@ -96,7 +95,7 @@ impl Record {
             // The stream was replaced since, or restored from an older copy.
             Ok(Ack::Stored(sequence)) if sequence <= known_end => {
                 self.refuse();
-                Err(DIVERGED)
+                Err(Unavailable::DIVERGED)
             }
             Ok(Ack::Stored(sequence)) => {
                 self.known_ends().advance(Position { partition: route.partition, sequence });

@@ -43,12 +43,6 @@ pub(crate) const NO_RESPONDERS: Unavailable = Unavailable::new("no server serves
 /// "`JetStream` system temporarily unavailable": the stream, or the servers for the creation of streams, have no leader.
 pub(crate) const NO_LEADER: u64 = 10_008;
 
-/// The record is not the one that is known: it was replaced, or has lost commits.
-pub(crate) const DIVERGED: Unavailable = Unavailable {
-    what: "it is not the record that the rows were computed from, or has lost commits of it; see hansard status",
-    retry_after_ms: 5_000,
-};
-
 /// A request to a server.
 #[derive(Debug)]
 pub(crate) struct Outgoing {
@@ -146,7 +140,7 @@ impl Connection {
             let is_connected = self.client.connection_state() == State::Connected;
             match self.admission.on(self.connects()) {
                 Admitted::Yes if is_connected => return Ok(()),
-                Admitted::No => return Err(DIVERGED),
+                Admitted::No => return Err(Unavailable::DIVERGED),
                 Admitted::NotYet if is_connected && Instant::now() >= deadline => {
                     return Err(Unavailable::new("the record is not compared with its rows yet"));
                 }

@@ -4,8 +4,6 @@ use domain::Sequence;
 use thiserror::Error;
 use wire::commit::CorruptCommit;
 
-use crate::connection::DIVERGED;
-
 /// The delay before a retry, in milliseconds.
 pub(crate) const RETRY_AFTER_MS: u64 = 250;
 
@@ -20,6 +18,12 @@ pub struct Unavailable {
 }
 
 impl Unavailable {
+    /// The record is not the one that is known: it was replaced, or has lost commits.
+    pub(crate) const DIVERGED: Self = Self {
+        what: "it is not the record that the rows were computed from, or has lost commits of it; see hansard status",
+        retry_after_ms: 5_000,
+    };
+
     pub(crate) const fn new(what: &'static str) -> Self {
         Self { what, retry_after_ms: RETRY_AFTER_MS }
     }
@@ -27,7 +31,7 @@ impl Unavailable {
     /// Whether the record is not the one that is known. A retry helps only after an operator's decision.
     #[must_use]
     pub fn is_diverged(&self) -> bool {
-        *self == DIVERGED
+        *self == Self::DIVERGED
     }
 }
 

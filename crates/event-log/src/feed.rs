@@ -9,7 +9,6 @@ use futures::{Stream, StreamExt as _, stream};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-use crate::connection::DIVERGED;
 use crate::consumer::{ConsumedMessage, Consumer};
 use crate::get::MessageQuery;
 use crate::jitter::jittered;
@@ -121,11 +120,11 @@ impl Feed {
         let connection = self.record.connection();
         let query = MessageQuery::Sequence(self.last.0);
         if let Some(found) = connection.get_from_leader(&self.stream, &query, deadline).await? {
-            return if found.payload == *returned { Ok(()) } else { Err(DIVERGED) };
+            return if found.payload == *returned { Ok(()) } else { Err(Unavailable::DIVERGED) };
         }
         let info = topology::info(connection, &self.stream, deadline).await?;
         let is_shorter = info.is_none_or(|info| info.state.bounds().last < self.last);
-        if is_shorter { Err(DIVERGED) } else { Ok(()) }
+        if is_shorter { Err(Unavailable::DIVERGED) } else { Ok(()) }
     }
 }
 
