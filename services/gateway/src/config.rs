@@ -10,13 +10,13 @@ use quotas::{InvalidQuota, QuotaSet};
 use read_model::ReplicatedReadModelConfig;
 use runtime::config::{Bounds, Checks, Secret, Validate};
 use runtime::grpc::GrpcConfig;
+use runtime::tls;
 use serde::{Deserialize, Serialize};
 
 use crate::bounds::{count, ms};
 use crate::generation::GenerationConfig;
 use crate::http::HttpSection;
 use crate::retention::RetentionConfig;
-use crate::writer::WriterClient;
 
 const FENCE_WAIT: Bounds<u64> = ms(0, 60_000);
 const WATCHERS: Bounds<usize> = count(1, 100_000, "watchers");
@@ -48,7 +48,8 @@ pub struct GatewayConfig {
     /// only for hibernated conversations.
     #[serde(default)]
     pub archive_url: String,
-    /// The URL of the writer, as [`runtime::tls::endpoint`] reads it. Reads work without a writer.
+    /// The URLs of the writers, separated by commas, at most 16, each as [`runtime::tls::endpoint`] reads it. A name with several addresses
+    /// is several writers. Commands go to one writer while it answers, and to another one otherwise. Reads work without a writer.
     pub writer_url: String,
     /// The gateway's own service token for the writer: scopes append and read, all tenants. While it is unknown, revoked, expired or without
     /// append for all tenants, the gateway is not ready. Empty: frontends cannot write, and abandoned runs are not ended.
@@ -110,7 +111,7 @@ impl Validate for GatewayConfig {
         if let Err(error) = StoreUrl::parse_moved(&self.archive_url) {
             checks.invalid("archive_url", error.to_string());
         }
-        if let Err(error) = WriterClient::endpoint(&self.writer_url) {
+        if let Err(error) = tls::endpoints(&self.writer_url) {
             checks.invalid("writer_url", error.to_string());
         }
         checks.invalid_section("models", self.models.errors());

@@ -93,7 +93,7 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
         let every = Duration::from_millis(config.key_report_every_ms);
         shutdown.spawn_cancellable(key_report::run(gateway.registry.clone(), writer.clone(), every));
     }
-    let generations = generations(&config, &gateway, shutdown)?;
+    let generations = generations(&config, &gateway, writer.clone(), shutdown)?;
     let provider =
         Provider::new(&config.http.dashboard.oidc, &Policy::new(&config.egress)).map_err(StartError::dependency)?;
     let state = HttpState {
@@ -111,7 +111,7 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     vocabulary.await.map_err(StartError::dependency)?;
     let http = bind_http(state).await?;
     let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
-    let forwarded = ForwardedWrites::to(&config.writer_url, gateway.registry.clone())?;
+    let forwarded = ForwardedWrites::to(writer.forwarding(), gateway.registry.clone());
     let server = grpc_server(config.grpc, health, gateway, writer).service(forwarded).bind().await?;
     let running =
         Running { grpc_addr: server.local_addr(), http_addr: http.local_addr(), admin_addr: admin.local_addr() };
@@ -154,11 +154,15 @@ pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gate
 ///
 /// # Errors
 /// A dependency is misconfigured.
-pub fn generations(config: &GatewayConfig, gateway: &Gateway, shutdown: &Shutdown) -> Result<Generations, StartError> {
-    let token = config.writer_token.clone();
+pub fn generations(
+    config: &GatewayConfig,
+    gateway: &Gateway,
+    writer: WriterClient,
+    shutdown: &Shutdown,
+) -> Result<Generations, StartError> {
     let deps = Dependencies {
-        writer: WriterClient::at(&config.writer_url, token.clone())?,
-        token,
+        writer,
+        token: config.writer_token.clone(),
         models: ModelServers::new(&config.models).map_err(StartError::dependency)?,
         egress: config.egress.clone(),
         quotas: config.quotas,

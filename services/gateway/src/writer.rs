@@ -1,13 +1,16 @@
-//! The client of the writer.
+//! The client of the writers.
 //!
 //! A command of a caller with a service token is sent under that token, and the writer authorizes it. A change of settings and
 //! keys is sent under the session token of the person of the dashboard. All other commands are sent under the gateway's token.
 
+mod attempts;
 mod channel;
 mod error;
+mod peer;
+mod pool;
+mod repeatable;
 
-pub(crate) use channel::Outages;
-pub use channel::WriterChannel;
+pub use channel::{Repeated, WriterChannel};
 pub use error::{WriterError, has_reason, without_headers};
 
 use std::time::Duration;
@@ -17,7 +20,6 @@ use runtime::config::Secret;
 use runtime::grpc::Bearer;
 use runtime::tls::{self, EndpointError};
 use tonic::service::interceptor::InterceptedService;
-use tonic::transport::Endpoint;
 use wire::proto::operate::v1::registry_service_client::RegistryServiceClient;
 use wire::proto::run::v1::run_service_client::RunServiceClient;
 use wire::proto::write::v1::CommandTarget;
@@ -26,15 +28,13 @@ use wire::proto::write::v1::write_service_client::WriteServiceClient;
 use crate::problem;
 use crate::request::Call;
 
-/// Timeout of opening a connection to the writer.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// The deadline of one call of the run service.
 pub const ATTEMPT_MAX: Duration = Duration::from_secs(5);
 
 /// Calls of the writer under a token.
 pub type WriterService = InterceptedService<WriterChannel, Bearer>;
 
-/// A connection to the writer. It opens with the first call and reconnects after a loss. Clones share it.
+/// Connections to the writers. They open with the first call and reconnect after a loss. Clones share them.
 #[derive(Debug, Clone)]
 pub struct WriterClient {
     channel: WriterChannel,
@@ -42,21 +42,17 @@ pub struct WriterClient {
 }
 
 impl WriterClient {
-    /// The writer at a URL in the syntax of [`tls::endpoint`], with the gateway's own token. Needs a tokio runtime.
+    /// The writers at URLs in the syntax of [`tls::endpoints`], with the gateway's own token. Needs a tokio runtime.
     ///
     /// # Errors
     /// [`EndpointError`].
-    pub fn at(url: &str, token: Secret) -> Result<Self, EndpointError> {
-        Ok(Self { channel: WriterChannel::to(&Self::endpoint(url)?), token })
+    pub fn at(urls: &str, token: Secret) -> Result<Self, EndpointError> {
+        Ok(Self { channel: WriterChannel::to(tls::endpoints(urls)?), token })
     }
 
-    /// The endpoint of the writer at a URL.
-    ///
-    /// # Errors
-    /// As [`WriterClient::at`].
-    pub fn endpoint(url: &str) -> Result<Endpoint, EndpointError> {
-        let endpoint = tls::endpoint(url)?;
-        Ok(endpoint.connect_timeout(CONNECT_TIMEOUT).tcp_nodelay(true))
+    /// A channel for calls of gRPC callers under their own tokens.
+    pub(crate) fn forwarding(&self) -> WriterChannel {
+        self.channel.forwarding()
     }
 
     /// The write service under the gateway's token; `timeout` is the deadline of each call.

@@ -189,6 +189,20 @@ impl Fixture {
         vec![first, second]
     }
 
+    /// The writers.
+    pub(crate) fn writers(&mut self) -> [&mut Node; 2] {
+        [&mut self.stack.writer, &mut self.second_writer]
+    }
+
+    /// Starts the gateway again, with both writers.
+    pub(crate) async fn use_both_writers(&mut self) {
+        let urls = self.writers().map(|writer| writer.grpc_url()).join(",");
+        let gateway = &mut self.stack.gateway;
+        gateway.stop().await;
+        gateway.settings.gateway.writer_url = urls;
+        start_node(gateway).await;
+    }
+
     /// The rows of a query of the test's database with one JSON column.
     pub(crate) async fn query(&mut self, sql: &str) -> Vec<Row> {
         let (psql, url) = self.psql();

@@ -1,10 +1,12 @@
-//! A writer and the gateway are frozen beyond their callers' deadlines: their late actions change nothing.
+//! A writer and the gateway are frozen beyond their callers' deadlines: their late actions change nothing. `failover` then freezes writers
+//! of a gateway that knows both.
 //!
 //! `zombies` tests the same for a projector.
 
 use tests::admin;
 use tests::eventually::eventually_true;
 
+use crate::failover::{self, Failover};
 use crate::fixture::{FaultTarget, Fixture};
 use crate::injection::{OBSERVATIONS, run_with_faults};
 use crate::workload::Workload;
@@ -26,6 +28,10 @@ async fn late_writes_of_frozen_roles_change_nothing() {
     })
     .await
     .with("appends of the sleeper that the record refused once it woke", refused.to_string());
+    let Failover { tried, longest } = failover::run(&mut fixture).await;
+    let run = run
+        .followed_by(tried)
+        .with("longest command through a gateway with two writers, ms", longest.as_millis().to_string());
     let title = "a writer and the gateway asleep beyond their callers' deadlines";
     run.check(title, &mut fixture).await;
 }

@@ -83,6 +83,19 @@ impl LoadRun {
         self
     }
 
+    /// Adds the calls of a later load of the same fixture. Their times begin where the earlier ones end.
+    pub(crate) fn followed_by(mut self, mut later: WorkloadResult) -> Self {
+        let end = self.tried.calls.iter().map(|call| call.settled).max().unwrap_or_default();
+        for call in &mut later.calls {
+            call.invoked += end;
+            call.settled += end;
+        }
+        later.seen.iter_mut().for_each(|read| read.invoked += end);
+        self.tried.calls.append(&mut later.calls);
+        self.tried.seen.append(&mut later.seen);
+        self
+    }
+
     /// Checks the result.
     pub(crate) async fn check(self, title: &str, fixture: &mut Fixture) {
         check_all(fixture, title, &self.tried, &self.lines).await;

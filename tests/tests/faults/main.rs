@@ -23,6 +23,7 @@ mod bit_flips;
 mod clock;
 mod cluster;
 mod contexts;
+mod failover;
 mod fixture;
 mod frozen_roles;
 mod full_disk;

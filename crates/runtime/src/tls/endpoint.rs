@@ -6,12 +6,18 @@ use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
 
 use super::pem::{self, PemError};
 
+/// Maximum number of URLs in a list.
+pub const ENDPOINTS_MAX: usize = 16;
+
 /// A URL cannot be used as the address of a service.
 #[derive(Debug, thiserror::Error)]
 pub enum EndpointError {
     /// The URL has another form.
     #[error("is not a service address: write http://host:port, or https://host:port?ca=FILE")]
     Url,
+    /// A list has too many URLs.
+    #[error("has {0} URLs, but at most {ENDPOINTS_MAX} are used: remove some")]
+    Count(usize),
     /// A query parameter cannot be used.
     #[error("has {0}: only https:// URLs accept files: ca, and cert together with key")]
     Parameter(String),
@@ -43,6 +49,18 @@ pub fn endpoint(url: &str) -> Result<Endpoint, EndpointError> {
         },
         _ => Err(EndpointError::Url),
     }
+}
+
+/// The endpoints of URLs that are separated by commas; 1 to [`ENDPOINTS_MAX`], each as [`endpoint`] reads it.
+///
+/// # Errors
+/// As [`endpoint`].
+pub fn endpoints(urls: &str) -> Result<Vec<Endpoint>, EndpointError> {
+    let count = urls.split(',').count();
+    if count > ENDPOINTS_MAX {
+        return Err(EndpointError::Count(count));
+    }
+    urls.split(',').map(|url| endpoint(url.trim())).collect()
 }
 
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -120,6 +138,23 @@ mod tests {
             "https://writer:7301?ca=/dev/null",
             Err("names a file that cannot be used: /dev/null has no certificate in PEM format"),
         );
+    }
+
+    #[test]
+    fn a_list_has_urls_between_commas() {
+        let check = |urls: &str, expected: Result<&[&str], &str>| {
+            let outcome = endpoints(urls).map(|all| all.iter().map(|one| one.uri().to_string()).collect());
+            let expected = expected.map(|all| all.iter().map(ToString::to_string).collect::<Vec<_>>());
+            assert_eq!(outcome.map_err(|error| error.to_string()), expected.map_err(str::to_owned), "{urls}");
+        };
+        let form = Err("is not a service address: write http://host:port, or https://host:port?ca=FILE");
+        check("http://a:1", Ok(&["http://a:1/"]));
+        check("http://a:1, http://b:2", Ok(&["http://a:1/", "http://b:2/"]));
+        check("http://a:1,", form);
+        check("", form);
+        check(&["http://a:1"; ENDPOINTS_MAX].join(","), Ok(&["http://a:1/"; ENDPOINTS_MAX]));
+        let rule = "has 17 URLs, but at most 16 are used: remove some";
+        check(&["http://a:1"; ENDPOINTS_MAX + 1].join(","), Err(rule));
     }
 
     #[test]

@@ -12,5 +12,5 @@ pub(crate) use acceptor::{Acceptor, Handshake};
 pub use acceptor::{HANDSHAKE_TIMEOUT, RELOAD_INTERVAL};
 pub use cause::cause;
 pub use config::{TlsConfig, TlsError};
-pub use endpoint::{EndpointError, endpoint};
+pub use endpoint::{ENDPOINTS_MAX, EndpointError, endpoint, endpoints};
 pub use pem::PemError;

@@ -6,7 +6,7 @@ use domain::event::RunStarted;
 use domain::{CallId, CommitId, ConversationKey, Fact, Label, NewEvent, Owner, RunId, UserId, Version};
 use event_log::registry::AgentAccess;
 use runtime::backoff::Backoff;
-use tonic::{Code, Status};
+use tonic::{Code, Response, Status};
 use uuid::Uuid;
 use wire::conversation::owner_to_proto;
 use wire::proto::event::v1 as event;
@@ -19,7 +19,7 @@ use super::finish::finish;
 use super::run_key::{RunKey, run_started_by};
 use super::{Generations, RequestSettings, RunSpec, driver, parts_log};
 use crate::quotas::account::Account;
-use crate::writer::{ATTEMPT_MAX, WriterClient, WriterError};
+use crate::writer::{ATTEMPT_MAX, Repeated, WriterClient, WriterError};
 use crate::{problem, request};
 use history::Deadline;
 
@@ -201,19 +201,22 @@ impl StartCommand {
         })
     }
 
-    async fn send(&self, writer: &WriterClient) -> Result<CommitResult, Status> {
-        let result = match self {
+    /// Sends it. Returns also whether an earlier attempt of this call may have succeeded without an answer.
+    async fn send(&self, writer: &WriterClient) -> Result<(CommitResult, bool), Status> {
+        let (result, is_repeated) = match self {
             Self::InConversation(request) => {
                 let answer = writer.runs().start_run(request.clone()).await?;
-                answer.into_inner().result
+                let is_repeated = is_repeated(&answer);
+                (answer.into_inner().result, is_repeated)
             }
             Self::WithConversation(request) => {
                 let mut writer = writer.write(ATTEMPT_MAX);
                 let answer = writer.create_conversation(request.as_ref().clone()).await?;
-                answer.into_inner().result
+                let is_repeated = is_repeated(&answer);
+                (answer.into_inner().result, is_repeated)
             }
         };
-        Ok(result.unwrap_or_default())
+        Ok((result.unwrap_or_default(), is_repeated))
     }
 }
 
@@ -232,8 +235,8 @@ async fn commit_start(
     let mut is_retry = false;
     loop {
         let status = match command.send(&generations.writer).await {
-            Ok(commit) => {
-                let is_ours = is_retry || !commit.replayed;
+            Ok((commit, is_repeated)) => {
+                let is_ours = is_retry || is_repeated || !commit.replayed;
                 return Ok((commit, is_ours));
             }
             Err(status) => status,
@@ -258,6 +261,10 @@ async fn commit_start(
             }
         }
     }
+}
+
+fn is_repeated<T>(answer: &Response<T>) -> bool {
+    answer.extensions().get::<Repeated>().is_some()
 }
 
 fn new_event(given: &NewEvent) -> event::Event {

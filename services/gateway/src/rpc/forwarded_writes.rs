@@ -1,10 +1,10 @@
-//! The write service of the gateway: every call goes to the writer as it is, so that a client needs one address.
+//! The write service of the gateway: every call goes to a writer as it is, so that a client needs one address.
 //!
-//! The writer authorizes the call, by the caller's own token. The gateway reads neither the request nor the answer; it rejects
-//! unknown tokens, so that strangers open no connections to the writer.
+//! The writer authorizes the call, by the caller's own token. The gateway rejects unknown tokens, so that strangers open no connections
+//! to the writers. Commands with an idempotency key are repeated as the gateway's own are.
 //!
 //! Unread bytes of a stream count against the window of its connection. So each stream has a connection of its own, and a caller that
-//! reads no answers holds back nobody else. Unary calls share a connection, which the gateway's own commands do not use.
+//! reads no answers holds back nobody else.
 
 use std::convert::Infallible;
 use std::task::{Context, Poll};
@@ -12,16 +12,14 @@ use std::task::{Context, Poll};
 use axum::http::{Request, Response};
 use event_log::Registry;
 use futures::future::BoxFuture;
-use runtime::tls::EndpointError;
 use tonic::Status;
 use tonic::body::Body;
 use tonic::server::NamedService;
-use tonic::transport::{Channel, Endpoint};
 use tower::{Service, ServiceExt as _};
 use wire::proto::write::v1::write_service_server::SERVICE_NAME;
 
 use crate::problem::unauthenticated;
-use crate::writer::{Outages, WriterClient};
+use crate::writer::WriterChannel;
 
 /// The method whose calls are streams.
 const STREAM_METHOD: &str = "/AppendStream";
@@ -30,24 +28,13 @@ const STREAM_METHOD: &str = "/AppendStream";
 #[derive(Debug, Clone)]
 pub(crate) struct ForwardedWrites {
     registry: Registry,
-    writer: Endpoint,
-    unary: Channel,
-    outages: Outages,
+    writers: WriterChannel,
 }
 
 impl ForwardedWrites {
-    /// Forwards to the writer at a URL. Needs a tokio runtime.
-    ///
-    /// # Errors
-    /// [`EndpointError`].
-    pub(crate) fn to(writer_url: &str, registry: Registry) -> Result<Self, EndpointError> {
-        let writer = WriterClient::endpoint(writer_url)?;
-        Ok(Self { registry, unary: writer.connect_lazy(), outages: Outages::of(&writer), writer })
-    }
-
-    /// The connection of a call.
-    fn connection(&self, request: &Request<Body>) -> Channel {
-        if request.uri().path().ends_with(STREAM_METHOD) { self.writer.connect_lazy() } else { self.unary.clone() }
+    /// Forwards to these writers.
+    pub(crate) fn to(writers: WriterChannel, registry: Registry) -> Self {
+        Self { registry, writers }
     }
 
     async fn forward(self, request: Request<Body>) -> Result<Response<Body>, Status> {
@@ -59,9 +46,11 @@ impl ForwardedWrites {
         if principal.is_none() {
             return Err(unauthenticated().into());
         }
-        let writer = self.connection(&request);
-        let answer = writer.oneshot(request).await;
-        answer.map_err(|error| self.outages.unanswered(Status::from_error(Box::new(error)).code()))
+        if request.uri().path().ends_with(STREAM_METHOD) {
+            return self.writers.open_for_stream().await?.send(request).await;
+        }
+        let answer = self.writers.oneshot(request).await;
+        answer.map_err(|never| match never {})
     }
 }
 

@@ -1,124 +1,196 @@
-//! The connection to the writer. A call that the writer does not answer fails with a reason for callers. A command with an
-//! idempotency key is made again if its connection broke, for example because the writer was killed.
+//! The connections to the writers. A call that no writer answers fails with a reason for callers. The module `attempts` decides which
+//! calls are sent again, and to whom.
+//!
+//! | metric | unit | meaning |
+//! |---|---|---|
+//! | `hansard_gateway_writer_repeats_total` | calls | sent again, to another writer or the same, since one was silent or failed |
 
 use std::convert::Infallible;
-use std::future::ready;
+use std::future::{pending, ready};
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant as SystemInstant};
 
 use axum::body::Body as AnyBody;
 use axum::http::request::Parts;
-use axum::http::{Request, Response, Uri};
+use axum::http::{Request, Response, response};
+use backon::BackoffBuilder as _;
 use bytes::Bytes;
 use futures::future::BoxFuture;
-use futures::stream;
-use http_body_util::BodyExt as _;
-use prost::Message as _;
-use runtime::backoff::Backoff;
+use futures::stream::{self, FuturesUnordered, StreamExt as _};
+use http_body_util::{BodyExt as _, BodyStream, LengthLimitError, Limited, StreamBody};
+use hyper::body::{Body as _, Frame};
+use metrics::counter;
+use runtime::backoff::exponential;
 use runtime::failure_log::FailureLog;
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep_until, timeout};
 use tonic::body::Body;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status};
 use tower::{Service, ServiceExt as _};
-use wire::proto::write::v1::write_service_server::SERVICE_NAME;
-use wire::proto::write::v1::{ArchiveConversationRequest, CreateConversationRequest};
 use wire::status::{Problem, Reason};
 
+use super::attempts::{Attempts, Failure, Step};
+use super::error::has_reason;
+use super::peer::{Destination, Peer, Traffic, failure_of};
+use super::pool::WriterPool;
+use super::repeatable::repeat_of;
 use crate::problem::RETRY_AFTER;
 
-/// How long a command is made again after its connection broke. A writer that restarts, or another one, answers within that time.
-const REPEAT_MAX: Duration = Duration::from_secs(2);
-/// First and longest wait before a command is made again.
+/// First and longest wait before a call is sent again to the same writer.
 const REPEAT_WAITS: (Duration, Duration) = (Duration::from_millis(25), Duration::from_millis(250));
-/// The compression flag and the length before the message of a unary call.
-const PREFIX_BYTES: usize = 5;
+/// Maximum size of a call, in bytes: the writers' maximum of a message, and the prefix of a unary call.
+const CALL_BYTES_MAX: usize = 32 * 1024 * 1024 + 5;
+/// Maximum size of an answer, in bytes.
+const ANSWER_BYTES_MAX: usize = 32 * 1024 * 1024;
 
-/// Reports calls that a writer does not answer. Clones share the bound of its lines.
+/// In the extensions of a response: the call was sent more than once, so its own earlier attempt may be what the writer replays.
+#[derive(Debug, Clone, Copy)]
+pub struct Repeated;
+
+/// Reports calls that no writer answers. Clones share the bound of its lines.
 #[derive(Debug, Clone)]
-pub(crate) struct Outages {
+struct Outages {
     /// Without credentials and files.
-    address: Arc<str>,
+    addresses: Arc<str>,
     log: FailureLog,
 }
 
 impl Outages {
-    /// Those of the writer at an endpoint.
-    pub(crate) fn of(endpoint: &Endpoint) -> Self {
-        Self { address: address(endpoint.uri()).into(), log: FailureLog::default() }
-    }
-
-    /// Logs an unanswered call, at a bounded rate, and returns the status for its caller.
-    pub(crate) fn unanswered(&self, cause: Code) -> Status {
-        if let Some(unlogged) = self.log.failed(Instant::now()) {
-            let address: &str = &self.address;
-            tracing::warn!(writer.address = address, ?cause, unlogged, "the writer does not answer");
+    fn unanswered(&self, cause: Code) -> Status {
+        if let Some(unlogged) = self.log.failed(SystemInstant::now()) {
+            let addresses: &str = &self.addresses;
+            tracing::warn!(writer.addresses = addresses, ?cause, unlogged, "no writer answers");
         }
         let problem = Problem::new(Reason::RecordUnavailable, "the writer does not answer: try again");
         problem.retry_after(RETRY_AFTER).into()
     }
 }
 
-fn address(uri: &Uri) -> String {
-    let port = uri.port_u16().map_or_else(String::new, |port| format!(":{port}"));
-    format!("{}://{}{port}", uri.scheme_str().unwrap_or_default(), uri.host().unwrap_or_default())
+/// What one attempt came to.
+struct Outcome {
+    /// `None`: the answer is for the caller.
+    failure: Option<Failure>,
+    answer: Result<Response<Body>, Code>,
 }
 
-/// A connection to the writer for unary calls, each with the same timeout. Clones share it.
+/// The connections to the writers for unary calls, each with the same timeout. Clones share them.
 #[derive(Debug, Clone)]
 pub struct WriterChannel {
-    channel: Channel,
+    pool: WriterPool,
+    traffic: Traffic,
     outages: Outages,
     timeout: Duration,
 }
 
 impl WriterChannel {
     /// Connects at the first call. Needs a tokio runtime.
-    pub(super) fn to(endpoint: &Endpoint) -> Self {
-        Self { channel: endpoint.connect_lazy(), outages: Outages::of(endpoint), timeout: Duration::MAX }
+    pub(super) fn to(endpoints: Vec<Endpoint>) -> Self {
+        let addresses: Vec<String> = endpoints.iter().map(address).collect();
+        let outages = Outages { addresses: addresses.join(",").into(), log: FailureLog::default() };
+        Self { pool: WriterPool::new(endpoints), traffic: Traffic::Own, outages, timeout: Duration::MAX }
     }
 
-    /// The same connection for calls with this timeout.
+    /// For calls with this timeout.
     pub(super) fn with_timeout(&self, timeout: Duration) -> Self {
         Self { timeout, ..self.clone() }
     }
 
+    /// For calls of gRPC callers, with connections of their own and without a timeout.
+    pub(super) fn forwarding(&self) -> Self {
+        Self { traffic: Traffic::Forwarded, timeout: Duration::MAX, ..self.clone() }
+    }
+
+    /// Opens a connection for one stream, to a writer that answers.
+    ///
+    /// # Errors
+    /// As those of calls.
+    pub(crate) async fn open_for_stream(&self) -> Result<StreamChannel, Status> {
+        let mut cause = Code::Unavailable;
+        for peer in self.pool.by_preference() {
+            match peer.connect().await {
+                Ok(channel) => return Ok(StreamChannel { channel, outages: self.outages.clone() }),
+                Err(error) => {
+                    peer.mark_down();
+                    cause = Status::from_error(Box::new(error)).code();
+                }
+            }
+        }
+        Err(self.outages.unanswered(cause))
+    }
+
     async fn send(self, request: Request<Body>) -> Result<Response<Body>, Status> {
         let (head, body) = request.into_parts();
-        let body = body.collect().await?.to_bytes();
+        let body = Limited::new(body, CALL_BYTES_MAX).collect().await.map_err(|error| {
+            if error.is::<LengthLimitError>() {
+                return Status::out_of_range(format!("the message is longer than {CALL_BYTES_MAX} bytes"));
+            }
+            Status::from_error(error)
+        })?;
+        let body = body.to_bytes();
         let answer = timeout(self.timeout, self.answer(&head, &body)).await;
         answer.unwrap_or(Err(Code::DeadlineExceeded)).map_err(|cause| self.outages.unanswered(cause))
     }
 
-    /// The answer to a call, which is made again if its connection broke and it has an idempotency key.
+    /// The first answer to a call.
     async fn answer(&self, head: &Parts, body: &Bytes) -> Result<Response<Body>, Code> {
-        let cause = match self.attempt(head, body).await {
-            Ok(response) => return Ok(response),
-            Err(cause) => cause,
-        };
-        // Without a connection nothing was sent, and the caller learns at once that there is no writer.
-        if cause == Code::Unavailable || !has_key(head.uri.path(), body) {
-            return Err(cause);
-        }
-        let (began, mut backoff) = (Instant::now(), Backoff::new(REPEAT_WAITS.0, REPEAT_WAITS.1));
-        while began.elapsed() < REPEAT_MAX && backoff.wait().await {
-            if let Ok(response) = self.attempt(head, body).await {
-                return Ok(response);
+        let peers = self.pool.by_preference();
+        let mut attempts = Attempts::new(repeat_of(head.uri.path(), body), peers.len());
+        let mut pauses = exponential(REPEAT_WAITS.0, REPEAT_WAITS.1).build();
+        let mut calls = FuturesUnordered::new();
+        let mut last = Err(Code::Unavailable);
+        loop {
+            let until = match attempts.next(Instant::now()) {
+                Step::Wait(until) => until,
+                Step::End => return last,
+                Step::Send(index) => {
+                    attempts.in_flight().filter_map(|silent| peers.get(silent)).for_each(|peer| peer.mark_down());
+                    attempts.sent(index, Instant::now());
+                    if attempts.is_repeated() {
+                        counter!("hansard_gateway_writer_repeats_total").increment(1);
+                    }
+                    let Some(peer) = peers.get(index) else { return last };
+                    calls.push(async move { (index, self.attempt(peer, head, body).await) });
+                    continue;
+                }
+            };
+            let (index, outcome) = tokio::select! {
+                Some(ended) = calls.next() => ended,
+                () = reached(until) => continue,
+            };
+            let Some(failure) = outcome.failure else {
+                return outcome.answer.map(|answer| if attempts.is_repeated() { repeated(answer) } else { answer });
+            };
+            if let Some(peer) = peers.get(index) {
+                peer.mark_down();
+            }
+            let pause = pauses.next().unwrap_or(REPEAT_WAITS.1);
+            attempts.failed(index, failure, Instant::now(), pause);
+            // What a writer says is better than that none answers.
+            if outcome.answer.is_ok() || last.is_err() {
+                last = outcome.answer;
             }
         }
-        Err(cause)
     }
 
-    /// Makes a call once. The code of a failure says whether a connection was missing, or broke.
-    async fn attempt(&self, head: &Parts, body: &Bytes) -> Result<Response<Body>, Code> {
+    /// Makes a call once.
+    async fn attempt(&self, peer: &Peer, head: &Parts, body: &Bytes) -> Outcome {
         // A stream, as the given body was: the transport adds no `content-length`.
         let body = AnyBody::from_stream(stream::once(ready(Ok::<_, Infallible>(body.clone()))));
         let request = Request::from_parts(head.clone(), Body::new(body));
-        let answer = self.channel.clone().oneshot(request).await;
-        let response = answer.map_err(|error| Status::from_error(Box::new(error)).code())?;
-        let outages = self.outages.clone();
-        Ok(response.map(|body| Body::new(body.map_err(move |broken| outages.unanswered(broken.code())))))
+        let response = match peer.channel(self.traffic).oneshot(request).await {
+            Ok(response) => response,
+            Err(error) => {
+                let failure = failure_of(&error);
+                return Outcome { failure: Some(failure), answer: Err(Status::from_error(Box::new(error)).code()) };
+            }
+        };
+        let (head, body) = response.into_parts();
+        let failure = failure_in(&head);
+        match whole(body).await {
+            Ok(body) => Outcome { failure, answer: Ok(Response::from_parts(head, body)) },
+            Err(cause) => Outcome { failure: Some(Failure::Lost), answer: Err(cause) },
+        }
     }
 }
 
@@ -137,62 +209,113 @@ impl Service<Request<Body>> for WriterChannel {
     }
 }
 
-/// Whether a unary call is a command with an idempotency key: the writer carries it out once, however often it is made.
-fn has_key(path: &str, body: &Bytes) -> bool {
-    let Some(method) = path.strip_prefix('/').and_then(|path| path.strip_prefix(SERVICE_NAME)) else {
-        return false;
-    };
-    let Some(message) = body.get(PREFIX_BYTES..) else { return false };
-    let key = if method == "/CreateConversation" {
-        CreateConversationRequest::decode(message).ok().map(|request| request.idempotency_key)
-    } else {
-        // All other commands have the same first field.
-        let request = ArchiveConversationRequest::decode(message).ok();
-        request.and_then(|request| request.target).map(|target| target.idempotency_key)
-    };
-    key.is_some_and(|key| !key.is_empty())
+/// The connection of one stream.
+#[derive(Debug)]
+pub(crate) struct StreamChannel {
+    channel: Channel,
+    outages: Outages,
+}
+
+impl StreamChannel {
+    /// Sends the call of the stream. If the connection breaks later, the stream ends with the status of unanswered calls.
+    ///
+    /// # Errors
+    /// The connection broke before the answer began.
+    pub(crate) async fn send(self, request: Request<Body>) -> Result<Response<Body>, Status> {
+        let Self { channel, outages } = self;
+        let answer = channel.oneshot(request).await;
+        let answer = answer.map_err(|error| outages.unanswered(Status::from_error(Box::new(error)).code()))?;
+        Ok(answer.map(|body| ended_by_status(body, outages)))
+    }
+}
+
+/// The address of an endpoint without credentials.
+fn address(endpoint: &Endpoint) -> String {
+    format!("{}://{}", endpoint.uri().scheme_str().unwrap_or_default(), Destination::of(endpoint.uri()))
+}
+
+fn repeated(mut answer: Response<Body>) -> Response<Body> {
+    answer.extensions_mut().insert(Repeated);
+    answer
+}
+
+/// How a writer that answered failed. A writer that drains rejects calls before it reads them.
+fn failure_in(answer: &response::Parts) -> Option<Failure> {
+    let status = Status::from_header_map(&answer.headers).filter(|status| status.code() == Code::Unavailable)?;
+    Some(if has_reason(&status, Reason::Draining) { Failure::NotSent } else { Failure::Unavailable })
+}
+
+/// The whole body of an answer. An answer that breaks off is no answer.
+async fn whole(body: Body) -> Result<Body, Code> {
+    // An answer that is only a status ends with its headers: callers expect it so.
+    if body.is_end_stream() {
+        return Ok(body);
+    }
+    let whole = Limited::new(body, ANSWER_BYTES_MAX).collect().await;
+    whole.map(Body::new).map_err(|error| Status::from_error(error).code())
+}
+
+/// A body of a stream whose connection may break.
+fn ended_by_status(body: Body, outages: Outages) -> Body {
+    let frames = BodyStream::new(body).map(move |frame| {
+        Ok::<_, Infallible>(frame.unwrap_or_else(|broken| {
+            let (head, ()) = outages.unanswered(broken.code()).into_http().into_parts();
+            Frame::trailers(head.headers)
+        }))
+    });
+    Body::new(StreamBody::new(frames))
+}
+
+/// Waits until a time; `None`: forever.
+async fn reached(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => pending().await,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use wire::proto::write::v1::{AppendEventsRequest, CommandTarget};
-
     use super::*;
-
-    fn body_of(message: &impl prost::Message) -> Bytes {
-        [vec![0; PREFIX_BYTES], message.encode_to_vec()].concat().into()
-    }
-
-    #[test]
-    fn commands_with_a_key_are_made_again() {
-        let check = |method: &str, body: Bytes, expected: bool| {
-            let path = format!("/{SERVICE_NAME}/{method}");
-            assert_eq!(has_key(&path, &body), expected, "{method}");
-        };
-        for (key, expected) in [("k", true), ("", false)] {
-            let target = Some(CommandTarget { idempotency_key: key.to_owned(), ..CommandTarget::default() });
-            let append = AppendEventsRequest { target, ..AppendEventsRequest::default() };
-            check("AppendEvents", body_of(&append), expected);
-            let create = CreateConversationRequest {
-                agent_id: "a".to_owned(),
-                idempotency_key: key.to_owned(),
-                ..CreateConversationRequest::default()
-            };
-            check("CreateConversation", body_of(&create), expected);
-            assert!(!has_key("/hansard.operate.v1.RegistryService/CreateTenant", &body_of(&append)));
-        }
-        check("AppendEvents", Bytes::new(), false);
-        check("AppendEvents", body_of(&AppendEventsRequest::default()), false);
-    }
 
     #[test]
     fn an_address_has_no_credentials() {
         for (uri, expected) in [
             ("http://u:hunter2@writer:7301/", "http://writer:7301"),
-            ("https://writer", "https://writer"),
+            ("https://writer", "https://writer:443"),
             ("http://[::1]:7301", "http://[::1]:7301"),
         ] {
-            assert_eq!(address(&uri.parse().unwrap()), expected);
+            assert_eq!(address(&Endpoint::from_static(uri)), expected);
         }
+    }
+
+    #[tokio::test]
+    async fn a_broken_stream_ends_with_a_status() {
+        let parts = [Ok(Frame::data(Bytes::from_static(b"x"))), Err(Status::unknown("h2 protocol error"))];
+        let broken = Body::new(StreamBody::new(stream::iter(parts)));
+        let outages = Outages { addresses: "".into(), log: FailureLog::default() };
+        let ended = ended_by_status(broken, outages).collect().await.unwrap();
+        let status = Status::from_header_map(ended.trailers().unwrap()).unwrap();
+        assert!(status.code() == Code::Unavailable && has_reason(&status, Reason::RecordUnavailable), "{status:?}");
+        assert_eq!(ended.to_bytes(), "x");
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_a_status_ends_with_its_headers() {
+        assert!(whole(Body::empty()).await.unwrap().is_end_stream());
+        let broken = Body::new(StreamBody::new(stream::iter([Err::<Frame<Bytes>, _>(Status::cancelled("x"))])));
+        assert_eq!(whole(broken).await.unwrap_err(), Code::Cancelled);
+    }
+
+    #[test]
+    fn a_writer_that_drains_has_not_read_the_call() {
+        let check = |status: Status, expected: Option<Failure>| {
+            let (head, ()) = status.clone().into_http().into_parts();
+            assert_eq!(failure_in(&head), expected, "{status:?}");
+        };
+        check(Problem::new(Reason::Draining, "x").into(), Some(Failure::NotSent));
+        check(Problem::new(Reason::RecordUnavailable, "x").into(), Some(Failure::Unavailable));
+        check(Problem::new(Reason::VersionConflict, "x").into(), None);
+        check(Problem::new(Reason::Overloaded, "x").into(), None);
     }
 }

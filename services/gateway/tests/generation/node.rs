@@ -3,6 +3,7 @@
 use std::future::Future;
 
 use gateway::generation::Generations;
+use gateway::writer::WriterClient;
 use gateway::{Gateway, GatewayConfig};
 use runtime::shutdown::Shutdown;
 use tokio::runtime::{Handle, Runtime};
@@ -75,6 +76,7 @@ impl Drop for Node {
 
 async fn parts(config: GatewayConfig, shutdown: Shutdown) -> (Gateway, Generations) {
     let gateway = gateway::run::connect(&config, &shutdown).await.unwrap();
-    let generations = gateway::run::generations(&config, &gateway, &shutdown).unwrap();
+    let writer = WriterClient::at(&config.writer_url, config.writer_token.clone()).unwrap();
+    let generations = gateway::run::generations(&config, &gateway, writer, &shutdown).unwrap();
     (gateway, generations)
 }

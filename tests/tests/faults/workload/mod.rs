@@ -25,7 +25,8 @@ use tokio::time::timeout;
 pub(crate) use client::{Client, Endpoints, Fence};
 pub(crate) use journal::{Journal, Pending};
 pub(crate) use request::Request;
-pub(crate) use workers::{ExpectVersion, append_times};
+pub(crate) use stream::append_on_streams;
+pub(crate) use workers::{ExpectVersion, append_times, append_to_busy, create_many};
 
 use crate::fixture::{Fixture, TENANT};
 
@@ -66,6 +67,13 @@ impl Workload {
         Self { journal, endpoints, seed, callers: JoinSet::new(), begun: 0, callers_max: usize::MAX }
     }
 
+    /// The same workload, whose commands go through the gateway.
+    pub(crate) fn through_gateway(mut self, fixture: &Fixture) -> Self {
+        let caller = fixture.agent.caller();
+        self.endpoints.writers = vec![caller.with_writer(&fixture.stack.gateway.grpc_url())];
+        self
+    }
+
     /// A new caller without a task.
     pub(crate) fn client(&mut self) -> Client {
         self.begun += 1;
@@ -100,12 +108,12 @@ impl Workload {
         let with_tools = load.create("tooled", 1).await;
         let streamed = load.create("streamed", 4).await;
         let with_runs = load.create("run-in", 2).await;
-        load.spawn_many(6, |client| workers::append_to_busy(client, hot.clone()));
+        load.spawn_many(6, |client| append_to_busy(client, hot.clone()));
         for conversation in &contended {
             load.spawn_many(4, |client| workers::append_to_contended(client, conversation.clone()));
         }
-        load.spawn_many(2, |client| workers::create_many(client, "cold".to_owned()));
-        load.spawn_many(1, |client| workers::create_many(client, "lone".to_owned()));
+        load.spawn_many(2, |client| create_many(client, "cold".to_owned()));
+        load.spawn_many(1, |client| create_many(client, "lone".to_owned()));
         for pair in 0..2 {
             let (one, other) = (load.client(), load.client());
             load.spawn(workers::erase_under_load(one, other, format!("erased-{pair}")));
@@ -121,7 +129,7 @@ impl Workload {
             load.spawn_many(1, |client| workers::call_tools(client, with_tools[0].clone(), name.clone()));
         }
         let both: Vec<String> = streamed.iter().chain(&hot).cloned().collect();
-        load.spawn_many(2, |client| stream::append_on_streams(client, both.clone()));
+        load.spawn_many(2, |client| append_on_streams(client, both.clone()));
         load.spawn_many(2, |client| workers::read(client, hot.clone()));
         for name in names_of_one_partition().take(fixture.crowd.callers()) {
             load.spawn_many(1, |client| workers::append_to_own(client, name.clone()));

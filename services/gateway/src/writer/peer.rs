@@ -1,0 +1,210 @@
+//! One writer: its connections, and whether it answers.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use axum::http::Uri;
+use hyper_util::rt::TokioIo;
+use runtime::failure_log::FailureLog;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tonic::transport::{self, Channel, Endpoint};
+use tonic_health::pb::HealthCheckRequest;
+use tonic_health::pb::health_check_response::ServingStatus;
+use tonic_health::pb::health_client::HealthClient;
+use tower::{Service, service_fn};
+
+use super::attempts::Failure;
+
+/// Timeout of opening a connection, with its TLS handshake.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
+/// Time without a byte from a writer after which it is pinged.
+const KEEPALIVE_INTERVAL: Duration = Duration::from_millis(500);
+/// Time after which an unanswered ping closes the connection, and calls in flight fail.
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_millis(1_200);
+/// Timeout of a health check.
+const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
+const HTTP_PORT: u16 = 80;
+const HTTPS_PORT: u16 = 443;
+
+/// The address of a writer.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Destination {
+    /// The host and the port of a URL. A name is resolved for each connection.
+    Host(String, u16),
+    /// One of several addresses of a name.
+    Address(SocketAddr),
+}
+
+impl Destination {
+    /// The host and the port of a URL.
+    pub(super) fn of(uri: &Uri) -> Self {
+        let default = if uri.scheme_str() == Some("https") { HTTPS_PORT } else { HTTP_PORT };
+        let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+        Self::Host(host.to_owned(), uri.port_u16().unwrap_or(default))
+    }
+
+    /// The name and the port to resolve; `None`: it is an address.
+    pub(super) fn name(&self) -> Option<(&str, u16)> {
+        match self {
+            Self::Host(host, port) if host.parse::<IpAddr>().is_err() => Some((host, *port)),
+            Self::Host(..) | Self::Address(_) => None,
+        }
+    }
+
+    async fn connect(self) -> io::Result<TokioIo<TcpStream>> {
+        let stream = match self {
+            Self::Host(host, port) => TcpStream::connect((host, port)).await?,
+            Self::Address(address) => TcpStream::connect(address).await?,
+        };
+        stream.set_nodelay(true)?;
+        Ok(TokioIo::new(stream))
+    }
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Host(host, port) if host.contains(':') => write!(f, "[{host}]:{port}"),
+            Self::Host(host, port) => write!(f, "{host}:{port}"),
+            Self::Address(address) => write!(f, "{address}"),
+        }
+    }
+}
+
+/// Whose calls a connection carries. Each kind has a connection of its own, so that neither takes the streams of the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Traffic {
+    /// The gateway's own commands.
+    Own,
+    /// Calls of gRPC callers.
+    Forwarded,
+}
+
+/// A writer.
+#[derive(Debug)]
+pub(super) struct Peer {
+    endpoint: Endpoint,
+    pub(super) destination: Destination,
+    own: Channel,
+    forwarded: Channel,
+    is_up: AtomicBool,
+    log: FailureLog,
+}
+
+impl Peer {
+    /// The writer at one of the addresses of an endpoint. Connects at the first call. Needs a tokio runtime.
+    pub(super) fn new(endpoint: &Endpoint, destination: Destination) -> Self {
+        let endpoint = endpoint
+            .clone()
+            .connect_timeout(CONNECT_TIMEOUT)
+            .http2_keep_alive_interval(KEEPALIVE_INTERVAL)
+            .keep_alive_timeout(KEEPALIVE_TIMEOUT)
+            .keep_alive_while_idle(true);
+        let channel = || endpoint.connect_with_connector_lazy(connector(&destination));
+        let (own, forwarded) = (channel(), channel());
+        Self { endpoint, own, forwarded, is_up: AtomicBool::new(true), log: FailureLog::default(), destination }
+    }
+
+    /// The shared connection for unary calls.
+    pub(super) fn channel(&self, traffic: Traffic) -> Channel {
+        match traffic {
+            Traffic::Own => self.own.clone(),
+            Traffic::Forwarded => self.forwarded.clone(),
+        }
+    }
+
+    /// Opens a connection for one stream.
+    pub(super) async fn connect(&self) -> Result<Channel, transport::Error> {
+        self.endpoint.connect_with_connector(connector(&self.destination)).await
+    }
+
+    /// Whether it answers, as far as is known.
+    pub(super) fn is_up(&self) -> bool {
+        self.is_up.load(Ordering::Relaxed)
+    }
+
+    /// A call failed, or has no answer yet: others are preferred until the next health check succeeds.
+    pub(super) fn mark_down(&self) {
+        if self.is_up.swap(false, Ordering::Relaxed)
+            && let Some(unlogged) = self.log.failed(Instant::now())
+        {
+            let address = self.destination.to_string();
+            tracing::warn!(writer.address = address, unlogged, "a writer does not answer: others are preferred");
+        }
+    }
+
+    /// Checks its health. A writer that drains, or has no record, is down.
+    pub(super) async fn probe(&self) {
+        let mut health = HealthClient::new(self.own.clone());
+        let check = timeout(PROBE_TIMEOUT, health.check(HealthCheckRequest::default()));
+        if matches!(check.await, Ok(Ok(answer)) if answer.get_ref().status() == ServingStatus::Serving) {
+            self.is_up.store(true, Ordering::Relaxed);
+        } else {
+            self.mark_down();
+        }
+    }
+}
+
+fn connector(
+    destination: &Destination,
+) -> impl Service<Uri, Response = TokioIo<TcpStream>, Error = io::Error, Future: Send> + Send + 'static {
+    let destination = destination.clone();
+    service_fn(move |_: Uri| destination.clone().connect())
+}
+
+/// How a call without an answer failed. An I/O error outside of the HTTP/2 connection is a timeout of the connector.
+pub(super) fn failure_of(error: &(dyn Error + 'static)) -> Failure {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if error.is::<hyper::Error>() {
+            return Failure::Lost;
+        }
+        if error.is::<tonic::ConnectError>() || error.is::<io::Error>() {
+            return Failure::NotSent;
+        }
+        next = error.source();
+    }
+    Failure::Lost
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::Request;
+    use tonic::body::Body;
+    use tonic::transport::ClientTlsConfig;
+    use tower::ServiceExt as _;
+
+    use super::*;
+
+    #[test]
+    fn addresses_are_not_resolved() {
+        for (uri, expected, name) in [
+            ("http://writer:7301/", "writer:7301", Some(("writer", 7301))),
+            ("http://u:hunter2@writer", "writer:80", Some(("writer", 80))),
+            ("https://writer", "writer:443", Some(("writer", 443))),
+            ("http://127.0.0.1:1", "127.0.0.1:1", None),
+            ("http://[::1]:7301", "[::1]:7301", None),
+        ] {
+            let destination = Destination::of(&uri.parse().unwrap());
+            assert_eq!((destination.to_string().as_str(), destination.name()), (expected, name));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_call_without_a_connection_is_not_sent() {
+        // A server that accepts connections, and answers no TLS handshake.
+        let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let silent = Endpoint::from_shared(format!("https://{}", silent.local_addr().unwrap())).unwrap();
+        let silent = silent.tls_config(ClientTlsConfig::new()).unwrap();
+        for endpoint in [Endpoint::from_static("http://127.0.0.1:1"), silent] {
+            let peer = Peer::new(&endpoint, Destination::of(endpoint.uri()));
+            let error = peer.channel(Traffic::Own).oneshot(Request::new(Body::empty())).await.unwrap_err();
+            assert_eq!(failure_of(&error), Failure::NotSent, "{error:?}");
+        }
+    }
+}
