@@ -74,9 +74,12 @@ impl Program {
     }
 }
 
-/// The inherited `HANSARD_…` variables, except the cache of programs.
+/// Variables of the programs that servers run.
+const OF_PROGRAMS: [&str; 2] = ["HANSARD_CACHE_DIR", "HANSARD_POSTGRES_BIN"];
+
+/// The inherited `HANSARD_…` variables, except those of the servers' programs.
 pub(crate) fn inherited_variables() -> impl Iterator<Item = OsString> {
     std::env::vars_os()
         .map(|(name, _)| name)
-        .filter(|name| name.to_str().is_some_and(|name| name.starts_with("HANSARD_") && name != "HANSARD_CACHE_DIR"))
+        .filter(|name| name.to_str().is_some_and(|name| name.starts_with("HANSARD_") && !OF_PROGRAMS.contains(&name)))
 }

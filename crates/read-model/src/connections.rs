@@ -1,7 +1,7 @@
 //! The pool of Postgres connections. Its size is bounded, and reusing a connection needs no round trip.
 //!
 //! There are two kinds: connections of the owner write; connections of readers see the rows of one tenant at a time and
-//! store which one (see [`PooledConnection::set_tenant`]). Both kinds share the bound.
+//! store which one. Both kinds share the bound.
 //!
 //! `sqlx::Pool` is not used because it pings every returned connection, a second round trip for each read. This pool
 //! closes a connection that has an incomplete answer. A connection that broke while idle fails at its next use (see
@@ -14,28 +14,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use domain::{TenantAccess, TenantId};
-use sqlx::ConnectOptions as _;
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use crate::config::ReadModelConfig;
 use crate::error::{ReadModelError, sqlstate_of};
-use crate::live::{LiveSchemaCache, ProjectionTables, SchemaName, Target, read_live_schema};
-use crate::refusal;
+use crate::live::{LiveSchemaCache, ProjectionTables, SchemaName, Target};
+use crate::refusal::{self, server_of};
+use crate::session::{Kind, OpenError, Rights, Session};
+use crate::session_settings::SessionSettings;
 use crate::sqlstate::TOO_MANY_CONNECTIONS;
-use crate::{connect_options, reader_role, row_security};
+use crate::{connect_options, reader_role};
 
 /// Longest wait for a returned connection before another attempt to connect to a server without room.
 const FULL_RETRY: Duration = Duration::from_millis(250);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rights {
-    /// Those of the login, which owns the tables: for projections.
-    Owner,
-    /// Those of the reader role: for reads of one tenant.
-    Reader,
-}
 
 /// A bounded set of connections; clones share it.
 #[derive(Debug, Clone)]
@@ -43,8 +36,8 @@ pub(crate) struct Connections(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    owner: PgConnectOptions,
-    reader: PgConnectOptions,
+    login: PgConnectOptions,
+    settings: SessionSettings,
     permits: Arc<Semaphore>,
     max: usize,
     acquire_timeout: Duration,
@@ -53,22 +46,6 @@ struct Shared {
     /// Wakes one of those that wait because the server has no room.
     returned: Notify,
     live: LiveSchemaCache,
-}
-
-/// Connections of one kind are interchangeable.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Kind {
-    rights: Rights,
-    tables: ProjectionTables,
-    schema: SchemaName,
-}
-
-#[derive(Debug)]
-struct Session {
-    connection: PgConnection,
-    kind: Kind,
-    /// The tenant whose rows a reader's connection sees; `None`: no tenant's, or unknown.
-    tenant: Option<TenantId>,
 }
 
 /// A connection in use. Dropping it closes it; [`PooledConnection::release`] returns it to the pool.
@@ -85,27 +62,20 @@ impl Connections {
     /// # Errors
     /// [`ReadModelError::Misconfigured`], [`ReadModelError::File`].
     pub(crate) fn of(config: &ReadModelConfig) -> Result<Self, ReadModelError> {
-        let login = connect_options::of(config)?;
-        let acquire_timeout = Duration::from_millis(config.acquire_timeout_ms);
-        Ok(Self::new(login, config.connections_max, acquire_timeout))
-    }
-
-    fn new(login: PgConnectOptions, max: u32, acquire_timeout: Duration) -> Self {
-        let max = usize::try_from(max.max(1)).unwrap_or(1);
-        Self(Arc::new(Shared {
-            reader: reader_role::options(&login),
-            owner: login,
+        let max = usize::try_from(config.connections_max.max(1)).unwrap_or(1);
+        Ok(Self(Arc::new(Shared {
+            login: connect_options::of(config)?,
+            settings: SessionSettings::of(config),
             permits: Arc::new(Semaphore::new(max)),
             max,
-            acquire_timeout,
+            acquire_timeout: Duration::from_millis(config.acquire_timeout_ms),
             idle: Mutex::new(Vec::with_capacity(max)),
             returned: Notify::new(),
             live: LiveSchemaCache::default(),
-        }))
+        })))
     }
 
-    /// A connection with these rights in that schema, if possible one that already sees the rows of `access`. Otherwise a
-    /// reader must call [`PooledConnection::set_tenant`].
+    /// A connection with these rights in that schema, if possible one that already sees the rows of `access`.
     ///
     /// # Errors
     /// [`ReadModelError::Unavailable`]: no connection in time, or the login may not use the reader role.
@@ -161,8 +131,8 @@ impl Shared {
     /// come next. `None`: the caller must connect, and the bound allows it.
     fn take_idle(&self, kind: Kind, tenant: Option<&TenantId>) -> Option<Session> {
         let mut idle = self.idle();
-        let fits = |session: &Session| session.kind == kind;
-        let own = |session: &Session| fits(session) && session.tenant.as_ref() == tenant;
+        let fits = |session: &Session| session.kind() == kind;
+        let own = |session: &Session| fits(session) && session.tenant() == tenant;
         let index = idle.iter().rposition(own).or_else(|| idle.iter().position(fits));
         if let Some(index) = index {
             return Some(idle.remove(index));
@@ -186,7 +156,7 @@ impl Shared {
         }
         let idle = self.idle().pop();
         if let Some(mut session) = idle {
-            if let Ok(schema) = read_live_schema(&mut session.connection).await {
+            if let Ok(schema) = session.live_schema().await {
                 self.keep(session, schema);
                 return Ok(schema);
             }
@@ -194,7 +164,7 @@ impl Shared {
         }
         let kind = Kind { rights, tables: ProjectionTables::Conversations, schema: self.live.last() };
         let mut session = self.session(kind, None, until).await?;
-        let schema = read_live_schema(&mut session.connection).await?;
+        let schema = session.live_schema().await?;
         self.keep(session, schema);
         Ok(schema)
     }
@@ -204,9 +174,9 @@ impl Shared {
         let has_changed = self.live.set(live);
         let mut idle = self.idle();
         if has_changed {
-            idle.retain(|session| session.kind.schema == live);
+            idle.retain(|session| session.kind().schema == live);
         }
-        if session.kind.schema == live {
+        if session.kind().schema == live {
             idle.push(session);
         }
     }
@@ -217,9 +187,10 @@ impl Shared {
             if let Some(session) = self.take_idle(kind, tenant) {
                 return Ok(session);
             }
-            let error = match self.connect(kind).await {
+            let error = match Session::open(&self.login, &self.settings, kind).await {
                 Ok(session) => return Ok(session),
-                Err(error) => error,
+                Err(OpenError::Connect(error)) => error,
+                Err(OpenError::Unsupported(problem)) => return Err(self.unsupported(&problem)),
             };
             let is_full = sqlstate_of(&error).as_deref() == Some(TOO_MANY_CONNECTIONS);
             let again = Instant::now() + FULL_RETRY;
@@ -244,45 +215,41 @@ impl Shared {
     /// Why a connection of a kind was refused.
     fn refusal(&self, kind: Kind, error: sqlx::Error) -> ReadModelError {
         match kind.rights {
-            Rights::Owner => refusal::connect_error(error, &self.owner),
-            Rights::Reader => reader_role::connect_error(error, &self.owner),
+            Rights::Owner => refusal::connect_error(error, &self.login),
+            Rights::Reader => reader_role::connect_error(error, &self.login),
         }
     }
 
-    async fn connect(&self, kind: Kind) -> Result<Session, sqlx::Error> {
-        let options = |login: &PgConnectOptions| {
-            let path = [("search_path", kind.tables.path(kind.schema))];
-            login.clone().options(path)
-        };
-        // Boxed: a rare future, as large as a TLS handshake.
-        let connection = match kind.rights {
-            Rights::Owner => Box::pin(options(&self.owner).connect()).await?,
-            Rights::Reader => Box::pin(options(&self.reader).connect()).await?,
-        };
-        Ok(Session { connection, kind, tenant: None })
+    /// The server cannot be used as it is: an operator may change it.
+    fn unsupported(&self, problem: &str) -> ReadModelError {
+        ReadModelError::unavailable(format!("Postgres at {} {problem}", server_of(&self.login)))
     }
 }
 
 impl PooledConnection {
+    /// The session, to begin and end transactions and statements.
+    pub(crate) fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
     pub(crate) fn connection(&mut self) -> &mut PgConnection {
-        &mut self.session.connection
+        self.session.connection()
     }
 
-    /// Limits the connection to the tenant's rows. Needs a round trip only if the tenant changes.
-    pub(crate) async fn set_tenant(&mut self, access: &TenantAccess) -> Result<(), sqlx::Error> {
-        let tenant = access.tenant();
-        if self.session.tenant.as_ref() == Some(tenant) {
-            return Ok(());
-        }
-        // Unknown until Postgres answers.
-        self.session.tenant = None;
-        row_security::set_tenant(&mut self.session.connection, tenant).await?;
-        self.session.tenant = Some(tenant.clone());
-        Ok(())
+    /// Checks that statements outside of transactions have the settings of the session.
+    ///
+    /// # Errors
+    /// [`ReadModelError::Unavailable`] for a connection to a pooler.
+    pub(crate) fn check_is_direct(&self) -> Result<(), ReadModelError> {
+        let problem = "is a pooler, and migrations and rebuilds need a connection to Postgres itself: give its URL";
+        if self.session.is_of_pooler() { Err(self.shared.unsupported(problem)) } else { Ok(()) }
     }
 
-    /// Returns the connection to the pool. Only for a connection whose answer was read completely.
+    /// Returns the connection to the pool. Only for a connection whose answer was read completely. Closes it during a transaction.
     pub(crate) fn release(self) {
+        if self.session.is_in_transaction() {
+            return;
+        }
         self.shared.idle().push(self.session);
         self.shared.returned.notify_one();
         drop(self.permit);

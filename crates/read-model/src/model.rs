@@ -15,11 +15,12 @@ use thiserror::Error;
 use tokio::time::timeout;
 
 use crate::config::ReadModelConfig;
-use crate::connections::{Connections, PooledConnection, Rights};
+use crate::connections::{Connections, PooledConnection};
 use crate::error::{ReadModelError, is_conflict, is_lost, is_missing, is_timeout};
-use crate::live::{ProjectionTables, SchemaName, Target, read_live_schema};
+use crate::live::{ProjectionTables, SchemaName, Target};
 use crate::migrations::READ_MIGRATIONS;
 use crate::schema;
+use crate::session::Rights;
 use admission::Admission;
 use replicas::{Pin, Replicas};
 pub use replicas::{
@@ -132,9 +133,8 @@ impl ReadModel {
     /// [`ReadModelError::Unavailable`], or [`ReadModelError::Corrupt`] if the name is not a schema of the projection.
     pub async fn live_schema(&self) -> Result<SchemaName, ReadModelError> {
         let mut pooled = self.acquire().await?;
-        let schema = timeout(self.answer_timeout, read_live_schema(pooled.connection()))
-            .await
-            .unwrap_or_else(|_| Err(no_answer()))?;
+        let schema =
+            timeout(self.answer_timeout, pooled.session().live_schema()).await.unwrap_or_else(|_| Err(no_answer()))?;
         pooled.release();
         Ok(schema)
     }
@@ -144,10 +144,17 @@ impl ReadModel {
     /// # Errors
     /// [`ReadModelError::AdministratorNeeded`] if the login may not create roles,
     /// [`ReadModelError::SchemaUnknown`] if a program must know a later migration, [`ReadModelError::SchemaAltered`],
-    /// or [`ReadModelError::Unavailable`].
+    /// or [`ReadModelError::Unavailable`], also if migrations are missing and the connection is to a pooler.
     pub async fn migrate(&self) -> Result<(), ReadModelError> {
         let mut pooled = self.acquire().await?;
-        schema::migrate(pooled.connection()).await
+        let Err(refused) = pooled.check_is_direct() else {
+            return schema::migrate(pooled.connection()).await;
+        };
+        pooled.release();
+        match self.check_schema().await {
+            Err(error) if error.is_unavailable() => Err(refused),
+            outcome => outcome,
+        }
     }
 
     /// Health check: Postgres answers, this program supports its schema, and this login may read.
@@ -156,10 +163,14 @@ impl ReadModel {
     /// [`ReadModelError::Unavailable`], also if migrations are missing or the login may not use the reader role; or
     /// [`ReadModelError::SchemaUnknown`].
     pub async fn check(&self) -> Result<(), ReadModelError> {
-        let rows = self.fetch(READ_MIGRATIONS, PgArguments::default).await?;
-        schema::check(&rows)?;
+        self.check_schema().await?;
         self.acquire_reader().await?.release();
         Ok(())
+    }
+
+    async fn check_schema(&self) -> Result<(), ReadModelError> {
+        let rows = self.fetch(READ_MIGRATIONS, PgArguments::default).await?;
+        schema::check(&rows)
     }
 
     /// Runs one read for a tenant in its database. Row-level security hides the rows of other tenants.
@@ -179,7 +190,7 @@ impl ReadModel {
         })
     }
 
-    /// Begins a transaction of reads of a tenant in its database. `begin` starts it and sets its timeouts.
+    /// Begins a transaction of reads of a tenant in its database. `begin` starts it, and sets its timeouts after a semicolon.
     ///
     /// # Errors
     /// Those of the connection: the caller may begin again after [`ReadModel::close_idle`].
@@ -195,8 +206,7 @@ impl ReadModel {
         let (of, rights) = ((database.target, database.tables), Rights::Reader);
         let acquired = database.reading_connections().acquire(of, rights, Some(access)).await;
         let mut pooled = acquired.map_err(|error| database.with_name(error))?;
-        pooled.set_tenant(access).await?;
-        pooled.connection().execute(begin).await?;
+        pooled.session().begin(begin, Some(access)).await?;
         Ok(ReadTransaction(pooled))
     }
 
@@ -256,6 +266,16 @@ impl ReadModel {
         acquired.await.map_err(|error| self.with_name(error))
     }
 
+    /// As [`ReadModel::acquire`], for statements outside of transactions and locks of the session.
+    ///
+    /// # Errors
+    /// [`ReadModelError::Unavailable`], also for a connection to a pooler.
+    pub(crate) async fn acquire_direct(&self) -> Result<PooledConnection, ReadModelError> {
+        let pooled = self.acquire().await?;
+        pooled.check_is_direct().map_err(|error| self.with_name(error))?;
+        Ok(pooled)
+    }
+
     /// A connection of a reader, without a tenant.
     pub(crate) async fn acquire_reader(&self) -> Result<PooledConnection, ReadModelError> {
         self.admission.check()?;
@@ -270,11 +290,11 @@ impl ReadModel {
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, E>,
     ) -> Result<T, E> {
         let mut pooled = self.acquire().await?;
-        let connection = pooled.connection();
+        let session = pooled.session();
         let whole = async {
-            execute(connection, durability.begin()).await?;
-            let outcome = work(connection).await?;
-            execute(connection, "COMMIT").await?;
+            session.begin(durability.begin(), None).await.map_err(ReadModelError::from)?;
+            let outcome = work(session.connection()).await?;
+            session.commit().await.map_err(ReadModelError::from)?;
             Ok(outcome)
         };
         let outcome = timeout(self.transaction_timeout, whole).await.unwrap_or_else(|_| Err(no_answer().into()));
@@ -292,8 +312,8 @@ impl ReadModel {
         &self,
         work: impl AsyncFnOnce(&mut PgConnection) -> Result<T, ReadModelError>,
     ) -> Result<T, ReadModelError> {
-        let mut pooled = self.acquire().await?;
-        execute(pooled.connection(), include_str!("no_timeouts.sql")).await?;
+        let mut pooled = self.acquire_direct().await?;
+        pooled.connection().execute(include_str!("no_timeouts.sql")).await?;
         work(pooled.connection()).await
     }
 
@@ -309,11 +329,11 @@ impl ReadModel {
         let of = (self.target, self.tables);
         let mut pooled = connections.acquire(of, rights, access).await.map_err(Failure::Final)?;
         let answer = async {
-            if let Some(access) = access {
-                pooled.set_tenant(access).await?;
-            }
+            pooled.session().begin_statement(access).await?;
             let query = sqlx::query_with(sql, arguments);
-            query.fetch_all(pooled.connection()).await
+            let rows = query.fetch_all(pooled.connection()).await?;
+            pooled.session().end_statement().await?;
+            Ok(rows)
         };
         match timeout(self.answer_timeout, answer).await {
             Ok(Ok(rows)) => {
@@ -341,7 +361,7 @@ impl ReadTransaction {
 
     /// Ends it, and returns its connection to the pool.
     pub(crate) async fn commit(mut self) -> Result<(), sqlx::Error> {
-        self.0.connection().execute("COMMIT").await?;
+        self.0.session().commit().await?;
         self.0.release();
         Ok(())
     }
@@ -377,11 +397,6 @@ impl ReadTransactionError {
 
 fn no_answer() -> ReadModelError {
     ReadModelError::unavailable("no answer from Postgres in time")
-}
-
-async fn execute(connection: &mut PgConnection, sql: &'static str) -> Result<(), ReadModelError> {
-    connection.execute(sql).await?;
-    Ok(())
 }
 
 /// Why a read failed.

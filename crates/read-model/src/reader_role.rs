@@ -13,21 +13,15 @@ use crate::refusal;
 pub const READER_ROLE: &str = "hansard_reader";
 
 const CREATE_ROLE: &str = "CREATE ROLE hansard_reader NOLOGIN";
-/// Whether the role exists, and whether the session may use it. Before Postgres 16, every member may.
+/// Whether the role exists, and whether the session may use it.
 const ROLE_STATE: &str = "
-    SELECT count(*) > 0, coalesce(bool_or(pg_has_role(oid, $1)), false)
+    SELECT count(*) > 0, coalesce(bool_or(pg_has_role(oid, 'SET')), false)
     FROM pg_roles WHERE rolname = 'hansard_reader'";
-const SET_OPTION_SINCE: i32 = 160_000;
 
 const INSUFFICIENT_PRIVILEGE: &str = "42501";
 const NO_SUCH_ROLE: &str = "22023";
 /// SQLSTATEs if another process ran the same statement: the role or the grant exists, or its row is being updated.
 const DONE_BY_ANOTHER: [&str; 3] = ["42710", "23505", "XX000"];
-
-/// Options that set the role at connect: `RESET ROLE` returns to it, not to the login.
-pub(crate) fn options(login: &PgConnectOptions) -> PgConnectOptions {
-    login.clone().options([("role", READER_ROLE)])
-}
 
 /// Creates the role if it is missing, and grants it to this login if needed.
 ///
@@ -68,10 +62,7 @@ struct RoleState {
 }
 
 async fn state(connection: &mut PgConnection) -> Result<RoleState, ReadModelError> {
-    let version: i32 =
-        connection.fetch_one("SELECT current_setting('server_version_num')::integer").await?.try_get(0)?;
-    let right = if version < SET_OPTION_SINCE { "MEMBER" } else { "SET" };
-    let row = sqlx::query(ROLE_STATE).bind(right).fetch_one(connection).await?;
+    let row = connection.fetch_one(ROLE_STATE).await?;
     Ok(RoleState { exists: row.try_get(0)?, is_usable: row.try_get(1)? })
 }
 

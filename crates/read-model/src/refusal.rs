@@ -3,7 +3,7 @@
 use sqlx::postgres::PgConnectOptions;
 
 use crate::error::{ReadModelError, sqlstate_of};
-use crate::sqlstate::TOO_MANY_CONNECTIONS;
+use crate::sqlstate::{PROTOCOL_VIOLATION, TOO_MANY_CONNECTIONS};
 
 /// Why a login got no connection. What an administrator can solve is retried.
 pub(crate) fn connect_error(error: sqlx::Error, login: &PgConnectOptions) -> ReadModelError {
@@ -14,6 +14,11 @@ pub(crate) fn connect_error(error: sqlx::Error, login: &PgConnectOptions) -> Rea
         "28000" | "28P01" => format!("rejects the login {user}: correct it or its password in the database URL"),
         "3D000" => format!("has no database {database}: create it, or correct the database URL"),
         "42501" => format!("does not let {user} connect to {database}: GRANT CONNECT ON DATABASE {database} TO {user}"),
+        PROTOCOL_VIOLATION => {
+            format!(
+                "is a pooler that refuses {user} or a startup parameter: see its log, and remove options from the database URL"
+            )
+        }
         TOO_MANY_CONNECTIONS => {
             format!(
                 "has no room for another connection of {user} to {database}: raise its max_connections, or lower connections_max"

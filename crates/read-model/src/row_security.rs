@@ -3,6 +3,8 @@
 use domain::TenantId;
 use sqlx::postgres::PgConnection;
 
+/// The setting.
+pub(crate) const TENANT: &str = "hansard.tenant";
 const SET_TENANT: &str = "SELECT set_config('hansard.tenant', $1, false)";
 
 /// Limits a reader's connection to the rows of a tenant, until another is set. Before the first call it sees no rows.

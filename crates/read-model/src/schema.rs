@@ -33,6 +33,7 @@ use sqlx::{Executor as _, SqlSafeStr as _};
 use crate::error::ReadModelError;
 use crate::migrations::{Compatibility, Migrations, READ_MIGRATIONS};
 use crate::reader_role;
+use crate::server_version::ServerVersion;
 
 /// The migrations: version, description, SQL.
 #[rustfmt::skip]
@@ -67,13 +68,18 @@ const MIGRATIONS: [(i64, &str, &str); 28] = [
     (28, "prefixes", include_str!("../migrations/0028_prefixes.sql")),
 ];
 
+/// The migration that clears statistics of the planner.
+const STATISTICS: i64 = 9;
+/// Its form for servers without such a function. No other migration differs.
+const STATISTICS_BEFORE_18: &str = include_str!("../migrations/0009_statistics_before_18.sql");
+
 /// Runs the migrations and creates the reader role. sqlx takes an advisory lock and records the migrations. Changes nothing after
 /// migrations of a newer program. The connection has no timeout afterwards.
 pub(crate) async fn migrate(connection: &mut PgConnection) -> Result<(), ReadModelError> {
     // Building an index may take longer than the timeout of reads.
     connection.execute("SET statement_timeout = 0").await?;
     reader_role::ensure(connection).await?;
-    migrator().run_direct(None, connection, false).await.map_err(error_of)?;
+    migrator(ServerVersion::of(connection)).run_direct(None, connection, false).await.map_err(error_of)?;
     check(&connection.fetch_all(READ_MIGRATIONS).await?)
 }
 
@@ -90,10 +96,15 @@ pub(crate) fn check(rows: &[PgRow]) -> Result<(), ReadModelError> {
     }
 }
 
-fn migrator() -> Migrator {
+fn migrator(server: ServerVersion) -> Migrator {
     let migrations = MIGRATIONS.map(|(version, description, sql)| {
         let sql = sql.into_sql_str();
-        Migration::new(version, description.into(), MigrationType::Simple, sql, false)
+        let migration = Migration::new(version, description.into(), MigrationType::Simple, sql, false);
+        if version == STATISTICS && !server.has_statistics_functions() {
+            // The checksum stays: the database may move to a later version of Postgres.
+            return Migration { sql: STATISTICS_BEFORE_18.into_sql_str(), ..migration };
+        }
+        migration
     });
     let mut migrator = Migrator::with_migrations(migrations.into());
     migrator.create_schema("hansard");

@@ -2,10 +2,13 @@
 
 /// The server has no room for another connection.
 pub(crate) const TOO_MANY_CONNECTIONS: &str = "53300";
+/// A pooler refuses a parameter of a connection, a transaction or a login.
+pub(crate) const PROTOCOL_VIOLATION: &str = "08P01";
 
 /// The meaning of a SQLSTATE and the remedy, after a colon; empty: the code is rare, see the manual of Postgres.
 pub(crate) fn meaning(sqlstate: &str) -> &'static str {
     match sqlstate {
+        PROTOCOL_VIOLATION => ": a pooler refuses the login or a statement; see its log",
         "25006" => ": the database is read-only; give the URL of the primary, or reset default_transaction_read_only",
         "28000" | "28P01" => ": the login or its password is wrong; correct them in the database URL",
         "3D000" => ": the database does not exist; create it, or correct the database URL",

@@ -93,8 +93,8 @@ fn initdb_launch(program: PathBuf, data: &Path, profile: Profile) -> Launch {
     let mut arguments = vec!["-D".into(), data.into(), "-U".into(), USER.into()];
     // Only the server's user can enter the folder of the socket, and TCP is for temporary data: there is no password.
     let fixed = ["--auth=trust", "--encoding=UTF8", "--no-instructions"];
-    // The builtin provider has the same sort order on every system.
-    let locale = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"];
+    // The order of bytes is the same on every system and in every version.
+    let locale = ["--locale-provider=libc", "--locale=C"];
     arguments.extend(fixed.into_iter().chain(locale).map(Into::into));
     if profile == Profile::Test {
         arguments.push("--no-sync".into());

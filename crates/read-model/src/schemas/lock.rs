@@ -52,7 +52,7 @@ impl SchemasLock {
     /// # Errors
     /// [`ReadModelError::Unavailable`].
     pub async fn take(model: &ReadModel) -> Result<Option<Self>, ReadModelError> {
-        let mut session = model.acquire().await?;
+        let mut session = model.acquire_direct().await?;
         let row = session.connection().fetch_one(TAKE).await?;
         let is_taken: bool = row.try_get(0)?;
         Ok(is_taken.then(|| Self { model: model.clone(), _session: session }))

@@ -27,6 +27,8 @@ mod model_usage;
 mod overview;
 mod parking;
 mod plans;
+mod pooler;
+mod poolers;
 mod provider_logs;
 mod provider_logs_erased;
 mod ranges;

@@ -21,7 +21,7 @@ use crate::exit::{Exit, UsageError};
 /// The deadline of a shutdown, including the drains. What still runs then is aborted.
 pub const END_DEADLINE: Duration = Duration::from_secs(30);
 /// Variables of other commands, which are not reported as unknown settings.
-const RESERVED: [&str; 9] = [
+const RESERVED: [&str; 10] = [
     VARIABLES[0],
     VARIABLES[1],
     VARIABLES[2],
@@ -31,6 +31,7 @@ const RESERVED: [&str; 9] = [
     "HANSARD_WRITER_URL",
     "HANSARD_GATEWAY_URL",
     "HANSARD_CACHE_DIR",
+    "HANSARD_POSTGRES_BIN",
 ];
 
 /// The sources of a role's settings.
