@@ -25,6 +25,14 @@ pub enum FollowError {
     Archive(ArchiveError),
 }
 
+impl FollowError {
+    /// Whether the record does not answer.
+    #[must_use]
+    pub fn is_outage(&self) -> bool {
+        matches!(self, Self::Record(_))
+    }
+}
+
 impl From<ArchiveError> for FollowError {
     /// An unavailable record stays an error of the record.
     fn from(error: ArchiveError) -> Self {

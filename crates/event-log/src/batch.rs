@@ -13,6 +13,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::connection::Connection;
 use crate::get::{self, RawMessage};
 use crate::read_limit::Source;
+use crate::reads::{BATCH_TIMED_OUT, BATCH_TIMEOUT};
 use crate::{Unavailable, headers};
 
 /// Most messages of one batch; the subscription buffers all of them.
@@ -68,7 +69,10 @@ impl Connection {
         let payload: Bytes =
             serde_json::to_vec(request).map_err(|_| Unavailable::new("a batch request cannot be encoded"))?.into();
         let subject = self.api_subject(&format!("DIRECT.GET.{stream}"));
-        let read = || self.read_batch(&subject, &payload, messages_max, deadline);
+        let read = || {
+            let attempt_deadline = deadline.min(Instant::now() + BATCH_TIMEOUT);
+            self.read_batch(&subject, &payload, messages_max, attempt_deadline)
+        };
         // Boxed, so that the futures of all readers stay small.
         Box::pin(self.read(Source::Replica, deadline, read)).await
     }
@@ -99,7 +103,7 @@ impl Connection {
             collected = timeout_at(deadline, collecting) => collected,
             _ = is_lost => return Err(lost),
         };
-        collected.map_err(|_| Unavailable::new("a batch read timed out"))?
+        collected.map_err(|_| BATCH_TIMED_OUT)?
     }
 
     async fn collect(mut replies: Subscriber, messages_max: usize) -> Result<Batch, Unavailable> {

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use async_nats::Message;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
+use async_nats::{Message, jetstream};
 use domain::{Sequence, Timestamp};
 use futures::StreamExt as _;
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 use crate::Unavailable;
@@ -21,6 +22,8 @@ const PULL_EXPIRES: Duration = Duration::from_secs(30);
 const HEARTBEAT: Duration = Duration::from_secs(1);
 /// How long the server keeps an inactive consumer.
 const INACTIVE_MAX: Duration = Duration::from_mins(1);
+/// Timeout of one attempt to create a consumer: a request to a server that has ended is never answered.
+const CREATE_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) struct ConsumedMessage {
     pub(crate) message: Message,
@@ -33,10 +36,12 @@ pub(crate) struct Consumer {
     messages: pull::Stream,
     /// The expected consumer sequence; a difference shows a lost message.
     delivered: u64,
+    /// After a reconnect, the consumer gets no messages.
+    reconnects: watch::Receiver<u64>,
 }
 
 impl Consumer {
-    /// Creates a consumer. An empty filter selects every subject.
+    /// Creates a consumer, once the connection is up. An empty filter selects every subject.
     pub(crate) async fn create(
         connection: &Connection,
         stream: &str,
@@ -44,6 +49,8 @@ impl Consumer {
         filter_subject: String,
         deadline: Instant,
     ) -> Result<Self, Unavailable> {
+        connection.ready(deadline).await?;
+        let reconnects = connection.reconnects();
         let config = pull::Config {
             deliver_policy,
             filter_subject,
@@ -60,13 +67,26 @@ impl Consumer {
                 consumer.stream().expires(PULL_EXPIRES).heartbeat(HEARTBEAT).max_messages_per_batch(PULL_MESSAGES);
             pulls.max_bytes_per_batch(PULL_BYTES).messages().await.ok()
         };
-        let messages = timeout_at(deadline, consuming).await.ok().flatten();
-        Ok(Self { messages: messages.ok_or(Unavailable::new("a consumer cannot be created"))?, delivered: 0 })
+        let messages = timeout_at(deadline.min(Instant::now() + CREATE_TIMEOUT), consuming).await.ok().flatten();
+        let messages = messages.ok_or(Unavailable::new("a consumer cannot be created"))?;
+        Ok(Self { messages, delivered: 0, reconnects })
     }
 
-    /// The next message; `None`: the consumer or a message is lost. Cancel-safe.
-    pub(crate) async fn next(&mut self) -> Option<ConsumedMessage> {
-        let message = self.messages.next().await?.ok()?;
+    /// The next message. Cancel-safe.
+    ///
+    /// # Errors
+    /// The consumer or a message is lost: create another consumer.
+    pub(crate) async fn next(&mut self) -> Result<ConsumedMessage, Unavailable> {
+        let message = tokio::select! {
+            biased;
+            message = self.messages.next() => message.and_then(Result::ok),
+            _ = self.reconnects.changed() => None,
+        };
+        message.and_then(|message| self.accept(message)).ok_or(Unavailable::new("the consumer of a stream was lost"))
+    }
+
+    /// `None`: an earlier message is lost.
+    fn accept(&mut self, message: jetstream::Message) -> Option<ConsumedMessage> {
         let info = message.info().ok()?;
         self.delivered = self.delivered.saturating_add(1);
         if info.consumer_sequence != self.delivered {

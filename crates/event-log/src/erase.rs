@@ -11,6 +11,7 @@ use domain::{ConversationKey, OwnerDigest, Sequence, TenantId};
 use crate::batch::{BATCH_MESSAGES_MAX, BatchRequest, From};
 use crate::connection::ApiFailure;
 use crate::get::{MessageQuery, NextOfSubject};
+use crate::read_limit::Source;
 use crate::resolve::wait;
 use crate::{Record, Unavailable, topology};
 
@@ -242,7 +243,10 @@ impl Record {
     async fn remove_message(&self, stream: &str, sequence: Sequence, removal: Removal) -> Result<bool, Unavailable> {
         let request = format!("STREAM.MSG.DELETE.{stream}");
         let delete = Delete { seq: sequence.0, no_erase: removal == Removal::Delete };
-        let deleted: Deleted = self.connection().api(&request, &delete, self.deadline()).await?;
+        let (connection, deadline) = (self.connection(), self.deadline());
+        // A deletion that is sent again after a loss of the connection changes nothing.
+        let send = || connection.api::<Deleted>(&request, &delete, deadline);
+        let deleted = connection.read(Source::Leader, deadline, send).await?;
         let is_removed = |failure: ApiFailure| GONE.contains(&failure.err_code);
         if deleted.success {
             return Ok(true);

@@ -119,7 +119,7 @@ impl Record {
     async fn removed(&self, stream: &ErasedStream) -> Result<Vec<u64>, Unavailable> {
         let request = format!("STREAM.INFO.{}", stream.name);
         let query = json!({"deleted_details": true});
-        let answer: Answer = self.connection().api(&request, &query, self.deadline()).await?;
+        let answer: Answer = self.connection().api_read(&request, &query, self.deadline()).await?;
         let no_state = Unavailable::new("the state of a stream cannot be read");
         let state = answer.state.ok_or(no_state)?;
         let before_first = if stream.expires { 1 } else { state.first_seq };

@@ -6,7 +6,6 @@ use async_nats::jetstream::consumer::DeliverPolicy;
 use bytes::Bytes;
 use domain::Sequence;
 use futures::{Stream, StreamExt as _, stream};
-use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use crate::consumer::{ConsumedMessage, Consumer};
@@ -32,18 +31,13 @@ pub(crate) struct Feed {
     last: Sequence,
     /// The last message that was returned.
     returned: Option<Bytes>,
-    source: Option<Source>,
+    consumer: Option<Consumer>,
     failures: u32,
-}
-
-struct Source {
-    consumer: Consumer,
-    reconnects: watch::Receiver<u64>,
 }
 
 impl Feed {
     pub(crate) fn new(record: Record, stream: String, after: Sequence) -> Self {
-        Self { record, stream, last: after, returned: None, source: None, failures: 0 }
+        Self { record, stream, last: after, returned: None, consumer: None, failures: 0 }
     }
 
     /// The converted messages, and an error for each lost consumer. It never ends.
@@ -69,10 +63,10 @@ impl Feed {
     }
 
     pub(crate) async fn next(&mut self) -> FeedItem {
-        let Some(source) = &mut self.source else {
+        let Some(consumer) = &mut self.consumer else {
             return self.start().await;
         };
-        match source.next().await {
+        match consumer.next().await {
             Ok(message) => {
                 self.failures = 0;
                 self.last = message.sequence;
@@ -80,7 +74,7 @@ impl Feed {
                 FeedItem::Message(message)
             }
             Err(unavailable) => {
-                self.source = None;
+                self.consumer = None;
                 FeedItem::Lost(unavailable)
             }
         }
@@ -92,26 +86,22 @@ impl Feed {
         }
         self.failures = self.failures.saturating_add(1);
         match self.consume().await {
-            Ok(source) => {
-                self.source = Some(source);
+            Ok(consumer) => {
+                self.consumer = Some(consumer);
                 FeedItem::Started
             }
             Err(unavailable) => FeedItem::Lost(unavailable),
         }
     }
 
-    async fn consume(&self) -> Result<Source, Unavailable> {
-        let connection = self.record.connection();
-        let deadline = self.record.deadline();
-        connection.ready(deadline).await?;
-        let reconnects = connection.reconnects();
+    async fn consume(&self) -> Result<Consumer, Unavailable> {
+        let (connection, deadline) = (self.record.connection(), self.record.deadline());
         if let Some(returned) = &self.returned {
             self.check_has(returned, deadline).await?;
         }
         let deliver_policy = DeliverPolicy::ByStartSequence { start_sequence: self.last.0.saturating_add(1) };
         let every_subject = String::new();
-        let consumer = Consumer::create(connection, &self.stream, deliver_policy, every_subject, deadline);
-        Ok(Source { consumer: consumer.await?, reconnects })
+        Consumer::create(connection, &self.stream, deliver_policy, every_subject, deadline).await
     }
 
     /// Checks that the stream has the last message that was returned, unless that was removed since: it may be another stream, or an
@@ -125,16 +115,5 @@ impl Feed {
         let info = topology::info(connection, &self.stream, deadline).await?;
         let is_shorter = info.is_none_or(|info| info.state.bounds().last < self.last);
         if is_shorter { Err(Unavailable::DIVERGED) } else { Ok(()) }
-    }
-}
-
-impl Source {
-    async fn next(&mut self) -> Result<ConsumedMessage, Unavailable> {
-        let message = tokio::select! {
-            biased;
-            message = self.consumer.next() => message,
-            _ = self.reconnects.changed() => None,
-        };
-        message.ok_or(Unavailable::new("the consumer of a stream was lost"))
     }
 }

@@ -2,11 +2,12 @@
 
 use async_nats::jetstream::consumer::DeliverPolicy;
 use domain::{ConversationKey, Partition, Position, Sequence};
-use futures::{Stream, StreamExt as _, stream};
+use futures::{Stream, stream};
 use serde::Serialize;
 
 use crate::consumer::Consumer;
 use crate::last::stored;
+use crate::outage::Outage;
 use crate::{Record, StoredMessage, TraceHeaders, Unavailable, topology};
 
 /// Requests the last message of each subject up to a sequence.
@@ -22,34 +23,25 @@ impl Record {
     /// The last commit of each conversation of a partition in the order of sequences, and then the commits that are stored during the
     /// read. A conversation that changes meanwhile appears again with its later commit.
     ///
-    /// Messages that close a subject, or whose subject is not a conversation's, are omitted. The stream ends after an error: start again.
-    ///
-    /// # Errors
-    /// [`Unavailable`].
-    pub async fn last_commits(
+    /// Messages that close a subject, or whose subject is not a conversation's, are omitted. After a lost consumer the read continues
+    /// behind the last sequence that it returned. An error is the last item: nothing was read for [`OUTAGE_MAX`](crate::OUTAGE_MAX).
+    pub fn last_commits(
         &self,
         partition: Partition,
-    ) -> Result<impl Stream<Item = Result<(ConversationKey, StoredMessage), Unavailable>> + Unpin + use<>, Unavailable>
-    {
-        let consumer = self.last_of_each(partition).await?;
-        // Read after the consumer was created, so the end includes all that the consumer found.
-        let bounds = self.bounds_of(partition).await?;
+    ) -> impl Stream<Item = Result<(ConversationKey, StoredMessage), Unavailable>> + Unpin + use<> {
         let reading = Reading {
             record: self.clone(),
-            consumer,
             partition,
-            last: bounds.last,
-            is_finished: bounds.first > bounds.last,
+            consumer: None,
+            read: Sequence(0),
+            last: Sequence(0),
+            outage: Outage::default(),
+            is_finished: false,
         };
-        let items = stream::unfold(reading, |mut reading| async move {
-            if reading.is_finished {
-                return None;
-            }
-            let item = reading.next().await;
-            reading.is_finished |= item.is_err();
-            Some((item.transpose(), reading))
-        });
-        Ok(Box::pin(items.filter_map(std::future::ready)))
+        Box::pin(stream::unfold(reading, |mut reading| async {
+            let item = reading.next().await?;
+            Some((item, reading))
+        }))
     }
 
     /// A conversation's last commit up to a sequence, from any replica; `None`: no commit.
@@ -77,42 +69,73 @@ impl Record {
         let last = self.last(key).await?;
         Ok(last.filter(|message| message.position.sequence <= sequence))
     }
-
-    async fn last_of_each(&self, partition: Partition) -> Result<Consumer, Unavailable> {
-        let connection = self.connection();
-        let deadline = self.deadline();
-        connection.ready(deadline).await?;
-        let name = topology::stream_name(partition);
-        // The server requires a filter; one of all subjects is not slower.
-        let filter = format!("hansard.{partition}.>");
-        let policy = DeliverPolicy::LastPerSubject;
-        Consumer::create(connection, &name, policy, filter, deadline).await
-    }
 }
 
 struct Reading {
     record: Record,
-    consumer: Consumer,
     partition: Partition,
+    consumer: Option<Consumer>,
+    /// The last sequence that was read.
+    read: Sequence,
     /// The sequence at which the read ends.
     last: Sequence,
+    outage: Outage,
     is_finished: bool,
 }
 
 impl Reading {
-    /// The next commit; `None` for a message with another subject.
-    async fn next(&mut self) -> Result<Option<(ConversationKey, StoredMessage)>, Unavailable> {
-        let lost = Unavailable::new("the consumer of a partition was lost");
-        let consumed = self.consumer.next().await.ok_or(lost)?;
-        let position = Position { partition: self.partition, sequence: consumed.sequence };
-        self.is_finished = position.sequence >= self.last
-            || (consumed.pending == 0
-                && self.record.is_exhausted(self.partition, position.sequence, self.last).await?);
+    async fn next(&mut self) -> Option<Result<(ConversationKey, StoredMessage), Unavailable>> {
+        while !self.is_finished {
+            match self.advance().await {
+                Ok(None) => {}
+                Ok(Some(commit)) => return Some(Ok(commit)),
+                Err(unavailable) => {
+                    self.consumer = None;
+                    if !self.outage.wait().await {
+                        self.is_finished = true;
+                        return Some(Err(unavailable));
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// One step; `None`: it found no other commit.
+    async fn advance(&mut self) -> Result<Option<(ConversationKey, StoredMessage)>, Unavailable> {
+        let Some(consumer) = &mut self.consumer else {
+            self.start().await?;
+            return Ok(None);
+        };
+        let consumed = consumer.next().await?;
+        let sequence = consumed.sequence;
+        self.is_finished = sequence >= self.last
+            || (consumed.pending == 0 && self.record.is_exhausted(self.partition, sequence, self.last).await?);
+        if sequence <= self.read {
+            // A later consumer begins again. What it finds up to here was read, because it finds everything in order.
+            return Ok(None);
+        }
+        self.read = sequence;
+        self.outage.end();
         let message = consumed.message;
         let key = topology::key_of(&message.subject).filter(|_| !message.payload.is_empty());
         Ok(key.map(|key| {
-            let stored = StoredMessage { position, message: message.payload, trace: TraceHeaders::default() };
-            (key, stored)
+            let position = Position { partition: self.partition, sequence };
+            (key, StoredMessage { position, message: message.payload, trace: TraceHeaders::default() })
         }))
+    }
+
+    async fn start(&mut self) -> Result<(), Unavailable> {
+        let (record, partition) = (&self.record, self.partition);
+        // The server requires a filter; one of all subjects is not slower.
+        let filter = format!("hansard.{partition}.>");
+        let (name, policy) = (topology::stream_name(partition), DeliverPolicy::LastPerSubject);
+        let consumer = Consumer::create(record.connection(), &name, policy, filter, record.deadline()).await?;
+        // Read after the consumer was created, so the end includes all that the consumer found.
+        let bounds = record.bounds_of(partition).await?;
+        self.last = bounds.last;
+        self.is_finished = bounds.first > bounds.last;
+        self.consumer = Some(consumer);
+        Ok(())
     }
 }

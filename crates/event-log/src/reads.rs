@@ -17,13 +17,18 @@ use crate::read_limit::Source;
 /// account can be lost between servers.
 const RESEND_AFTER: Duration = Duration::from_secs(1);
 
+/// How long one attempt of a batch read waits. Its server may have ended without a loss of this connection.
+pub(crate) const BATCH_TIMEOUT: Duration = Duration::from_secs(5);
+/// A batch read that is repeated until its deadline.
+pub(crate) const BATCH_TIMED_OUT: Unavailable = Unavailable::new("a batch read timed out");
+
 #[derive(Deserialize)]
 struct Names {
     streams: Option<Vec<String>>,
 }
 
 impl Connection {
-    /// A read, repeated after each loss of the connection.
+    /// A read, repeated after each loss of the connection, and after each batch that timed out before the deadline.
     pub(crate) async fn read<T, F>(
         &self,
         source: Source,
@@ -38,10 +43,14 @@ impl Connection {
             let in_flight = limit.begin(deadline).await?;
             let sent_on = self.connects();
             let result = read().await;
-            if result.is_ok() || !self.is_lost(sent_on) || Instant::now() >= deadline {
+            let is_lost = self.is_lost(sent_on);
+            let is_late = result.as_ref().is_err_and(|error| *error == BATCH_TIMED_OUT);
+            if result.is_ok() || !(is_lost || is_late) || Instant::now() >= deadline {
                 return result;
             }
-            limit.on_loss();
+            if is_lost {
+                limit.on_loss();
+            }
             drop(in_flight);
         }
     }

@@ -6,11 +6,13 @@ use std::fmt;
 use async_nats::HeaderMap;
 use async_nats::header::NATS_MESSAGE_ID;
 use async_nats::jetstream::context::PublishAckFuture;
+use bytes::Bytes;
 use domain::ConversationKey;
 use serde_json::json;
 use thiserror::Error;
 use tokio::time::timeout_at;
 
+use crate::outage::Outage;
 use crate::{Record, StoredMessage, Unavailable};
 
 /// Maximum bytes of a prefix.
@@ -80,7 +82,14 @@ pub struct Replay {
     record: Record,
     prefix: ReplayPrefix,
     stream: Option<String>,
-    waiting: VecDeque<PublishAckFuture>,
+    waiting: VecDeque<(ReplayedMessage, PublishAckFuture)>,
+}
+
+#[derive(Clone)]
+struct ReplayedMessage {
+    subject: String,
+    headers: HeaderMap,
+    payload: Bytes,
 }
 
 impl Record {
@@ -109,7 +118,8 @@ impl Replay {
     }
 
     /// Publishes a message of the record unchanged under `<prefix>.<partition>.<tenant>.<conversation>`. Its message id contains
-    /// its position, so a stream drops a second copy within its duplicate window.
+    /// its position, so a stream drops a second copy within its duplicate window. A message without an acknowledgement is published again
+    /// until [`OUTAGE_MAX`](crate::OUTAGE_MAX), and may follow later ones then.
     ///
     /// # Errors
     /// [`Unavailable`]: the outcome of unsettled messages is unknown.
@@ -122,16 +132,16 @@ impl Replay {
         let record = hex::encode(self.record.id().0);
         let id = format!("{record}.{}.{}", position.partition, position.sequence);
         headers.insert(NATS_MESSAGE_ID, id.as_str());
-        let payload = message.message.clone();
-        let connection = self.record.connection();
-        connection.ready(self.record.deadline()).await?;
+        let message = ReplayedMessage { subject, headers, payload: message.message.clone() };
         if self.stream.is_none() {
+            let ReplayedMessage { subject, headers, payload } = message;
+            let connection = self.record.connection();
+            connection.ready(self.record.deadline()).await?;
             let published = connection.client.publish_with_headers(subject, headers, payload);
             return published.await.map_err(|_| not_published());
         }
-        let publishing = connection.jetstream.publish_with_headers(subject, headers, payload);
-        let ack = publishing.await.map_err(|_| not_published())?;
-        self.waiting.push_back(ack);
+        let ack = self.send(message.clone()).await?;
+        self.waiting.push_back((message, ack));
         if self.waiting.len() >= WAITING_MAX {
             self.settle_oldest().await?;
         }
@@ -151,10 +161,29 @@ impl Replay {
     }
 
     async fn settle_oldest(&mut self) -> Result<(), Unavailable> {
-        match self.waiting.pop_front() {
-            Some(oldest) => oldest.await.map(drop).map_err(|_| not_published()),
-            None => Ok(()),
+        let Some((message, ack)) = self.waiting.pop_front() else {
+            return Ok(());
+        };
+        let (mut stored, mut outage) = (ack.await.is_ok(), Outage::default());
+        while !stored {
+            if !outage.wait().await {
+                return Err(not_published());
+            }
+            let sent = self.send(message.clone()).await;
+            stored = match sent {
+                Ok(ack) => ack.await.is_ok(),
+                Err(_) => false,
+            };
         }
+        Ok(())
+    }
+
+    async fn send(&self, message: ReplayedMessage) -> Result<PublishAckFuture, Unavailable> {
+        let ReplayedMessage { subject, headers, payload } = message;
+        let connection = self.record.connection();
+        connection.ready(self.record.deadline()).await?;
+        let publishing = connection.jetstream.publish_with_headers(subject, headers, payload);
+        publishing.await.map_err(|_| not_published())
     }
 }
 

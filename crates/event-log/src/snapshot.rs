@@ -6,6 +6,7 @@ use domain::{Layout, Partition};
 use futures::StreamExt as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 use crate::{Record, Unavailable, topology};
@@ -31,6 +32,8 @@ pub struct Snapshot {
     pub description: StreamDescription,
     record: Record,
     chunks: Subscriber,
+    /// After a reconnect, no chunk arrives.
+    reconnects: watch::Receiver<u64>,
 }
 
 /// The streams of a record, in the order in which a backup copies them.
@@ -100,6 +103,7 @@ impl Record {
         let connection = self.connection();
         let deadline = self.deadline();
         connection.ready(deadline).await?;
+        let reconnects = connection.reconnects();
         let inbox = connection.client.new_inbox();
         let lost = Unavailable::new("the connection to NATS was lost");
         let subscribing = connection.client.subscribe(inbox.clone());
@@ -115,7 +119,7 @@ impl Record {
         let (Some(config), Some(state)) = (answer.config, answer.state) else {
             return Err(Unavailable::new("the server rejected a snapshot"));
         };
-        Ok(Snapshot { description: StreamDescription { config, state }, record: self.clone(), chunks })
+        Ok(Snapshot { description: StreamDescription { config, state }, record: self.clone(), chunks, reconnects })
     }
 }
 
@@ -123,11 +127,16 @@ impl Snapshot {
     /// The next chunk; `None`: the snapshot is complete.
     ///
     /// # Errors
-    /// [`Unavailable`] when the server aborts, or no chunk arrives within the request timeout: start a new snapshot.
+    /// [`Unavailable`] when the server aborts, the connection is lost, or no chunk arrives within the request timeout: start a new
+    /// snapshot.
     pub async fn next(&mut self) -> Result<Option<Bytes>, Unavailable> {
         let deadline: Instant = self.record.deadline();
         let lost = Unavailable::new("a snapshot was interrupted");
-        let chunk = timeout_at(deadline, self.chunks.next()).await.map_err(|_| lost)?.ok_or(lost)?;
+        let chunk = tokio::select! {
+            biased;
+            chunk = timeout_at(deadline, self.chunks.next()) => chunk.map_err(|_| lost)?.ok_or(lost)?,
+            _ = self.reconnects.changed() => return Err(lost),
+        };
         if let Some(reply) = chunk.reply {
             let client = &self.record.connection().client;
             client.publish(reply, Bytes::new()).await.map_err(|_| lost)?;

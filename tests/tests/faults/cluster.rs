@@ -1,5 +1,7 @@
 //! Three nats-servers with three replicas: the leader killed or partitioned, and all servers restarted in turn.
 
+use tests::{program, settings};
+
 use crate::fixture::{Crowd, Fixture};
 use crate::injection::run_with_faults;
 use crate::three_servers::{SERVERS, ThreeServers, leader, repeat_erasures, wait_for_new_leaders};
@@ -58,12 +60,21 @@ async fn inject(fixture: &mut Fixture, load: &Workload, three: &ThreeServers, fa
             three.join(fixture, leader).await;
         }
         Fault::RollingRestart => {
+            let urls = settings::record(&fixture.stack.servers).nats_url;
             for server in 0..SERVERS {
-                restart(fixture, server).await;
+                tokio::join!(read_all(&urls), restart(fixture, server));
                 load.wait_for_acknowledgements(PASSED).await;
             }
         }
     }
+}
+
+/// A command that reads the record continues when one of its servers restarts.
+async fn read_all(urls: &str) {
+    let variables = [("HANSARD_RECORD__NATS_URL".to_owned(), urls.to_owned())];
+    let ended = program!().run(["tail"], &variables).await;
+    assert_eq!(ended.code, Some(0), "{}", ended.stderr);
+    assert!(!ended.stdout.is_empty());
 }
 
 /// Stops a server gracefully, unless it was killed; starts it and waits until it has caught up.

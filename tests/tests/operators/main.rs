@@ -7,6 +7,7 @@ mod operator_cli;
 mod parked;
 mod partitions;
 mod replay;
+mod restarts;
 mod shards;
 mod status;
 mod tail;

@@ -13,9 +13,9 @@ use crate::operator_cli::{OperatorCli, lines_of};
 
 /// Commits of the scene: several in each of some conversations.
 const CONVERSATIONS: usize = 6;
-const COMMITS: usize = 40;
+pub(crate) const COMMITS: usize = 40;
 
-async fn scene() -> (Stack, OperatorCli, Agent) {
+pub(crate) async fn scene() -> (Stack, OperatorCli, Agent) {
     let stack = Setup::tasks().start().await;
     let agent = stack.agent("acme", "a").await;
     for conversation in 0..CONVERSATIONS {

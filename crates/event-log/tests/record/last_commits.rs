@@ -6,10 +6,10 @@ use domain::{Partition, Sequence};
 use event_log::Record;
 use futures::TryStreamExt as _;
 
-use crate::support::{Writer, record_of_one};
+use crate::support::{Writer, noise, record_of_one, soon};
 
 async fn standings(record: &Record) -> BTreeMap<String, u64> {
-    let read: Vec<_> = record.last_commits(Partition(0)).await.unwrap().try_collect().await.unwrap();
+    let read: Vec<_> = record.last_commits(Partition(0)).try_collect().await.unwrap();
     read.into_iter()
         .map(|(key, message)| {
             let conversation = key.conversation.as_str().to_owned();
@@ -59,4 +59,36 @@ async fn the_last_commit_up_to_a_sequence_is_read() {
     check(1_000, Some(6)).await;
     let unknown = Writer::of("none").key;
     assert_eq!(record.last_up_to(&unknown, Sequence(6)).await, Ok(None));
+}
+
+#[tokio::test]
+async fn a_read_continues_after_restarts() {
+    let mut server = devstack::test::nats().await;
+    let record = record_of_one(&server).await;
+    // More bytes than one pull request may have.
+    let mut writers: Vec<Writer> = (0..60).map(|n| Writer::of(&format!("c{n}"))).collect();
+    for writer in &mut writers {
+        writer.append(&record, &noise(400_000)).await;
+    }
+    let mut commits = record.last_commits(Partition(0));
+    let mut read = Vec::new();
+    for at in [2, 20] {
+        while read.len() < at {
+            let (key, message) = soon("a commit", commits.try_next()).await.unwrap().unwrap();
+            read.push((key, message.position.sequence));
+        }
+        server.restart().await.unwrap();
+        // One that was read, and one that was not.
+        for changed in [0, 59] {
+            writers[changed].append_until_known(&record, "later").await;
+        }
+    }
+    while let Some((key, message)) = soon("a commit", commits.try_next()).await.unwrap() {
+        read.push((key, message.position.sequence));
+    }
+    assert!(read.is_sorted_by_key(|(_, sequence)| *sequence), "{read:?}");
+    let last: BTreeMap<_, _> = read.into_iter().collect();
+    for writer in &writers {
+        assert_eq!(last.get(&writer.key), writer.head.as_ref().map(|(_, sequence)| sequence));
+    }
 }

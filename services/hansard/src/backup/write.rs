@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, ensure};
 use domain::Layout;
-use event_log::{CopyOrder, Record};
+use event_log::{CopyOrder, Outage, Record, Unavailable};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use ring::digest;
 
@@ -32,7 +32,7 @@ pub(crate) async fn write(record: &Record, folder: &Path, progress: &mut Progres
     let mut manifest = Manifest::new(id, layout.partitions(), begun_at, receipt_keys);
     let CopyOrder { first, last } = CopyOrder::of(&layout);
     let partition_0 = first.first().cloned();
-    let copy = |name| archive(record, folder, name);
+    let copy = |name| archive_with_retries(record, folder, name);
     let mut copies = stream::iter(first)
         .map(copy)
         .buffer_unordered(STREAMS_IN_FLIGHT)
@@ -62,11 +62,23 @@ fn check_unchanged(at_start: &Layout, at_end: &Layout) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Archives a stream. An interrupted snapshot is begun again.
+async fn archive_with_retries(record: &Record, folder: &Path, name: String) -> anyhow::Result<ArchivedStream> {
+    let mut outage = Outage::default();
+    loop {
+        let archived = archive(record, folder, name.clone()).await;
+        let is_outage = archived.as_ref().is_err_and(|error| error.is::<Unavailable>());
+        if !(is_outage && outage.wait().await) {
+            return archived;
+        }
+    }
+}
+
 async fn archive(record: &Record, folder: &Path, name: String) -> anyhow::Result<ArchivedStream> {
     let mut snapshot = record.snapshot(&name).await?;
     let file = format!("{name}.archive");
     let unwritable = || format!("cannot write {file} into {}", folder.display());
-    let mut written = File::create_new(folder.join(&file)).with_context(unwritable)?;
+    let mut written = File::create(folder.join(&file)).with_context(unwritable)?;
     let mut sum = digest::Context::new(&digest::SHA256);
     let mut size_bytes = 0_u64;
     while let Some(piece) = snapshot.next().await? {

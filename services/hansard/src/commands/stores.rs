@@ -1,6 +1,7 @@
 //! Arguments with the addresses of NATS, Postgres and the archive, for operator commands that access them directly.
 
 use std::fmt;
+use std::time::Duration;
 
 use archive::{Archive, StoreUrl};
 use domain::TenantId;
@@ -12,6 +13,9 @@ use runtime::config::Secret;
 use super::master_key_args::MasterKeyArgs;
 use crate::exit::UsageError;
 use crate::ids::secret;
+
+/// Timeout of one call of the record. A server that restarts, or the election of a leader, takes less, and a command continues.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The address of NATS.
 #[derive(Debug, Clone, clap::Args)]
@@ -40,7 +44,8 @@ pub(crate) struct RecordAddress {
 impl RecordAddress {
     /// Opens the record, which must exist.
     pub(crate) async fn open(&self, client_name: &str) -> anyhow::Result<Record> {
-        Ok(Record::open(self.config(client_name)?).await?)
+        let request_timeout_ms = u64::try_from(REQUEST_TIMEOUT.as_millis()).unwrap_or(u64::MAX);
+        Ok(Record::open(RecordConfig { request_timeout_ms, ..self.config(client_name)? }).await?)
     }
 
     /// The configuration of the record.

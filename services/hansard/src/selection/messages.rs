@@ -2,8 +2,9 @@
 
 use archive::Archive;
 use domain::{ConversationKey, Partition, Sequence};
-use event_log::{FollowedMessage, Record, TailBounds, Unavailable};
-use futures::stream::{self, BoxStream, SelectAll, StreamExt as _};
+use event_log::{FollowedMessage, Record, TailBounds, Unavailable, without_outages};
+use futures::TryStreamExt as _;
+use futures::stream::{self, BoxStream, SelectAll, Stream, StreamExt as _};
 use uuid::Uuid;
 
 use super::{Messages, Positions, SelectedMessage, Selection, SequenceRange, archived};
@@ -19,7 +20,7 @@ pub(crate) enum ReadUntil {
 }
 
 /// Reads the commits of `selection` after `positions`, including archived ones unless the selection excludes them. A lost
-/// server is reported on standard error and awaited, except while the past of a single conversation is read.
+/// server is reported on standard error and awaited: for the past at most [`event_log::OUTAGE_MAX`], for new commits without end.
 pub(crate) async fn messages(
     archive: &Archive,
     selection: &Selection,
@@ -117,38 +118,56 @@ async fn of_partition(record: &Record, range: SequenceRange) -> Result<Messages,
     if first.is_none_or(|first| first.sequence > range.through) {
         return Ok(stream::empty().boxed());
     }
-    let followed = follow(record, range.partition, range.after);
-    let messages = stream::unfold(Some(followed), move |followed| async move {
-        let mut followed = followed?;
-        let next = followed.next().await?;
-        let sequence = next.message.position.sequence;
-        // The last message of the range may have been removed; a later message, or the end of the stream, is then the end.
-        if sequence > range.through {
-            return None;
+    let followed = without_outages(follow(record, range.partition, range.after), |_| true);
+    let reading = Reading { record: record.clone(), range, followed };
+    let messages = stream::unfold(Some(reading), |reading| async move {
+        let mut reading = reading?;
+        match reading.next().await {
+            Ok(step) => step.map(|(message, is_over)| (Ok(message.into()), (!is_over).then_some(reading))),
+            Err(unavailable) => Some((Err(unavailable.into()), None)),
         }
-        let is_over = sequence == range.through || next.pending == 0;
-        Some((Ok(next.into()), (!is_over).then_some(followed)))
     });
     Ok(messages.boxed())
+}
+
+/// A range of a partition that is being read.
+struct Reading<S> {
+    record: Record,
+    range: SequenceRange,
+    followed: S,
+}
+
+impl<S: Stream<Item = Result<FollowedMessage, Unavailable>> + Unpin> Reading<S> {
+    /// The next message, and whether it is the last one; `None`: the range has no other. The last message of the range may have been
+    /// removed: a later message, or the end of the stream at its leader, is then the end.
+    async fn next(&mut self) -> Result<Option<(FollowedMessage, bool)>, Unavailable> {
+        let SequenceRange { partition, through, .. } = self.range;
+        let Some(next) = self.followed.next().await.transpose()? else {
+            return Ok(None);
+        };
+        let sequence = next.message.position.sequence;
+        if sequence > through {
+            return Ok(None);
+        }
+        let is_over = sequence == through
+            || (next.pending == 0 && self.record.is_exhausted(partition, sequence, through).await?);
+        Ok(Some((next, is_over)))
+    }
 }
 
 /// Follows the messages after a range.
 fn future(record: &Record, range: SequenceRange) -> Messages {
     let after = range.through.max(range.after);
-    follow(record, range.partition, after).map(|followed| Ok(followed.into())).boxed()
+    let followed = follow(record, range.partition, after);
+    followed.filter_map(|item| std::future::ready(item.ok())).map(|followed| Ok(followed.into())).boxed()
 }
 
-/// Follows a partition without end. It resumes after a lost server is back.
-fn follow(record: &Record, partition: Partition, after: Sequence) -> BoxStream<'static, FollowedMessage> {
+/// Follows a partition without end, and prints its errors. It resumes after a lost server is back.
+fn follow(
+    record: &Record,
+    partition: Partition,
+    after: Sequence,
+) -> BoxStream<'static, Result<FollowedMessage, Unavailable>> {
     let followed = record.follow(partition, after);
-    let messages = followed.filter_map(|item| {
-        std::future::ready(match item {
-            Ok(message) => Some(message),
-            Err(unavailable) => {
-                console::print_error(&unavailable.to_string());
-                None
-            }
-        })
-    });
-    messages.boxed()
+    followed.inspect_err(|unavailable| console::print_error(&unavailable.to_string())).boxed()
 }

@@ -100,7 +100,7 @@ async fn recorded(
     let hibernated = job.archive.hibernated_conversations(partition).await?;
     let mut recorded = RecordedPositions::default();
     let mut later = Vec::new();
-    let mut commits = job.record.last_commits(digest.partition).await?;
+    let mut commits = job.record.last_commits(digest.partition);
     while let Some((key, message)) = commits.try_next().await? {
         if !job.archive.tenants().contains(&key.tenant) {
             continue;

@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use archive::FollowError;
 use domain::audit::faults;
 use domain::{ConversationKey, Partition, Sequence};
-use event_log::FollowedMessage;
+use event_log::{FollowedMessage, without_outages};
 use futures::StreamExt as _;
 use read_model::projections::conversations::verification::{KeyRange, RowsFold, RowsScan};
 use serde_json::json;
@@ -78,7 +79,7 @@ impl Pass<'_> {
         report.start_phase("verify: record", steps);
         let mut done = 0;
         for (partition, last) in ends {
-            let mut messages = job.archive.follow(partition, Sequence(0));
+            let mut messages = without_outages(job.archive.follow(partition, Sequence(0)), FollowError::is_outage);
             while let Some(message) = messages.next().await {
                 let message = message?;
                 let sequence = message.message.position.sequence;
@@ -86,8 +87,9 @@ impl Pass<'_> {
                 if sequence.0 % PROGRESS_MESSAGES == 0 {
                     report.advance(done + sequence.0, steps);
                 }
-                // The last message may have been removed meanwhile; `pending == 0` is then the end.
-                if sequence >= last || message.pending == 0 {
+                if sequence >= last
+                    || (message.pending == 0 && job.record.is_exhausted(partition, sequence, last).await?)
+                {
                     break;
                 }
             }

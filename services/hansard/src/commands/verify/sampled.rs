@@ -21,7 +21,7 @@ pub(super) async fn run(
 ) -> anyhow::Result<()> {
     let is_selected = |key: &ConversationKey| range.contains(key) && job.archive.tenants().contains(&key.tenant);
     for partition in (0..job.record.partitions()).map(Partition) {
-        let mut commits = job.record.last_commits(partition).await?;
+        let mut commits = job.record.last_commits(partition);
         while let Some((key, _)) = commits.try_next().await? {
             if is_selected(&key) {
                 selected.offer(key);
