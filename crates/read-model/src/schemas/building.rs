@@ -4,7 +4,7 @@ use sqlx::Executor as _;
 use sqlx::postgres::PgConnection;
 
 use super::list::Phase;
-use super::structure::{Tables, make_index, missing_indexes};
+use super::structure::{MadeIndex, NOT_UNIQUE, Tables, make_index, missing_indexes};
 use crate::arguments::{arguments, execute};
 use crate::error::ReadModelError;
 use crate::live::SchemaName;
@@ -15,6 +15,8 @@ const SET_PHASE: &str = "UPDATE hansard.schema SET phase = $2 WHERE name = $1";
 const TIDY: &str = "VACUUM (ANALYZE) conversation, event";
 /// Maximum number of reads of the list of missing indexes: another process may be creating one of them.
 const INDEX_ROUNDS_MAX: usize = 10;
+/// The index that rejects a commit id that a conversation has twice.
+const COMMIT_INDEX: &str = "event_by_commit";
 
 /// A schema that is being built beside the live one, with the same structure.
 #[derive(Debug)]
@@ -85,10 +87,11 @@ impl SchemaBuild {
         Ok(())
     }
 
-    /// Creates the indexes of the large tables. Calls `on_index` with the name of each before it starts.
+    /// Creates the indexes of the large tables. Calls `on_index` with the name of each before it starts. Parks conversations with a
+    /// repeated commit id.
     ///
     /// # Errors
-    /// [`ReadModelError::Unavailable`]: finished indexes remain.
+    /// [`ReadModelError::Unavailable`]: finished indexes remain. [`ReadModelError::Refused`]: other rows are not unique.
     pub async fn index(&mut self, mut on_index: impl FnMut(&str)) -> Result<(), ReadModelError> {
         if self.phase != Phase::Indexing {
             return Ok(());
@@ -102,7 +105,14 @@ impl SchemaBuild {
                 }
                 for index in missing {
                     on_index(&index.name);
-                    make_index(connection, index).await?;
+                    let name = index.name.clone();
+                    match make_index(connection, index).await? {
+                        MadeIndex::Exists => {}
+                        MadeIndex::NotUnique if name == COMMIT_INDEX => park_repeated(connection).await?,
+                        MadeIndex::NotUnique => {
+                            return Err(ReadModelError::Refused { sqlstate: NOT_UNIQUE.to_owned() });
+                        }
+                    }
                 }
             }
             Err(ReadModelError::unavailable("indexes are still missing"))
@@ -117,4 +127,25 @@ impl SchemaBuild {
         execute(connection, SET_PHASE, arguments).await?;
         Ok(())
     }
+}
+
+/// Parks the conversations that have two commits with the same id, as the projector does. They are rare, so their rows are removed, and a
+/// retry writes those before the second commit.
+async fn park_repeated(connection: &mut PgConnection) -> Result<(), ReadModelError> {
+    for statement in [
+        "BEGIN",
+        include_str!("repeated_commits.sql"),
+        include_str!("park_repeated.sql"),
+        "DELETE FROM event USING repeated WHERE event.tenant_id = repeated.tenant_id
+         AND event.conversation_id = repeated.conversation_id",
+        "DELETE FROM document USING repeated WHERE document.tenant_id = repeated.tenant_id
+         AND document.conversation_id = repeated.conversation_id",
+        "DELETE FROM conversation USING repeated WHERE conversation.tenant_id = repeated.tenant_id
+         AND conversation.conversation_id = repeated.conversation_id",
+        include_str!("compute_digests.sql"),
+        "COMMIT",
+    ] {
+        connection.execute(statement).await?;
+    }
+    Ok(())
 }

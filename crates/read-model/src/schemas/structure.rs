@@ -9,7 +9,11 @@ use crate::error::{ReadModelError, sqlstate_of};
 use crate::live::SchemaName;
 
 /// SQLSTATEs if another process created the same index.
-const EXISTS: [&str; 4] = ["42P07", "42710", "42P16", "23505"];
+const EXISTS: [&str; 3] = ["42P07", "42710", "42P16"];
+/// SQLSTATE of rows that a unique index rejects: those of the table, or those of the catalogue if another process creates the same index.
+pub(super) const NOT_UNIQUE: &str = "23505";
+/// Prefix of the tables of the catalogue.
+const CATALOGUE: &str = "pg_";
 
 /// The tables whose indexes are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,14 +61,33 @@ pub(super) async fn missing_indexes(
     rows.iter().map(index).collect()
 }
 
+/// The result of the creation of an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum MadeIndex {
+    /// It exists now, or another process creates it.
+    Exists,
+    /// Rows of the table have the same values.
+    NotUnique,
+}
+
 /// Creates an index, unless it exists: the statement of a killed command may still have been running.
-pub(super) async fn make_index(connection: &mut PgConnection, index: MissingIndex) -> Result<(), ReadModelError> {
+pub(super) async fn make_index(
+    connection: &mut PgConnection,
+    index: MissingIndex,
+) -> Result<MadeIndex, ReadModelError> {
     // The statement contains quoted names from the catalogue.
-    let made = connection.execute(AssertSqlSafe(index.statement)).await;
-    match made {
-        Err(error) if sqlstate_of(&error).is_some_and(|code| EXISTS.contains(&&*code)) => Ok(()),
-        made => Ok(made.map(drop)?),
+    let Err(error) = connection.execute(AssertSqlSafe(index.statement)).await else {
+        return Ok(MadeIndex::Exists);
+    };
+    let sqlstate = sqlstate_of(&error).unwrap_or_default();
+    let table = error.as_database_error().and_then(|error| error.table()).unwrap_or_default();
+    if sqlstate == NOT_UNIQUE && !table.starts_with(CATALOGUE) {
+        return Ok(MadeIndex::NotUnique);
     }
+    if sqlstate == NOT_UNIQUE || EXISTS.contains(&&*sqlstate) {
+        return Ok(MadeIndex::Exists);
+    }
+    Err(error.into())
 }
 
 async fn run(connection: &mut PgConnection, statement: String) -> Result<(), ReadModelError> {

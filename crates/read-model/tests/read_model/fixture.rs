@@ -277,3 +277,11 @@ impl DurableServer {
         self.server.stop().await;
     }
 }
+
+/// The item with another commit id.
+pub(crate) fn with_id(item: &Item, id: CommitId) -> Item {
+    let Item::Commit(placed) = item else { panic!() };
+    let mut placed = placed.clone();
+    placed.opened.commit.id = id;
+    Item::Commit(placed)
+}

@@ -1,10 +1,10 @@
 //! Parked conversations: the others continue, and a retry unparks them.
 
-use domain::{CommitId, Partition, Sequence};
+use domain::{Partition, Sequence};
 use read_model::projections::conversations::parking::{self, RetryOutcome};
 use read_model::projections::conversations::{Item, ParkReason};
 
-use crate::fixture::{Author, Projection, execute};
+use crate::fixture::{Author, Projection, execute, with_id};
 
 async fn version(projection: &Projection, author: &Author) -> Option<u64> {
     projection.row(author).await.map(|row| row.head.version.0)
@@ -28,13 +28,6 @@ fn poison(item: &Item) -> Item {
 }
 
 /// The commit with the id of another one.
-fn with_id(item: &Item, id: CommitId) -> Item {
-    let Item::Commit(placed) = item else { panic!() };
-    let mut placed = placed.clone();
-    placed.opened.commit.id = id;
-    Item::Commit(placed)
-}
-
 fn update() -> Vec<domain::Fact> {
     vec![domain::Fact::from(domain::event::ConversationUpdated::default())]
 }

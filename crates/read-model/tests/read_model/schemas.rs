@@ -1,13 +1,16 @@
 //! A rebuilt schema has the structure and the rows of the live one, for any chunks of the record.
 
 use domain::event::{ConversationUpdated, Usage};
-use domain::{ChannelId, ConversationId, Fact, FieldChange, ForkPoint, JsonText, Lifecycle, Owner, UserId, Version};
-use read_model::projections::conversations::{Item, copy, parking};
+use domain::{
+    ChannelId, ConversationId, Fact, FieldChange, ForkPoint, JsonText, Lifecycle, Owner, Sequence, UserId, Version,
+};
+use read_model::projections::conversations::verification::digests;
+use read_model::projections::conversations::{Item, ParkReason, copy, parking};
 use read_model::schemas::{Phase, SchemaBuild, SchemaState, SchemasLock, compare, list};
 use read_model::{ReadModel, SchemaName};
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection, Row as _};
 
-use crate::fixture::{Author, Projection, document_deleted, document_put, execute, message, reply, sequence};
+use crate::fixture::{Author, Projection, document_deleted, document_put, execute, message, reply, sequence, with_id};
 
 /// Interleaved commits of different conversations: plain, updated, forked, erased, of a user, with usage.
 pub(crate) fn history() -> Vec<Item> {
@@ -190,6 +193,40 @@ async fn a_rebuild_parks_conversations_like_the_projector() {
         assert_eq!(differing(&live.model, &again.model).await.len(), 4);
         again.apply(vec![whole.say(12, "goes on")]).await;
     }
+}
+
+/// A writer of an earlier version committed a retry twice: its clock was slow.
+#[tokio::test]
+async fn a_rebuild_parks_a_conversation_with_a_repeated_commit() {
+    let url = devstack::test::database().await.url;
+    let live = Projection::at(&url).await;
+    let (mut twice, mut whole) = (Author::new("twice"), Author::new("whole"));
+    let mut items = vec![twice.begin(1), whole.begin(2), twice.say(3, "once")];
+    items.push(with_id(&twice.say(4, "once"), twice.commit_id(3)));
+    items.extend([twice.say(5, "after"), whole.say(6, "x")]);
+    let lock = SchemasLock::take(&live.model).await.unwrap().unwrap();
+    let building = made(&lock, &items, 2).await;
+    let indexes = "SELECT indexname::text FROM pg_indexes WHERE schemaname = '{schema}' ORDER BY 1";
+    let [expected, found] = in_both(&url, indexes, [building.live(), building.name()]).await;
+    assert_eq!(found, expected);
+
+    let model = building.model();
+    let parked = async || {
+        let rows = parking::list(model, None, None, 9).await.unwrap();
+        rows.into_iter().map(|one| (one.key, one.position.sequence.0, one.commits)).collect::<Vec<_>>()
+    };
+    assert_eq!(parked().await, [(twice.key.clone(), 1, 4)]);
+    let retry = async |sequences: &[u64]| {
+        let waiting: Vec<Item> = items.iter().filter(|item| sequences.contains(&sequence(item).0)).cloned().collect();
+        parking::retry(model, &twice.key, &waiting).await.unwrap()
+    };
+    assert_eq!(retry(&[1, 3, 4, 5]).await, parking::RetryOutcome::StillParked(ParkReason::RepeatedCommit));
+    assert_eq!(parked().await, [(twice.key.clone(), 4, 2)]);
+    assert!(parking::drop_commit(model, &twice.key, Sequence(4)).await.unwrap());
+    assert_eq!(retry(&[5]).await, parking::RetryOutcome::Freed);
+    let (partitions, _) = digests(model).await.unwrap();
+    let conversations: u64 = partitions.iter().map(|one| one.conversations).sum();
+    assert!(conversations == 2 && partitions.iter().all(|one| one.kept == one.rows), "{partitions:?}");
 }
 
 #[tokio::test]
