@@ -34,9 +34,9 @@ pub(crate) struct Answer {
     pub(crate) answered_at: Instant,
 }
 
-/// The last answer.
-#[derive(Debug, Default)]
-pub(crate) struct KnownTime(Mutex<Option<Answer>>);
+/// The last answer. A process has one from its start on.
+#[derive(Debug)]
+pub(crate) struct KnownTime(Mutex<Answer>);
 
 impl Answer {
     pub(crate) fn time_at(self, now: Instant) -> ServerTime {
@@ -52,17 +52,30 @@ impl Answer {
 }
 
 impl KnownTime {
+    pub(crate) fn new(answer: Answer) -> Self {
+        Self(Mutex::new(answer))
+    }
+
     /// The time by the last answer; `None`: it is too old.
-    pub(crate) fn get(&self, now: Instant) -> Option<ServerTime> {
-        let last = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        last.filter(|answer| answer.is_recent(now)).map(|answer| answer.time_at(now))
+    pub(crate) fn recent(&self, now: Instant) -> Option<ServerTime> {
+        let last = self.last();
+        last.is_recent(now).then(|| last.time_at(now))
+    }
+
+    /// The time by the last answer, however old.
+    pub(crate) fn at(&self, now: Instant) -> ServerTime {
+        self.last().time_at(now)
     }
 
     pub(crate) fn keep(&self, answer: Answer) {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.is_none_or(|last| last.asked_at <= answer.asked_at) {
-            *last = Some(answer);
+        if last.asked_at <= answer.asked_at {
+            *last = answer;
         }
+    }
+
+    fn last(&self) -> Answer {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -95,22 +108,24 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_used_for_ten_seconds() {
-        let (known, asked_at) = (KnownTime::default(), Instant::now());
-        assert_eq!(known.get(asked_at), None);
-        known.keep(answer(asked_at));
+    fn an_answer_is_recent_for_ten_seconds() {
+        let asked_at = Instant::now();
+        let known = KnownTime::new(answer(asked_at));
         let answered_at = asked_at + SECOND;
         let nearly = Duration::from_nanos(9_999_999_999);
-        for (since, is_known) in [(Duration::ZERO, true), (nearly, true), (ANSWER_AGE_MAX, false)] {
-            assert_eq!(known.get(answered_at + since).is_some(), is_known, "{since:?}");
+        for (since, is_recent) in [(Duration::ZERO, true), (nearly, true), (ANSWER_AGE_MAX, false)] {
+            let now = answered_at + since;
+            assert_eq!(known.recent(now), is_recent.then(|| answer(asked_at).time_at(now)), "{since:?}");
+            assert_eq!(known.at(now), answer(asked_at).time_at(now), "{since:?}");
         }
     }
 
     #[test]
     fn a_late_answer_does_not_replace_a_newer_one() {
-        let (known, asked_at) = (KnownTime::default(), Instant::now());
+        let (asked_at, late) = (Instant::now(), Instant::now() + SECOND * 2);
+        let known = KnownTime::new(answer(asked_at));
         known.keep(answer(asked_at + SECOND));
         known.keep(Answer { time: Timestamp(0), ..answer(asked_at) });
-        assert_eq!(known.get(asked_at + SECOND * 2), Some(answer(asked_at + SECOND).time_at(asked_at + SECOND * 2)));
+        assert_eq!(known.at(late), answer(asked_at + SECOND).time_at(late));
     }
 }

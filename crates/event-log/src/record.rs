@@ -108,7 +108,7 @@ impl Record {
             locations: Cache::new(LOCATIONS_KNOWN_MAX),
             config,
             group_commit,
-            time: KnownTime::default(),
+            time: KnownTime::new(found.time),
             ends: KnownEnds::default(),
         })))
     }

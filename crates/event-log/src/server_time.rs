@@ -1,17 +1,15 @@
 //! The time of the record's servers.
 //!
 //! The servers keep the duplicate window by their clocks, so the age of an idempotency key is judged by them too. The clock of this
-//! process, which may be wrong and may jump, is not read: only its monotonic clock, for the time since a server's answer.
+//! process, which may be wrong and may jump, decides nothing: its monotonic clock counts the time since a server's answer.
 
 use std::time::Duration;
 
 use domain::{ConversationKey, Partition, Timestamp};
 use tokio::time::Instant;
 
-use crate::get::parse_timestamp;
 use crate::known_time::{Answer, ServerTime};
-use crate::topology::{self, StreamInfo};
-use crate::{Record, Unavailable};
+use crate::{Record, Unavailable, topology};
 
 /// Maximum difference between the clocks of two servers of the record.
 pub const SERVER_SKEW_MAX: Duration = Duration::from_secs(30);
@@ -23,7 +21,7 @@ impl Record {
     /// # Errors
     /// [`Unavailable`].
     pub async fn server_time(&self, key: &ConversationKey) -> Result<ServerTime, Unavailable> {
-        if let Some(time) = self.known_time().get(Instant::now()) {
+        if let Some(time) = self.known_time().recent(Instant::now()) {
             return Ok(time);
         }
         // Boxed, because it is rare and its future is large.
@@ -34,18 +32,21 @@ impl Record {
         .await
     }
 
+    /// Corrects times of the wall clock of this process, in nanoseconds since the epoch: a time stays within the bounds of the servers' time
+    /// by their last answer, however old. [`Record::check`] asks them, and so did the opening of the record.
+    #[must_use]
+    pub fn clock_correction(&self) -> impl Fn(i64) -> i64 + Send + Sync + use<> {
+        let record = self.clone();
+        move |nanos| record.known_time().at(Instant::now()).bound(Timestamp(nanos)).0
+    }
+
     /// Asks the leader of a partition for its time, which is remembered.
     pub(crate) async fn ask_time(&self, partition: Partition, deadline: Instant) -> Result<Answer, Unavailable> {
         let asked_at = Instant::now();
         let info = topology::info(self.connection(), &topology::stream_name(partition), deadline).await?;
         let info = info.ok_or(Unavailable::new("a stream of the record does not exist"))?;
-        let time = time_of(&info).ok_or(Unavailable::new("the answer of a server has no time"))?;
-        let answer = Answer { time, asked_at, answered_at: Instant::now() };
+        let answer = info.time(asked_at)?;
         self.known_time().keep(answer);
         Ok(answer)
     }
-}
-
-fn time_of(info: &StreamInfo) -> Option<Timestamp> {
-    parse_timestamp(info.ts.as_deref()?)
 }

@@ -26,7 +26,7 @@ use tokio::time::Instant;
 use wire::token::RecordId;
 
 use crate::connection::{ApiFailure, Connection, NO_LEADER};
-use crate::{RecordConfig, RecordError, Unavailable};
+use crate::{RecordConfig, RecordError, Unavailable, known_time};
 
 pub(crate) use batches::accept_batches;
 pub(crate) use layout::{StoredLayout, encode};
@@ -146,6 +146,8 @@ pub(crate) struct Topology {
     pub(crate) layout: StoredLayout,
     /// The configurations of the partitions' streams and of the registry's.
     pub(crate) streams: Vec<Config>,
+    /// The time of the server.
+    pub(crate) time: known_time::Answer,
 }
 
 /// Creates the missing streams, with the replicas and the placement of partition 0 if that exists.
@@ -261,8 +263,9 @@ pub(crate) async fn check(
     config: &RecordConfig,
     deadline: Instant,
 ) -> Result<Topology, RecordError> {
-    let first = stream_name(Partition(0));
+    let (first, asked_at) = (stream_name(Partition(0)), Instant::now());
     let info = existing(connection, &first, deadline).await?;
+    let time = info.time(asked_at)?;
     let identity = identity_of(&first, &info.config)?;
     let layout = StoredLayout::read(connection, identity.partitions, deadline).await?;
     check_partitions(&layout, identity, config)?;
@@ -273,7 +276,7 @@ pub(crate) async fn check(
         check_identity(&info.config, identity)?;
         streams.push(info.config);
     }
-    Ok(Topology { identity, layout, streams })
+    Ok(Topology { identity, layout, streams, time })
 }
 
 /// Configuration and state of a stream from its leader; `None`: the stream does not exist.

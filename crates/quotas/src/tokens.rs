@@ -55,8 +55,9 @@ impl DayTokens {
     /// Whether the rows were read within this time.
     #[must_use]
     pub fn is_fresh(&self, now_ms: u64, fresh: Duration) -> bool {
-        let age = Duration::from_millis(now_ms.saturating_sub(self.read_at_ms));
-        self.day == day_of(now_ms) && self.first.is_some() && age < fresh
+        // A clock that was set back is no reason to keep a count.
+        let age = now_ms.checked_sub(self.read_at_ms).map(Duration::from_millis);
+        self.day == day_of(now_ms) && self.first.is_some() && age.is_some_and(|age| age < fresh)
     }
 
     /// Counts tokens of this process.
@@ -147,6 +148,18 @@ mod tests {
         // Another process has counted 50.
         tokens.read(now, uncorrected(157));
         assert_eq!(tokens.used(now), 157);
+    }
+
+    #[test]
+    fn a_clock_that_was_set_keeps_no_count() {
+        let now = 40 * MS_PER_DAY + MS_PER_DAY / 2;
+        let mut tokens = DayTokens::default();
+        tokens.read(now, uncorrected(9));
+        assert!(tokens.is_fresh(now, Duration::from_secs(5)));
+        for offset_ms in [1, 3_600_000, MS_PER_DAY, 30 * MS_PER_DAY] {
+            assert!(!tokens.is_fresh(now - offset_ms, Duration::from_secs(5)), "{offset_ms} back");
+            assert!(!tokens.is_fresh(now + 5_000 + offset_ms, Duration::from_secs(5)), "{offset_ms} ahead");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Wall-clock time. It is a parameter, so that tests control it.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -12,18 +13,37 @@ pub enum Clock {
     /// The system clock.
     #[default]
     System,
+    /// The system clock, corrected by the clocks of other machines.
+    Corrected(Correction),
     /// A clock that only its owner moves.
     Manual(ManualClock),
 }
 
 impl Clock {
+    /// The system clock with a correction: a function from the time that it shows to the right one.
+    #[must_use]
+    pub fn corrected(correction: impl Fn(i64) -> i64 + Send + Sync + 'static) -> Self {
+        Self::Corrected(Correction(Arc::new(correction)))
+    }
+
     /// The current time, clamped to the range of `i64` (years 1677 to 2262).
     #[must_use]
     pub fn now_nanos(&self) -> i64 {
         match self {
             Self::System => nanos_since_epoch(SystemTime::now()),
+            Self::Corrected(correction) => (correction.0)(nanos_since_epoch(SystemTime::now())),
             Self::Manual(clock) => clock.0.load(Ordering::SeqCst),
         }
+    }
+}
+
+/// The correction of a clock.
+#[derive(Clone)]
+pub struct Correction(Arc<dyn Fn(i64) -> i64 + Send + Sync>);
+
+impl fmt::Debug for Correction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Correction").finish_non_exhaustive()
     }
 }
 
@@ -71,6 +91,12 @@ mod tests {
         manual.set(i64::MAX);
         manual.advance(Duration::from_secs(1));
         assert_eq!(clock.now_nanos(), i64::MAX);
+    }
+
+    #[test]
+    fn a_corrected_clock_shows_the_right_time() {
+        assert_eq!(Clock::corrected(|_| 7).now_nanos(), 7);
+        assert!(Clock::corrected(|nanos| nanos).now_nanos() > 1_700_000_000_000_000_000);
     }
 
     #[test]

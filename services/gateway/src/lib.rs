@@ -40,10 +40,11 @@ mod writer_token;
 use std::sync::Arc;
 
 use divergence::Guard;
-use domain::Timestamp;
+use domain::{CommitId, Timestamp};
 use event_log::Registry;
 use history::Reader;
 use runtime::clock::Clock;
+use uuid::{NoContext, Uuid};
 
 use audit::TokenReads;
 use policies::Policies;
@@ -56,11 +57,6 @@ pub use run::{Running, start};
 
 /// The version of the build.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// The current time of this machine.
-fn now() -> Timestamp {
-    Timestamp(Clock::System.now_nanos())
-}
 
 /// The dependencies of reads. Clones share them.
 #[derive(Debug, Clone)]
@@ -85,6 +81,8 @@ pub struct Parts {
     pub token_reads: TokenReads,
     /// Whether rows and record belong together.
     pub guard: Guard,
+    /// The clock of this machine, corrected by the time of the record's servers.
+    pub clock: Clock,
 }
 
 impl Gateway {
@@ -92,6 +90,20 @@ impl Gateway {
     #[must_use]
     pub fn new(parts: Parts) -> Self {
         Self(Arc::new(parts))
+    }
+
+    /// The current time.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        Timestamp(self.clock.now_nanos())
+    }
+
+    /// A new idempotency key with the current time, by which the writer judges its age.
+    #[must_use]
+    pub fn new_key(&self) -> CommitId {
+        let now = self.now();
+        let seconds = u64::try_from(now.seconds()).unwrap_or_default();
+        CommitId(Uuid::new_v7(uuid::Timestamp::from_unix(NoContext, seconds, now.subsecond_nanos())))
     }
 }
 

@@ -62,7 +62,7 @@ impl Call {
     /// The token is missing or invalid.
     pub async fn principal(&self, gateway: &Gateway) -> Result<Principal, Problem> {
         let bearer = self.bearer().ok_or_else(problem::unauthenticated)?;
-        let principal = gateway.registry.authenticate(bearer, crate::now()).await;
+        let principal = gateway.registry.authenticate(bearer, gateway.now()).await;
         principal.ok_or_else(problem::unauthenticated)
     }
 

@@ -75,14 +75,14 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     let gateway = connect(&config, shutdown).await?;
     let health = Health::new(&["nats", "postgres", "registry", "rows_of_record", WRITER_TOKEN]);
     watch_health(&health, shutdown, &gateway);
-    watch_token(&health, shutdown, &gateway.registry, &config.writer_token);
+    watch_token(&health, shutdown, &gateway, &config.writer_token);
     let deps = retention::Dependencies {
         record: gateway.reader.record.clone(),
         registry: gateway.registry.clone(),
         read_model: gateway.reader.read_model.clone(),
         writer: writer.clone(),
         token: config.writer_token.clone(),
-        clock: Clock::System,
+        clock: gateway.clock.clone(),
     };
     retention::start(&deps, &config.retention, shutdown);
     shutdown.spawn(audit::send(gateway.clone(), writer.clone(), shutdown.clone()));
@@ -105,13 +105,12 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
         generations,
         health: health.clone(),
         section: Arc::new(config.http),
-        clock: Clock::System,
         gateway: gateway.clone(),
     };
     vocabulary.await.map_err(StartError::dependency)?;
     let http = bind_http(state).await?;
     let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
-    let forwarded = ForwardedWrites::to(writer.forwarding(), gateway.registry.clone());
+    let forwarded = ForwardedWrites::to(writer.forwarding(), gateway.clone());
     let server = grpc_server(config.grpc, health, gateway, writer).service(forwarded).bind().await?;
     let running =
         Running { grpc_addr: server.local_addr(), http_addr: http.local_addr(), admin_addr: admin.local_addr() };
@@ -147,6 +146,7 @@ pub async fn connect(config: &GatewayConfig, shutdown: &Shutdown) -> Result<Gate
         ),
         token_reads: TokenReads::default(),
         guard,
+        clock: Clock::corrected(record.clock_correction()),
     }))
 }
 
@@ -175,7 +175,7 @@ pub fn generations(
 fn sampled_lag(gateway: &Gateway, shutdown: &Shutdown) -> LagSamples {
     let samples = LagSamples::default();
     let Reader { record, read_model, .. } = gateway.reader.clone();
-    shutdown.spawn_cancellable(samples.clone().run(record, read_model, Clock::System));
+    shutdown.spawn_cancellable(samples.clone().run(record, read_model, gateway.clock.clone()));
     samples
 }
 
@@ -184,7 +184,7 @@ fn grpc_server(config: GrpcConfig, health: Health, gateway: Gateway, writer: Wri
     let known_callers = gateway.registry.clone();
     let read = ReadServiceServer::new(ReadRpc::new(gateway.clone())).max_decoding_message_size(MESSAGE_BYTES_MAX);
     let audit = AuditServiceServer::new(ReadRpc::new(gateway.clone()));
-    let document_rpc = DocumentRpc::new(gateway.clone(), writer.clone(), Clock::System);
+    let document_rpc = DocumentRpc::new(gateway.clone(), writer.clone());
     let documents = DocumentServiceServer::new(document_rpc).max_decoding_message_size(MESSAGE_BYTES_MAX);
     let history =
         HistoryServiceServer::new(HistoryRpc::new(gateway, writer)).max_decoding_message_size(MESSAGE_BYTES_MAX);
@@ -234,10 +234,10 @@ fn watch_health(health: &Health, shutdown: &Shutdown, gateway: &Gateway) {
 }
 
 /// Keeps the gateway unready while its own token is refused: each write of a frontend would fail.
-fn watch_token(health: &Health, shutdown: &Shutdown, registry: &Registry, token: &Secret) {
-    let (registry, token) = (registry.clone(), token.clone());
+fn watch_token(health: &Health, shutdown: &Shutdown, gateway: &Gateway, token: &Secret) {
+    let (gateway, token) = (gateway.clone(), token.clone());
     shutdown.spawn_cancellable(health.clone().probe(WRITER_TOKEN, Probe::DEFAULT, move || {
-        let checked = writer_token::check(&registry, &token);
+        let checked = writer_token::check(&gateway.registry, &token, gateway.now());
         async move { checked }
     }));
 }

@@ -1,10 +1,12 @@
 //! Checks the gateway's own service token in the registry, which knows of revocations and expiries at once.
 
-use domain::SweepAccess;
+use domain::{SweepAccess, Timestamp};
 use event_log::Registry;
 use event_log::registry::Principal;
 use runtime::config::Secret;
 use wire::status::{Problem, Reason};
+
+use crate::Gateway;
 
 /// Why the gateway cannot work under its token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -27,19 +29,20 @@ impl From<TokenRefused> for Problem {
 ///
 /// # Errors
 /// [`TokenRefused`].
-pub(crate) fn check(registry: &Registry, token: &Secret) -> Result<(), TokenRefused> {
+pub(crate) fn check(registry: &Registry, token: &Secret, now: Timestamp) -> Result<(), TokenRefused> {
     if token.is_empty() {
         return Ok(());
     }
-    access_of(registry, registry.known_principal(token.expose(), crate::now())).map(drop)
+    access_of(registry, registry.known_principal(token.expose(), now)).map(drop)
 }
 
 /// The access to runs of all tenants under the token.
 ///
 /// # Errors
 /// [`TokenRefused`].
-pub(crate) async fn sweep_access(registry: &Registry, token: &Secret) -> Result<SweepAccess, TokenRefused> {
-    access_of(registry, registry.authenticate(token.expose(), crate::now()).await)
+pub(crate) async fn sweep_access(gateway: &Gateway, token: &Secret) -> Result<SweepAccess, TokenRefused> {
+    let registry = &gateway.registry;
+    access_of(registry, registry.authenticate(token.expose(), gateway.now()).await)
 }
 
 fn access_of(registry: &Registry, principal: Option<Principal>) -> Result<SweepAccess, TokenRefused> {

@@ -40,7 +40,8 @@ enum LogProjectionError {
 
 /// Projects forever, whenever no other projector does.
 pub(crate) async fn run(archive: Archive, model: ReadModel) -> Infallible {
-    let projection = LogProjection { holder: Holder(uuid::Uuid::now_v7().to_string()), archive, model };
+    let clock = Clock::corrected(archive.record().clock_correction());
+    let projection = LogProjection { holder: Holder(uuid::Uuid::now_v7().to_string()), archive, model, clock };
     let failures = FailureLog::default();
     loop {
         if let Err(error) = projection.project().await
@@ -57,6 +58,8 @@ struct LogProjection {
     /// Its tenants are those whose calls are projected.
     archive: Archive,
     model: ReadModel,
+    /// What is old is expired by the time of the record's servers, which also stamp the calls.
+    clock: Clock,
 }
 
 impl LogProjection {
@@ -154,7 +157,7 @@ impl LogProjection {
 
     async fn expire_all(&self) -> Result<(), LogProjectionError> {
         loop {
-            let now = Timestamp(Clock::System.now_nanos());
+            let now = Timestamp(self.clock.now_nanos());
             let deleted = expire(&self.model, now).await?;
             metrics::provider_logs("expired", deleted);
             let usage = expire_usage(&self.model, now).await?;

@@ -8,6 +8,7 @@ mod storage;
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use ::quotas::{Bucket, Consumer, Exceeded, Limits, Quota, QuotaSet, Scope, Subject};
 use domain::{Action, AgentId, ConversationId, Head, Owner, TenantId, Version};
@@ -22,7 +23,6 @@ use crate::{Intent, Writer, metrics};
 
 /// Maximum number of cached subjects; the counts of the least used start again.
 pub(crate) const SUBJECTS_MAX: usize = 100_000;
-const NANOS_PER_MS: i64 = 1_000_000;
 
 /// The stored amount that a command was charged. It is returned if the command stores nothing.
 #[derive(Debug)]
@@ -37,12 +37,19 @@ pub(crate) struct WriteQuotas {
     deployment: QuotaSet,
     buckets: Cache<Subject, Arc<Mutex<Bucket>>>,
     storage: StorageCounts,
+    /// Counts its time from here, because no clock that is set may stop the refill of a bucket.
+    started: Instant,
 }
 
 impl WriteQuotas {
     /// `deployment`: the quotas of subjects without quotas in the registry.
     pub(crate) fn new(deployment: &QuotaSet) -> Self {
-        Self { deployment: *deployment, buckets: Cache::new(SUBJECTS_MAX), storage: StorageCounts::new() }
+        Self {
+            deployment: *deployment,
+            buckets: Cache::new(SUBJECTS_MAX),
+            storage: StorageCounts::new(),
+            started: Instant::now(),
+        }
     }
 
     /// Charges a commit to all its subjects, or to none, before it is appended. A command is charged once, also if it is decided
@@ -67,7 +74,7 @@ impl WriteQuotas {
         if may_be_rejected(&intent.command.action) {
             charged = self.add_stored(writer, intent, &quotas, sealed, &mut charge).await;
         }
-        match charged.and_then(|()| self.take_bytes(writer, intent, &quotas, sealed)) {
+        match charged.and_then(|()| self.take_bytes(intent, &quotas, sealed)) {
             Ok(()) => Ok(charge),
             Err(exceeded) => {
                 self.refund(&charge).await;
@@ -92,9 +99,9 @@ impl WriteQuotas {
 
     /// Takes the bytes of a commit from the buckets of all its subjects, or of none. Commands that end, stop or erase are counted
     /// and never rejected.
-    fn take_bytes(&self, writer: &Writer, intent: &Intent, quotas: &QuotaSet, sealed: &Sealed) -> Result<(), Problem> {
+    fn take_bytes(&self, intent: &Intent, quotas: &QuotaSet, sealed: &Sealed) -> Result<(), Problem> {
         let bytes = u64::try_from(sealed.message.len()).unwrap_or(u64::MAX);
-        let now_ms = now_ms(writer);
+        let now_ms = self.now_ms();
         let may_be_rejected = may_be_rejected(&intent.command.action);
         let buckets: Vec<_> = subjects(intent, sealed.head.owner.as_ref())
             .into_iter()
@@ -143,7 +150,7 @@ impl WriteQuotas {
             read_model: &writer.read_model,
             access: &intent.access.tenant,
             wanted: charge.amount,
-            now_ms: now_ms(writer),
+            now_ms: self.now_ms(),
         };
         let mut widest = None;
         for subject in subjects(intent, owner) {
@@ -159,6 +166,10 @@ impl WriteQuotas {
             charge.subjects.push(subject);
         }
         Ok(())
+    }
+
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
     fn in_force(&self, writer: &Writer, intent: &Intent) -> QuotaSet {
@@ -219,10 +230,6 @@ fn is_within(stored: Storage, limits: &Limits) -> bool {
 /// Whether a quota may reject the action. Actions that end or remove something are always allowed.
 fn may_be_rejected(action: &Action) -> bool {
     matches!(action, Action::Create(_) | Action::Append { .. } | Action::Update(_) | Action::StartRun(_))
-}
-
-fn now_ms(writer: &Writer) -> u64 {
-    u64::try_from(writer.now().0 / NANOS_PER_MS).unwrap_or_default()
 }
 
 fn reject(exceeded: &Exceeded) -> Problem {

@@ -52,16 +52,17 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
     let vocabulary = tokio::task::spawn_blocking(tokens::load);
     let read_model = ReadModel::connect_lazy(&config.read_model).map_err(StartError::dependency)?;
     let record = create_record(config.record.clone(), &read_model.databases()).await.map_err(StartError::dependency)?;
+    let clock = Clock::corrected(record.clock_correction());
     check_catalogue(&record).await?;
     let guard = Guard::start(&record, &read_model, shutdown).await.map_err(StartError::dependency)?;
     let archive = Archive::at(&record, &config.archive_url).map_err(StartError::dependency)?;
-    let registry = open_registry(&record).await.map_err(StartError::dependency)?;
+    let registry = open_registry(&record, &clock).await.map_err(StartError::dependency)?;
     let known_callers = registry.clone();
     let health = Health::new(&["nats", "registry", "rows_of_record"]);
     watch_health(&record, &registry, &guard, &health, shutdown);
     let every = Duration::from_millis(config.key_report_every_ms);
-    shutdown.spawn_cancellable(key_report::run(registry.clone(), Clock::System, every));
-    let removals = Removals::new(record.clone(), Clock::System, shutdown.clone());
+    shutdown.spawn_cancellable(key_report::run(registry.clone(), clock.clone(), every));
+    let removals = Removals::new(record.clone(), clock.clone(), shutdown.clone());
     removals.start();
     let writer = Writer::new(Parts {
         heads: HeadCache::new(archive.clone(), config.heads_cached_max),
@@ -76,7 +77,7 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
         removals,
         provider_sign_ins: config.provider_sign_ins,
         compute: Compute::default(),
-        clock: Clock::System,
+        clock,
     });
     let streams = StreamSettings { commands_max: STREAM_COMMANDS_MAX, drain: shutdown.token() };
     let write =
@@ -100,10 +101,10 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
 }
 
 /// Opens the registry, and creates missing secrets.
-async fn open_registry(record: &Record) -> Result<Registry, Unavailable> {
+async fn open_registry(record: &Record, clock: &Clock) -> Result<Registry, Unavailable> {
     let registry = Registry::open(record).await?;
     check_secrets(&registry)?;
-    let now = Timestamp(Clock::System.now_nanos());
+    let now = Timestamp(clock.now_nanos());
     registry.make_missing_tenant_secrets(now).await?;
     record.move_legacy_receipt_seed(now).await?;
     Ok(registry)

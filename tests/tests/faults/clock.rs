@@ -1,15 +1,9 @@
 //! A writer's clock jumps ahead and back, or is wrong all the time; another writer's clock is correct.
-//!
-//! The clock is that of a real process, changed with libfaketime, which is preloaded. The test is skipped without the
-//! library. Monotonic time continues, as when a machine's clock is set.
 
-use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
-use tempfile::TempDir;
 use tests::agent::{Agent, Outcome};
 use tests::errors::check_failure;
 use tests::events::user;
@@ -19,15 +13,12 @@ use tonic::Code::{InvalidArgument, Unavailable};
 use uuid::{NoContext, Timestamp, Uuid};
 use wire::proto::write::v1::{AppendEventsRequest, CommitResult};
 
+use crate::faketime::{WrongClock, library};
 use crate::fixture::{AGENT, FaultTarget, Fixture};
 use crate::injection::run_with_faults;
-use crate::table::{Obstacle, permitted};
+use crate::table::permitted;
 use crate::workload::{HOT, Journal};
 
-/// The variable of the library, `libfaketime.so.1`, from Debian's `libfaketime` or the wheel of that name.
-const VARIABLE: &str = "FAULT_FAKETIME";
-/// The path on Debian.
-const DEBIAN: &str = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
 /// The clock's offsets in turn, in seconds: an hour; beyond and within the age window of keys; a day; a month; and none.
 const JUMPS: [i64; 9] = [3_600, -3_600, 540, -540, 86_400, -86_400, 2_592_000, -2_592_000, 0];
 /// Acknowledgements between two jumps.
@@ -50,7 +41,7 @@ async fn writer_clock_jumps() {
         return;
     };
     let mut fixture = Fixture::start().await;
-    let clock = WrongClock::of_first_writer(&mut fixture, &library).await;
+    let clock = WrongClock::of(&mut fixture.stack.writer, &library).await;
     let mut retried = 0;
     let run = run_with_faults(&mut fixture, &[()], async |_, load, ()| {
         for jump in JUMPS {
@@ -80,7 +71,7 @@ async fn keys_are_committed_once_with_wrong_clocks() {
         return;
     };
     let mut fixture = Fixture::start().await;
-    let clock = WrongClock::of_first_writer(&mut fixture, &library).await;
+    let clock = WrongClock::of(&mut fixture.stack.writer, &library).await;
     let [wrong, correct] =
         <[_; 2]>::try_from(fixture.callers()).expect("two writers").map(|one| Agent::new(one, AGENT));
     forget_at_once(&fixture).await;
@@ -102,6 +93,7 @@ async fn keys_are_committed_once_with_wrong_clocks() {
         clock.set(offset);
         refuse_future_key(&wrong, offset).await;
     }
+    crate::wrong_clocks::check(&mut fixture, &library, &clock).await;
 }
 
 /// A commit with a key that was made when a slow clock shows the present, and other commits. Returns the request and its answer.
@@ -165,63 +157,4 @@ async fn forget_at_once(fixture: &Fixture) {
         let updated = nats.request(&format!("$JS.API.STREAM.UPDATE.HANSARD_{partition}"), &config).await;
         assert_eq!(updated["config"]["duplicate_window"], json!(SHORTEST_WINDOW_NS), "{updated}");
     }
-}
-
-/// The clock of a process. When dropped, the files that the library leaves of a killed process are removed.
-struct WrongClock {
-    folder: TempDir,
-    process: u32,
-}
-
-impl WrongClock {
-    /// Only the first writer: the clock of the second one is correct.
-    async fn of_first_writer(fixture: &mut Fixture, library: &Path) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut clock = Self { folder, process: 0 };
-        clock.set(0);
-        let writer = &mut fixture.stack.writer;
-        writer.kill();
-        writer.settings.variables = variables(library, &clock.hand());
-        writer.start().await;
-        clock.process = writer.process().expect("a running process").id();
-        clock
-    }
-
-    fn hand(&self) -> PathBuf {
-        self.folder.path().join("hand")
-    }
-
-    /// Sets the clock atomically, because the writer may read it at any time.
-    fn set(&self, offset_s: i64) {
-        let next = self.folder.path().join("next");
-        fs::write(&next, format!("{offset_s:+}\n"))
-            .and_then(|()| fs::rename(&next, self.hand()))
-            .expect("a clock's hand");
-    }
-}
-
-impl Drop for WrongClock {
-    fn drop(&mut self) {
-        for name in ["faketime_shm_", "sem.faketime_sem_"] {
-            let _not_there = fs::remove_file(format!("/dev/shm/{name}{}", self.process));
-        }
-    }
-}
-
-fn library() -> Result<PathBuf, Obstacle> {
-    let named = std::env::var_os(VARIABLE).map_or(PathBuf::from(DEBIAN), PathBuf::from);
-    let absent = || Obstacle::Tool(format!("no libfaketime at {}: name it in {VARIABLE}", named.display()));
-    named.exists().then(|| named.clone()).ok_or_else(absent)
-}
-
-fn variables(library: &Path, hand: &Path) -> Vec<(String, String)> {
-    let text = |path: &Path| path.to_str().expect("a path in UTF-8").to_owned();
-    let variables = [
-        ("LD_PRELOAD", text(library)),
-        ("FAKETIME_TIMESTAMP_FILE", text(hand)),
-        ("FAKETIME_NO_CACHE", "1".to_owned()),
-        ("FAKETIME_DONT_FAKE_MONOTONIC", "1".to_owned()),
-        ("NO_FAKE_STAT", "1".to_owned()),
-    ];
-    variables.map(|(name, value)| (name.to_owned(), value)).into()
 }

@@ -3,6 +3,11 @@
 use async_nats::jetstream::stream::Config;
 use domain::Sequence;
 use serde::Deserialize;
+use tokio::time::Instant;
+
+use crate::Unavailable;
+use crate::get::parse_timestamp;
+use crate::known_time::Answer;
 
 /// The first and last sequence of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +28,15 @@ pub(crate) struct StreamInfo {
     /// The time of the answer by the server's clock (RFC 3339).
     pub(crate) ts: Option<String>,
     pub(crate) cluster: Option<StreamCluster>,
+}
+
+impl StreamInfo {
+    /// The time of the server that was asked at `asked_at`, and answered now.
+    pub(crate) fn time(&self, asked_at: Instant) -> Result<Answer, Unavailable> {
+        let time = self.ts.as_deref().and_then(parse_timestamp);
+        let time = time.ok_or(Unavailable::new("the answer of a server has no time"))?;
+        Ok(Answer { time, asked_at, answered_at: Instant::now() })
+    }
 }
 
 /// The replicas of a stream.

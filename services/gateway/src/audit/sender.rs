@@ -54,7 +54,7 @@ async fn send_until(gateway: &Gateway, writer: &WriterClient, end: impl Future<O
 async fn send_all(gateway: &Gateway, writer: &WriterClient) {
     let mut backoff = Backoff::new(RETRY_WAIT_BASE, RETRY_WAIT_MAX);
     loop {
-        let requests = gateway.token_reads.requests();
+        let requests = gateway.token_reads.requests(|| gateway.new_key());
         if requests.is_empty() {
             return;
         }

@@ -7,7 +7,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use domain::{ConversationId, ConversationKey, Owner, Status, TenantId, Timestamp};
+use domain::{CommitId, ConversationId, ConversationKey, Owner, Status, TenantId, Timestamp};
 use event_log::registry::{AgentAccess, Principal};
 use history::Deadline;
 use sha2::{Digest as _, Sha256};
@@ -139,11 +139,11 @@ impl TokenReads {
         Ok(())
     }
 
-    /// The next request of each tenant with waiting reads. It is the same until [`TokenReads::sent`].
-    pub(super) fn requests(&self) -> Vec<(TenantId, RecordReadsRequest)> {
+    /// The next request of each tenant with waiting reads. It is the same until [`TokenReads::sent`]. `new_key` makes idempotency keys.
+    pub(super) fn requests(&self, new_key: impl Fn() -> CommitId) -> Vec<(TenantId, RecordReadsRequest)> {
         let mut state = self.state();
         let tenants = state.tenants.iter_mut();
-        tenants.filter_map(|(tenant, reads)| Some((tenant.clone(), reads.request(tenant)?))).collect()
+        tenants.filter_map(|(tenant, reads)| Some((tenant.clone(), reads.request(tenant, &new_key)?))).collect()
     }
 
     /// The writer has recorded the request of a tenant, or the tenant does not exist any more.
@@ -175,12 +175,12 @@ impl TokenReads {
 }
 
 impl TenantReads {
-    fn request(&mut self, tenant: &TenantId) -> Option<RecordReadsRequest> {
+    fn request(&mut self, tenant: &TenantId, new_key: impl Fn() -> CommitId) -> Option<RecordReadsRequest> {
         if self.sending.is_none() && !self.queue.is_empty() {
             let count = self.queue.len().min(BATCH_MAX);
             self.sending = Some(RecordReadsRequest {
                 tenant_id: tenant.to_string(),
-                idempotency_key: uuid::Uuid::now_v7().to_string(),
+                idempotency_key: new_key().to_string(),
                 reads: self.queue.drain(..count).map(|read| read.to_proto()).collect(),
             });
         }
@@ -203,7 +203,7 @@ impl Gateway {
         if !self.registry.audits_service_tokens(&key.tenant) {
             return Ok(());
         }
-        let read = TokenRead::of(principal, Some(key.conversation.clone()), "read", crate::now());
+        let read = TokenRead::of(principal, Some(key.conversation.clone()), "read", self.now());
         if self.token_reads.is_remembered(&key.tenant, &read) || !is_of_end_user(self, access, key, deadline).await? {
             return Ok(());
         }
@@ -224,7 +224,7 @@ pub fn record_listing(
     if !gateway.registry.audits_service_tokens(tenant) {
         return Ok(());
     }
-    gateway.token_reads.queue(tenant, TokenRead::of(principal, None, operation, crate::now()))
+    gateway.token_reads.queue(tenant, TokenRead::of(principal, None, operation, gateway.now()))
 }
 
 /// Whether the caller's agent has this conversation, and a user or a session owns it. The answer to a read of another one is that there is

@@ -3,7 +3,7 @@
 use tonic::{Request, Response, Status};
 use wire::proto::document::v1 as proto;
 
-use super::request::{locate, now};
+use super::request::locate;
 use super::{DocumentRpc, document};
 use crate::documents::{Document, find};
 use crate::request::Call;
@@ -17,7 +17,7 @@ pub(super) async fn handle(
     let name = (request.namespace, request.key);
     let location = locate(rpc, &call, request.scope, name).await?;
     let state = find(&rpc.gateway, &location).await?;
-    let found = state.live(now(rpc)).cloned().map(|value| Document {
+    let found = state.live(rpc.gateway.now()).cloned().map(|value| Document {
         conversation: location.target.key.conversation,
         name: location.name,
         value,

@@ -5,7 +5,7 @@ use wire::proto::document::v1 as proto;
 use wire::status::Problem;
 
 use super::DocumentRpc;
-use super::request::{authorize, labels, now};
+use super::request::{authorize, labels};
 use crate::documents::{DOCUMENT_DEPTH, DOCUMENT_NAMESPACES_PAGE, DocumentsPage, NamespaceSearch, namespaces};
 use crate::request::{Call, fences};
 
@@ -26,7 +26,7 @@ pub(super) async fn handle(
     };
     let depth_max = DOCUMENT_DEPTH.take(request.max_depth).map_err(Problem::from)?;
     let (access, scope) = authorize(rpc, &call, request.scope).await?;
-    let wanted = NamespaceSearch { access, scope, prefix, suffix, depth_max, page, now: now(rpc) };
+    let wanted = NamespaceSearch { access, scope, prefix, suffix, depth_max, page, now: rpc.gateway.now() };
     let (found, has_more) = namespaces(&rpc.gateway, wanted).await?;
     let found = found.iter().map(|namespace| proto::DocumentNamespace { labels: namespace.labels().to_vec() });
     Ok(Response::new(proto::ListDocumentNamespacesResponse { namespaces: found.collect(), has_more }))

@@ -8,7 +8,6 @@ mod put_document;
 mod request;
 mod search_documents;
 
-use runtime::clock::Clock;
 use tonic::{Request, Response, Status};
 use wire::proto::document::v1 as proto;
 use wire::proto::document::v1::document_service_server::DocumentService;
@@ -22,14 +21,13 @@ use crate::writer::WriterClient;
 pub struct DocumentRpc {
     gateway: Gateway,
     writer: WriterClient,
-    clock: Clock,
 }
 
 impl DocumentRpc {
     /// The service of a gateway; `writer` records documents.
     #[must_use]
-    pub fn new(gateway: Gateway, writer: WriterClient, clock: Clock) -> Self {
-        Self { gateway, writer, clock }
+    pub fn new(gateway: Gateway, writer: WriterClient) -> Self {
+        Self { gateway, writer }
     }
 }
 

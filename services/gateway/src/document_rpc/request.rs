@@ -1,6 +1,6 @@
 //! Parses and authorizes requests: the scope and the name of a document.
 
-use domain::{CommitId, ConversationId, DocumentName, DocumentNamespace, Timestamp, Violation};
+use domain::{CommitId, ConversationId, DocumentName, DocumentNamespace, Violation};
 use event_log::registry::AgentAccess;
 use wire::conversation::owner_from_proto;
 use wire::proto::document::v1 as proto;
@@ -49,12 +49,7 @@ pub(super) fn change<'call>(
     expected: Option<u64>,
     key: Option<CommitId>,
 ) -> Change<'call> {
-    Change { gateway: &rpc.gateway, writer: &rpc.writer, call, location, expected, key, now: now(rpc) }
-}
-
-/// The present time.
-pub(super) fn now(rpc: &DocumentRpc) -> Timestamp {
-    Timestamp(rpc.clock.now_nanos())
+    Change { gateway: &rpc.gateway, writer: &rpc.writer, call, location, expected, key, now: rpc.gateway.now() }
 }
 
 fn kind(kind: Option<Kind>) -> Result<DocumentScope, Violation> {

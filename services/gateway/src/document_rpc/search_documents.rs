@@ -4,7 +4,7 @@ use tonic::{Request, Response, Status};
 use wire::proto::document::v1 as proto;
 use wire::status::Problem;
 
-use super::request::{authorize, labels, now};
+use super::request::{authorize, labels};
 use super::{DocumentRpc, document};
 use crate::documents::{DOCUMENTS_PAGE, DocumentSearch, DocumentsPage, parse_filter, search};
 use crate::request::{Call, fences};
@@ -25,7 +25,7 @@ pub(super) async fn handle(
         deadline: call.deadline,
     };
     let (access, scope) = authorize(rpc, &call, request.scope).await?;
-    let wanted = DocumentSearch { access, scope, prefix, conditions, page, now: now(rpc) };
+    let wanted = DocumentSearch { access, scope, prefix, conditions, page, now: rpc.gateway.now() };
     let (found, has_more) = search(&rpc.gateway, wanted).await?;
     Ok(Response::new(proto::SearchDocumentsResponse { documents: found.into_iter().map(document).collect(), has_more }))
 }

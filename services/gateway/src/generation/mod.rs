@@ -253,7 +253,7 @@ impl Generations {
     /// the agent does not exist.
     async fn target(&self, agent: &AgentId, key: &ConversationKey) -> Option<Target> {
         let registry = &self.gateway.registry;
-        let principal = registry.authenticate(self.token.expose(), crate::now()).await?;
+        let principal = registry.authenticate(self.token.expose(), self.gateway.now()).await?;
         let access = registry.authorize(&principal, Scope::Read, agent).await.ok()?;
         Some(Target {
             access,

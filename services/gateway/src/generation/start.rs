@@ -7,7 +7,6 @@ use domain::{CallId, CommitId, ConversationKey, Fact, Label, NewEvent, Owner, Ru
 use event_log::registry::AgentAccess;
 use runtime::backoff::Backoff;
 use tonic::{Code, Response, Status};
-use uuid::Uuid;
 use wire::conversation::owner_to_proto;
 use wire::proto::event::v1 as event;
 use wire::proto::run::v1 as proto;
@@ -107,7 +106,7 @@ impl Generations {
             // The caller runs the tools of the request.
             settings.rules.clear();
         }
-        let command = start.idempotency_key.unwrap_or_else(|| CommitId(Uuid::now_v7()));
+        let command = start.idempotency_key.unwrap_or_else(|| self.gateway.new_key());
         let run = RunKey { agent: start.access.agent.clone(), key: start.key.clone(), run: run_started_by(command) };
         let permit = match self.acquire(&start.account).await {
             Ok(permit) => Some(permit),

@@ -199,8 +199,8 @@ impl Steps<'_> {
     }
 
     async fn post(&mut self, calls: Vec<(CallEvent, Webhook)>) -> Result<(), Halt> {
-        let now = crate::now();
-        let (run, registry) = (&self.spec.run, &self.generations.gateway.registry);
+        let gateway = &self.generations.gateway;
+        let (now, run, registry) = (gateway.now(), &self.spec.run, &gateway.registry);
         let context = PostContext {
             run,
             user: self.spec.verified_user.as_ref(),

@@ -73,7 +73,7 @@ struct Sweeper {
 
 impl Sweeper {
     async fn once(&mut self, generations: &Generations) -> Result<(), Problem> {
-        let access = writer_token::sweep_access(&generations.gateway.registry, &generations.token).await?;
+        let access = writer_token::sweep_access(&generations.gateway, &generations.token).await?;
         let began = Instant::now();
         let (mut seen, mut after) = (HashMap::new(), self.window.after.clone());
         loop {

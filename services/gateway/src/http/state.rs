@@ -7,7 +7,6 @@ use event_log::registry::settings_of;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use runs::{Approvals, Disclosure};
-use runtime::clock::Clock;
 use runtime::health::Health;
 use tokio::sync::Semaphore;
 use wire::proto::operate::v1::AgentSettings;
@@ -42,15 +41,13 @@ pub struct HttpState {
     pub pages: Arc<Semaphore>,
     /// The lag of the last minutes.
     pub lag: LagSamples,
-    /// The clock.
-    pub clock: Clock,
 }
 
 impl HttpState {
     /// The current time.
     #[must_use]
     pub fn now(&self) -> Timestamp {
-        Timestamp(self.clock.now_nanos())
+        self.gateway.now()
     }
 
     /// Completes when a run is finished, at most ten seconds after its last part.

@@ -74,7 +74,7 @@ impl Quotas {
             tokens: Cache::new(SUBJECTS_MAX),
             sent: Cache::new(SUBJECTS_MAX),
             metering,
-            clock: Clock::System,
+            clock: gateway.clock.clone(),
         }))
     }
 

@@ -10,7 +10,6 @@ use std::convert::Infallible;
 use std::task::{Context, Poll};
 
 use axum::http::{Request, Response};
-use event_log::Registry;
 use futures::future::BoxFuture;
 use tonic::Status;
 use tonic::body::Body;
@@ -18,6 +17,7 @@ use tonic::server::NamedService;
 use tower::{Service, ServiceExt as _};
 use wire::proto::write::v1::write_service_server::SERVICE_NAME;
 
+use crate::Gateway;
 use crate::problem::unauthenticated;
 use crate::writer::WriterChannel;
 
@@ -27,20 +27,20 @@ const STREAM_METHOD: &str = "/AppendStream";
 /// Forwards calls of the write service.
 #[derive(Debug, Clone)]
 pub(crate) struct ForwardedWrites {
-    registry: Registry,
+    gateway: Gateway,
     writers: WriterChannel,
 }
 
 impl ForwardedWrites {
     /// Forwards to these writers.
-    pub(crate) fn to(writers: WriterChannel, registry: Registry) -> Self {
-        Self { registry, writers }
+    pub(crate) fn to(writers: WriterChannel, gateway: Gateway) -> Self {
+        Self { gateway, writers }
     }
 
     async fn forward(self, request: Request<Body>) -> Result<Response<Body>, Status> {
         let bearer = wire::bearer::from_headers(request.headers());
         let principal = match bearer {
-            Some(bearer) => self.registry.authenticate(bearer, crate::now()).await,
+            Some(bearer) => self.gateway.registry.authenticate(bearer, self.gateway.now()).await,
             None => None,
         };
         if principal.is_none() {

@@ -4,7 +4,6 @@ use domain::{ConversationId, TenantAccess, TenantId, Timestamp, Violation, Viola
 use event_log::registry::AccessError;
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
-use runtime::clock::Clock;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 use tracing::Instrument as _;
@@ -32,11 +31,11 @@ pub(super) async fn handle(
     let call = Call::of(&request);
     let request = request.into_inner();
     let tenant = access(gateway, &call, &request.tenant_id).await?;
-    let (after, since) = start(&request, crate::now()).map_err(Problem::from)?;
+    let (after, since) = start(&request, gateway.now()).map_err(Problem::from)?;
     let filter = filter(&request).map_err(Problem::from)?;
     let span = tracing::info_span!("gateway.audit_log.watch", tenant.id = tenant.tenant().as_str());
     let is_live = request.follow;
-    let following = Following { tenant, call, after, since, filter, is_live, clock: Clock::System };
+    let following = Following { tenant, call, after, since, filter, is_live, clock: gateway.clock.clone() };
     let (entries, work) = follow(gateway, following);
     tokio::spawn(work.instrument(span));
     let responses = ReceiverStream::new(entries).map(|entry| Ok(response(entry.map_err(Status::from)?)));

@@ -3,7 +3,6 @@
 use domain::{Position, Timestamp};
 use read_model::ReadModel;
 use read_model::queries::search::{SearchCheckpoint, search_progress};
-use runtime::clock::Clock;
 use wire::status::Problem;
 
 use super::SearchRequest;
@@ -25,7 +24,7 @@ pub(super) async fn progress(
     rows: &ReadModel,
     request: &SearchRequest<'_>,
 ) -> Result<Freshness, Problem> {
-    let now = Timestamp(Clock::System.now_nanos());
+    let now = gateway.now();
     let ends = request.deadline.record(gateway.reader.record.ends()).await;
     let progress = request.deadline.rows(search_progress(rows, &request.access)).await?;
     Ok(Freshness {

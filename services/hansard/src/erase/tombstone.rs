@@ -6,13 +6,13 @@ use anyhow::{anyhow, bail};
 use archive::Archive;
 use domain::{
     Action, Actor, Command, CommitId, ConversationKey, Decision, Event, Expectation, ForkRule, Head, Label,
-    RequestDigest, Sequence, Status, decide,
+    RequestDigest, Sequence, Status, Timestamp, decide,
 };
 use event_log::{Append, AppendOutcome, ErasedCounts, Record, TraceHeaders};
 use uuid::Uuid;
 use wire::commit::{Draft, seal};
 
-use crate::view::when::now;
+use crate::view::when::record_time;
 
 /// The actor of tombstones.
 const ACTOR: &str = "hansard erase";
@@ -74,36 +74,40 @@ async fn append_tombstone(archive: &Archive, key: &ConversationKey, mark: Reques
     let Decision::Commit(events) = decide(Some(&head), &command)? else {
         return Ok(true);
     };
-    let append = seal_tombstone(key, (&head, sequence), command.commit, mark, &events)?;
+    let now = record_time(record);
+    let tombstone = Tombstone { id: command.commit, mark, recorded_at: now.max(head.recorded_at), events: &events };
+    let append = seal_tombstone(key, (&head, sequence), &tombstone)?;
     let append = last.followed_by(append);
     // If this process ends now, a writer completes the erasure.
     let erasure = Uuid::now_v7();
-    record.begin_erasure(key, sequence, erasure, now()).await?;
+    record.begin_erasure(key, sequence, erasure, now).await?;
     let outcome = record.append(key, append).await?;
     Ok(!matches!(outcome, AppendOutcome::Superseded { .. }))
 }
 
-/// Seals the commit of a tombstone. `base` is the head and the sequence of the commit before it.
-fn seal_tombstone(
-    key: &ConversationKey,
-    base: (&Head, Sequence),
+/// The commit of a tombstone.
+struct Tombstone<'a> {
     id: CommitId,
     mark: RequestDigest,
-    events: &[Event],
-) -> anyhow::Result<Append> {
+    recorded_at: Timestamp,
+    events: &'a [Event],
+}
+
+/// Seals a tombstone. `base` is the head and the sequence of the commit before it.
+fn seal_tombstone(key: &ConversationKey, base: (&Head, Sequence), tombstone: &Tombstone<'_>) -> anyhow::Result<Append> {
     let actor = Label::parse(ACTOR).map_err(|violation| anyhow!(violation.description))?;
     let draft = Draft {
         tenant: &key.tenant,
         conversation: &key.conversation,
-        id,
-        request_digest: mark,
-        recorded_at: now().max(base.0.recorded_at),
+        id: tombstone.id,
+        request_digest: tombstone.mark,
+        recorded_at: tombstone.recorded_at,
         actor: &Actor(actor),
-        events,
+        events: tombstone.events,
     };
     let sealed = seal(&draft, Some(base)).map_err(|violation| anyhow!(violation.description))?;
     Ok(Append {
-        commit: id,
+        commit: tombstone.id,
         message: sealed.message,
         expected: Some(base.1),
         hibernated_in: None,

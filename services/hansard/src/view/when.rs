@@ -1,6 +1,7 @@
 //! The current time, and times as text.
 
 use domain::Timestamp;
+use event_log::Record;
 use prost_types::Timestamp as ProtoTimestamp;
 use runtime::clock::Clock;
 use time::OffsetDateTime;
@@ -18,6 +19,11 @@ const WARNED_DAYS: i64 = 14;
 /// The current time of this machine.
 pub(crate) fn now() -> Timestamp {
     Timestamp(Clock::System.now_nanos())
+}
+
+/// The current time of this machine, corrected by that of the record's servers.
+pub(crate) fn record_time(record: &Record) -> Timestamp {
+    Timestamp(record.clock_correction()(now().0))
 }
 
 /// Formats a time as RFC 3339; empty if its year does not have four digits.

@@ -18,6 +18,10 @@ fn read(token: &str, conversation: usize, hour: i64) -> TokenRead {
     }
 }
 
+fn new_key() -> CommitId {
+    CommitId(uuid::Uuid::now_v7())
+}
+
 fn waiting(reads: &TokenReads) -> usize {
     reads.state().tenants.values().map(|reads| reads.queue.len()).sum()
 }
@@ -60,7 +64,7 @@ fn a_bounded_number_of_reads_is_remembered() {
     for conversation in 0..READS_REMEMBERED_MAX {
         reads.queue(&tenant(), read("t", conversation, HOUR)).unwrap();
         while reads.state().tenants.values().any(|reads| reads.queue.len() == READS_QUEUED_MAX) {
-            reads.requests();
+            reads.requests(new_key);
             reads.sent(&tenant());
         }
     }
@@ -75,16 +79,16 @@ fn a_request_is_the_same_until_it_is_sent() {
     for conversation in 0..=BATCH_MAX {
         reads.queue(&tenant(), read("t", conversation, HOUR)).unwrap();
     }
-    let first = reads.requests();
+    let first = reads.requests(new_key);
     assert_eq!(first[0].1.reads.len(), BATCH_MAX);
-    assert_eq!(reads.requests(), first);
+    assert_eq!(reads.requests(new_key), first);
     assert!(!reads.close_if_empty());
     reads.sent(&tenant());
-    let second = reads.requests();
+    let second = reads.requests(new_key);
     assert_eq!(second[0].1.reads.len(), 1);
     assert_ne!(second[0].1.idempotency_key, first[0].1.idempotency_key);
     reads.sent(&tenant());
-    assert!(reads.requests().is_empty());
+    assert!(reads.requests(new_key).is_empty());
     assert!(reads.close_if_empty());
     assert_eq!(reads.queue(&tenant(), read("t", 0, HOUR)).unwrap_err().reason(), Reason::Draining);
 }

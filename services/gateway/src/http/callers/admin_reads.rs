@@ -8,7 +8,6 @@ use axum::http::Method;
 use axum::http::request::Parts;
 use domain::{Actor, ConversationId, TenantAccess};
 use runtime::http::HttpProblem;
-use uuid::Uuid;
 use wire::proto::operate::v1::audited_read::Reader;
 use wire::proto::operate::v1::{AuditedRead, DashboardAction, RecordReadsRequest};
 use wire::status::{Problem, Reason};
@@ -77,7 +76,7 @@ pub async fn record(
     let tenant = tenant.tenant();
     let request = RecordReadsRequest {
         tenant_id: tenant.to_string(),
-        idempotency_key: Uuid::now_v7().to_string(),
+        idempotency_key: state.gateway.new_key().to_string(),
         reads: vec![read],
     };
     let mut writer = state.commands.writer().registry(COMMAND_MAX);

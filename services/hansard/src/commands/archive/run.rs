@@ -15,7 +15,7 @@ use super::{RunScope, hibernate, plan, unfinished};
 use crate::commands::stores::{STORE, ShardAddresses, Stores, store_url};
 use crate::exit::Exit;
 use crate::ids::tenant;
-use crate::view::when::now;
+use crate::view::when::record_time;
 
 /// The default of `--delay-seconds`.
 const DELAY_SECONDS: u64 = HIBERNATION_DELAY_MIN.as_secs();
@@ -94,14 +94,15 @@ impl From<RemovalArgument> for Removal {
 }
 
 pub(super) async fn run(args: Args) -> anyhow::Result<Exit> {
+    let archive = args.stores.open_archive("hansard-archive").await?;
     let scope = RunScope {
-        archive: args.stores.open_archive("hansard-archive").await?,
+        before: args.older_than.before(record_time(archive.record())),
+        archive,
         databases: Databases::open(
             args.stores.read_model.open_for_long_statements()?,
             args.shards.open_for_long_statements()?,
         )
         .await?,
-        before: args.older_than.before(now()),
         tenant: args.tenant,
         hibernates: args.hibernate,
         removal: args.removal.into(),

@@ -7,7 +7,6 @@ use event_log::registry::AgentAccess;
 use history::Deadline;
 use runtime::http::HttpProblem;
 use serde_json::value::RawValue;
-use uuid::Uuid;
 use wire::conversation::owner_to_proto;
 use wire::proto::event::v1 as event;
 use wire::proto::write::v1::{self as write, CommitResult};
@@ -137,7 +136,7 @@ async fn record(
     events.push(note);
     let command = match &placement.head {
         Some(head) => hash.next_key(head),
-        None => CommitId(Uuid::now_v7()),
+        None => state.gateway.new_key(),
     };
     let start = Start {
         account: Account::of(&request.access, caller.end_user.owner().as_ref(), &caller.source()),

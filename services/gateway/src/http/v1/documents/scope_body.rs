@@ -1,8 +1,6 @@
 //! Whose documents a request names, and the name of a document.
 
-use domain::{
-    ChannelId, ConversationId, DocumentName, DocumentNamespace, Owner, SessionId, Timestamp, UserId, Violation,
-};
+use domain::{ChannelId, ConversationId, DocumentName, DocumentNamespace, Owner, SessionId, UserId, Violation};
 use event_log::registry::{AgentAccess, Scope};
 use history::Deadline;
 use runtime::http::HttpProblem;
@@ -103,7 +101,7 @@ pub(super) fn change<'call>(
         location,
         expected,
         key: key.0,
-        now: now(state),
+        now: state.now(),
     }
 }
 
@@ -114,9 +112,4 @@ pub(super) fn change<'call>(
 pub(super) fn labels(labels: Option<Vec<String>>, field: &str) -> Result<DocumentNamespace, HttpProblem> {
     let labels = DocumentNamespace::parse_prefix(labels.unwrap_or_default());
     labels.map_err(|violation| problem::from_violation(violation.within(field)))
-}
-
-/// The present time.
-pub(super) fn now(state: &HttpState) -> Timestamp {
-    Timestamp(state.clock.now_nanos())
 }

@@ -10,7 +10,7 @@ use crate::http::callers::service::{Service, ServiceHeaders};
 use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::http::v1::documents::document_body::DocumentBody;
-use crate::http::v1::documents::scope_body::{ScopeBody, locate, now};
+use crate::http::v1::documents::scope_body::{ScopeBody, locate};
 
 /// The name of a document.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -52,7 +52,7 @@ pub(in crate::http) async fn get_document(
     let name = (body.namespace, body.key);
     let location = locate(&state, &service, &[], body.scope, name).await?;
     let found = find(&state.gateway, &location).await.map_err(problem::from_problem)?;
-    let value = found.live(now(&state)).cloned();
+    let value = found.live(state.now()).cloned();
     let document =
         value.map(|value| Document { conversation: location.target.key.conversation, name: location.name, value });
     Ok(Json(GetDocumentResult { document: document.map(DocumentBody::from) }))

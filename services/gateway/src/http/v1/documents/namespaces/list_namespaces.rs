@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use crate::documents::{DOCUMENT_DEPTH, DOCUMENT_NAMESPACES_PAGE, DocumentsPage, NamespaceSearch, namespaces};
 use crate::http::callers::service::{Service, ServiceHeaders};
 use crate::http::state::HttpState;
-use crate::http::v1::documents::scope_body::{ScopeBody, authorize, labels, now};
+use crate::http::v1::documents::scope_body::{ScopeBody, authorize, labels};
 use crate::http::{positions, problem};
 
 /// Which namespaces to return.
@@ -74,7 +74,7 @@ pub(in crate::http) async fn list_namespaces(
         deadline: service.call.deadline,
     };
     let (access, scope) = authorize(&state, &service, &[], body.scope).await?;
-    let wanted = NamespaceSearch { access, scope, prefix, suffix, depth_max: depth, page, now: now(&state) };
+    let wanted = NamespaceSearch { access, scope, prefix, suffix, depth_max: depth, page, now: state.now() };
     let found = namespaces(&state.gateway, wanted).await;
     let (found, has_more) = found.map_err(problem::from_problem)?;
     let found = found.iter().map(|namespace| namespace.labels().to_vec());

@@ -11,7 +11,7 @@ use crate::http::body::json_text;
 use crate::http::callers::service::{Service, ServiceHeaders};
 use crate::http::state::HttpState;
 use crate::http::v1::documents::document_body::DocumentBody;
-use crate::http::v1::documents::scope_body::{ScopeBody, authorize, labels, now};
+use crate::http::v1::documents::scope_body::{ScopeBody, authorize, labels};
 use crate::http::{positions, problem};
 
 /// Which documents to return.
@@ -75,7 +75,7 @@ pub(in crate::http) async fn search_documents(
         deadline: service.call.deadline,
     };
     let (access, scope) = authorize(&state, &service, &[], body.scope).await?;
-    let wanted = DocumentSearch { access, scope, prefix, conditions, page, now: now(&state) };
+    let wanted = DocumentSearch { access, scope, prefix, conditions, page, now: state.now() };
     let found = search(&state.gateway, wanted).await;
     let (found, has_more) = found.map_err(problem::from_problem)?;
     Ok(Json(SearchDocumentsResult { documents: found.into_iter().map(DocumentBody::from).collect(), has_more }))
