@@ -5,7 +5,7 @@ use std::fmt;
 
 use async_nats::HeaderMap;
 use async_nats::header::NATS_MESSAGE_ID;
-use async_nats::jetstream::context::PublishAckFuture;
+use async_nats::jetstream::context::{PublishAckFuture, PublishErrorKind};
 use bytes::Bytes;
 use domain::ConversationKey;
 use serde_json::json;
@@ -164,16 +164,13 @@ impl Replay {
         let Some((message, ack)) = self.waiting.pop_front() else {
             return Ok(());
         };
-        let (mut stored, mut outage) = (ack.await.is_ok(), Outage::default());
-        while !stored {
-            if !outage.wait().await {
+        let (mut acknowledged, mut outage) = (ack.await, Outage::default());
+        while let Err(error) = acknowledged {
+            // Another error is the stream's answer, such as that it is full.
+            if !is_outage(error.kind()) || !outage.wait().await {
                 return Err(not_published());
             }
-            let sent = self.send(message.clone()).await;
-            stored = match sent {
-                Ok(ack) => ack.await.is_ok(),
-                Err(_) => false,
-            };
+            acknowledged = self.send(message.clone()).await?.await;
         }
         Ok(())
     }
@@ -185,6 +182,10 @@ impl Replay {
         let publishing = connection.jetstream.publish_with_headers(subject, headers, payload);
         publishing.await.map_err(|_| not_published())
     }
+}
+
+fn is_outage(kind: PublishErrorKind) -> bool {
+    matches!(kind, PublishErrorKind::TimedOut | PublishErrorKind::BrokenPipe | PublishErrorKind::StreamNotFound)
 }
 
 fn not_published() -> Unavailable {

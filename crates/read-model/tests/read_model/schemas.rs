@@ -202,7 +202,7 @@ async fn a_rebuild_parks_a_conversation_with_a_repeated_commit() {
     let live = Projection::at(&url).await;
     let (mut twice, mut whole) = (Author::new("twice"), Author::new("whole"));
     let mut items = vec![twice.begin(1), whole.begin(2), twice.say(3, "once")];
-    items.push(with_id(&twice.say(4, "once"), twice.commit_id(3)));
+    items.push(with_id(&twice.say(4, "once"), twice.commit_id(2)));
     items.extend([twice.say(5, "after"), whole.say(6, "x")]);
     let lock = SchemasLock::take(&live.model).await.unwrap().unwrap();
     let building = made(&lock, &items, 2).await;
