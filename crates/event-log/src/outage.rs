@@ -57,8 +57,8 @@ where
     Box::pin(stream::unfold(reading, move |(mut items, mut outage)| async move {
         loop {
             let item = items.next().await?;
-            let is_outage = item.as_ref().is_err_and(|error| is_outage(error));
-            if is_outage && outage.wait().await {
+            let is_lost = item.as_ref().is_err_and(is_outage);
+            if is_lost && outage.wait().await {
                 continue;
             }
             if item.is_ok() {

@@ -1,4 +1,4 @@
-//! Checks that every claim of `docs/explanation/security.md` names an existing test.
+//! Checks that every claim of the documents with tables of tests names an existing one.
 
 use std::fs;
 use std::path::Path;
@@ -58,10 +58,15 @@ fn fault(root: &Path, (file, function): (&str, &str)) -> Option<String> {
 
 #[test]
 fn every_claim_names_an_existing_test() {
+    check("docs/explanation/security.md", 40);
+    check("docs/explanation/protocols.md", 20);
+}
+
+fn check(document: &str, claims_min: usize) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let text = fs::read_to_string(root.join("docs/explanation/security.md")).expect("docs/explanation/security.md");
+    let text = fs::read_to_string(root.join(document)).expect(document);
     let claims = claims(&text);
-    assert!(claims.len() >= 40, "{} claims", claims.len());
+    assert!(claims.len() >= claims_min, "{document}: {} claims", claims.len());
     let mut faults = Vec::new();
     for claim in &claims {
         let named = references(claim.cells.last().expect("a cell"));
@@ -71,5 +76,5 @@ fn every_claim_names_an_existing_test() {
         let broken = named.into_iter().filter_map(|named| fault(&root, named));
         faults.extend(broken.map(|fault| format!("line {}: {fault}", claim.line)));
     }
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    assert!(faults.is_empty(), "{document}: {}", faults.join("\n"));
 }

@@ -93,7 +93,7 @@ async fn keys_are_committed_once_with_wrong_clocks() {
         clock.set(offset);
         refuse_future_key(&wrong, offset).await;
     }
-    crate::wrong_clocks::check(&mut fixture, &library, &clock).await;
+    Box::pin(crate::wrong_clocks::check(&mut fixture, &library, &clock)).await;
 }
 
 /// A commit with a key that was made when a slow clock shows the present, and other commits. Returns the request and its answer.

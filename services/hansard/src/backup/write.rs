@@ -67,7 +67,7 @@ async fn archive_with_retries(record: &Record, folder: &Path, name: String) -> a
     let mut outage = Outage::default();
     loop {
         let archived = archive(record, folder, name.clone()).await;
-        let is_outage = archived.as_ref().is_err_and(|error| error.is::<Unavailable>());
+        let is_outage = archived.as_ref().is_err_and(anyhow::Error::is::<Unavailable>);
         if !(is_outage && outage.wait().await) {
             return archived;
         }
