@@ -57,7 +57,7 @@ where
     Box::pin(stream::unfold(reading, move |(mut items, mut outage)| async move {
         loop {
             let item = items.next().await?;
-            let is_outage = item.as_ref().is_err_and(|error| is_outage(error));
+            let is_outage = item.as_ref().is_err_and(&is_outage);
             if is_outage && outage.wait().await {
                 continue;
             }
