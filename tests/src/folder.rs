@@ -1,6 +1,7 @@
 //! Folders for data that an unprivileged Postgres must reach, and a search in their files.
 
 use std::fs::{self, Permissions};
+use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -38,4 +39,22 @@ pub fn files_with(folder: &Path, bytes: &[u8]) -> Vec<PathBuf> {
         }
     }
     found
+}
+
+/// Copies a folder with everything in it.
+///
+/// # Errors
+/// A file or a folder cannot be read or written.
+pub fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &to)?;
+        } else {
+            fs::copy(entry.path(), &to)?;
+        }
+    }
+    Ok(())
 }

@@ -1,17 +1,15 @@
 //! Compares what databases and the archive's catalogue contain with the record.
 
+use std::collections::BTreeMap;
+
 use domain::{Partition, Sequence};
 use event_log::{CatalogueError, Record, Unavailable};
-use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use read_model::projections::conversations::prefixes;
 use read_model::{ReadModel, ReadModelError};
 use thiserror::Error;
 use wire::prefix::Prefix;
 
 use crate::divergence::{Divergence, Holder};
-
-/// Partitions that are compared at once.
-const COMPARED_AT_ONCE: usize = 16;
 
 /// Why nothing was compared.
 #[derive(Debug, Error)]
@@ -73,11 +71,9 @@ pub(crate) async fn compare(record: &Record, held: &[Held]) -> Result<Vec<Diverg
             distinct.push(*prefix);
         }
     }
-    let compared = stream::iter(distinct)
-        .map(|prefix| async move { Ok::<_, Unavailable>((prefix, record.compare(&prefix).await?)) })
-        .buffered(COMPARED_AT_ONCE);
-    let compared: Vec<_> = compared.try_collect().await?;
-    let mismatch = |prefix: &Prefix| compared.iter().find(|(one, _)| one == prefix).and_then(|(_, mismatch)| *mismatch);
+    let mismatches = record.compare(&distinct).await?;
+    let compared = || distinct.iter().zip(&mismatches);
+    let mismatch = |prefix: &Prefix| compared().find(|(one, _)| *one == prefix).and_then(|(_, mismatch)| *mismatch);
     let divergences = held.iter().filter_map(|(holder, prefix)| {
         let mismatch = mismatch(prefix)?;
         Some(Divergence { holder: holder.clone(), partition: prefix.partition, end: prefix.end, mismatch })
@@ -90,7 +86,7 @@ pub(crate) async fn compare(record: &Record, held: &[Held]) -> Result<Vec<Diverg
 /// # Errors
 /// [`CompareError`].
 pub async fn find_in_catalogue(record: &Record) -> Result<Vec<Divergence>, CompareError> {
-    let mut ends: std::collections::BTreeMap<Partition, Sequence> = std::collections::BTreeMap::new();
+    let mut ends: BTreeMap<Partition, Sequence> = BTreeMap::new();
     for catalogued in record.archive_entries(None).await? {
         if let Some(sealed) = catalogued.entry.sealed {
             let end = ends.entry(Partition(catalogued.entry.partition)).or_default();

@@ -14,13 +14,14 @@ use runtime::shutdown::Shutdown;
 use thiserror::Error;
 use tokio::sync::watch;
 use tokio::time::timeout;
+use wire::prefix::Prefix;
 
 use crate::divergence::{Divergence, Holder};
 use crate::find::{Held, compare, held_by};
 
 const DIVERGENCES: &str = "hansard_divergences";
 /// Interval of comparisons on one connection.
-const COMPARE_INTERVAL: Duration = Duration::from_secs(1);
+const COMPARE_INTERVAL: Duration = Duration::from_secs(2);
 /// Maximum time to read what a database holds. Then what it held before is compared.
 const READ_MAX: Duration = Duration::from_secs(2);
 /// Maximum divergences in a log line and a reason.
@@ -131,8 +132,9 @@ impl Watcher {
     async fn divergences(&self) -> Result<Vec<Divergence>, Unavailable> {
         let held: Vec<Held> = self.databases.iter().flat_map(|database| database.held.clone()).collect();
         let mut divergences = compare(&self.record, &held).await?;
+        let compared: Vec<Prefix> = held.into_iter().map(|(_, prefix)| prefix).collect();
         if divergences.is_empty()
-            && let Some((end, mismatch)) = self.record.compare_known_ends().await?
+            && let Some((end, mismatch)) = self.record.compare_known_ends(&compared).await?
         {
             let (partition, end) = (end.partition, end.sequence);
             divergences.push(Divergence { holder: Holder::Acknowledged, partition, end, mismatch });

@@ -107,17 +107,17 @@ impl Reading {
             self.start().await?;
             return Ok(None);
         };
-        let consumed = consumer.next().await?;
-        let sequence = consumed.sequence;
+        let found = consumer.next().await?;
+        let sequence = found.sequence;
         self.is_finished = sequence >= self.last
-            || (consumed.pending == 0 && self.record.is_exhausted(self.partition, sequence, self.last).await?);
+            || (found.pending == 0 && self.record.is_exhausted(self.partition, sequence, self.last).await?);
         if sequence <= self.read {
             // A later consumer begins again. What it finds up to here was read, because it finds everything in order.
             return Ok(None);
         }
         self.read = sequence;
         self.outage.end();
-        let message = consumed.message;
+        let message = found.message;
         let key = topology::key_of(&message.subject).filter(|_| !message.payload.is_empty());
         Ok(key.map(|key| {
             let position = Position { partition: self.partition, sequence };

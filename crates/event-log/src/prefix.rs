@@ -1,6 +1,7 @@
 //! Compares the record with prefixes of its partitions that rows contain, and guards the connection until they were compared.
 
 use domain::{Position, Sequence};
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use thiserror::Error;
 use tokio::sync::watch;
 use wire::prefix::{Prefix, PrefixCommit};
@@ -8,6 +9,9 @@ use wire::token::RecordId;
 
 use crate::get::{MessageQuery, RawMessage};
 use crate::{Record, RecordError, Unavailable, topology};
+
+/// Partitions that are compared at once.
+const COMPARED_AT_ONCE: usize = 16;
 
 /// Why a partition does not begin with a prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
@@ -38,16 +42,30 @@ pub enum PrefixMismatch {
 }
 
 impl Record {
-    /// Compares a partition with a prefix, on the stream's leader; `None`: it begins with the prefix. The commit of a prefix may have
-    /// been removed since, by an erasure or the archive: then only the ends are compared.
+    /// Compares partitions with prefixes, on the leaders of their streams. The answers are in the order of the prefixes; `None`: the
+    /// partition begins with the prefix. The commit of a prefix may have been removed since, by an erasure or the archive: then only the
+    /// ends are compared.
     ///
     /// # Errors
     /// [`Unavailable`].
-    pub async fn compare(&self, prefix: &Prefix) -> Result<Option<PrefixMismatch>, Unavailable> {
+    pub async fn compare(&self, prefixes: &[Prefix]) -> Result<Vec<Option<PrefixMismatch>>, Unavailable> {
+        if prefixes.iter().all(|prefix| prefix.end == Sequence(0)) {
+            return Ok(vec![None; prefixes.len()]);
+        }
+        let record = self.read_id().await?;
+        let compared = stream::iter(prefixes).map(|prefix| self.compare_one(record, prefix));
+        compared.buffered(COMPARED_AT_ONCE).try_collect().await
+    }
+
+    async fn compare_one(
+        &self,
+        record: Option<RecordId>,
+        prefix: &Prefix,
+    ) -> Result<Option<PrefixMismatch>, Unavailable> {
         if prefix.end == Sequence(0) {
             return Ok(None);
         }
-        let Some(record) = self.read_id().await? else {
+        let Some(record) = record else {
             return Ok(Some(PrefixMismatch::NoRecord));
         };
         if let Some(rows) = prefix.record.filter(|rows| *rows != record) {
@@ -68,12 +86,19 @@ impl Record {
         self.compare_end(Position { partition: prefix.partition, sequence: prefix.end }).await
     }
 
-    /// Compares the record with the sequences that it has acknowledged to this process; `None`: it has reached them.
+    /// Compares the record with the sequences that it has acknowledged to this process, beyond prefixes that were compared; `None`: it
+    /// has reached them.
     ///
     /// # Errors
     /// [`Unavailable`].
-    pub async fn compare_known_ends(&self) -> Result<Option<(Position, PrefixMismatch)>, Unavailable> {
-        for end in self.known_ends().all() {
+    pub async fn compare_known_ends(
+        &self,
+        compared: &[Prefix],
+    ) -> Result<Option<(Position, PrefixMismatch)>, Unavailable> {
+        let is_compared = |end: &Position| {
+            compared.iter().any(|prefix| prefix.partition == end.partition && prefix.end >= end.sequence)
+        };
+        for end in self.known_ends().all().into_iter().filter(|end| !is_compared(end)) {
             if let Some(mismatch) = self.compare_end(end).await? {
                 return Ok(Some((end, mismatch)));
             }

@@ -34,7 +34,6 @@ impl Record {
 
     /// Corrects times of the wall clock of this process, in nanoseconds since the epoch: a time stays within the bounds of the servers' time
     /// by their last answer, however old. [`Record::check`] asks them, and so did the opening of the record.
-    #[must_use]
     pub fn clock_correction(&self) -> impl Fn(i64) -> i64 + Send + Sync + use<> {
         let record = self.clone();
         move |nanos| record.known_time().at(Instant::now()).bound(Timestamp(nanos)).0

@@ -276,6 +276,10 @@ pub(crate) async fn check(
         check_identity(&info.config, identity)?;
         streams.push(info.config);
     }
+    // A catalogue of another record names segments of other commits.
+    if let Some(catalogue) = info(connection, ARCHIVE_STREAM, deadline).await? {
+        check_identity(&catalogue.config, identity)?;
+    }
     Ok(Topology { identity, layout, streams, time })
 }
 

@@ -22,7 +22,7 @@ const fn acquire_timeout_ms() -> u64 {
 /// URL, connection limit and timeouts of the database.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadModelConfig {
-    /// The URL of Postgres 16, 17 or 18, or of PgBouncer: `postgres://user@host:port/database`; `?host=/folder` uses a Unix socket, which is faster. Over TCP,
+    /// The URL of Postgres 16, 17 or 18, or of `PgBouncer`: `postgres://user@host:port/database`; `?host=/folder` uses a Unix socket, which is faster. Over TCP,
     /// `?sslmode=verify-full&sslrootcert=FILE` requires TLS and a certificate for that host by a CA of the file; without a
     /// file, by a CA of the system. By default, TLS is used if the server offers it, and certificates are not verified.
     pub database_url: String,

@@ -1,7 +1,7 @@
 //! One session of Postgres: its settings and its transactions.
 //!
 //! A session starts with its settings, or each of its transactions sets them. The second way is for poolers such as
-//! PgBouncer: they refuse or drop the options of a connection, and may run each transaction in another session of Postgres.
+//! `PgBouncer`: they refuse or drop the options of a connection, and may run each transaction in another session of Postgres.
 //! Then a statement outside a transaction could run under the role of the login, which row-level security does not
 //! restrict. So every statement has a transaction, which begins with the settings. A prepared statement lives as long
 //! as its transaction: another session does not have it, or has another one of that name.

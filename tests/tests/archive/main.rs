@@ -13,6 +13,7 @@ mod large;
 mod lifecycle;
 mod old_conversations;
 mod reads;
+mod records;
 mod restores;
 mod shards;
 mod speed;

@@ -3,8 +3,7 @@
 //! From then on nothing is acknowledged, and nothing is answered, until the right record is back or an operator has decided.
 
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use devstack::{NatsConfig, NatsServer};
 use read_model::ReadModelConfig;
@@ -14,6 +13,7 @@ use tests::client::Caller;
 use tests::errors::Failure;
 use tests::events::user;
 use tests::eventually::eventually;
+use tests::folder::copy;
 use tests::operator::Operator;
 use tests::program::CommandOutput;
 use tests::settings::Role;
@@ -180,21 +180,6 @@ impl Drill {
 fn variables(nats: &str, database: &str) -> Vec<(String, String)> {
     let variables = [("HANSARD_RECORD__NATS_URL", nats), ("HANSARD_READ_MODEL__DATABASE_URL", database)];
     variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
-}
-
-/// Copies a folder.
-fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let to = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy(&entry.path(), &to)?;
-        } else {
-            fs::copy(entry.path(), &to)?;
-        }
-    }
-    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -24,8 +24,9 @@ use super::attempts::Failure;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// Time without a byte from a writer after which it is pinged.
 const KEEPALIVE_INTERVAL: Duration = Duration::from_millis(500);
-/// Time after which an unanswered ping closes the connection, and calls in flight fail.
-const KEEPALIVE_TIMEOUT: Duration = Duration::from_millis(1_200);
+/// Time after which an unanswered ping closes the connection, and calls in flight fail. A writer that is only busy answers within it;
+/// repeatable calls are sent to another writer long before.
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Timeout of a health check.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 const HTTP_PORT: u16 = 80;
