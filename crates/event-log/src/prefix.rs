@@ -53,8 +53,8 @@ impl Record {
             return Ok(vec![None; prefixes.len()]);
         }
         let record = self.read_id().await?;
-        let compared = stream::iter(prefixes).map(|prefix| self.compare_one(record, prefix));
-        compared.buffered(COMPARED_AT_ONCE).try_collect().await
+        let compared: Vec<_> = prefixes.iter().map(|prefix| self.compare_one(record, prefix)).collect();
+        stream::iter(compared).buffered(COMPARED_AT_ONCE).try_collect().await
     }
 
     async fn compare_one(

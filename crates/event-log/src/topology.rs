@@ -277,7 +277,7 @@ pub(crate) async fn check(
         streams.push(info.config);
     }
     // A catalogue of another record names segments of other commits.
-    if let Some(catalogue) = info(connection, ARCHIVE_STREAM, deadline).await? {
+    if let Some(catalogue) = self::info(connection, ARCHIVE_STREAM, deadline).await? {
         check_identity(&catalogue.config, identity)?;
     }
     Ok(Topology { identity, layout, streams, time })

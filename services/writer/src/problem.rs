@@ -99,7 +99,6 @@ pub(crate) fn contention(attempts: u32) -> Problem {
 
 /// The record does not answer. The command may be committed: a retry with the same key
 /// returns its result.
-#[expect(clippy::needless_pass_by_value, reason = "used with `map_err`")]
 pub(crate) fn from_record(error: Unavailable) -> Problem {
     if error.is_diverged() {
         return Problem::diverged();

@@ -1,4 +1,4 @@
-//! Reads and writes through poolers, which are other programs: PgBouncer and its like.
+//! Reads and writes through poolers, which are other programs: `PgBouncer` and its like.
 
 use futures::future::join_all;
 use read_model::schemas::SchemasLock;

@@ -31,6 +31,7 @@ Examples:
   hansard bootstrap --name admin --nats-url nats://127.0.0.1:4222
   HANSARD_TOKEN=$(hansard bootstrap --name admin) hansard tenant create acme
   hansard bootstrap --partitions 24")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Args {
     /// Name of the token, which commits record as their actor.
     #[arg(long)]
