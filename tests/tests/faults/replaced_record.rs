@@ -137,7 +137,10 @@ impl Drill {
     }
 
     async fn check_refused(&mut self, replacement: Replacement) {
-        eventually(&format!("a refusal of {replacement:?}"), || async { self.are_refused().await.then_some(()) }).await;
+        eventually(&format!("a refusal of {replacement:?}"), || async {
+            Box::pin(self.are_refused()).await.then_some(())
+        })
+        .await;
         let status = self.run("status --no-roles").await;
         assert_eq!(status.code, Some(6), "{replacement:?}: {status:?}");
         if replacement == Replacement::Empty {
@@ -212,12 +215,12 @@ async fn a_replaced_record_is_refused_until_an_operator_decides() {
                 Replacement::Empty => None,
             })
             .await;
-        drill.check_refused(replacement).await;
+        Box::pin(drill.check_refused(replacement)).await;
         drill.replace(Some("current")).await;
         drill.check_back(version).await;
         version += 1;
     }
-    check_decision(&mut drill, version).await;
+    Box::pin(check_decision(&mut drill, version)).await;
 }
 
 /// An operator decides for the older record.
@@ -234,7 +237,7 @@ async fn check_decision(drill: &mut Drill, version: u64) {
         assert_eq!(lost["erasuresRepeated"], 1, "{lines:?}");
     }
     // What they remember may be of the commits that were given up.
-    eventually("a refusal", || async { drill.are_refused().await.then_some(()) }).await;
+    eventually("a refusal", || async { Box::pin(drill.are_refused()).await.then_some(()) }).await;
     for node in drill.fixture.processes() {
         node.kill();
     }
