@@ -15,6 +15,8 @@ use tokio::time::{Instant, sleep_until};
 
 /// The largest chunk that is forwarded, in bytes.
 const CHUNK_BYTES: usize = 64 * 1024;
+/// The longest chunk that is no answer, in bytes: a PING of HTTP/2. NATS's is shorter.
+const PING_BYTES: usize = 17;
 /// Maximum number of chunks on their way in one direction of a connection.
 const CHUNKS_MAX: usize = 1_024;
 
@@ -172,7 +174,7 @@ impl Link<'_> {
         loop {
             let count = from.read(&mut buffer).await?;
             let bytes = buffer.get(..count).unwrap_or_default().to_vec();
-            if bytes.is_empty() || self.is_lost() {
+            if bytes.is_empty() || (bytes.len() > PING_BYTES && self.is_lost()) {
                 return Ok(());
             }
             let arrives_at = Instant::now() + self.controls.network.borrow().delay();

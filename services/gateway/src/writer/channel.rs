@@ -158,12 +158,12 @@ impl WriterChannel {
                 Some(ended) = calls.next() => ended,
                 () = reached(until) => continue,
             };
+            let Some(peer) = peers.get(index) else { return last };
             let Some(failure) = outcome.failure else {
+                peer.mark_up();
                 return outcome.answer.map(|answer| if attempts.is_repeated() { repeated(answer) } else { answer });
             };
-            if let Some(peer) = peers.get(index) {
-                peer.mark_down();
-            }
+            peer.mark_down();
             let pause = pauses.next().unwrap_or(REPEAT_WAITS.1);
             attempts.failed(index, failure, Instant::now(), pause);
             // What a writer says is better than that none answers.

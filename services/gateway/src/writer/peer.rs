@@ -129,6 +129,13 @@ impl Peer {
         self.is_up.load(Ordering::Relaxed)
     }
 
+    /// It answered.
+    pub(super) fn mark_up(&self) {
+        if !self.is_up() {
+            self.is_up.store(true, Ordering::Relaxed);
+        }
+    }
+
     /// A call failed, or has no answer yet: others are preferred until the next health check succeeds.
     pub(super) fn mark_down(&self) {
         if self.is_up.swap(false, Ordering::Relaxed)
@@ -144,7 +151,7 @@ impl Peer {
         let mut health = HealthClient::new(self.own.clone());
         let check = timeout(PROBE_TIMEOUT, health.check(HealthCheckRequest::default()));
         if matches!(check.await, Ok(Ok(answer)) if answer.get_ref().status() == ServingStatus::Serving) {
-            self.is_up.store(true, Ordering::Relaxed);
+            self.mark_up();
         } else {
             self.mark_down();
         }
