@@ -29,7 +29,7 @@ use crate::{RecordConfig, Unavailable};
 /// Timeout of one attempt to connect.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Interval of pings on an idle connection. It is closed one interval after two unanswered pings: a frozen server is lost after three.
-const PING_INTERVAL: Duration = Duration::from_millis(500);
+const PING_INTERVAL: Duration = Duration::from_secs(2);
 /// Maximum delay between two attempts to reconnect. The attempts never end.
 const RECONNECT_DELAY_MAX: Duration = Duration::from_secs(1);
 /// Messages that a subscription buffers; it drops later ones, and readers detect the gap.
