@@ -140,12 +140,13 @@ impl Connection {
             let is_connected = self.client.connection_state() == State::Connected;
             match self.admission.on(self.connects()) {
                 Admitted::Yes if is_connected => return Ok(()),
-                Admitted::No => return Err(Unavailable::DIVERGED),
+                // While the connection is down, an answer at once would make those who try again spin.
+                Admitted::No if is_connected => return Err(Unavailable::DIVERGED),
                 Admitted::NotYet if is_connected && Instant::now() >= deadline => {
                     return Err(Unavailable::new("the record is not compared with its rows yet"));
                 }
                 _ if Instant::now() >= deadline => return Err(Unavailable::new("the connection to NATS is down")),
-                Admitted::Yes | Admitted::NotYet => {}
+                Admitted::Yes | Admitted::NotYet | Admitted::No => {}
             }
             sleep(LINK_TICK.min(deadline.saturating_duration_since(Instant::now()))).await;
         }
