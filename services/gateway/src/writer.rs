@@ -10,7 +10,7 @@ mod peer;
 mod pool;
 mod repeatable;
 
-pub use channel::{Repeated, WriterChannel};
+pub use channel::{NoWriter, Repeated, WriterChannel};
 pub use error::{WriterError, has_reason, without_headers};
 
 use std::time::Duration;
@@ -48,6 +48,14 @@ impl WriterClient {
     /// [`EndpointError`].
     pub fn at(urls: &str, token: Secret) -> Result<Self, EndpointError> {
         Ok(Self { channel: WriterChannel::to(tls::endpoints(urls)?), token })
+    }
+
+    /// Checks that a writer may answer at one of the URLs. One that is down may.
+    ///
+    /// # Errors
+    /// [`NoWriter`].
+    pub(crate) fn check(&self) -> Result<(), NoWriter> {
+        self.channel.check()
     }
 
     /// A channel for calls of gRPC callers under their own tokens.

@@ -5,11 +5,8 @@ use std::time::{Duration, Instant};
 use gateway::http::config::RateLimit;
 use runtime::config::Secret;
 use serde_json::{Value, json};
-use tests::admin;
 use tests::eventually::eventually;
 use tests::http_client::Answer;
-use tests::node::Node;
-use tests::operator::Token;
 use tests::settings::Role;
 use uuid::Uuid;
 use wire::proto::operate::v1::Scope;
@@ -174,45 +171,4 @@ async fn gateways_without_the_append_scope_still_read() {
     assert_eq!(refused.status_and_code(), (503, "WRITER_UNAVAILABLE".to_owned()));
     assert!(refused.headers.contains_key("retry-after"));
     assert_eq!(session.get("/api/chats").await.status, 200);
-}
-
-/// The token is checked at the start and while the gateway runs.
-#[tokio::test(flavor = "multi_thread")]
-async fn gateways_are_ready_only_with_a_token_that_appends_for_all_tenants() {
-    let fixture = Fixture::own().await;
-    let unknown = Token { id: String::new(), secret: "hs_wrong".to_owned() };
-    let of_tenant = fixture.operator.token(&[Scope::Append, Scope::Read], fixture.tenant).await;
-    let reader = fixture.operator.token(&[Scope::Read], "").await;
-    let valid = fixture.operator.token(&[Scope::Append, Scope::Read], "").await;
-    let (invalid, weak) = ("unknown, revoked or expired", "not a token with the scope append for all tenants");
-    for (token, refused) in [(&unknown, invalid), (&of_tenant, weak), (&reader, weak)] {
-        let mut gateway = gateway_under(&fixture, token);
-        gateway.launch().await;
-        wait_for_refusal(&gateway, refused).await;
-        gateway.stop().await;
-    }
-    let mut gateway = gateway_under(&fixture, &valid);
-    gateway.start().await;
-    fixture.operator.revoke(&valid).await;
-    wait_for_refusal(&gateway, invalid).await;
-}
-
-/// One more gateway, with this token of its own.
-fn gateway_under(fixture: &Fixture, token: &Token) -> Node {
-    let mut gateway = fixture.stack.another(Role::Gateway);
-    gateway.settings.gateway.writer_token = Secret::new(&token.secret);
-    gateway
-}
-
-/// Waits until only its token makes a gateway unready, for this reason.
-async fn wait_for_refusal(gateway: &Node, refused: &str) {
-    eventually(refused, || async {
-        let answer = admin::get(gateway.admin_addr(), "/readyz").await.ok()?;
-        let page: Value = serde_json::from_str(&answer.body).ok()?;
-        let down = |(name, state): (&String, &Value)| (state["state"] != "up").then(|| name.clone());
-        let names: Vec<String> = page["dependencies"].as_object()?.iter().filter_map(down).collect();
-        let reason = page["dependencies"]["writer_token"]["reason"].as_str()?;
-        (answer.status == 503 && names == ["writer_token"] && reason.contains(refused)).then_some(())
-    })
-    .await;
 }

@@ -17,6 +17,7 @@ mod mcp;
 mod openai;
 mod positions;
 mod quotas;
+mod readiness;
 mod replicas;
 mod search;
 mod security_headers;

@@ -12,6 +12,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant as SystemInstant};
 
 use axum::body::Body as AnyBody;
+use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::http::{Request, Response, response};
 use backon::BackoffBuilder as _;
@@ -23,6 +24,7 @@ use hyper::body::{Body as _, Frame};
 use metrics::counter;
 use runtime::backoff::exponential;
 use runtime::failure_log::FailureLog;
+use thiserror::Error;
 use tokio::time::{Instant, sleep_until, timeout};
 use tonic::body::Body;
 use tonic::transport::{Channel, Endpoint};
@@ -47,6 +49,11 @@ const ANSWER_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// In the extensions of a response: the call was sent more than once, so its own earlier attempt may be what the writer replays.
 #[derive(Debug, Clone, Copy)]
 pub struct Repeated;
+
+/// Other servers than writers answer at the addresses of the writers.
+#[derive(Debug, Error)]
+#[error("`writer_url`: no writer answers at {0}, but another server: set it to the gRPC port of a writer")]
+pub struct NoWriter(Arc<str>);
 
 /// Reports calls that no writer answers. Clones share the bound of its lines.
 #[derive(Debug, Clone)]
@@ -119,6 +126,17 @@ impl WriterChannel {
         Err(self.outages.unanswered(cause))
     }
 
+    /// Checks that a writer may answer at one of the addresses. One that is down may.
+    ///
+    /// # Errors
+    /// [`NoWriter`].
+    pub(super) fn check(&self) -> Result<(), NoWriter> {
+        if self.pool.by_preference().is_empty() {
+            return Err(NoWriter(Arc::clone(&self.outages.addresses)));
+        }
+        Ok(())
+    }
+
     async fn send(self, request: Request<Body>) -> Result<Response<Body>, Status> {
         let (head, body) = request.into_parts();
         let body = Limited::new(body, CALL_BYTES_MAX).collect().await.map_err(|error| {
@@ -185,6 +203,9 @@ impl WriterChannel {
                 return Outcome { failure: Some(failure), answer: Err(Status::from_error(Box::new(error)).code()) };
             }
         };
+        if !is_grpc(&response) {
+            return Outcome { failure: Some(Failure::NotSent), answer: Err(Code::Unavailable) };
+        }
         let (head, body) = response.into_parts();
         let failure = failure_in(&head);
         match whole(body).await {
@@ -225,6 +246,9 @@ impl StreamChannel {
         let Self { channel, outages } = self;
         let answer = channel.oneshot(request).await;
         let answer = answer.map_err(|error| outages.unanswered(Status::from_error(Box::new(error)).code()))?;
+        if !is_grpc(&answer) {
+            return Err(outages.unanswered(Code::Unavailable));
+        }
         Ok(answer.map(|body| ended_by_status(body, outages)))
     }
 }
@@ -237,6 +261,12 @@ fn address(endpoint: &Endpoint) -> String {
 fn repeated(mut answer: Response<Body>) -> Response<Body> {
     answer.extensions_mut().insert(Repeated);
     answer
+}
+
+/// Whether the answer is that of a gRPC server. The port of another one answers in plain HTTP.
+fn is_grpc(answer: &Response<Body>) -> bool {
+    let content_type = answer.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    content_type.is_some_and(|value| value.starts_with("application/grpc"))
 }
 
 /// How a writer that answered failed. A writer that drains rejects calls before it reads them.

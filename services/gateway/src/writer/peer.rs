@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::http::Uri;
@@ -13,10 +13,12 @@ use runtime::failure_log::FailureLog;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tonic::transport::{self, Channel, Endpoint};
+use tonic::{Code, Status};
 use tonic_health::pb::HealthCheckRequest;
 use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_client::HealthClient;
 use tower::{Service, service_fn};
+use wire::proto::run::v1::run_service_server;
 
 use super::attempts::Failure;
 
@@ -29,6 +31,8 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_millis(500);
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(5);
 /// Timeout of a health check.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
+/// Health checks in a row after which an address is not that of a writer. A writer that stops may break the protocol once.
+const FOREIGN_ANSWERS_MIN: u64 = 3;
 const HTTP_PORT: u16 = 80;
 const HTTPS_PORT: u16 = 443;
 
@@ -94,6 +98,8 @@ pub(super) struct Peer {
     own: Channel,
     forwarded: Channel,
     is_up: AtomicBool,
+    /// Health checks in a row with an answer that is not a writer's.
+    foreign_answers: AtomicU64,
     log: FailureLog,
 }
 
@@ -108,7 +114,15 @@ impl Peer {
             .keep_alive_while_idle(true);
         let channel = || endpoint.connect_with_connector_lazy(connector(&destination));
         let (own, forwarded) = (channel(), channel());
-        Self { endpoint, own, forwarded, is_up: AtomicBool::new(true), log: FailureLog::default(), destination }
+        Self {
+            endpoint,
+            own,
+            forwarded,
+            is_up: AtomicBool::new(true),
+            foreign_answers: AtomicU64::new(0),
+            log: FailureLog::default(),
+            destination,
+        }
     }
 
     /// The shared connection for unary calls.
@@ -142,20 +156,41 @@ impl Peer {
             && let Some(unlogged) = self.log.failed(Instant::now())
         {
             let address = self.destination.to_string();
-            tracing::warn!(writer.address = address, unlogged, "a writer does not answer: others are preferred");
+            tracing::warn!(writer.address = address, unlogged, "a writer does not answer");
         }
     }
 
     /// Checks its health. A writer that drains, or has no record, is down.
     pub(super) async fn probe(&self) {
         let mut health = HealthClient::new(self.own.clone());
-        let check = timeout(PROBE_TIMEOUT, health.check(HealthCheckRequest::default()));
-        if matches!(check.await, Ok(Ok(answer)) if answer.get_ref().status() == ServingStatus::Serving) {
+        let request = HealthCheckRequest { service: run_service_server::SERVICE_NAME.to_owned() };
+        let answer = timeout(PROBE_TIMEOUT, health.check(request)).await;
+        self.count_foreign(matches!(&answer, Ok(Err(status)) if is_foreign(status)));
+        if matches!(answer, Ok(Ok(answer)) if answer.get_ref().status() == ServingStatus::Serving) {
             self.mark_up();
         } else {
             self.mark_down();
         }
     }
+
+    /// Whether another server than a writer answers there.
+    pub(super) fn is_foreign(&self) -> bool {
+        self.foreign_answers.load(Ordering::Relaxed) >= FOREIGN_ANSWERS_MIN
+    }
+
+    fn count_foreign(&self, is_foreign: bool) {
+        if !is_foreign {
+            self.foreign_answers.store(0, Ordering::Relaxed);
+        } else if self.foreign_answers.fetch_add(1, Ordering::Relaxed) + 1 == FOREIGN_ANSWERS_MIN {
+            let address = self.destination.to_string();
+            tracing::warn!(writer.address = address, "another server than a writer answers: check `writer_url`");
+        }
+    }
+}
+
+/// Whether the answer to a health check is not that of a writer: the port of another protocol, or of another gRPC server.
+fn is_foreign(status: &Status) -> bool {
+    matches!(status.code(), Code::Internal | Code::NotFound | Code::Unimplemented)
 }
 
 fn connector(
@@ -183,6 +218,8 @@ pub(super) fn failure_of(error: &(dyn Error + 'static)) -> Failure {
 #[cfg(test)]
 mod tests {
     use axum::http::Request;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy, sink};
+    use tokio::net::TcpListener;
     use tonic::body::Body;
     use tonic::transport::ClientTlsConfig;
     use tower::ServiceExt as _;
@@ -206,7 +243,7 @@ mod tests {
     #[tokio::test]
     async fn a_call_without_a_connection_is_not_sent() {
         // A server that accepts connections, and answers no TLS handshake.
-        let silent = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let silent = Endpoint::from_shared(format!("https://{}", silent.local_addr().unwrap())).unwrap();
         let silent = silent.tls_config(ClientTlsConfig::new()).unwrap();
         for endpoint in [Endpoint::from_static("http://127.0.0.1:1"), silent] {
@@ -214,5 +251,37 @@ mod tests {
             let error = peer.channel(Traffic::Own).oneshot(Request::new(Body::empty())).await.unwrap_err();
             assert_eq!(failure_of(&error), Failure::NotSent, "{error:?}");
         }
+    }
+
+    /// A server that answers the first bytes of each connection with these.
+    async fn server_of(bytes: &'static [u8]) -> Peer {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let endpoint = Endpoint::from_shared(format!("http://{}", listener.local_addr().unwrap())).unwrap();
+        tokio::spawn(async move {
+            while let Ok((mut connection, _)) = listener.accept().await {
+                connection.read_u8().await.unwrap();
+                connection.write_all(bytes).await.unwrap();
+                if !bytes.is_empty() {
+                    copy(&mut connection, &mut sink()).await.unwrap();
+                }
+            }
+        });
+        Peer::new(&endpoint, Destination::of(endpoint.uri()))
+    }
+
+    #[tokio::test]
+    async fn other_protocols_are_not_writers() {
+        let check = async |bytes: &'static [u8], expected: bool| {
+            let peer = server_of(bytes).await;
+            for probe in 1..=FOREIGN_ANSWERS_MIN {
+                peer.probe().await;
+                let expected = expected && probe == FOREIGN_ANSWERS_MIN;
+                assert_eq!((peer.is_up(), peer.is_foreign()), (false, expected), "{bytes:?}");
+            }
+        };
+        check(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n", true).await;
+        check(b"INFO {}\r\n", true).await;
+        // A writer that is killed.
+        check(b"", false).await;
     }
 }

@@ -56,10 +56,11 @@ impl WriterPool {
         Self(Arc::new(Shared { peers, watch }))
     }
 
-    /// The writers, first those that answer. At least one.
+    /// The writers, first those that answer. None: only other servers answer at the addresses.
     pub(super) fn by_preference(&self) -> Vec<Arc<Peer>> {
         let current = self.0.peers.current();
-        let (mut up, down): (Vec<_>, Vec<_>) = current.iter().cloned().partition(|peer| peer.is_up());
+        let writers = current.iter().filter(|peer| !peer.is_foreign()).cloned();
+        let (mut up, down): (Vec<_>, Vec<_>) = writers.partition(|peer| peer.is_up());
         up.extend(down);
         up
     }
@@ -126,14 +127,12 @@ impl Peers {
         }
     }
 
-    /// Checks the health of several writers again and again. Of one, the calls decide.
+    /// Checks the health of the writers again and again.
     async fn keep_probed(&self) {
         let [up, down] = ["up", "down"].map(|state| gauge!("hansard_gateway_writers", "state" => state));
         loop {
             let peers = self.current();
-            if peers.len() > 1 {
-                join_all(peers.iter().map(|peer| peer.probe())).await;
-            }
+            join_all(peers.iter().map(|peer| peer.probe())).await;
             let count_up = peers.iter().filter(|peer| peer.is_up()).count();
             up.set(count(count_up));
             down.set(count(peers.len().saturating_sub(count_up)));
