@@ -8,20 +8,26 @@ use std::time::Duration;
 
 use domain::Position;
 use event_log::{Record, Unavailable};
+use futures::future::select_all;
 use metrics::gauge;
 use read_model::{ReadModel, ReadModelError, SchemaName};
+use runtime::health::{Health, Probe};
 use runtime::shutdown::Shutdown;
 use thiserror::Error;
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use wire::prefix::Prefix;
 
 use crate::divergence::{Divergence, Holder};
 use crate::find::{Held, compare, held_by};
 
+/// The dependency that is down while rows and record do not belong together.
+pub const ROWS_OF_RECORD: &str = "rows_of_record";
 const DIVERGENCES: &str = "hansard_divergences";
 /// Interval of comparisons on one connection.
 const COMPARE_INTERVAL: Duration = Duration::from_secs(2);
+/// Pause before a comparison for which a statement waits: the database may not answer, or have no tables yet.
+const WANTED_PAUSE: Duration = Duration::from_millis(100);
 /// Maximum time to read what a database holds. Then what it held before is compared.
 const READ_MAX: Duration = Duration::from_secs(2);
 /// Maximum divergences in a log line and a reason.
@@ -58,11 +64,17 @@ impl Guard {
         Ok(guard)
     }
 
+    /// Keeps the dependency [`ROWS_OF_RECORD`] of a role's health until `shutdown`.
+    pub fn report(&self, health: &Health, shutdown: &Shutdown) {
+        let guard = self.clone();
+        shutdown.spawn_cancellable(health.clone().probe(ROWS_OF_RECORD, Probe::DEFAULT, move || {
+            let checked = guard.check();
+            async move { checked }
+        }));
+    }
+
     /// Whether rows and record belong together, as far as they were compared.
-    ///
-    /// # Errors
-    /// [`Diverged`].
-    pub fn check(&self) -> Result<(), Diverged> {
+    fn check(&self) -> Result<(), Diverged> {
         self.0.borrow().clone().map_or(Ok(()), |found| Err(Diverged(found)))
     }
 }
@@ -102,10 +114,20 @@ impl Watcher {
     async fn watch(&mut self) {
         let mut connects = self.record.connects();
         loop {
-            // A new connect is compared at once.
-            let _ = timeout(COMPARE_INTERVAL, connects.changed()).await;
+            // A new connect is compared at once, and rows for which a statement waits soon.
+            tokio::select! {
+                _ = connects.changed() => {}
+                () = self.wanted() => sleep(WANTED_PAUSE).await,
+                () = sleep(COMPARE_INTERVAL) => {}
+            }
             self.compare().await;
         }
+    }
+
+    /// Returns when a statement waits for the first comparison of a database.
+    async fn wanted(&self) {
+        let wanted = self.databases.iter().map(|database| Box::pin(database.guarded.comparison_wanted()));
+        select_all(wanted).await;
     }
 
     /// Compares once, and admits or refuses requests. Without an answer of the record, the state stays: a new connect stays closed.

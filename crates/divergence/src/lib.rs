@@ -13,4 +13,4 @@ mod guard;
 pub use create::{CreateError, create_record};
 pub use divergence::{Divergence, Holder};
 pub use find::{CompareError, find, find_in_catalogue, find_in_schema};
-pub use guard::{Diverged, Guard};
+pub use guard::{Diverged, Guard, ROWS_OF_RECORD};

@@ -112,8 +112,7 @@ impl Feed {
         if let Some(found) = connection.get_from_leader(&self.stream, &query, deadline).await? {
             return if found.payload == *returned { Ok(()) } else { Err(Unavailable::DIVERGED) };
         }
-        let info = topology::info(connection, &self.stream, deadline).await?;
-        let is_shorter = info.is_none_or(|info| info.state.bounds().last < self.last);
+        let is_shorter = topology::last_sequence(connection, &self.stream, deadline).await? < self.last;
         if is_shorter { Err(Unavailable::DIVERGED) } else { Ok(()) }
     }
 }

@@ -108,8 +108,7 @@ impl Record {
 
     async fn compare_end(&self, end: Position) -> Result<Option<PrefixMismatch>, Unavailable> {
         let stream = topology::stream_name(end.partition);
-        let found = topology::info(self.unguarded(), &stream, self.deadline()).await?;
-        let last = found.map_or(Sequence(0), |info| info.state.bounds().last);
+        let last = topology::last_sequence(self.unguarded(), &stream, self.deadline()).await?;
         Ok((last < end.sequence).then_some(PrefixMismatch::Shorter { last }))
     }
 

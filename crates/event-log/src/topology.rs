@@ -19,7 +19,7 @@ use std::fmt;
 use std::ops::Range;
 
 use async_nats::jetstream::stream::Config;
-use domain::{ConversationId, ConversationKey, Partition, RunId, TenantId};
+use domain::{ConversationId, ConversationKey, Partition, RunId, Sequence, TenantId};
 use serde::Deserialize;
 use serde_json::json;
 use tokio::time::Instant;
@@ -281,6 +281,16 @@ pub(crate) async fn check(
         check_identity(&catalogue.config, identity)?;
     }
     Ok(Topology { identity, layout, streams, time })
+}
+
+/// The last sequence of a stream, from its leader; 0: it is empty, or does not exist.
+pub(crate) async fn last_sequence(
+    connection: &Connection,
+    stream: &str,
+    deadline: Instant,
+) -> Result<Sequence, Unavailable> {
+    let info = info(connection, stream, deadline).await?;
+    Ok(info.map_or(Sequence(0), |info| info.state.bounds().last))
 }
 
 /// Configuration and state of a stream from its leader; `None`: the stream does not exist.

@@ -201,7 +201,7 @@ impl ReadModel {
     ) -> Result<ReadTransaction, ReadTransactionError> {
         let shard = self.shard_of(access.tenant());
         let database = shard.as_ref().unwrap_or(self);
-        database.admission.check()?;
+        database.admission.ready().await?;
         database.check_has_rows_of(access).await?;
         let (of, rights) = ((database.target, database.tables), Rights::Reader);
         let acquired = database.reading_connections().acquire(of, rights, Some(access)).await;
@@ -233,7 +233,7 @@ impl ReadModel {
         sql: &'static str,
         arguments: &(dyn Fn() -> PgArguments + Send + Sync),
     ) -> Result<Vec<PgRow>, ReadModelError> {
-        self.admission.check()?;
+        self.admission.ready().await?;
         if self.pin.is_some()
             && let Some(answer) = self.fetch_from_replica(access, sql, arguments).await
         {
@@ -260,7 +260,7 @@ impl ReadModel {
 
     /// A connection of the owner, for several statements.
     pub(crate) async fn acquire(&self) -> Result<PooledConnection, ReadModelError> {
-        self.admission.check()?;
+        self.admission.ready().await?;
         let rights = Rights::Owner;
         let acquired = self.connections.acquire((self.target, self.tables), rights, None);
         acquired.await.map_err(|error| self.with_name(error))
@@ -278,7 +278,7 @@ impl ReadModel {
 
     /// A connection of a reader, without a tenant.
     pub(crate) async fn acquire_reader(&self) -> Result<PooledConnection, ReadModelError> {
-        self.admission.check()?;
+        self.admission.ready().await?;
         let rights = Rights::Reader;
         self.connections.acquire((self.target, self.tables), rights, None).await
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use archive::Archive;
-use divergence::Guard;
+use divergence::{Guard, ROWS_OF_RECORD};
 use egress::Policy;
 use event_log::{Record, Registry};
 use history::Reader;
@@ -47,6 +47,8 @@ use crate::{Gateway, GatewayConfig, Parts, audit, key_report, retention, search,
 /// Maximum size of a request message, in bytes.
 const MESSAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
+/// The dependency that is down while only other servers answer at `writer_url`.
+const WRITER: &str = "writer";
 /// The dependency that is down while the gateway's own token is refused.
 const WRITER_TOKEN: &str = "writer_token";
 
@@ -73,9 +75,10 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     let vocabulary = tokio::task::spawn_blocking(tokens::load);
     let writer = WriterClient::at(&config.writer_url, config.writer_token.clone())?;
     let gateway = connect(&config, shutdown).await?;
-    let health = Health::new(&["nats", "postgres", "registry", "rows_of_record", WRITER_TOKEN]);
+    let health = Health::new(&["nats", "postgres", "registry", ROWS_OF_RECORD, WRITER, WRITER_TOKEN]);
     watch_health(&health, shutdown, &gateway);
     watch_token(&health, shutdown, &gateway, &config.writer_token);
+    watch_writer(&health, shutdown, writer.clone());
     let deps = retention::Dependencies {
         record: gateway.reader.record.clone(),
         registry: gateway.registry.clone(),
@@ -216,11 +219,7 @@ fn watch_health(health: &Health, shutdown: &Shutdown, gateway: &Gateway) {
         let record = record.clone();
         async move { record.check().await }
     }));
-    let guard = gateway.guard.clone();
-    shutdown.spawn_cancellable(health.clone().probe("rows_of_record", Probe::DEFAULT, move || {
-        let checked = guard.check();
-        async move { checked }
-    }));
+    gateway.guard.report(health, shutdown);
     let read_model = gateway.reader.read_model.unguarded();
     shutdown.spawn_cancellable(health.clone().probe("postgres", Probe::DEFAULT, move || {
         let read_model = read_model.clone();
@@ -230,6 +229,14 @@ fn watch_health(health: &Health, shutdown: &Shutdown, gateway: &Gateway) {
     shutdown.spawn_cancellable(health.clone().probe("registry", Probe::DEFAULT, move || {
         let is_fresh = registry.is_fresh();
         async move { is_fresh.then_some(()).ok_or("the gateway receives no changes of the registry") }
+    }));
+}
+
+/// Keeps the gateway unready while only other servers answer at `writer_url`. Without a writer it still reads.
+fn watch_writer(health: &Health, shutdown: &Shutdown, writer: WriterClient) {
+    shutdown.spawn_cancellable(health.clone().probe(WRITER, Probe::DEFAULT, move || {
+        let checked = writer.check();
+        async move { checked }
     }));
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use archive::Archive;
 use backon::Retryable as _;
-use divergence::Guard;
+use divergence::{Guard, ROWS_OF_RECORD};
 use domain::TenantFilter;
 use event_log::Record;
 use read_model::{ReadModel, ReadModelError, SchemaName};
@@ -48,12 +48,9 @@ pub async fn start(config: ProjectorConfig, shutdown: &Shutdown) -> Result<Runni
     }
     try_assign(&record, &config, &model).await.map_err(StartError::dependency)?;
     let guard = Guard::start(&record, &model, shutdown).await.map_err(StartError::dependency)?;
-    let health = Health::new(&["nats", "postgres", "rows_of_record"]);
+    let health = Health::new(&["nats", "postgres", ROWS_OF_RECORD]);
     watch_health(&record, &model.unguarded(), &health, shutdown);
-    shutdown.spawn_cancellable(health.clone().probe("rows_of_record", Probe::DEFAULT, move || {
-        let checked = guard.check();
-        async move { checked }
-    }));
+    guard.report(&health, shutdown);
     let admin = Admin::bind(config.admin_addr, health, metrics).await?;
     let running = Running { admin_addr: admin.local_addr() };
     let work = Work { config, record, model, outages: FailureLog::default(), shutdown: shutdown.clone() };

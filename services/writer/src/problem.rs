@@ -115,25 +115,26 @@ pub(crate) fn not_complete(cause: impl Display) -> Problem {
 /// The read model fails in the search for an old key.
 #[expect(clippy::needless_pass_by_value, reason = "used with `map_err`")]
 pub(crate) fn from_read_model(error: ReadModelError) -> Problem {
-    if error == ReadModelError::Diverged {
-        return Problem::diverged();
-    }
-    if !error.is_unavailable() {
-        return Problem::new(Reason::DataCorrupt, error.to_string());
-    }
-    let message =
-        "the read model does not answer in the search for an old idempotency key: try again with the same key";
-    Problem::new(Reason::ReadModelUnavailable, message).retry_after(RETRY_AFTER)
+    of_rows(&error, || {
+        let message =
+            "the read model does not answer in the search for an old idempotency key: try again with the same key";
+        Problem::new(Reason::ReadModelUnavailable, message).retry_after(RETRY_AFTER)
+    })
 }
 
 /// The read model fails in the check for forks of a conversation to be erased.
 #[expect(clippy::needless_pass_by_value, reason = "used with `map_err`")]
 pub(crate) fn from_fork_check(error: ReadModelError) -> Problem {
-    if error == ReadModelError::Diverged {
+    of_rows(&error, rows_unavailable)
+}
+
+/// The read model fails. `unavailable`: the problem while it does not answer.
+fn of_rows(error: &ReadModelError, unavailable: impl FnOnce() -> Problem) -> Problem {
+    if *error == ReadModelError::Diverged {
         return Problem::diverged();
     }
     if error.is_unavailable() {
-        return rows_unavailable();
+        return unavailable();
     }
     Problem::new(Reason::DataCorrupt, error.to_string())
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use archive::Archive;
-use divergence::{Guard, create_record, find_in_catalogue};
+use divergence::{Guard, ROWS_OF_RECORD, create_record, find_in_catalogue};
 use domain::Timestamp;
 use event_log::{Record, Registry, Unavailable};
 use read_model::ReadModel;
@@ -58,8 +58,9 @@ pub async fn start(config: WriterConfig, shutdown: &Shutdown) -> Result<Running,
     let archive = Archive::at(&record, &config.archive_url).map_err(StartError::dependency)?;
     let registry = open_registry(&record, &clock).await.map_err(StartError::dependency)?;
     let known_callers = registry.clone();
-    let health = Health::new(&["nats", "registry", "rows_of_record"]);
-    watch_health(&record, &registry, &guard, &health, shutdown);
+    let health = Health::new(&["nats", "registry", ROWS_OF_RECORD]);
+    watch_health(&record, &registry, &health, shutdown);
+    guard.report(&health, shutdown);
     let every = Duration::from_millis(config.key_report_every_ms);
     shutdown.spawn_cancellable(key_report::run(registry.clone(), clock.clone(), every));
     let removals = Removals::new(record.clone(), clock.clone(), shutdown.clone());
@@ -130,12 +131,7 @@ async fn check_catalogue(record: &Record) -> Result<(), StartError> {
     diverged.first().map_or(Ok(()), |first| Err(StartError::dependency(first.clone())))
 }
 
-fn watch_health(record: &Record, registry: &Registry, guard: &Guard, health: &Health, shutdown: &Shutdown) {
-    let guard = guard.clone();
-    shutdown.spawn_cancellable(health.clone().probe("rows_of_record", Probe::DEFAULT, move || {
-        let checked = guard.check();
-        async move { checked }
-    }));
+fn watch_health(record: &Record, registry: &Registry, health: &Health, shutdown: &Shutdown) {
     let record = record.clone();
     shutdown.spawn_cancellable(health.clone().probe("nats", Probe::DEFAULT, move || {
         let record = record.clone();

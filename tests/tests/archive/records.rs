@@ -22,7 +22,7 @@ use crate::fixture::Fixture;
 use crate::old_conversations::OldConversation;
 
 /// The tenant whose rows are in the shard.
-const OF_SHARD: &str = "elsewhere";
+const OF_SHARD: &str = "sharded";
 /// Conversations of each tenant in each step: some in each partition.
 const CONVERSATIONS: usize = 16;
 /// The database of the shard.
@@ -104,9 +104,9 @@ impl Drill {
     async fn append(&self, name: &str) {
         for number in 0..CONVERSATIONS {
             OldConversation::new(&format!("{name}-{number}")).chat(&self.fixture.record, 1).await;
-            let mut elsewhere = OldConversation::new(&format!("{name}-{number}"));
-            elsewhere.key.tenant = TenantId::parse(OF_SHARD).unwrap();
-            elsewhere.chat(&self.fixture.record, 1).await;
+            let mut sharded = OldConversation::new(&format!("{name}-{number}"));
+            sharded.key.tenant = TenantId::parse(OF_SHARD).unwrap();
+            sharded.chat(&self.fixture.record, 1).await;
         }
     }
 

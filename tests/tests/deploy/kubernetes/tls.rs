@@ -173,7 +173,7 @@ fn certificates_contain_the_names_of_urls() {
     let targets = given.filter_map(|(key, url)| urls::target(&key, &url));
     let mut hosts: BTreeSet<String> = targets.map(|target| target.host).collect();
     assert!(hosts.remove("HOST"), "Postgres is outside");
-    assert_eq!(hosts, ["gateway", "nats", "writer"].map(str::to_owned).into());
+    assert_eq!(hosts, ["gateway", "nats", "writer", "writers"].map(str::to_owned).into());
     for host in hosts {
         let certificate = server_certificate(&host);
         assert!(has(&certificate, "dnsNames", &host), "{host}");

@@ -4,22 +4,22 @@ use std::collections::HashSet;
 
 use domain::ConversationKey;
 use sqlx::Row as _;
-use sqlx::postgres::{PgArguments, PgConnection};
+use sqlx::postgres::PgConnection;
 use thiserror::Error;
 
 use super::batch::{Applied, Batch};
 use super::conversation_rows::Gaps;
 use super::digest::{self, full_change};
 use super::erase_long::erase_long;
+use super::fence::{fence_arguments, fenced, in_lock_order};
 use super::group::{Group, group};
 use super::isolate::write_isolated;
-use super::lease::{Checkpoint, checkpoint_of};
+use super::lease::Checkpoint;
 use super::parking;
-use super::prefixes::commit_columns;
 use super::usage::count_usage;
 use super::write::{WriteMode, write};
 use super::write_failure::WriteFailure;
-use crate::arguments::{arguments, signed};
+use crate::arguments::bind;
 use crate::error::ReadModelError;
 use crate::model::{Durability, ReadModel};
 
@@ -102,57 +102,22 @@ async fn attempt(
 
 /// Advances and thereby locks the checkpoints. Returns the conversations of the batches that are parked.
 async fn fence(connection: &mut PgConnection, batches: &[Batch]) -> Result<HashSet<ConversationKey>, Failure> {
-    let sql = include_str!("fence.sql");
-    let advanced = sqlx::query_with(sql, fence_arguments(batches)).fetch_all(&mut *connection).await?;
-    let mut held = HashSet::new();
+    let ordered = in_lock_order(batches);
+    let changes: Vec<String> = ordered.iter().map(|batch| full_change(&batch.items).to_string()).collect();
+    let arguments = bind(fence_arguments(&ordered), changes);
+    let advanced = sqlx::query_with(include_str!("fence.sql"), arguments).fetch_all(&mut *connection).await?;
+    let fenced = fenced(connection, batches, &advanced).await?;
+    if !fenced.is_empty() {
+        return Err(Failure::Final(ApplyError::Fenced(fenced)));
+    }
     let mut some_parked = false;
     for row in &advanced {
-        held.insert(row.try_get::<i32, _>(0)?);
         some_parked |= row.try_get::<bool, _>(1)?;
-    }
-    let partitions = batches.iter().map(partition);
-    let fenced: Vec<i32> = partitions.filter(|partition| !held.contains(partition)).collect();
-    if !fenced.is_empty() {
-        let checkpoints = current_checkpoints(connection, fenced).await?;
-        return Err(Failure::Final(ApplyError::Fenced(checkpoints)));
     }
     if !some_parked {
         return Ok(HashSet::new());
     }
     Ok(parking::parked_among(connection, batches).await?)
-}
-
-fn fence_arguments(batches: &[Batch]) -> PgArguments {
-    let mut batches: Vec<&Batch> = batches.iter().collect();
-    // Every statement locks checkpoints in this order, which prevents deadlocks.
-    batches.sort_by_key(|batch| batch.lease.partition);
-    let column = |value: fn(&Batch) -> u64| -> Vec<i64> { batches.iter().map(|batch| signed(value(batch))).collect() };
-    let partitions: Vec<i32> = batches.iter().copied().map(partition).collect();
-    let changes: Vec<String> =
-        batches.iter().map(|batch| full_change(&batch.items)).map(|change| change.to_string()).collect();
-    let (commit_sequences, commit_ids, chains) = commit_columns(&batches);
-    arguments![
-        partitions,
-        column(|batch| batch.lease.epoch.0),
-        column(|batch| batch.previous.0),
-        column(|batch| batch.last.0),
-        changes,
-        batches.first().map(|batch| batch.record.0.to_vec()),
-        commit_sequences,
-        commit_ids,
-        chains,
-    ]
-}
-
-fn partition(batch: &Batch) -> i32 {
-    i32::from(batch.lease.partition.0)
-}
-
-async fn current_checkpoints(connection: &mut PgConnection, partitions: Vec<i32>) -> Result<Vec<Checkpoint>, Failure> {
-    let query = sqlx::query_with(include_str!("checkpoints.sql"), arguments![partitions]);
-    let rows = query.fetch_all(connection).await?;
-    let checkpoints: Result<_, _> = rows.iter().map(checkpoint_of).collect();
-    Ok(checkpoints?)
 }
 
 fn applied(groups: &[Group<'_>]) -> Applied {

@@ -7,8 +7,7 @@ use uuid::Uuid;
 use wire::prefix::{Prefix, PrefixCommit};
 use wire::token::RecordId;
 
-use super::batch::{Batch, Item};
-use crate::arguments::{partition_of, signed, unsigned};
+use crate::arguments::{partition_of, unsigned};
 use crate::error::ReadModelError;
 use crate::model::ReadModel;
 
@@ -34,24 +33,6 @@ pub async fn has_rows(model: &ReadModel) -> Result<bool, ReadModelError> {
     let found = "SELECT EXISTS (SELECT FROM checkpoint WHERE sequence > 0)";
     let found = model.fetch(found, PgArguments::default).await?;
     Ok(found.first().map_or(Ok(false), |row| row.try_get(0))?)
-}
-
-/// The last commits of batches, as columns: sequences, ids and hash chains.
-pub(crate) type CommitColumns = (Vec<Option<i64>>, Vec<Option<Uuid>>, Vec<Option<Vec<u8>>>);
-
-/// The last commit of each batch.
-pub(crate) fn commit_columns(batches: &[&Batch]) -> CommitColumns {
-    let mut columns = CommitColumns::default();
-    for batch in batches {
-        let commit = batch.items.iter().rev().find_map(|item| match item {
-            Item::Commit(stored) => Some(PrefixCommit::from(&**stored)),
-            Item::Unreadable { .. } => None,
-        });
-        columns.0.push(commit.map(|commit| signed(commit.sequence.0)));
-        columns.1.push(commit.map(|commit| commit.id.0));
-        columns.2.push(commit.map(|commit| commit.chain.0.to_vec()));
-    }
-    columns
 }
 
 fn prefix(row: &PgRow) -> Result<Prefix, ReadModelError> {

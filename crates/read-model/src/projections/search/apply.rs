@@ -3,19 +3,18 @@
 use std::collections::{BTreeMap, HashSet};
 
 use domain::{ConversationKey, Status};
-use sqlx::postgres::{PgArguments, PgConnection};
+use sqlx::postgres::PgConnection;
 use sqlx::{Executor as _, Row as _};
 use wire::commit::StoredCommit;
 
 use super::agents::settings_of;
 use super::keys::term_keys;
 use super::rows::{Documents, Source};
-use crate::arguments::{arguments, bind_keys, execute, key_parts, signed};
+use crate::arguments::{bind, bind_keys, execute, key_parts};
 use crate::error::ReadModelError;
 use crate::model::{Durability, ReadModel};
 use crate::pg_timestamp::PgTimestamp;
-use crate::projections::conversations::lease::checkpoint_of;
-use crate::projections::conversations::prefixes::commit_columns;
+use crate::projections::conversations::fence::{fence_arguments, fenced, in_lock_order};
 use crate::projections::conversations::{Applied, ApplyError, Batch, Item};
 use crate::projections::search_lock::LOCK_SHARED;
 
@@ -38,41 +37,12 @@ pub async fn apply(model: &ReadModel, batches: &[Batch]) -> Result<Applied, Appl
 
 /// Advances and thereby locks the checkpoints.
 async fn fence(connection: &mut PgConnection, batches: &[Batch]) -> Result<(), ApplyError> {
-    let query = sqlx::query_with(include_str!("fence.sql"), fence_arguments(batches));
+    let ordered = in_lock_order(batches);
+    let times: Vec<Option<PgTimestamp>> = ordered.iter().map(|batch| last_recorded(batch)).collect();
+    let query = sqlx::query_with(include_str!("fence.sql"), bind(fence_arguments(&ordered), times));
     let advanced = query.fetch_all(&mut *connection).await.map_err(ReadModelError::from)?;
-    let held: Result<HashSet<i32>, _> = advanced.iter().map(|row| row.try_get(0)).collect();
-    let held = held.map_err(ReadModelError::from)?;
-    let partitions = batches.iter().map(|batch| i32::from(batch.lease.partition.0));
-    let fenced: Vec<i32> = partitions.filter(|partition| !held.contains(partition)).collect();
-    if fenced.is_empty() {
-        return Ok(());
-    }
-    let sql = include_str!("../conversations/checkpoints.sql");
-    let query = sqlx::query_with(sql, arguments![fenced]);
-    let rows = query.fetch_all(connection).await.map_err(ReadModelError::from)?;
-    let current: Result<Vec<_>, _> = rows.iter().map(checkpoint_of).collect();
-    Err(ApplyError::Fenced(current?))
-}
-
-fn fence_arguments(batches: &[Batch]) -> PgArguments {
-    let mut batches: Vec<&Batch> = batches.iter().collect();
-    // Every statement locks checkpoints in this order, which prevents deadlocks.
-    batches.sort_by_key(|batch| batch.lease.partition);
-    let column = |value: fn(&Batch) -> u64| -> Vec<i64> { batches.iter().map(|batch| signed(value(batch))).collect() };
-    let partitions = batches.iter().map(|batch| i32::from(batch.lease.partition.0));
-    let times = batches.iter().map(|batch| last_recorded(batch));
-    let (commit_sequences, commit_ids, chains) = commit_columns(&batches);
-    arguments![
-        partitions.collect::<Vec<i32>>(),
-        column(|batch| batch.lease.epoch.0),
-        column(|batch| batch.previous.0),
-        column(|batch| batch.last.0),
-        times.collect::<Vec<Option<PgTimestamp>>>(),
-        batches.first().map(|batch| batch.record.0.to_vec()),
-        commit_sequences,
-        commit_ids,
-        chains,
-    ]
+    let fenced = fenced(connection, batches, &advanced).await?;
+    if fenced.is_empty() { Ok(()) } else { Err(ApplyError::Fenced(fenced)) }
 }
 
 /// When the last commit of a batch was recorded.

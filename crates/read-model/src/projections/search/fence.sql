@@ -1,15 +1,15 @@
 UPDATE checkpoint
 SET sequence = batch.last, updated_at = now(), indexed_at = greatest(checkpoint.indexed_at, batch.recorded_at),
-    record_id = $6,
+    record_id = $5,
     commit_sequence = coalesce(batch.commit_sequence, checkpoint.commit_sequence),
     commit_id = coalesce(batch.commit_id, checkpoint.commit_id),
     chain = coalesce(batch.chain, checkpoint.chain)
 FROM unnest(
-    $1::integer[], $2::bigint[], $3::bigint[], $4::bigint[], $5::timestamptz[], $7::bigint[], $8::uuid[], $9::bytea[]
-) AS batch (partition, epoch, previous, last, recorded_at, commit_sequence, commit_id, chain)
+    $1::integer[], $2::bigint[], $3::bigint[], $4::bigint[], $6::bigint[], $7::uuid[], $8::bytea[], $9::timestamptz[]
+) AS batch (partition, epoch, previous, last, commit_sequence, commit_id, chain, recorded_at)
 WHERE checkpoint.partition = batch.partition
   AND checkpoint.epoch = batch.epoch
   AND checkpoint.sequence = batch.previous
   -- Rows of another record stay as they are.
-  AND (checkpoint.record_id IS NULL OR checkpoint.record_id = $6)
+  AND (checkpoint.record_id IS NULL OR checkpoint.record_id = $5)
 RETURNING checkpoint.partition
