@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use devstack::{NatsConfig, NatsServer};
 use read_model::ReadModelConfig;
@@ -21,7 +22,9 @@ use wire::proto::read::v1 as read;
 use wire::proto::read::v1::list_conversations_request::Filter;
 
 use crate::fixture::{AGENT, FaultTarget, Fixture, TENANT};
+use crate::table::{Row, add};
 
+const TITLE: &str = "the record replaced by an older copy, another record and none, under running roles";
 /// The reason of refused calls.
 const DIVERGED: &str = "RECORD_DIVERGED";
 /// Conversations of the other record.
@@ -136,11 +139,14 @@ impl Drill {
         reasons.len() == 6 && reasons.iter().all(|reason| reason == DIVERGED)
     }
 
-    async fn check_refused(&mut self, replacement: Replacement) {
+    /// Returns the time until all calls were refused.
+    async fn check_refused(&mut self, replacement: Replacement) -> Duration {
+        let began = Instant::now();
         eventually(&format!("a refusal of {replacement:?}"), || async {
             Box::pin(self.are_refused()).await.then_some(())
         })
         .await;
+        let refused_after = began.elapsed();
         let status = self.run("status --no-roles").await;
         assert_eq!(status.code, Some(6), "{replacement:?}: {status:?}");
         if replacement == Replacement::Empty {
@@ -149,6 +155,7 @@ impl Drill {
             assert!(status.stdout.contains("rows and record do not belong together"), "{status:?}");
         }
         self.check_start_refused(replacement).await;
+        refused_after
     }
 
     /// A writer that is started again ends, and creates nothing.
@@ -205,7 +212,7 @@ async fn a_replaced_record_is_refused_until_an_operator_decides() {
     let is_erased = || async { agent.try_get(agent.eventual_target("erased")).await.is_err().then_some(()) };
     eventually("an erased row", is_erased).await;
 
-    let mut version = 3;
+    let (mut version, mut refused_after) = (3, Duration::ZERO);
     for replacement in [Replacement::Older, Replacement::Other, Replacement::Empty] {
         drill.keep("current").await;
         drill
@@ -215,12 +222,14 @@ async fn a_replaced_record_is_refused_until_an_operator_decides() {
                 Replacement::Empty => None,
             })
             .await;
-        Box::pin(drill.check_refused(replacement)).await;
+        refused_after = refused_after.max(Box::pin(drill.check_refused(replacement)).await);
         drill.replace(Some("current")).await;
         drill.check_back(version).await;
         version += 1;
     }
     Box::pin(check_decision(&mut drill, version)).await;
+    let besides = format!("longest time until every call was refused, ms: {}", refused_after.as_millis());
+    add(TITLE, Row { strikes: "4".to_owned(), findings: "0".to_owned(), besides, ..Row::default() });
 }
 
 /// An operator decides for the older record.

@@ -9,7 +9,7 @@ use tonic_types::{ErrorDetails, StatusExt};
 
 use super::config::GrpcConfig;
 use super::method::{Kind, Method};
-use crate::net::{Drain, Interruption, Slot, Slots};
+use crate::net::{Drain, Interruption, Slot, Slots, memory_slots};
 
 /// `google.rpc.ErrorInfo.domain` of rejections; all errors of Hansard have it.
 const ERROR_DOMAIN: &str = "hansard";
@@ -21,6 +21,8 @@ const RETRY_AFTER: Duration = Duration::from_millis(100);
 pub(super) struct Admission {
     calls: Arc<Slots>,
     streams: Arc<Slots>,
+    /// The memory of the requests of all calls.
+    memory: Arc<Slots>,
     drain: Drain,
 }
 
@@ -30,12 +32,18 @@ impl Admission {
         Self {
             calls: Slots::new("grpc.calls", config.calls_max, preempt_after),
             streams: Slots::new("grpc.streams", config.streams_max, preempt_after),
+            memory: Slots::new("grpc.memory", memory_slots(config.bodies_bytes_max), preempt_after),
             drain,
         }
     }
 
     pub(super) fn slots(&self) -> Vec<Arc<Slots>> {
-        vec![Arc::clone(&self.calls), Arc::clone(&self.streams)]
+        let all = [&self.calls, &self.streams, &self.memory];
+        all.map(Arc::clone).to_vec()
+    }
+
+    pub(super) fn memory(&self) -> Arc<Slots> {
+        Arc::clone(&self.memory)
     }
 
     /// Takes a slot for a call of `method`, without waiting: a queue would only hide the load. `None` if the method needs
@@ -68,7 +76,11 @@ pub(super) fn draining() -> Status {
 /// The status of calls that are ended because their request did not arrive.
 pub(super) fn interrupted(reason: Interruption) -> Status {
     match reason {
-        Interruption::Preempted | Interruption::OutOfMemory => {
+        Interruption::OutOfMemory => {
+            let message = "the server is at its limit of the bytes of all requests; try again later";
+            reject(Code::ResourceExhausted, "OVERLOADED", message)
+        }
+        Interruption::Preempted => {
             let message = "the server is at its limit, and the call waited for its request; \
                            send the request faster, or try again later";
             reject(Code::ResourceExhausted, "OVERLOADED", message)

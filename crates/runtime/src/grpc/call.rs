@@ -132,6 +132,10 @@ fn finish(active: ActiveCall, response: Response<Body>) -> Response<Body> {
     let ActiveCall { mut observation, exchange, rules } = active;
     let status = status_of(response.headers());
     if status.is_none() && observation.method.kind != Kind::Unary {
+        // The handler has read the request.
+        if let Some(exchange) = &exchange {
+            exchange.release_memory();
+        }
         return response.map(|body| Body::new(StreamBody::new(body, observation, exchange, &rules)));
     }
     if let Some(exchange) = exchange {

@@ -16,6 +16,11 @@ const fn unary_timeout_ms() -> u64 {
     10_000
 }
 
+/// Maximum bytes of the requests of all unary calls.
+const fn bodies_bytes_max() -> usize {
+    256 * 1024 * 1024
+}
+
 /// The settings of a gRPC server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GrpcConfig {
@@ -25,6 +30,10 @@ pub struct GrpcConfig {
     /// shorter timeouts.
     #[serde(skip, default = "unary_timeout_ms")]
     pub unary_timeout_ms: u64,
+    /// Maximum bytes of the requests of all calls in memory, without client streams and the first 64 KiB of each. Further calls are
+    /// rejected with `RESOURCE_EXHAUSTED`, unless another one waits for its client. It is no setting.
+    #[serde(skip, default = "bodies_bytes_max")]
+    pub bodies_bytes_max: usize,
     /// Maximum number of concurrent unary calls. Further calls are rejected with `RESOURCE_EXHAUSTED`. Raise it if calls are
     /// rejected and the processors are idle.
     pub calls_max: usize,
@@ -62,6 +71,7 @@ impl GrpcConfig {
         Self {
             addr,
             unary_timeout_ms: unary_timeout_ms(),
+            bodies_bytes_max: bodies_bytes_max(),
             calls_max: 2048,
             streams_max: 4096,
             connections_max: 4096,

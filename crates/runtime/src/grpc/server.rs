@@ -169,7 +169,7 @@ impl GrpcServer {
                 transport: transport(config),
                 header_timeout: FIRST_CALL_TIMEOUT,
                 body_progress: config.transport.body_progress(),
-                memory: None,
+                memory: rules.admission.memory(),
                 drain,
             },
             slots: rules.admission.slots(),

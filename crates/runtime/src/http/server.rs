@@ -128,7 +128,7 @@ impl HttpServer {
                 transport: transport(config),
                 header_timeout: config.header_timeout(),
                 body_progress: config.transport.body_progress(),
-                memory: Some(admission.memory()),
+                memory: admission.memory(),
                 drain,
             },
             slots: admission.slots(),

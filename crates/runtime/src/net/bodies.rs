@@ -154,7 +154,8 @@ impl Body for ReceivedBody {
             let bytes = data.map_or(0, Bytes::len);
             *this.received += bytes;
             *this.received_in_all = this.received_in_all.saturating_add(bytes);
-            if !this.exchange.hold_memory(*this.received_in_all) {
+            // The messages of a stream are read one by one.
+            if this.messages.is_none() && !this.exchange.hold_memory(*this.received_in_all) {
                 this.exchange.interrupt(Interruption::OutOfMemory);
                 return Poll::Pending;
             }

@@ -42,8 +42,8 @@ pub(crate) fn memory_slots(bytes_max: usize) -> usize {
 #[derive(Debug)]
 pub(crate) struct Exchange {
     connection: Arc<Activity>,
-    /// The memory of all bodies; `None`: it is not limited.
-    memory: Option<Arc<Slots>>,
+    /// The memory of all bodies.
+    memory: Arc<Slots>,
     /// Whether it is an HTTP/2 stream with its own task.
     multiplexed: bool,
     task: AtomicWaker,
@@ -70,7 +70,7 @@ struct Held {
 }
 
 impl Exchange {
-    pub(super) fn new(connection: Arc<Activity>, multiplexed: bool, memory: Option<Arc<Slots>>) -> Arc<Self> {
+    pub(super) fn new(connection: Arc<Activity>, multiplexed: bool, memory: Arc<Slots>) -> Arc<Self> {
         connection.exchange_opened();
         Arc::new(Self {
             connection,
@@ -110,15 +110,12 @@ impl Exchange {
 
     /// Holds the memory of a body of this size; `false`: there is too little. The first 64 KiB of each body are not counted.
     pub(crate) fn hold_memory(&self, bytes: usize) -> bool {
-        let Some(memory) = &self.memory else {
-            return true;
-        };
         let held = self.state().memory.slot.as_ref().map_or(0, Slot::count);
         let missing = u32::try_from(memory_slots(bytes).saturating_sub(held));
         let Ok(missing @ 1..) = missing else {
             return missing.is_ok();
         };
-        let Some(more) = memory.acquire(missing) else {
+        let Some(more) = self.memory.acquire(missing) else {
             return false;
         };
         let mut state = self.state();

@@ -40,8 +40,8 @@ pub(crate) struct Rules {
     pub(crate) transport: Builder<StreamExecutor>,
     pub(crate) header_timeout: Duration,
     pub(crate) body_progress: BodyProgress,
-    /// The memory of all bodies; `None`: it is not limited.
-    pub(crate) memory: Option<Arc<Slots>>,
+    /// The memory of all bodies.
+    pub(crate) memory: Arc<Slots>,
     pub(crate) drain: Drain,
 }
 

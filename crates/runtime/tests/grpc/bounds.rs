@@ -2,14 +2,20 @@
 
 use std::time::Duration;
 
+use futures::stream::iter;
 use runtime::grpc::{GrpcConfig, GrpcError, GrpcServer};
 use runtime::health::Health;
 use tokio::time::Instant;
 use tonic::{Code, Request};
 use tonic_types::StatusExt;
 
-use crate::echo::{Echo, SAY};
-use crate::stack::{eventually, serve};
+use crate::echo::{CHAT, Echo, MESSAGE_BYTES_MAX, SAY};
+use crate::stack::{eventually, next, serve};
+
+/// The tag and the length of the text of a large message.
+const FIELD_BYTES: usize = 4;
+/// The compression flag and the length before a message.
+const PREFIX_BYTES: usize = 5;
 
 #[tokio::test]
 async fn an_overloaded_server_rejects_calls_with_a_retry_delay_and_recovers() {
@@ -75,11 +81,35 @@ async fn a_unary_call_ends_at_its_deadline() {
 async fn a_message_over_the_limit_is_rejected() {
     let stack = serve(|_| {}).await;
     let client = stack.client().await;
-    // The field of the string adds three bytes.
-    for (bytes, error) in [(4093, None), (4094, Some(Code::OutOfRange))] {
+    let text_bytes_max = MESSAGE_BYTES_MAX - FIELD_BYTES;
+    for (bytes, error) in [(text_bytes_max, None), (text_bytes_max + 1, Some(Code::OutOfRange))] {
         let answer = client.say(&"x".repeat(bytes)).await;
         assert_eq!(answer.err().map(|e| e.code()), error, "{bytes} bytes");
     }
+    stack.drained().await;
+}
+
+#[tokio::test]
+async fn calls_share_the_bytes_of_requests() {
+    let stack = serve(|c| c.bodies_bytes_max = 128 * 1024).await;
+    let client = stack.client().await;
+    // The first 64 KiB are not counted.
+    let text_bytes_max = 3 * 64 * 1024 - 1 - PREFIX_BYTES - FIELD_BYTES;
+    for _ in 0..2 {
+        assert!(client.say(&"x".repeat(text_bytes_max)).await.is_ok());
+        let rejected = client.say(&"x".repeat(text_bytes_max + 1)).await.unwrap_err();
+        assert_eq!(rejected.code(), Code::ResourceExhausted);
+        assert_eq!(rejected.message(), "the server is at its limit of the bytes of all requests; try again later");
+        assert!(rejected.get_details_retry_info().is_some());
+        assert_eq!(client.say("hello").await.unwrap(), "hello");
+    }
+    // The messages of a stream are read one by one.
+    let message = "x".repeat(text_bytes_max);
+    let mut answers = client.stream(CHAT, iter(vec![message.clone(); 4]), None).await.unwrap();
+    for _ in 0..4 {
+        assert_eq!(next(&mut answers).await.unwrap().as_deref(), Some(&*message));
+    }
+    drop(answers);
     stack.drained().await;
 }
 

@@ -23,7 +23,7 @@ pub(crate) const WATCH: &str = "/test.Echo/Watch";
 pub(crate) const CHAT: &str = "/test.Echo/Chat";
 
 /// Maximum size of a request message of the service, in bytes.
-const MESSAGE_BYTES_MAX: usize = 4096;
+pub(crate) const MESSAGE_BYTES_MAX: usize = 256 * 1024;
 
 /// `Say` returns its request; `hold` waits for the gate, `panic` panics, and `remaining` returns the remaining
 /// milliseconds. `Watch` sends its request once and then nothing. `Chat` returns all requests until `shutdown`,
