@@ -1,9 +1,9 @@
-//! Folders for data that an unprivileged Postgres must reach, and a search in their files.
+//! Folders for data that an unprivileged Postgres must reach.
 
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tempfile::TempDir;
 
@@ -21,24 +21,6 @@ pub fn enterable() -> TempDir {
     let folder = tempfile::Builder::new().prefix("hansard-").tempdir_in(Path::new(PARENT)).expect("a folder");
     fs::set_permissions(folder.path(), Permissions::from_mode(MODE)).expect("a mode");
     folder
-}
-
-/// The files below a folder that contain these bytes.
-#[must_use]
-pub fn files_with(folder: &Path, bytes: &[u8]) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    // Files appear and disappear while servers run.
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            found.extend(files_with(&path, bytes));
-        } else if let Ok(content) = fs::read(&path)
-            && content.windows(bytes.len()).any(|window| window == bytes)
-        {
-            found.push(path);
-        }
-    }
-    found
 }
 
 /// Copies a folder with everything in it.

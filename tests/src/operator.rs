@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use domain::{Label, Timestamp};
-use event_log::registry::{NewServiceToken, Scope, Scopes};
-use event_log::{Record, RecordConfig, Registry};
+use event_log::{Record, RecordConfig};
+use registry::{NewServiceToken, Registry, Scope, Scopes};
 use runtime::clock::Clock;
 use tonic::Code;
 use wire::proto::operate::v1 as proto;

@@ -1,8 +1,9 @@
-//! Temporary servers for tests, on their own ports. They end with the test or its process.
+//! Temporary servers for tests, on their own ports, and a search in their files. They end with the test or its process.
 
 use std::error::Error;
+use std::fs;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -154,4 +155,22 @@ fn unwrap<T>(result: Result<T, StackError>) -> T {
         let cause = error.source().map(|source| format!(": {source}"));
         panic!("{error}{}", cause.unwrap_or_default())
     })
+}
+
+/// The files below a folder that contain these bytes.
+#[must_use]
+pub fn files_with(folder: &Path, bytes: &[u8]) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    // Files appear and disappear while servers run.
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            found.extend(files_with(&path, bytes));
+        } else if let Ok(content) = fs::read(&path)
+            && content.windows(bytes.len()).any(|window| window == bytes)
+        {
+            found.push(path);
+        }
+    }
+    found
 }

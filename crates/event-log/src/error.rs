@@ -24,7 +24,9 @@ impl Unavailable {
         retry_after_ms: 5_000,
     };
 
-    pub(crate) const fn new(what: &'static str) -> Self {
+    /// The record does not answer what failed.
+    #[must_use]
+    pub const fn new(what: &'static str) -> Self {
         Self { what, retry_after_ms: RETRY_AFTER_MS }
     }
 

@@ -1,7 +1,7 @@
 //! The record: the only importer of `async-nats`, and the only crate with the layout of conversations in `JetStream`.
 //!
-//! It owns the streams and the registry's bucket. It appends commits and resolves their outcome, reads tails, follows
-//! partitions, stores the parts of runs for a limited time, and authorizes callers. It contains no rules of conversations:
+//! It owns the streams and the key-value buckets. It appends commits and resolves their outcome, reads tails, follows
+//! partitions, and stores the parts of runs for a limited time. It contains no rules of conversations and of callers:
 //! `domain` and `wire` define what a commit contains. No message content, token or key is in its logs or errors.
 
 mod address;
@@ -10,6 +10,7 @@ mod append;
 mod archive;
 mod atomic_batch;
 mod batch;
+mod bucket;
 mod config;
 mod connection;
 mod consumer;
@@ -47,7 +48,6 @@ mod read_limit;
 mod reads;
 mod receipt_keys;
 mod record;
-pub mod registry;
 mod replay;
 mod replicas;
 mod resolve;
@@ -66,6 +66,7 @@ pub use append::{Append, AppendOutcome};
 pub use archive::{
     ArchiveEntry, ArchivedSegment, CatalogueError, CatalogueRevision, CataloguedEntry, TimedMessage, TimedTail,
 };
+pub use bucket::{Bucket, BucketChange, BucketChanges, BucketEntry, BucketPut};
 pub use config::{
     API_PREFIX_BYTES_MAX, API_PREFIX_DEFAULT, DUPLICATE_WINDOW, PARTITIONS_DEFAULT, PARTS_TTL_SECONDS_DEFAULT,
     PARTS_TTL_SECONDS_MAX, PLACEMENT_TAGS_MAX, REPLICAS, REQUEST_TIMEOUT_MS_DEFAULT, REQUEST_TIMEOUT_MS_MAX,
@@ -91,7 +92,6 @@ pub use pending_erasures::PendingErasure;
 pub use prefix::PrefixMismatch;
 pub use receipt_keys::{RECEIPT_KEYS_MAX, RECEIPT_SEED_BYTES, ReceiptKey, ReceiptKeys, receipt_key_id};
 pub use record::Record;
-pub use registry::Registry;
 pub use replay::{REPLAY_PREFIX_BYTES_MAX, Replay, ReplayPrefix, ReplayPrefixError};
 pub use replicas::{StreamKind, StreamReplicas};
 pub use restore::{Restore, RestoreError};

@@ -145,7 +145,10 @@ impl MasterKeys {
     }
 
     /// A secret of an entry as it is stored: plaintext, encrypted; one of them is empty.
-    pub(crate) fn to_stored(&self, entry: &str, secret: &[u8]) -> Result<(Bytes, Bytes), SealError> {
+    ///
+    /// # Errors
+    /// [`SealError::Damaged`] if the cipher fails.
+    pub fn to_stored(&self, entry: &str, secret: &[u8]) -> Result<(Bytes, Bytes), SealError> {
         Ok(match self.seal(entry, secret)? {
             Some(sealed) => (Bytes::new(), sealed),
             None => (Bytes::copy_from_slice(secret), Bytes::new()),
@@ -153,7 +156,10 @@ impl MasterKeys {
     }
 
     /// A stored secret of an entry in plaintext; the reverse of [`MasterKeys::to_stored`].
-    pub(crate) fn open_stored(&self, entry: &str, clear: &Bytes, sealed: &Bytes) -> Result<Bytes, SealError> {
+    ///
+    /// # Errors
+    /// [`SealError`]: no key decrypts it.
+    pub fn open_stored(&self, entry: &str, clear: &Bytes, sealed: &Bytes) -> Result<Bytes, SealError> {
         if sealed.is_empty() {
             return Ok(clear.clone());
         }
@@ -174,7 +180,8 @@ impl MasterKeys {
 
 impl MasterKeyId {
     /// The id of the key that encrypted a secret; `None`: not an encrypted secret.
-    pub(crate) fn from_sealed(sealed: &[u8]) -> Option<Self> {
+    #[must_use]
+    pub fn from_sealed(sealed: &[u8]) -> Option<Self> {
         let (version, rest) = sealed.split_first()?;
         let id = rest.first_chunk()?;
         (*version == VERSION).then_some(Self(*id))

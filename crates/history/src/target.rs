@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use archive::Archive;
 use domain::{ConversationId, ConversationKey, Position, TenantAccess, TenantId};
-use event_log::registry::AgentAccess;
 use event_log::{Record, StoredMessage};
 use read_model::projections::conversations::wait_until_reached;
 use read_model::queries::EventQuery;
 use read_model::{EventRow, HeadRow, ReadModel, ReadModelError};
+use registry::AgentAccess;
 use wire::status::Problem;
 
 use crate::batched_rows::BatchedRows;

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use domain::{Partition, Sequence, Timestamp};
-use event_log::registry::EndingKey;
 use event_log::{Durability, TimedSequence};
 use read_model::ReplicaStatus;
 use read_model::projections::conversations::overview::PartitionOverview;
+use registry::EndingKey;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use domain::Timestamp;
 use event_log::Durability;
-use event_log::registry::EndingKey;
 use read_model::{Compatibility, Migrations};
+use registry::EndingKey;
 
 use crate::readings::{PartitionReading, Readings, RecordReading, RolePresence};
 use crate::report::{

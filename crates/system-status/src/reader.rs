@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::{Partition, Sequence, Stage, Timestamp};
-use event_log::{CatalogueError, Record, RecordConfig, RecordError, Registry, TimedSequence, Unavailable};
+use event_log::{CatalogueError, Record, RecordConfig, RecordError, TimedSequence, Unavailable};
 use futures::future::{join_all, try_join_all};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use read_model::projections::conversations::overview::{self, Overview};
 use read_model::projections::search::search_overview;
 use read_model::shards::{self, missing_tenants};
 use read_model::{ReadModel, ReadModelError, replica_status, schema_status};
+use registry::Registry;
 use runtime::clock::Clock;
 use tokio::time::{Instant, sleep};
 

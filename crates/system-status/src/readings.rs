@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use domain::{Partition, Sequence, Timestamp};
-use event_log::registry::EndingKey;
 use event_log::{Durability, PartitionStatus, TimedSequence};
 use read_model::projections::conversations::overview::{ErasedCommits, Overview};
 use read_model::projections::search::SearchOverview;
 use read_model::{ReplicaStatus, SchemaStatus};
+use registry::EndingKey;
 
 /// The readings of one moment. What could not be read has an error text.
 #[derive(Debug, Clone)]

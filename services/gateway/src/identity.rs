@@ -4,7 +4,7 @@
 
 use ::identity::{SessionError, TokenError, VerifiedUser};
 use domain::{Owner, SessionId, UserId};
-use event_log::registry::AgentAccess;
+use registry::AgentAccess;
 use thiserror::Error;
 use wire::proto::operate::v1::{Agent, AgentSettings, IdentityMode};
 

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use event_log::Registry;
-use event_log::registry::key_uses_to_proto;
+use registry::{Registry, key_uses_to_proto};
 use tokio::time::{MissedTickBehavior, interval};
 use wire::proto::operate::v1::RecordKeyUsesRequest;
 

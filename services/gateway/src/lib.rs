@@ -41,8 +41,8 @@ use std::sync::Arc;
 
 use divergence::Guard;
 use domain::{CommitId, Timestamp};
-use event_log::Registry;
 use history::Reader;
+use registry::Registry;
 use runtime::clock::Clock;
 use uuid::{NoContext, Uuid};
 

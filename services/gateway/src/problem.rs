@@ -1,10 +1,10 @@
 //! Maps the gateway's errors to problems that callers receive. No other module does.
 
-pub use event_log::registry::{access_problem, unauthenticated};
 pub use history::problem::{
     RETRY_AFTER, not_found, of_contradiction, of_corrupt, of_read_model, of_record, position_not_reached,
     read_model_timed_out, record_timed_out,
 };
+pub use registry::{access_problem, unauthenticated};
 use runtime::compute::{WAIT_MAX, WAITING_MAX};
 use runtime::fair::Busy;
 use wire::status::{Problem, Reason};

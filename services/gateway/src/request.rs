@@ -1,8 +1,8 @@
 //! Parses and authorizes requests: caller, conversation, freshness, and numbers with bounds.
 
 use domain::{AgentId, CommitId, ConversationId, ConversationKey, Position, Version, Violation, ViolationReason};
-use event_log::registry::{AgentAccess, Principal, Scope};
 use history::{Deadline, Freshness, Target};
+use registry::{AgentAccess, Principal, Scope};
 use runtime::grpc;
 use tonic::Request;
 use wire::proto::read::v1 as proto;

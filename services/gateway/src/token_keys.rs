@@ -9,10 +9,9 @@ use ::identity::{
 };
 use domain::{SigningKeyId, TenantAccess, TenantId, Timestamp};
 use egress::Policy;
-use event_log::Registry;
-use event_log::registry::{AgentAccess, UsedKey};
 use models::ModelsError;
 use quick_cache::sync::Cache;
+use registry::{AgentAccess, Registry, UsedKey};
 use wire::proto::operate::v1::signing_key::Kind;
 use wire::proto::operate::v1::{SigningKey, SigningKeyUse};
 

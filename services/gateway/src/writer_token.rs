@@ -1,8 +1,7 @@
 //! Checks the gateway's own service token in the registry, which knows of revocations and expiries at once.
 
 use domain::{SweepAccess, Timestamp};
-use event_log::Registry;
-use event_log::registry::Principal;
+use registry::{Principal, Registry};
 use runtime::config::Secret;
 use wire::status::{Problem, Reason};
 

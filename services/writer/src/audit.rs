@@ -14,7 +14,7 @@ use domain::{
     NewEvent, Owner, RequestDigest, TenantAccess, Violation,
 };
 use event_log::CLOCK_SKEW_MAX;
-use event_log::registry::{AgentAccess, PersonAccess};
+use registry::{AgentAccess, PersonAccess};
 use wire::audit::{AuditActor, AuditEntry, AuditMonth};
 use wire::proto::operate::v1::{DashboardAction, RecordDashboardActionRequest};
 use wire::proto::write::v1::CommitResult;

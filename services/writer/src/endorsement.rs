@@ -4,8 +4,8 @@
 //! cannot read. So a session changes settings and keys only if a writer has created a link for the same person. Without an endorsement,
 //! people who signed in at a provider change nothing unless `provider_sign_ins` is set: gateways vouch for them.
 
-use event_log::registry::PersonAccess;
 use identity::{DASHBOARD_RANDOM_BYTES, DashboardKey, DashboardUse, NewPerson, dashboard_tenant};
+use registry::PersonAccess;
 use wire::status::{Problem, Reason};
 
 use crate::{Writer, problem};

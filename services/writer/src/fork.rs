@@ -9,7 +9,7 @@ use std::borrow::Cow;
 
 use domain::bounds::FORK_DEPTH_MAX;
 use domain::{Action, Command, ForkPoint, ForkSource, Rejection, fork_source};
-use event_log::registry::AgentAccess;
+use registry::AgentAccess;
 use wire::status::Problem;
 
 pub(crate) use confirm::POLL_INTERVAL;

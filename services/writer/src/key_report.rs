@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::Timestamp;
-use event_log::Registry;
+use registry::Registry;
 use runtime::clock::Clock;
 use tokio::time::{MissedTickBehavior, interval};
 

@@ -20,7 +20,7 @@ use std::time::Duration;
 use ::metrics::{counter, gauge, histogram};
 use ::quotas::Exceeded;
 use domain::{Sequence, Timestamp};
-use event_log::registry::{EndingKey, KeyKind};
+use registry::{EndingKey, KeyKind};
 use wire::proto::write::v1::CommitResult;
 use wire::status::Problem;
 

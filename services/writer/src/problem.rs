@@ -4,9 +4,9 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use domain::{Owner, Rejection, Sequence};
-pub(crate) use event_log::registry::{access_problem, unauthenticated};
 use event_log::{CorruptMessage, Unavailable};
 use read_model::{ForkRow, ReadModelError};
+pub(crate) use registry::{access_problem, unauthenticated};
 use runtime::compute::{WAIT_MAX, WAITING_MAX};
 use runtime::fair::Busy;
 use wire::status::{Problem, Reason};

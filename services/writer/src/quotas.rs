@@ -12,9 +12,9 @@ use std::time::Instant;
 
 use ::quotas::{Bucket, Consumer, Exceeded, Limits, Quota, QuotaSet, Scope, Subject};
 use domain::{Action, AgentId, ConversationId, Head, Owner, TenantId, Version};
-use event_log::registry::quota_problem;
 use quick_cache::sync::Cache;
 use read_model::queries::{Storage, StorageScope};
+use registry::quota_problem;
 use storage::{Addition, StorageCounts};
 use wire::commit::Sealed;
 use wire::status::Problem;

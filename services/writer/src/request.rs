@@ -4,8 +4,8 @@ use domain::{
     Action, AgentId, Command, CommitId, ConversationId, ConversationKey, Expectation, ForkPoint, RequestDigest,
     Version, Violation, ViolationReason,
 };
-use event_log::registry::{AgentAccess, Principal, Scope};
 use prost::Message;
+use registry::{AgentAccess, Principal, Scope};
 use sha2::{Digest as _, Sha256};
 use tonic::Request;
 use tonic::metadata::MetadataMap;

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use event_log::ReceiptKeys;
 use event_log::seal::{MasterKey, MasterKeys};
-use event_log::{ReceiptKeys, Registry};
 use futures::future::join_all;
+use registry::Registry;
 use serde_json::Value;
 use tests::nats_accounts;
 use tests::process::Process;

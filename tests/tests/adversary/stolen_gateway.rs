@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 
 use domain::{Label, TenantId, Timestamp};
-use event_log::registry::{NewServiceToken, Scope, Scopes};
+use event_log::Record;
 use event_log::seal::{MasterKey, MasterKeys};
-use event_log::{Record, Registry};
 use identity::{DashboardUse, NewPerson, Role, TenantScope};
+use registry::{NewServiceToken, Registry, Scope, Scopes};
 use runtime::clock::Clock;
 use tests::client::Caller;
 use tests::errors::{Expected, check_failure};

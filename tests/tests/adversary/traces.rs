@@ -4,9 +4,9 @@ use std::process::Command;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use devstack::test::files_with;
 use sha2::{Digest as _, Sha256};
 use tests::eventually::eventually;
-use tests::folder::files_with;
 use tests::program;
 use uuid::Uuid;
 use wire::proto::operate::v1::{AgentSettings, IdentityMode, ProviderLogDetail, ProviderLogSettings};

@@ -1,9 +1,9 @@
 //! Operator commands against a stack, and a search for erased texts.
 
+use devstack::test::files_with;
 use serde_json::Value;
 use tests::agent::Agent;
 use tests::events::user;
-use tests::folder::files_with;
 use tests::program::CommandOutput;
 use tests::stack::Stack;
 use wire::proto::event::v1 as event;

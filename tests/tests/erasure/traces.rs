@@ -2,12 +2,12 @@
 
 use std::io::Write as _;
 
+use devstack::test::files_with;
 use domain::{ConversationId, ConversationKey, Sequence, TenantId};
 use event_log::{Record, TailBounds};
 use tests::checker;
 use tests::events::{session, user};
 use tests::eventually::eventually;
-use tests::folder::files_with;
 use tests::parts::text;
 use tests::stack::{Setup, Stack};
 use uuid::Uuid;

@@ -4,9 +4,9 @@ use bytes::Bytes;
 use domain::Sequence;
 
 use super::{ENTRY, RECEIPT_SEED_BYTES, ReceiptKeys};
-use crate::get::{MessageQuery, RawMessage};
+use crate::bucket::BucketEntry;
 use crate::publish::Publication;
-use crate::topology::{self, REGISTRY_PREFIX, REGISTRY_STREAM, RESTRICTED_PREFIX, RESTRICTED_STREAM};
+use crate::topology::{REGISTRY_PREFIX, RESTRICTED_PREFIX};
 use crate::{Record, Unavailable};
 
 /// The key of the single seed of earlier versions in the registry's bucket.
@@ -21,18 +21,14 @@ pub(super) struct StoredKeys {
 impl Record {
     /// The keys; `None`: the entry or the bucket does not exist.
     pub(super) async fn stored_receipt_keys(&self) -> Result<Option<StoredKeys>, Unavailable> {
-        let (connection, deadline) = (self.connection(), self.deadline());
-        let info = topology::info(connection, RESTRICTED_STREAM, deadline).await?;
-        if info.is_none() {
+        let bucket = self.restricted_bucket();
+        if !bucket.exists().await? {
             return Ok(None);
         }
-        let subject = format!("{RESTRICTED_PREFIX}{ENTRY}");
-        let last = MessageQuery::LastOfSubject(&subject);
-        let message = connection.get_from_leader(RESTRICTED_STREAM, &last, deadline);
-        let stored = message.await?.map(|message| {
+        let stored = bucket.get(ENTRY).await?.map(|entry| {
             Ok(StoredKeys {
-                keys: ReceiptKeys::from_bytes(&message.payload, &self.config().master_keys)?,
-                revision: message.sequence,
+                keys: ReceiptKeys::from_bytes(&entry.value, &self.config().master_keys)?,
+                revision: entry.revision,
             })
         });
         stored.transpose()
@@ -46,8 +42,7 @@ impl Record {
         expected: Option<Sequence>,
     ) -> Result<(), Unavailable> {
         let bytes = keys.to_bytes(&self.config().master_keys)?;
-        let deadline = self.deadline();
-        topology::ensure_restricted(self.connection(), self.identity(), self.config(), deadline).await?;
+        self.ensure_restricted_bucket().await?;
         self.put_entry(format!("{RESTRICTED_PREFIX}{ENTRY}"), bytes, expected).await;
         Ok(())
     }
@@ -56,13 +51,11 @@ impl Record {
     pub(super) async fn legacy_receipt_seed(
         &self,
     ) -> Result<Option<([u8; RECEIPT_SEED_BYTES], Sequence)>, Unavailable> {
-        let subject = format!("{REGISTRY_PREFIX}{LEGACY_ENTRY}");
-        let last = MessageQuery::LastOfSubject(&subject);
-        let stored = self.get_from_leader(REGISTRY_STREAM, &last).await?.filter(|message| !message.payload.is_empty());
+        let stored = self.registry_bucket().get(LEGACY_ENTRY).await?.filter(|entry| !entry.value.is_empty());
         let unreadable = Unavailable::new("the legacy seed of receipt keys cannot be decoded");
-        let seed = |message: RawMessage| {
-            let seed = message.payload.as_ref().try_into();
-            Ok((seed.map_err(|_| unreadable)?, message.sequence))
+        let seed = |entry: BucketEntry| {
+            let seed = entry.value.as_ref().try_into();
+            Ok((seed.map_err(|_| unreadable)?, entry.revision))
         };
         stored.map(seed).transpose()
     }

@@ -4,40 +4,22 @@ use std::fs;
 use std::path::Path;
 
 use bytes::Bytes;
+use devstack::test::files_with;
 use devstack::{NatsConfig, NatsServer};
 use domain::{Partition, RunId, Sequence, Timestamp};
-use event_log::registry::{KeyPurpose, NewSigningKey, Scope};
-use event_log::{Record, Registry, Removal};
+use event_log::Removal;
 use uuid::Uuid;
-use wire::proto::operate::v1::SigningKeyUse;
 
-use crate::registry::{NOW, token, two};
-use crate::support::{Writer, agent, config_of_one, jetstream, name, record_of_one, tenant, until};
+use crate::support::{Writer, jetstream, record_of_one, tenant, until};
 
 const SECRET: &str = "the-parcel-is-under-the-blue-bench";
 const KEPT: &str = "the-weather-is-fine-in-oslo";
-
-/// The number of files of the server's folder that contain a text.
-pub(crate) fn files_with(folder: &Path, text: &str) -> usize {
-    let entries = fs::read_dir(folder).unwrap();
-    let count = |entry: std::io::Result<fs::DirEntry>| {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            return files_with(&path, text);
-        }
-        // The server creates and deletes files meanwhile.
-        let bytes = fs::read(&path).unwrap_or_default();
-        let mut windows = bytes.windows(text.len());
-        usize::from(windows.any(|window| window == text.as_bytes()))
-    };
-    entries.map(count).sum()
-}
 
 /// The number of files that contain a text after the server was killed and restarted.
 pub(crate) async fn after_restart(server: &mut NatsServer, text: &str) -> usize {
     server.kill();
     server.restart().await.unwrap();
-    files_with(server.folder(), text)
+    files_with(server.folder(), text.as_bytes()).len()
 }
 
 #[tokio::test]
@@ -52,7 +34,7 @@ async fn erased_commits_and_parts_are_in_no_file() {
     let run = RunId(Uuid::now_v7());
     let part = Bytes::from(format!("{SECRET} in a part"));
     record.publish_parts(&erased.key, run, Sequence(0), part).await.unwrap();
-    assert!(files_with(server.folder(), SECRET) >= 2);
+    assert!(files_with(server.folder(), SECRET.as_bytes()).len() >= 2);
     erased.append(&record, "a tombstone").await;
     assert_eq!(record.erase_before_last(&erased.key).await, Ok(40));
     assert_eq!(record.erase_parts(&erased.key).await, Ok(1));
@@ -65,7 +47,7 @@ async fn erased_commits_and_parts_are_in_no_file() {
     }
     for text in [SECRET, KEPT] {
         let expected = usize::from(text == KEPT);
-        assert_eq!(files_with(server.folder(), text), expected, "{text}");
+        assert_eq!(files_with(server.folder(), text.as_bytes()).len(), expected, "{text}");
         assert_eq!(after_restart(&mut server, text).await, expected, "{text}");
     }
     let listed = record.conversations(Partition(0), Some(&tenant("acme"))).await.unwrap();
@@ -92,14 +74,14 @@ async fn deleted_messages_stay_in_a_block_until_more_than_half_of_it_is_deleted(
     let three = [1, 3, 5].map(Sequence);
     assert_eq!(record.trim(&key, &three, Removal::Delete).await, Ok(3));
     for n in 1..=8 {
-        assert_eq!(files_with(server.folder(), &text(n)), 1, "{n}");
+        assert_eq!(files_with(server.folder(), text(n).as_bytes()).len(), 1, "{n}");
     }
     let fourth = [Sequence(7)];
     assert_eq!(record.trim(&key, &fourth, Removal::Delete).await, Ok(1));
-    until("a compacted block", || async { files_with(server.folder(), &text(1)) == 0 }).await;
+    until("a compacted block", || async { files_with(server.folder(), text(1).as_bytes()).is_empty() }).await;
     for n in 1..=8 {
         let is_left = ![1, 3, 5, 7].contains(&n);
-        assert_eq!(files_with(server.folder(), &text(n)), usize::from(is_left), "{n}");
+        assert_eq!(files_with(server.folder(), text(n).as_bytes()).len(), usize::from(is_left), "{n}");
     }
 }
 
@@ -121,7 +103,7 @@ async fn a_server_that_encrypts_its_files_keeps_erased_commits() {
     for round in 0..40 {
         writer.append(&record, &format!("{SECRET} {round}")).await;
     }
-    assert_eq!(files_with(server.folder(), SECRET), 0);
+    assert_eq!(files_with(server.folder(), SECRET.as_bytes()).len(), 0);
     let before = block_of_partition(server.folder());
     assert_eq!(record.erase_before_last(&writer.key).await, Ok(39));
     assert!(block_of_partition(server.folder()).starts_with(&before));
@@ -131,63 +113,6 @@ async fn a_server_that_encrypts_its_files_keeps_erased_commits() {
 fn block_of_partition(folder: &Path) -> Vec<u8> {
     let streams = folder.join("store/jetstream/$G/streams");
     fs::read(streams.join("HANSARD_0/msgs/1.blk")).unwrap()
-}
-
-#[tokio::test]
-async fn a_removed_tenant_has_no_entries_and_no_access() {
-    let server = devstack::test::nats().await;
-    let (first, second) = two(&server).await;
-    let signing = NewSigningKey {
-        tenant: tenant("acme"),
-        id: domain::SigningKeyId::parse("main").unwrap(),
-        key_use: SigningKeyUse::User,
-        material: None,
-        expires_at: None,
-    };
-    let (_, secret) = first.add_signing_key(signing, NOW).await.unwrap();
-    let secret = secret.unwrap().reveal().to_owned();
-    let bound = token("bound", &[Scope::Append], Some("acme"));
-    let (_, bound) = first.create_service_token(bound, NOW).await.unwrap();
-    let free = token("free", &[Scope::Append], None);
-    let (_, free) = first.create_service_token(free, NOW).await.unwrap();
-    assert!(second.authenticate(bound.reveal(), NOW).await.is_some());
-    assert_eq!(files_with(server.folder(), &secret), 1);
-
-    let expected = [("agent", 1), ("secret", 1), ("signing", 1), ("tenant", 1), ("token", 1)]
-        .map(|(kind, count)| (kind.to_owned(), count))
-        .into();
-    let acme = tenant("acme");
-    assert_eq!(first.count_tenant_entries(&acme).await, Ok(expected));
-    assert_eq!(first.has_or_had_tenant(&acme).await, Ok(true));
-    assert_eq!(first.has_or_had_tenant(&tenant("nobody")).await, Ok(false));
-    let removed = first.remove_tenant(&acme).await.unwrap();
-    assert_eq!(removed.values().sum::<u64>(), 5);
-    assert_eq!(files_with(server.folder(), &secret), 0);
-    for registry in [&first, &second] {
-        until("the end of the tenant", || async { registry.tenant(&acme).is_none() }).await;
-        assert_eq!(registry.authenticate(bound.reveal(), NOW).await, None);
-        assert_eq!(registry.list_agents(&acme), []);
-        assert_eq!(registry.list_signing_keys(&acme), []);
-        let others = registry.authenticate(free.reveal(), NOW).await.unwrap();
-        assert!(registry.authorize(&others, Scope::Append, &agent("bot")).await.is_err());
-        assert!(registry.tenant(&tenant("other")).is_some());
-    }
-    let key = |registry: &Registry| registry.tenant_key(&acme, KeyPurpose::Session);
-    assert_eq!(key(&first), None);
-    until("the end of the secret", || async { key(&second).is_none() }).await;
-    assert_eq!(first.remove_tenant(&acme).await.unwrap().len(), 0);
-    assert_eq!(first.has_or_had_tenant(&acme).await, Ok(true));
-    check_created_again(&first, &server).await;
-}
-
-/// A tenant that is created again after its removal exists, also for later processes.
-async fn check_created_again(registry: &Registry, server: &NatsServer) {
-    let later = Timestamp(NOW.0 + 1);
-    registry.create_tenant(&tenant("acme"), &name("again"), later).await.unwrap();
-    let record = Record::open(config_of_one(server)).await.unwrap();
-    let third = Registry::open(&record).await.unwrap();
-    assert_eq!(third.tenant(&tenant("acme")).unwrap().display_name, "again");
-    assert_eq!(third.list_agents(&tenant("acme")), []);
 }
 
 #[tokio::test]

@@ -1,7 +1,6 @@
 //! The record against real servers.
 #![cfg(test)]
 
-mod administration;
 mod appends;
 mod archives;
 mod catalogue;
@@ -9,7 +8,6 @@ mod cluster;
 mod elections;
 mod erasures;
 mod follows;
-mod frontends;
 mod group_commits;
 mod growth;
 mod large_reads;
@@ -22,13 +20,10 @@ mod parts;
 mod proxy;
 mod rates;
 mod receipt_keys;
-mod registry;
 mod replays;
 mod replicated_rates;
 mod resolution;
-mod sealing;
 mod server_time;
 mod support;
 mod tails;
-mod tenant_secrets;
 mod topology;

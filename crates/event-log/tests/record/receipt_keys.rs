@@ -4,9 +4,9 @@ use devstack::NatsServer;
 use domain::Timestamp;
 use event_log::Record;
 
-use crate::registry::NOW;
 use crate::support::{jetstream, record_of_one};
 
+const NOW: Timestamp = Timestamp(1_790_000_000_000_000_000);
 const LATER: Timestamp = Timestamp(1_790_000_001_000_000_000);
 const SEED: [u8; 32] = [7; 32];
 const LEGACY: &str = "$KV.HANSARD_registry.receipt.seed";

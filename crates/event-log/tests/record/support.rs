@@ -6,8 +6,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use devstack::NatsServer;
 use domain::{
-    Actor, AgentId, ClientContext, CommitId, ConversationId, ConversationKey, DisplayName, Event, EventId, EventTokens,
-    Fact, Head, Label, Owner, RequestDigest, Sequence, SessionId, TenantId, Timestamp,
+    Actor, AgentId, ClientContext, CommitId, ConversationId, ConversationKey, Event, EventId, EventTokens, Fact, Head,
+    Label, Owner, RequestDigest, Sequence, SessionId, TenantId, Timestamp,
     event::{ConversationCreated, SystemNoted},
 };
 use event_log::{Append, AppendOutcome, Record, RecordConfig, TraceHeaders, Unavailable};
@@ -40,10 +40,6 @@ pub(crate) fn tenant(id: &str) -> TenantId {
 
 pub(crate) fn agent(id: &str) -> AgentId {
     AgentId::parse(id).unwrap()
-}
-
-pub(crate) fn name(text: &str) -> DisplayName {
-    DisplayName::parse(text).unwrap()
 }
 
 /// A conversation and the last head that its writer knows.

@@ -132,7 +132,7 @@ where
         let activity = Arc::clone(&activity);
         service_fn(move |request: Request<Incoming>| {
             let (activity, answer) = (Arc::clone(&activity), answer.clone());
-            let memory = memory.clone();
+            let memory = Arc::clone(&memory);
             async move {
                 let exchange = Exchange::new(activity, is_stream(), memory);
                 watch(&exchange);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use context::MessageCount;
 use context::stages::budget;
 use domain::{Version, Violation};
-use event_log::registry::AgentAccess;
 use formats::{CallOutputs, Format, InstructionsRole, RenderOptions, Thoughts};
+use registry::AgentAccess;
 use wire::proto::read::v1 as proto;
 use wire::status::Problem;
 

@@ -1,8 +1,8 @@
 //! The logs of a tenant: which exist, and how to read one.
 
 use domain::{Actor, AgentId, ConversationKey, Label, Status, TenantAccess, Timestamp, Version};
-use event_log::registry::AgentAccess;
 use history::{Deadline, Freshness, Target};
+use registry::AgentAccess;
 use wire::audit::AuditMonth;
 use wire::status::Problem;
 

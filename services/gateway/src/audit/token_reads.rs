@@ -8,8 +8,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use domain::{CommitId, ConversationId, ConversationKey, Owner, Status, TenantId, Timestamp};
-use event_log::registry::{AgentAccess, Principal};
 use history::Deadline;
+use registry::{AgentAccess, Principal};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Notify;
 use wire::proto::operate::v1::audited_read::Reader;

@@ -1,7 +1,7 @@
 //! Parses and authorizes requests: the scope and the name of a document.
 
 use domain::{CommitId, ConversationId, DocumentName, DocumentNamespace, Violation};
-use event_log::registry::AgentAccess;
+use registry::AgentAccess;
 use wire::conversation::owner_from_proto;
 use wire::proto::document::v1 as proto;
 use wire::proto::document::v1::document_scope::Kind;

@@ -1,11 +1,11 @@
 //! Whose documents a caller names, and the conversation of a document.
 
 use domain::{ConversationId, ConversationKey, DocumentName, Owner, Position, Violation, ViolationReason};
-use event_log::registry::{AgentAccess, KeyPurpose};
 use history::{Deadline, Freshness, Reader, Snapshot, Target};
 use keyed_history::DocumentIds;
 use keyed_history::document_ids::owner_or_agent;
 use read_model::queries::documents as rows;
+use registry::{AgentAccess, KeyPurpose};
 use wire::status::{Problem, Reason};
 
 use crate::Gateway;

@@ -2,11 +2,11 @@
 
 use domain::bounds::DOCUMENT_LABELS_MAX;
 use domain::{DocumentName, DocumentNamespace, Position, Timestamp, Violation};
-use event_log::registry::AgentAccess;
 use history::{Deadline, FencedTables};
 use read_model::ReadModel;
 use read_model::queries::documents as rows;
 use read_model::queries::documents::{DocumentCondition, DocumentQuery, NamespaceQuery};
+use registry::AgentAccess;
 use wire::status::Problem;
 
 use super::find::Document;

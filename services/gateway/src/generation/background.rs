@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use event_log::registry::AgentAccess;
+use registry::AgentAccess;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tracing::{Instrument as _, Span};

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use domain::{JsonText, TenantId};
-use event_log::registry::OutputSchema;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
+use registry::OutputSchema;
 use runtime::compute::Compute;
 use sha2::{Digest as _, Sha256};
 use wire::status::Problem;

@@ -2,8 +2,8 @@
 
 use domain::event::RunStarted;
 use domain::{AgentId, CallId, CommitId, ConversationKey, Fact, Position, RunId, UserId};
-use event_log::registry::AgentAccess;
 use history::{Deadline, Freshness, Target};
+use registry::AgentAccess;
 use uuid::Uuid;
 use wire::proto::write::v1::CommandTarget;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::{JsonText, Label, ToolName, Violation};
-use event_log::registry::{OutputSchema, ProviderLogs};
 use models::{ECHO, ModelRequest, Tool};
+use registry::{OutputSchema, ProviderLogs};
 use wire::proto::operate::v1 as operate;
 
 use crate::assembly::ModelContext;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::event::RunStarted;
 use domain::{CallId, CommitId, ConversationKey, Fact, Label, NewEvent, Owner, RunId, UserId, Version};
-use event_log::registry::AgentAccess;
+use registry::AgentAccess;
 use runtime::backoff::Backoff;
 use tonic::{Code, Response, Status};
 use wire::conversation::owner_to_proto;

@@ -3,10 +3,10 @@
 
 use domain::event::{MessageAppended, Role};
 use domain::{CallPurpose, CommitId, EventKind, Fact, Part, Position, Version};
-use event_log::registry::ProviderLogs;
 use history::{Batch, Deadline, Direction, Query, Snapshot, Target, View, decode};
 use models::ModelRequest;
 use prost_types::FieldMask;
+use registry::ProviderLogs;
 use tonic_types::StatusExt as _;
 use uuid::Uuid;
 use wire::proto::operate::v1::TitleSettings;

@@ -5,7 +5,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use domain::Timestamp;
-use event_log::registry::WebhookKey;
+use registry::WebhookKey;
 use ring::hmac;
 
 /// The header with the message id: equal for each attempt of one call.

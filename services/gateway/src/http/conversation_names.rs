@@ -7,10 +7,10 @@
 //! their conversations: after a session was claimed, the user finds them by the same names.
 
 use domain::{AgentId, ConversationId, ConversationKey, Head, Owner, Position, Violation, ViolationReason};
-use event_log::registry::{AgentAccess, KeyPurpose, TenantKey};
 use futures::future::try_join_all;
 use history::{CommitPosition, Deadline};
 use read_model::queries;
+use registry::{AgentAccess, KeyPurpose, TenantKey};
 use ring::hmac;
 use runtime::http::HttpProblem;
 use wire::status::{Problem, Reason};

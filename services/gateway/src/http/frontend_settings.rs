@@ -1,7 +1,7 @@
 //! The settings of an agent about the callers of its public API keys. Unknown values, of a later version, are treated as the strictest.
 
 use domain::{AttachmentType, ToolName};
-use event_log::registry::{ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX};
+use registry::{ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX};
 use runs::{Disclosure, ToolDetail};
 use wire::proto::event::v1::ClientContext;
 use wire::proto::operate::v1::{

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use domain::{AgentId, ConversationKey, RunId, Timestamp, ToolName};
-use event_log::registry::settings_of;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use registry::settings_of;
 use runs::{Approvals, Disclosure};
 use runtime::health::Health;
 use tokio::sync::Semaphore;

@@ -51,7 +51,7 @@ mod tests {
     use std::time::Duration;
 
     use ::quotas::{Exceeded, Quota};
-    use event_log::registry::quota_problem;
+    use registry::quota_problem;
 
     use super::*;
     use crate::http::problem::from_problem;

@@ -1,9 +1,9 @@
 //! The conversation of a key, and its owner: the channel.
 
 use domain::{ChannelId, ConversationKey, Owner};
-use event_log::registry::{AgentAccess, KeyPurpose};
 use history::{Deadline, Freshness, Target};
 use keyed_history::{HistoryIds, HistoryKey, Namespace};
+use registry::{AgentAccess, KeyPurpose};
 
 use super::stored_history::{self, History, HistoryQuery};
 use super::warning::Warning;

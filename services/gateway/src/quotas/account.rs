@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use ::quotas::Consumer;
 use domain::{Owner, OwnerDigest};
-use event_log::registry::AgentAccess;
+use registry::AgentAccess;
 
 /// The API key and the client address of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

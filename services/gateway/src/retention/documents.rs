@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use domain::{AgentId, DocumentName, TenantAccess, TenantId, Timestamp};
-use event_log::registry::{Principal, Scope};
 use read_model::ReadModelError;
 use read_model::queries::documents::{ExpiredDocuments, ExpiryCursor, expired_documents};
+use registry::{Principal, Scope};
 use tonic::Status;
 use uuid::Uuid;
 use wire::proto::event::v1 as event;

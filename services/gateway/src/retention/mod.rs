@@ -27,8 +27,9 @@ mod rules;
 use std::convert::Infallible;
 use std::time::Duration;
 
-use event_log::{Record, Registry, Unavailable};
+use event_log::{Record, Unavailable};
 use read_model::{ReadModel, ReadModelError};
+use registry::Registry;
 use runtime::clock::Clock;
 use runtime::config::Secret;
 use runtime::shutdown::Shutdown;

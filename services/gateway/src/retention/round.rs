@@ -4,9 +4,9 @@ use std::collections::{BTreeSet, HashSet};
 use std::time::Duration;
 
 use domain::{AgentId, TenantId, Timestamp};
-use event_log::registry::{AccessError, AgentAccess, Principal, Scope};
 use read_model::projections::conversations::wait_until_reached;
 use read_model::{ExpiredConversation, ExpiryRule, ReadModelError, expired_conversations, parents_of_forks};
+use registry::{AccessError, AgentAccess, Principal, Scope};
 use wire::proto::operate::v1::{Agent, RetentionSettings};
 
 use super::change::{Change, Target};

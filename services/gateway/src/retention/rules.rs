@@ -106,7 +106,7 @@ pub(super) fn resumed(rule: &ExpiryRule, resume_point: ExpiryRule) -> ExpiryRule
 #[cfg(test)]
 mod tests {
     use domain::SessionId;
-    use event_log::registry::CONVERSATIONS_PER_OWNER_MAX;
+    use registry::CONVERSATIONS_PER_OWNER_MAX;
 
     use super::*;
 

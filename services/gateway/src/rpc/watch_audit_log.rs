@@ -1,9 +1,9 @@
 //! Streams the entries of a tenant's audit log.
 
 use domain::{ConversationId, TenantAccess, TenantId, Timestamp, Violation, ViolationReason};
-use event_log::registry::AccessError;
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
+use registry::AccessError;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 use tracing::Instrument as _;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use event_log::registry::AgentSearch;
 use read_model::projections::search::{self, AGENTS_PER_CALL_MAX};
 use read_model::{ReadModel, ReadModelError};
+use registry::AgentSearch;
 use tokio::time::sleep;
 
 use crate::Gateway;

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use domain::{AgentId, Owner};
-use event_log::registry::AgentSearch;
 use read_model::queries::search::DocumentScope;
+use registry::AgentSearch;
 use search::{Kind, Language, Query, QueryTerms, TermKey};
 use wire::status::{Problem, Reason};
 

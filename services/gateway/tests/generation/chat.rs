@@ -7,12 +7,12 @@ use domain::{
     TenantId,
 };
 use event_log::Record;
-use event_log::registry::Scope;
 use futures::StreamExt as _;
 use gateway::generation::{FollowItem, RunHandle, RunKey, Start, StartAt};
 use gateway::quotas::account::{Account, RequestSource};
 use gateway::writer::WriterService;
 use history::{Deadline, Direction, Freshness, Page, PageBounds, Query, Target, decode};
+use registry::Scope;
 use tokio::time::{Instant, sleep, timeout};
 use tonic::Status;
 use uuid::Uuid;

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use devstack::{NatsServer, test};
 use domain::{AgentId, DisplayName, Label, TenantId, Timestamp};
-use event_log::registry::{CheckedSettings, NewServiceToken, Scope};
-use event_log::{Record, RecordConfig, Registry};
+use event_log::{Record, RecordConfig};
 use gateway::GatewayConfig;
 use gateway::writer::WriterClient;
 use models::{ModelServerConfig, ModelServersConfig, ServerKind};
 use projector::ProjectorConfig;
 use read_model::{ReadModel, ReadModelConfig};
+use registry::{CheckedSettings, NewServiceToken, Registry, Scope};
 use runtime::config::Secret;
 use runtime::grpc::GrpcConfig;
 use runtime::shutdown::Shutdown;

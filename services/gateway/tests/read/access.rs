@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use event_log::registry::Scope;
+use registry::Scope;
 use tonic::{Code, Status};
 use wire::proto::read::v1 as proto;
 

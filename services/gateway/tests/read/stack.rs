@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use devstack::{NatsServer, test};
 use domain::{AgentId, DisplayName, Label, TenantId, Timestamp};
-use event_log::registry::{NewServiceToken, Scope};
-use event_log::{Record, RecordConfig, Registry};
+use event_log::{Record, RecordConfig};
 use gateway::GatewayConfig;
 use gateway::http::HttpSection;
 use read_model::{ReadModel, ReadModelConfig};
+use registry::{NewServiceToken, Registry, Scope};
 use runtime::grpc::GrpcConfig;
 use runtime::http::HttpConfig;
 use runtime::shutdown::Shutdown;

@@ -1,8 +1,8 @@
 //! Idle and empty conversations are erased.
 
 use domain::{Status, Timestamp};
-use event_log::registry::Scope;
 use gateway::retention::Tally;
+use registry::Scope;
 use wire::proto::write::v1::ArchiveConversationRequest;
 
 use crate::callers::{session, target, user};

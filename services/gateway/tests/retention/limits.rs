@@ -1,7 +1,7 @@
 //! The limits of a round; the next round continues where it ended.
 
-use event_log::registry::Scope;
 use gateway::retention::{FAILURES_MAX, Limits, ResumePoints, RoundError, Tally};
+use registry::Scope;
 
 use crate::callers::session;
 use crate::stack::{LATE, START, Stack, TENANT, rules, token};

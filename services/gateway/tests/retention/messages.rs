@@ -1,8 +1,8 @@
 //! Conversations with too many messages are archived.
 
 use domain::{Annotation, EventKind, Fact, Status};
-use event_log::registry::Scope;
 use read_model::{EventQuery, head_and_events};
+use registry::Scope;
 use wire::commit::decode_event;
 use wire::proto::run::v1::{FinishRunRequest, StartRunRequest};
 use wire::proto::write::v1::RestoreConversationRequest;

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use devstack::{NatsServer, test};
 use domain::{AgentId, ConversationId, ConversationKey, DisplayName, Head, Label, Status, TenantId, Timestamp};
-use event_log::registry::{CheckedSettings, NewServiceToken, Scope};
-use event_log::{Record, RecordConfig, Registry};
+use event_log::{Record, RecordConfig};
 use gateway::retention::{Dependencies, Limits, ResumePoints, RetentionConfig, RoundError, Tally, round};
 use gateway::writer::{WriterClient, WriterService};
 use projector::ProjectorConfig;
 use read_model::projections::conversations::wait_until_reached;
 use read_model::{ReadModel, ReadModelConfig};
+use registry::{CheckedSettings, NewServiceToken, Registry, Scope};
 use runtime::clock::{Clock, ManualClock};
 use runtime::config::Secret;
 use runtime::shutdown::Shutdown;

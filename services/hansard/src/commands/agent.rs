@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Subcommand, ValueEnum};
-use event_log::registry::copy_quota;
 use models::ECHO;
 use prost_types::FieldMask;
+use registry::copy_quota;
 use wire::proto::event::v1::Role;
 use wire::proto::operate::v1::{
     Agent, AgentSettings, Approvers, CreateAgentRequest, IdentityMode, ListAgentsRequest, ProviderLogDetail, Quotas,

@@ -8,9 +8,9 @@ use std::io::Write as _;
 use anyhow::ensure;
 use divergence::create_record;
 use domain::Label;
-use event_log::registry::{NewServiceToken, Scope};
-use event_log::{Record, RecordConfig, Registry};
+use event_log::{Record, RecordConfig};
 use read_model::ReadModel;
+use registry::{NewServiceToken, Registry, Scope};
 use serde_json::json;
 
 use super::registry::print_secret;

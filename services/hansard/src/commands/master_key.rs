@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Subcommand;
-use event_log::Registry;
 use event_log::seal::MasterKey;
+use registry::Registry;
 use serde_json::json;
 
 use super::stores::RecordAddress;

@@ -1,7 +1,7 @@
 //! Quotas on the command line: parses `--quota SCOPE.QUOTA=VALUE` and prints set quotas.
 
-use event_log::registry::{quota_set, quotas_to_proto};
 use quotas::{Quota, QuotaSet, Scope};
+use registry::{quota_set, quotas_to_proto};
 use wire::proto::operate::v1::Quotas;
 
 use crate::exit::UsageError;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use archive::ArchiveError;
 use domain::ConversationKey;
-use event_log::Registry;
+use registry::Registry;
 
 use super::job::Job;
 use super::plan::{ForkRule, Plan};

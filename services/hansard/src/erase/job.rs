@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use anyhow::bail;
 use archive::{Archive, SweepResult};
 use domain::{ConversationKey, RequestDigest};
-use event_log::{ErasedCounts, Record, Registry};
+use event_log::{ErasedCounts, Record};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
+use registry::Registry;
 
 use super::keys::receipt_keys;
 use super::plan::{ForkRule, Plan, plan};

@@ -13,7 +13,7 @@ const SECONDS_PER_DAY: i64 = 86_400;
 const NANOS_PER_DAY: i64 = NANOS_PER_SECOND * SECONDS_PER_DAY;
 /// Lists show the days that a key or a token has left below this number: those of [`KEY_END_WARNING`].
 ///
-/// [`KEY_END_WARNING`]: event_log::registry::KEY_END_WARNING
+/// [`KEY_END_WARNING`]: registry::KEY_END_WARNING
 const WARNED_DAYS: i64 = 14;
 
 /// The current time of this machine.
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn lists_and_warnings_begin_at_once() {
-        let seconds = event_log::registry::KEY_END_WARNING.as_secs();
+        let seconds = registry::KEY_END_WARNING.as_secs();
         assert_eq!(i64::try_from(seconds), Ok(WARNED_DAYS * SECONDS_PER_DAY));
     }
 

@@ -3,8 +3,8 @@
 use domain::bounds::{CREATE_EVENTS_MAX, CREATE_RUN_EVENTS_MAX, TITLE_BYTES_MAX};
 use domain::event::ConversationCreated;
 use domain::{Action, AgentId, Command, ConversationId, Create, Expectation, NewEvent, Violation, ViolationReason};
-use event_log::registry::Scope;
 use prost::Message as _;
+use registry::Scope;
 use wire::conversation::{client_context_from_proto, fork_point_from_proto, owner_from_proto};
 use wire::optional::{label, metadata, text};
 use wire::proto::event::v1::Event;

@@ -82,7 +82,7 @@ pub(super) async fn set(fixture: &Fixture, scope: &str, quota: &str, value: Opti
     let paths = vec![format!("{scope}.{quota}"), "address.model_tokens_per_day".to_owned()];
     let request = proto::SetTenantQuotasRequest {
         tenant_id: fixture.tenant.to_owned(),
-        quotas: Some(event_log::registry::quotas_to_proto(&given)),
+        quotas: Some(registry::quotas_to_proto(&given)),
         update_mask: Some(prost_types::FieldMask { paths }),
     };
     fixture.operator.registry().set_tenant_quotas(request).await.expect("quotas of a tenant");

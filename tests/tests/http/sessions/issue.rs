@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use domain::{AgentId, TenantId, Timestamp};
-use event_log::registry::KeyPurpose;
-use event_log::{Record, Registry};
+use event_log::Record;
 use identity::{IssuedSession, SESSION_LIFETIME, SessionIssuer};
+use registry::{KeyPurpose, Registry};
 use runtime::clock::Clock;
 use serde_json::{Value, json};
 use tests::eventually::eventually;

@@ -10,8 +10,8 @@ mod ship;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use domain::{AgentId, CallPurpose, ConversationKey, Label, ModelServerId, RunId};
-use event_log::registry::{LogDetail, ProviderLogs};
 use models::{Exchange, ExchangeDetail, ExchangeListener};
+use registry::{LogDetail, ProviderLogs};
 use runtime::shutdown::Shutdown;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 

@@ -4,7 +4,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use domain::{Actor, AgentId, ConversationId, ConversationKey, TenantAccess};
-use event_log::registry::AgentAccess;
+use registry::AgentAccess;
 use runtime::http::HttpProblem;
 use wire::status::Reason;
 

@@ -6,7 +6,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, StatusCode, header};
 use domain::{Owner, SessionId, UserId};
-use event_log::registry::FrontendKey;
+use registry::FrontendKey;
 use runtime::http::HttpProblem;
 use wire::status::Reason;
 

@@ -3,7 +3,7 @@
 use ::identity::{ISSUED_OWNER_PREFIX, IssuedSession, SESSION_TOKEN_PREFIX, SessionError, SessionIssuer};
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use domain::{SessionId, Timestamp, Violation, ViolationReason};
-use event_log::registry::{KeyPurpose, TenantKey};
+use registry::{KeyPurpose, TenantKey};
 use runtime::http::HttpProblem;
 
 use super::frontend::Frontend;

@@ -2,9 +2,9 @@
 
 use axum::http::StatusCode;
 use domain::{CommitId, ConversationId, Owner};
-use event_log::registry::AgentAccess;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use read_model::ForkRow;
+use registry::AgentAccess;
 use runtime::http::HttpProblem;
 use serde::Deserialize;
 use utoipa::ToSchema;

@@ -6,8 +6,8 @@ use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use domain::Actor;
-use event_log::registry::PersonAccess;
 use identity::{Role, VerifiedPerson};
+use registry::PersonAccess;
 use runtime::http::HttpProblem;
 
 use crate::http::{Admin, HttpState};

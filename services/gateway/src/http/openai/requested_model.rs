@@ -1,6 +1,6 @@
 //! The member `model` of a request: an agent, or an agent and another model of its server, as `agent/model`.
 
-use event_log::registry::{AgentAccess, Scope};
+use registry::{AgentAccess, Scope};
 use runtime::http::HttpProblem;
 
 use super::caller::{OpenAiCaller, model_not_found};

@@ -4,7 +4,7 @@ use ::quotas::{QuotaSet, ScopedQuota};
 use axum::extract::State;
 use axum::http::request::Parts;
 use domain::bounds;
-use event_log::registry::FrontendKey;
+use registry::FrontendKey;
 use runtime::http::Json;
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use domain::AgentId;
-use event_log::registry::Scope;
+use registry::Scope;
 use runtime::http::{HttpProblem, Json, Query};
 
 use crate::http::HttpState;

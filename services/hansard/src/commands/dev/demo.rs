@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use domain::{AgentId, DisplayName, Label, TenantId};
-use event_log::registry::{AllowedOrigins, NewServiceToken, RegistryError, Scope};
-use event_log::{Record, Registry};
+use event_log::Record;
+use registry::{AllowedOrigins, NewServiceToken, Registry, RegistryError, Scope};
 use serde::{Deserialize, Serialize};
 
 use super::args::Amount;

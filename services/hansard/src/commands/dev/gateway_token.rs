@@ -8,8 +8,8 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use domain::Label;
-use event_log::registry::{NewServiceToken, Scope};
-use event_log::{Record, RecordConfig, Registry};
+use event_log::{Record, RecordConfig};
+use registry::{NewServiceToken, Registry, Scope};
 use runtime::config::Secret;
 
 use crate::secret_file;

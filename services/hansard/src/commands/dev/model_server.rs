@@ -2,9 +2,9 @@
 //! The demo agent uses the latter if it is given, else the built-in `echo`.
 
 use domain::AgentId;
-use event_log::registry::CheckedSettings;
-use event_log::{Record, Registry};
+use event_log::Record;
 use models::{ApiKey, ECHO, ModelServerConfig, ModelServersConfig};
+use registry::{CheckedSettings, Registry};
 use runtime::config::{Checks, ConfigErrors, Sources, Validate};
 use serde::{Deserialize, Serialize};
 use wire::proto::operate::v1::ModelSettings;

@@ -2,12 +2,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::{Partition, Sequence, Timestamp};
-use event_log::registry::{EndingKey, KeyKind};
 use event_log::{Durability, PartitionBounds, PartitionStatus, StreamKind, StreamReplicas, TimedSequence};
 use read_model::projections::conversations::lease::Holder;
 use read_model::projections::conversations::overview::{ErasedCommits, Overview, PartitionOverview};
 use read_model::projections::search::SearchOverview;
 use read_model::{LiveSchema, Migrations, ReplicaStatus, SchemaStatus};
+use registry::{EndingKey, KeyKind};
 
 use super::*;
 use system_status::readings::{

@@ -5,8 +5,8 @@
 //! service tokens and no links.
 //! Each change is recorded in the audit log before it is made.
 
-use event_log::registry::{AgentAccess, PersonAccess, Principal, Scope};
 use identity::DashboardUse;
+use registry::{AgentAccess, PersonAccess, Principal, Scope};
 use tonic::Request;
 use wire::audit::AuditActor;
 use wire::proto::operate::v1::DashboardAction;

@@ -1,7 +1,7 @@
 //! Settings of agents.
 
 use domain::{TenantId, Violation};
-use event_log::registry::{CheckedSettings, copy_quota};
+use registry::{CheckedSettings, copy_quota};
 use wire::proto::operate::v1::{AgentSettings, FrontendSettings, ModelSettings, ProviderLogSettings, SearchSettings};
 
 use super::{Problem, Request, Writer, administrator, agents, copy_named, from_settings, proto};

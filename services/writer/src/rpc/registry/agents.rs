@@ -1,7 +1,7 @@
 //! Agents, and the secrets that sign their webhook calls.
 
 use domain::{AgentId, TenantId, Violation, ViolationReason};
-use event_log::registry::{Principal, agent_id_of_tenant};
+use registry::{Principal, agent_id_of_tenant};
 
 use super::{
     Problem, Request, Writer, administrator, display_name, from_registry, may_see, not_found, operator, overlap, proto,

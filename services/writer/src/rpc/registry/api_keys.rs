@@ -1,7 +1,7 @@
 //! API keys.
 
 use domain::Violation;
-use event_log::registry::{AllowedOrigins, Principal};
+use registry::{AllowedOrigins, Principal};
 
 use super::{
     Problem, Request, Writer, administrator, agents, display_name, end, from_registry, key_uses, may_see, not_found,

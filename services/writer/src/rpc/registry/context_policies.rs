@@ -2,7 +2,7 @@
 
 use context::{DEFAULT_POLICY, Policy};
 use domain::{TenantId, Violation, ViolationReason};
-use event_log::registry::Digest;
+use registry::Digest;
 
 use super::{Problem, Request, Writer, administrator, agents, from_registry, not_found, proto};
 

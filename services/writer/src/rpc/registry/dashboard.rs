@@ -2,8 +2,8 @@
 
 use domain::violation::check_text;
 use domain::{ConversationId, Label, TenantId, Violation, ViolationReason};
-use event_log::registry::{PersonAccess, Principal, Scope};
 use identity::{DashboardUse, NewPerson, Role, TenantScope};
+use registry::{PersonAccess, Principal, Scope};
 use wire::status::Reason;
 use wire::time;
 

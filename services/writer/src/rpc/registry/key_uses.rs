@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use domain::{SigningKeyId, TenantId, Timestamp, Violation, ViolationReason};
-use event_log::registry::{KEY_USES_MAX, KeyOwner, KeyUses, Scope, UsedKey, key_uses_from_proto};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use prost_types::Timestamp as ProtoTimestamp;
+use registry::{KEY_USES_MAX, KeyOwner, KeyUses, Scope, UsedKey, key_uses_from_proto};
 use wire::time;
 
 use super::{Problem, Request, Writer, principal, proto};

@@ -18,7 +18,7 @@ mod usage;
 use std::time::Duration;
 
 use domain::{DisplayName, TenantId, Timestamp, Violation, ViolationReason};
-use event_log::registry::{OVERLAP_MAX, Principal, RegistryError, Scope, SettingsError};
+use registry::{OVERLAP_MAX, Principal, RegistryError, Scope, SettingsError};
 use tonic::{Request, Response, Status};
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::registry_service_server::RegistryService;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use domain::{AgentId, Label, Violation, ViolationReason};
-use event_log::registry::{NewServiceToken, Principal, RegistryError, Scope, Scopes, TOKEN_AGENTS_MAX};
+use registry::{NewServiceToken, Principal, RegistryError, Scope, Scopes, TOKEN_AGENTS_MAX};
 
 use super::{
     Problem, Request, Writer, agents, display_name, end, from_registry, key_uses, may_see, not_found, operator, proto,

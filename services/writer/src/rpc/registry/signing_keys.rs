@@ -1,7 +1,7 @@
 //! Signing keys.
 
 use domain::{SigningKeyId, Violation, ViolationReason};
-use event_log::registry::{NewSigningKey, SigningMaterial};
+use registry::{NewSigningKey, SigningMaterial};
 use wire::proto::operate::v1::SigningKeyUse;
 use wire::proto::operate::v1::add_signing_key_request::Kind;
 use wire::time;

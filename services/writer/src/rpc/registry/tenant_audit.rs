@@ -1,7 +1,7 @@
 //! What the audit log of a tenant contains, and the reads that gateways record in it.
 
 use domain::{Label, TenantId, Violation, ViolationReason};
-use event_log::registry::{AccessError, Scope};
+use registry::{AccessError, Scope};
 use wire::audit::AuditActor;
 use wire::proto::operate::v1::audited_read::Reader;
 

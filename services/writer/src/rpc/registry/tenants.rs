@@ -1,7 +1,7 @@
 //! Tenants.
 
 use domain::{TenantId, Violation};
-use event_log::registry::{Principal, copy_quota};
+use registry::{Principal, copy_quota};
 use wire::status::Reason;
 
 use super::{

@@ -2,8 +2,8 @@
 
 use domain::violation::check_text;
 use domain::{SessionId, Violation, ViolationReason};
-use event_log::registry::{CheckedTokenRules, RevokedCredential, SettingsError, TOKEN_RULE_BYTES_MAX};
 use identity::ISSUED_OWNER_PREFIX;
+use registry::{CheckedTokenRules, RevokedCredential, SettingsError, TOKEN_RULE_BYTES_MAX};
 use wire::time;
 
 use super::{Problem, Request, Writer, from_registry, from_settings, operator, proto, visible_tenant};

@@ -2,9 +2,9 @@
 
 use domain::violation::check_text;
 use domain::{CorrectedCounts, Label, Timestamp, UsageCorrection, Violation, ViolationReason};
-use event_log::registry::Scope;
 use read_model::Day;
 use read_model::projections::provider_logs::USAGE_KEPT_DAYS;
+use registry::Scope;
 use wire::usage_correction::correction_from_proto;
 
 use super::tenants::require_unbound;

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use domain::violation::check_length;
 use domain::{AgentId, Rejection, RunPart, Sequence, Violation, ViolationReason, check_parts};
 use event_log::PartsOutcome;
-use event_log::registry::Scope;
+use registry::Scope;
 use tonic::Request;
 use wire::proto::run::v1::AppendPartsRequest;
 use wire::run::{encode_batch, parts_from_proto};

@@ -5,7 +5,7 @@
 //! removes the call.
 
 use domain::{AgentId, ConversationKey, LoggedCall, ModelCall, Rejection, Status, Violation, ViolationReason};
-use event_log::registry::{LogDetail, ProviderLogs, Scope};
+use registry::{LogDetail, ProviderLogs, Scope};
 use tonic::Request;
 use wire::metered_call::metered_from_proto;
 use wire::model_call::{call_from_proto, encode_logged};

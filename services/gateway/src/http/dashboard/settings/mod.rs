@@ -11,7 +11,7 @@ mod rejection;
 pub mod signing_keys;
 
 use domain::{AgentId, Timestamp};
-use event_log::registry::ends_soon;
+use registry::ends_soon;
 use runtime::http::HttpProblem;
 use wire::proto::operate::v1::Agent;
 use wire::proto::operate::v1::registry_service_client::RegistryServiceClient;

@@ -15,7 +15,7 @@ mod search_conversations;
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use event_log::registry::Scope;
+use registry::Scope;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
 use rmcp::schemars::JsonSchema;
 use runtime::http::{HttpProblem, from_json_value};

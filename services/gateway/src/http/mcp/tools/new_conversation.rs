@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use domain::{Owner, Timestamp, UserId};
-use event_log::registry::Scope;
+use registry::Scope;
 use runtime::http::HttpProblem;
 use wire::conversation::owner_to_proto;
 use wire::proto::event::v1::ForkPoint;

@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use domain::event::{Fact, MessageAppended, Role};
 use domain::{CommitId, ConversationId, Part};
-use event_log::registry::Scope;
+use registry::Scope;
 use rmcp::model::Tool;
 use rmcp::schemars::JsonSchema;
 use runtime::http::HttpProblem;

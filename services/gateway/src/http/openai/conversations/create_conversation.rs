@@ -3,7 +3,7 @@
 use axum::extract::State;
 use domain::JsonText;
 use domain::bounds::CREATE_EVENTS_MAX;
-use event_log::registry::Scope;
+use registry::Scope;
 use runtime::http::{HttpProblem, Json};
 use serde::Deserialize;
 use serde_json::value::RawValue;

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::HeaderMap;
 use domain::{ConversationKey, Status};
-use event_log::registry::{AgentAccess, Scope};
+use registry::{AgentAccess, Scope};
 use runtime::http::{HttpProblem, Json, Path};
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use domain::{ConversationKey, Head};
-use event_log::registry::{AgentAccess, Scope};
+use registry::{AgentAccess, Scope};
 use runtime::http::HttpProblem;
 use wire::conversation::owner_to_proto;
 use wire::proto::event::v1 as event;

@@ -5,9 +5,9 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use domain::event::Role;
 use domain::{ConversationKey, EventKind, Fact, Head};
-use event_log::registry::Scope;
 use futures::StreamExt as _;
 use history::{Direction, Page, PageBounds, Query, decode};
+use registry::Scope;
 use runtime::http::{HttpProblem, Json, StreamSlot};
 use serde_json::json;
 

@@ -4,7 +4,7 @@ use axum::extract::State;
 
 use domain::Version;
 use domain::event::{Fact, HistoryRewound};
-use event_log::registry::Scope;
+use registry::Scope;
 use runtime::http::{HttpProblem, Json, Path};
 use serde::Serialize;
 use utoipa::ToSchema;

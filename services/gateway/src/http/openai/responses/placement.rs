@@ -3,7 +3,7 @@
 
 use axum::http::StatusCode;
 use domain::{ConversationKey, Fact, Head, NewEvent, OpenCall, Owner, RecentCommit, Timestamp, UserId, Version};
-use event_log::registry::AgentAccess;
+use registry::AgentAccess;
 use runtime::http::HttpProblem;
 use uuid::Uuid;
 use wire::proto::event::v1 as event;

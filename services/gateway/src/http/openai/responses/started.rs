@@ -3,8 +3,8 @@
 use axum::http::HeaderMap;
 use domain::bounds::{CREATE_EVENTS_MAX, CREATE_RUN_EVENTS_MAX, EVENTS_PER_COMMIT_MAX, RUN_EVENTS_MAX};
 use domain::{CommitId, ConversationKey, NewEvent, RunId, Timestamp, Version};
-use event_log::registry::AgentAccess;
 use history::Deadline;
+use registry::AgentAccess;
 use runtime::http::HttpProblem;
 use serde_json::value::RawValue;
 use wire::conversation::owner_to_proto;

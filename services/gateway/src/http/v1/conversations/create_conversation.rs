@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use event_log::registry::Scope;
+use registry::Scope;
 use runtime::http::{HttpProblem, Json};
 use serde::Deserialize;
 use serde_json::value::RawValue;

@@ -1,7 +1,7 @@
 //! `PUT /v1/documents`: records a value.
 
 use axum::extract::State;
-use event_log::registry::Scope;
+use registry::Scope;
 use runtime::http::{HttpProblem, Json};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;

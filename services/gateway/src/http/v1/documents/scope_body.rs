@@ -1,8 +1,8 @@
 //! Whose documents a request names, and the name of a document.
 
 use domain::{ChannelId, ConversationId, DocumentName, DocumentNamespace, Owner, SessionId, UserId, Violation};
-use event_log::registry::{AgentAccess, Scope};
 use history::Deadline;
+use registry::{AgentAccess, Scope};
 use runtime::http::HttpProblem;
 use serde::Deserialize;
 use utoipa::ToSchema;

@@ -2,9 +2,9 @@
 
 use domain::event::MessageAppended;
 use domain::{Violation, ViolationReason};
-use event_log::registry::Scope;
 use keyed_history::bounds::KEY_CHARS_MAX;
 use keyed_history::{HistoryKey, Namespace, RefusedReason};
+use registry::Scope;
 use runtime::http::HttpProblem;
 use serde::Deserialize;
 use utoipa::IntoParams;

@@ -4,10 +4,10 @@ pub mod erase_conversation;
 pub mod show_erasure_plan;
 
 use domain::ConversationId;
-use event_log::registry::AgentAccess;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use history::{Deadline, Freshness, Target};
 use pages::dashboard::erasure::{ErasePage, ToErase, erase};
+use registry::AgentAccess;
 use runtime::http::HttpProblem;
 
 use crate::http::chats::forks::{FORKS_MAX, list_forks};

@@ -2,8 +2,8 @@
 
 use axum::http::HeaderMap;
 use domain::Version;
-use event_log::registry::Scope;
 use history::{Direction, Page, PageBounds, Query, Snapshot, View, decode};
+use registry::Scope;
 use runtime::http::HttpProblem;
 use serde_json::value::RawValue;
 use wire::proto::event::v1 as event;

@@ -1,7 +1,7 @@
 //! `POST /openai/v1/responses/{id}/cancel`: stops the model of a response.
 
 use axum::extract::State;
-use event_log::registry::Scope;
+use registry::Scope;
 use runtime::http::{HttpProblem, Json, Path};
 
 use crate::http::commands::problem_from_status;

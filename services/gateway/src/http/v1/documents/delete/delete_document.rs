@@ -1,7 +1,7 @@
 //! `POST /v1/documents/delete`: deletes a document.
 
 use axum::extract::State;
-use event_log::registry::Scope;
+use registry::Scope;
 use runtime::http::{HttpProblem, Json};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

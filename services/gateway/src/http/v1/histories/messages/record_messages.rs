@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use domain::Version;
-use event_log::registry::Scope;
+use registry::Scope;
 use runtime::http::{HttpProblem, Json, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

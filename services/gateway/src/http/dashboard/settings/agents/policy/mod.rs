@@ -6,9 +6,9 @@ pub mod save_policy;
 pub mod show_policy;
 
 use context::{DEFAULT_POLICY, Policy};
-use event_log::registry::Digest;
 use pages::components::{Tone, indented_json};
 use pages::dashboard::settings::policy::{LocatedError, PolicyPage, Preview, policy};
+use registry::Digest;
 use serde::Deserialize;
 use wire::proto::operate::v1::Agent;
 

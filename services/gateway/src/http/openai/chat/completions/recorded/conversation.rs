@@ -6,7 +6,7 @@
 //! is keyed, so that nobody can create the conversation of another before.
 
 use domain::{AgentId, ConversationId, ConversationKey, Head, Owner, UserId};
-use event_log::registry::{AgentAccess, TenantKey};
+use registry::{AgentAccess, TenantKey};
 use ring::hmac;
 use runtime::http::HttpProblem;
 use uuid::{Builder, Uuid};

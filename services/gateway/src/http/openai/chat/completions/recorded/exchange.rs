@@ -2,9 +2,9 @@
 
 use axum::http::HeaderMap;
 use domain::{ConversationId, ConversationKey, Fact, Part, RunId, RunPartKind};
-use event_log::registry::{AgentAccess, Scope};
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
+use registry::{AgentAccess, Scope};
 use runtime::http::HttpProblem;
 use serde_json::value::RawValue;
 

@@ -6,8 +6,8 @@ use axum::http::HeaderMap;
 use domain::bounds::{CREATE_RUN_EVENTS_MAX, RUN_EVENTS_MAX};
 use domain::event::{HistoryRewound, MessageAppended, Role};
 use domain::{CommitId, ConversationKey, Fact, Head, NewEvent, RunId, Version};
-use event_log::registry::AgentAccess;
 use history::{Deadline, Freshness, Target};
+use registry::AgentAccess;
 use runtime::http::HttpProblem;
 use wire::status::Reason;
 
