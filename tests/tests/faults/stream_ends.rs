@@ -8,9 +8,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::{AgentId, ConversationId, ConversationKey, DisplayName, TenantId, Timestamp, Version};
-use event_log::{ArchiveEntry, Record, RecordConfig, Registry};
+use event_log::{ArchiveEntry, Record, RecordConfig};
 use futures::TryStreamExt as _;
 use futures::future::join_all;
+use registry::Registry;
 use tests::eventually::eventually;
 use tests::proxy::Network;
 use tests::settings;

@@ -5,9 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use domain::{Label, TenantId, Timestamp};
-use event_log::Registry;
-use event_log::registry::{NewServiceToken, Scope, Scopes};
 use identity::token_id_digest;
+use registry::{NewServiceToken, Registry, Scope, Scopes};
 use runtime::clock::Clock;
 use serde_json::{Value, json};
 use tests::admin;

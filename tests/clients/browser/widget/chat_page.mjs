@@ -93,14 +93,21 @@ export class ChatPage {
   /** Until then, the element does not send: what is written stays in the input. */
   ready = () => this.until(({ canSend }) => canSend, true);
 
-  /** Clicks the last shown button with a name. */
+  /** Clicks the last shown button with a name. One that is replaced while it is clicked is looked for again. */
   async press(name) {
-    await this.hasButton(name);
-    const button = await this.page.evaluateHandle(wanted => {
-      const root = document.querySelector('hansard-chat').shadowRoot;
-      return [...root.querySelectorAll('button')].findLast(node => node.getClientRects().length && (node.ariaLabel ?? node.textContent) === wanted);
-    }, name);
-    await button.click();
+    const end = Date.now() + DEADLINE_MS;
+    for (;;) {
+      await this.hasButton(name);
+      const button = await this.page.evaluateHandle(wanted => {
+        const root = document.querySelector('hansard-chat').shadowRoot;
+        return [...root.querySelectorAll('button')].findLast(node => node.getClientRects().length && (node.ariaLabel ?? node.textContent) === wanted);
+      }, name);
+      try {
+        return await button.click();
+      } catch (error) {
+        if (Date.now() > end) throw error;
+      }
+    }
   }
 
   /** Runs a function in the page, with the element. */
