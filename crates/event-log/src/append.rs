@@ -1,12 +1,19 @@
 //! Appending a commit.
 
+pub(crate) mod first_append;
+pub(crate) mod resolve;
+
 use bytes::Bytes;
 use domain::{CommitId, ConversationKey, Partition, Position, Sequence};
 use tokio::time::Instant;
 
+use crate::connection::publish::Ack;
+use crate::error::Unavailable;
 use crate::group_commit::Commit;
-use crate::publish::Ack;
-use crate::{Record, StoredMessage, TraceHeaders, Unavailable, topology};
+use crate::headers::TraceHeaders;
+use crate::message::StoredMessage;
+use crate::record::Record;
+use crate::topology;
 
 /// A commit to append.
 #[derive(Debug, Clone)]

@@ -4,13 +4,14 @@ use bytes::Bytes;
 use domain::Sequence;
 use tokio::time::timeout_at;
 
-use crate::consumer::ConsumedMessage;
-use crate::feed::{Feed, FeedItem};
-use crate::get::{MessageQuery, RawMessage};
+use crate::connection::consumer::ConsumedMessage;
+use crate::connection::get::{MessageQuery, RawMessage};
+use crate::error::Unavailable;
 use crate::put::Put;
+use crate::read::feed::{Feed, FeedItem};
+use crate::record::Record;
 use crate::seal::MasterKeys;
 use crate::topology::{self, REGISTRY_PREFIX, REGISTRY_STREAM, RESTRICTED_PREFIX, RESTRICTED_STREAM};
-use crate::{Record, Unavailable};
 
 /// A bucket.
 #[derive(Debug, Clone)]

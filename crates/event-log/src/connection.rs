@@ -3,6 +3,20 @@
 //! The client library queues commands while it reconnects, and never answers a request whose connection broke.
 //! Here a request is sent only while the connection is up, and it fails as soon as the connection is lost.
 
+pub(crate) mod address;
+pub(crate) mod admission;
+pub(crate) mod config;
+pub(crate) mod consumer;
+pub(crate) mod durability;
+pub(crate) mod get;
+pub(crate) mod jitter;
+pub(crate) mod known_time;
+pub(crate) mod outage;
+pub(crate) mod publish;
+pub(crate) mod read_limit;
+pub(crate) mod reads;
+pub(crate) mod tls_files;
+
 use std::error::Error as _;
 use std::io;
 use std::pin::pin;
@@ -20,11 +34,12 @@ use tokio::sync::watch;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use crate::address::Address;
-use crate::admission::{Admission, Admitted};
-use crate::jitter::jittered;
-use crate::read_limit::ReadLimits;
-use crate::{RecordConfig, Unavailable};
+use crate::connection::address::Address;
+use crate::connection::admission::{Admission, Admitted};
+use crate::connection::config::RecordConfig;
+use crate::connection::jitter::jittered;
+use crate::connection::read_limit::ReadLimits;
+use crate::error::Unavailable;
 
 /// Timeout of one attempt to connect.
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);

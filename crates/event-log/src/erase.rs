@@ -3,17 +3,22 @@
 //! A purge by subject removes messages from the stream's index only; their bytes stay in the block files. Deleting a single
 //! message overwrites its bytes in place, as an erasure requires. A test searches every file of the store for them.
 
+pub(crate) mod again;
+pub(crate) mod pending;
+
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use serde::{Deserialize, Serialize};
 
 use domain::{ConversationKey, OwnerDigest, Sequence, TenantId};
 
-use crate::batch::{BATCH_MESSAGES_MAX, BatchRequest, From};
+use crate::append::resolve::wait;
 use crate::connection::ApiFailure;
-use crate::get::{MessageQuery, NextOfSubject};
-use crate::read_limit::Source;
-use crate::resolve::wait;
-use crate::{Record, Unavailable, topology};
+use crate::connection::get::{MessageQuery, NextOfSubject};
+use crate::connection::read_limit::Source;
+use crate::error::Unavailable;
+use crate::group_commit::batch::{BATCH_MESSAGES_MAX, BatchRequest, From};
+use crate::record::Record;
+use crate::topology;
 
 /// Concurrent deletions that overwrite. The server performs one at a time for each stream: more are no faster, and an append
 /// to the same stream waits for all of them.

@@ -4,6 +4,8 @@
 //! the first publish. When the server rejects a batch, nothing of it is stored. If it names the commit whose check failed,
 //! that commit is resolved and the others are sent again at once; otherwise each is published alone.
 
+pub(crate) mod atomic_batch;
+pub(crate) mod batch;
 mod queue;
 
 use std::collections::BTreeMap;
@@ -19,11 +21,13 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout};
 
 use self::queue::{Bounds, GROUPED_BYTES_MAX, Grouped, Next, Queue, Ticket};
-use crate::atomic_batch::BatchAck;
 use crate::connection::Connection;
-use crate::get::MessageQuery;
-use crate::publish::{Ack, Publication};
-use crate::{TraceHeaders, Unavailable, topology};
+use crate::connection::get::MessageQuery;
+use crate::connection::publish::{Ack, Publication};
+use crate::error::Unavailable;
+use crate::group_commit::atomic_batch::BatchAck;
+use crate::headers::TraceHeaders;
+use crate::topology;
 
 /// What pays on one replica, where each single publish waits for a sync of its own.
 const BOUNDS: Bounds = Bounds { singles_max: 8, batch_commits_min: 24 };

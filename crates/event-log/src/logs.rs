@@ -13,11 +13,15 @@ use futures::Stream;
 use wire::commit::CorruptCommit;
 
 use crate::connection::Outgoing;
-use crate::consumer::ConsumedMessage;
-use crate::feed::Feed;
-use crate::get::MessageQuery;
-use crate::publish::{self, Ack};
-use crate::{PartitionBounds, Record, Unavailable, headers, topology};
+use crate::connection::consumer::ConsumedMessage;
+use crate::connection::get::MessageQuery;
+use crate::connection::publish::{self, Ack};
+use crate::error::Unavailable;
+use crate::headers;
+use crate::read::feed::Feed;
+use crate::record::Record;
+use crate::topology;
+use crate::topology::PartitionBounds;
 
 /// How long the stream keeps a metered call: a projector that stops for longer misses calls.
 pub const METERED_RETENTION: Duration = Duration::from_hours(48);

@@ -1,10 +1,13 @@
 //! Commits as they are read from the record.
 
 use bytes::Bytes;
-use domain::{Head, Position};
+use domain::{Head, Partition, Position};
 use wire::commit::{self, StoredCommit};
 
-use crate::{CorruptMessage, TraceHeaders, topology};
+use crate::connection::get::RawMessage;
+use crate::error::CorruptMessage;
+use crate::headers::TraceHeaders;
+use crate::topology;
 
 /// A message of the record: a sealed commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +21,15 @@ pub struct StoredMessage {
 }
 
 impl StoredMessage {
+    /// A message of the stream of a partition.
+    pub(crate) fn of(partition: Partition, message: RawMessage) -> Self {
+        Self {
+            position: Position { partition, sequence: message.sequence },
+            message: message.payload,
+            trace: message.trace,
+        }
+    }
+
     /// Decodes the commit.
     ///
     /// # Errors

@@ -4,10 +4,11 @@ use bytes::Bytes;
 use domain::Sequence;
 use uuid::Uuid;
 
-use crate::get::{MessageQuery, RawMessage};
-use crate::publish::{Ack, Publication};
-use crate::resolve::wait;
-use crate::{Record, Unavailable};
+use crate::append::resolve::wait;
+use crate::connection::get::{MessageQuery, RawMessage};
+use crate::connection::publish::{Ack, Publication};
+use crate::error::Unavailable;
+use crate::record::Record;
 
 /// Maximum retries of a put without an answer.
 const RETRIES_MAX: u32 = 12;

@@ -11,7 +11,8 @@ use domain::Timestamp;
 
 pub use encoding::{ReceiptKey, ReceiptKeys, receipt_key_id};
 
-use crate::{Record, Unavailable};
+use crate::error::Unavailable;
+use crate::record::Record;
 
 /// Bytes of the seed of an Ed25519 key (RFC 8032), and of the mark secret.
 pub const RECEIPT_SEED_BYTES: usize = 32;

@@ -1,5 +1,7 @@
 //! The client of the record.
 
+pub(crate) mod known_ends;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,13 +12,17 @@ use tokio::time::Instant;
 use wire::token::RecordId;
 
 use crate::connection::Connection;
+use crate::connection::config::RecordConfig;
+use crate::connection::durability;
+use crate::connection::durability::Durability;
+use crate::connection::known_time::KnownTime;
+use crate::error::{RecordError, Unavailable};
 use crate::group_commit::GroupCommit;
-use crate::known_ends::KnownEnds;
-use crate::known_layout::KnownLayout;
-use crate::known_time::KnownTime;
-use crate::restore_marker::check_no_restore;
+use crate::record::known_ends::KnownEnds;
+use crate::topology::PartitionBounds;
+use crate::topology::known_layout::KnownLayout;
+use crate::topology::restore_marker::check_no_restore;
 use crate::topology::{self, Identity, StreamInfo};
-use crate::{Durability, PartitionBounds, RecordConfig, RecordError, Unavailable, durability};
 
 /// Timeout of a health check.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(1);

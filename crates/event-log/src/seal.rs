@@ -10,7 +10,7 @@ use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
-use crate::Unavailable;
+use crate::error::Unavailable;
 
 /// Bytes of a master key.
 pub const MASTER_KEY_BYTES: usize = 32;

@@ -9,8 +9,10 @@
 
 mod batches;
 pub(crate) mod erasures;
+pub(crate) mod known_layout;
 mod layout;
 pub(crate) mod logs;
+pub(crate) mod restore_marker;
 pub(crate) mod stream_config;
 mod stream_info;
 mod stream_update;
@@ -25,8 +27,10 @@ use serde_json::json;
 use tokio::time::Instant;
 use wire::token::RecordId;
 
+use crate::connection::config::RecordConfig;
+use crate::connection::known_time;
 use crate::connection::{ApiFailure, Connection, NO_LEADER};
-use crate::{RecordConfig, RecordError, Unavailable, known_time};
+use crate::error::{RecordError, Unavailable};
 
 pub(crate) use batches::accept_batches;
 pub(crate) use layout::{StoredLayout, encode};

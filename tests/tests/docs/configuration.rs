@@ -16,7 +16,7 @@ use super::source;
 /// The files with the structs of settings, each with its bounds.
 const FILES: [&str; 15] = [
     "crates/egress/src/config.rs",
-    "crates/event-log/src/config.rs",
+    "crates/event-log/src/connection/config.rs",
     "crates/models/src/config/mod.rs",
     "crates/read-model/src/config.rs",
     "crates/read-model/src/model/replicas/config.rs",

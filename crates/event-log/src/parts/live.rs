@@ -3,8 +3,10 @@
 use domain::{ConversationKey, RunId};
 
 use super::StoredParts;
-use crate::live::LiveMessages;
-use crate::{Record, Unavailable, topology};
+use crate::error::Unavailable;
+use crate::read::live::LiveMessages;
+use crate::record::Record;
+use crate::topology;
 
 /// An item of a live subscription to a run.
 #[derive(Debug, Clone, PartialEq, Eq)]

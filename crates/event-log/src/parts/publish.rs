@@ -7,10 +7,11 @@ use tokio::time::Instant;
 
 use super::StoredParts;
 use crate::append::Route;
-use crate::get::MessageQuery;
-use crate::publish::{Ack, Publication};
-use crate::resolve::{cause_of, wait};
-use crate::{Record, Unavailable};
+use crate::append::resolve::{cause_of, wait};
+use crate::connection::get::MessageQuery;
+use crate::connection::publish::{Ack, Publication};
+use crate::error::Unavailable;
+use crate::record::Record;
 
 /// Maximum publishes of one batch, without those that were refused since an earlier one is in flight.
 const PUBLISHES_MAX: u32 = 12;

@@ -3,8 +3,10 @@
 use domain::{ConversationKey, RunId, Sequence};
 
 use super::StoredParts;
-use crate::get::MessageQuery;
-use crate::{Record, TailBounds, Unavailable};
+use crate::connection::get::MessageQuery;
+use crate::error::Unavailable;
+use crate::read::tail::TailBounds;
+use crate::record::Record;
 
 /// Limits of one read of a run's parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

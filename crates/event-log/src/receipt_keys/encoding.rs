@@ -12,7 +12,7 @@ use wire::proto::operate::v1 as proto;
 use wire::time;
 
 use super::{ENTRY, RECEIPT_SEED_BYTES};
-use crate::Unavailable;
+use crate::error::Unavailable;
 use crate::seal::MasterKeys;
 
 /// Bytes of the SHA-256 of a public key in its id.

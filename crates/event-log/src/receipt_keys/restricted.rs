@@ -5,9 +5,10 @@ use domain::Sequence;
 
 use super::{ENTRY, RECEIPT_SEED_BYTES, ReceiptKeys};
 use crate::bucket::BucketEntry;
-use crate::publish::Publication;
+use crate::connection::publish::Publication;
+use crate::error::Unavailable;
+use crate::record::Record;
 use crate::topology::{REGISTRY_PREFIX, RESTRICTED_PREFIX};
-use crate::{Record, Unavailable};
 
 /// The key of the single seed of earlier versions in the registry's bucket.
 const LEGACY_ENTRY: &str = "receipt.seed";

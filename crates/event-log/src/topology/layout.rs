@@ -9,9 +9,9 @@ use tokio::time::Instant;
 
 use super::stream_update::update;
 use super::{LAYOUT_STREAM, LAYOUT_SUBJECT, LAYOUT_SUBJECTS, info};
-use crate::Unavailable;
 use crate::connection::Connection;
-use crate::get::{MessageQuery, RawMessage};
+use crate::connection::get::{MessageQuery, RawMessage};
+use crate::error::Unavailable;
 
 /// The entry on the server.
 #[derive(Debug, Serialize, Deserialize)]

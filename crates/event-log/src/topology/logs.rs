@@ -7,8 +7,8 @@ use domain::{ConversationKey, OwnerDigest, TenantId};
 use tokio::time::Instant;
 
 use super::{ensure, key};
-use crate::RecordError;
 use crate::connection::Connection;
+use crate::error::RecordError;
 
 pub(crate) const STREAM: &str = "HANSARD_LOGS";
 /// The subject token of calls without an owner.

@@ -12,7 +12,7 @@ use super::{
     LAYOUT_SUBJECTS, REGISTRY_PREFIX, REGISTRY_STREAM, RESTRICTED_PREFIX, RESTRICTED_STREAM, erasures, live_subject,
     logs, parts_stream_name, stream_name,
 };
-use crate::{DUPLICATE_WINDOW, RecordConfig};
+use crate::connection::config::{DUPLICATE_WINDOW, RecordConfig};
 
 /// Duplicate window of the streams whose changes name the revision that they replace, and of logged calls.
 const SHORT_DUPLICATE_WINDOW: Duration = Duration::from_mins(2);

@@ -5,9 +5,9 @@ use domain::Sequence;
 use serde::Deserialize;
 use tokio::time::Instant;
 
-use crate::Unavailable;
-use crate::get::parse_timestamp;
-use crate::known_time::Answer;
+use crate::connection::get::parse_timestamp;
+use crate::connection::known_time::Answer;
+use crate::error::Unavailable;
 
 /// The first and last sequence of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

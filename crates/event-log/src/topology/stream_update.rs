@@ -6,8 +6,8 @@ use async_nats::jetstream::stream::Config;
 use tokio::time::Instant;
 
 use super::Answer;
-use crate::Unavailable;
 use crate::connection::Connection;
+use crate::error::Unavailable;
 
 /// Timeout of a change: a user without the permission gets no reply.
 const CHANGE_TIMEOUT: Duration = Duration::from_secs(1);
