@@ -62,7 +62,7 @@ pub use output_schema::{
     SCHEMA_PATTERNS_BYTES_MAX, SCHEMA_PATTERNS_MAX,
 };
 pub use provider_logs::{LogDetail, ProviderLogs};
-pub use quotas::{copy_quota, quota_problem, quota_set, quotas_to_proto};
+pub use quotas::{quota_problem, quota_set, quotas_to_proto};
 pub use scope::{Scope, Scopes};
 pub use search::AgentSearch;
 pub use secret::{Digest, Secret};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::{AgentId, TenantId, Violation, ViolationReason};
-use quotas::{Exceeded, InvalidQuota, Limits, Quota, QuotaSet, Scope};
+use quotas::{Exceeded, InvalidQuota, Limits, QuotaSet};
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::{AgentSettings, Tenant};
 use wire::status::{Problem, Reason};
@@ -115,19 +115,6 @@ pub fn quotas_to_proto(set: &QuotaSet) -> proto::Quotas {
     }
 }
 
-/// Copies the quota at a path such as `owner.runs` from `given` to `current`; `None`: the path names no quota.
-#[must_use]
-pub fn copy_quota(current: &mut proto::Quotas, given: Option<&proto::Quotas>, path: &str) -> Option<()> {
-    let (scope, quota) = path.split_once('.')?;
-    let scope = Scope::ALL.into_iter().find(|known| known.as_str() == scope)?;
-    let quota = Quota::ALL.into_iter().find(|known| known.as_str() == quota)?;
-    let value = given.and_then(|given| quota_set(given).of(scope).get(quota));
-    let mut set = quota_set(current);
-    set.of_mut(scope).set(quota, value);
-    *current = quotas_to_proto(&set);
-    Some(())
-}
-
 /// The problem of an exceeded quota: `RESOURCE_EXHAUSTED` or 429, with the quota's name and bound.
 #[must_use]
 pub fn quota_problem(exceeded: &Exceeded) -> Problem {
@@ -141,32 +128,5 @@ pub fn quota_problem(exceeded: &Exceeded) -> Problem {
     match exceeded.retry_after {
         Some(delay) => problem.retry_after(delay.max(RETRY_AFTER_MIN)),
         None => problem,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_name_quotas() {
-        let given = proto::Quotas {
-            owner: Some(proto::QuotaLimits { runs: Some(3), ..proto::QuotaLimits::default() }),
-            ..proto::Quotas::default()
-        };
-        let check = |path: &str, expected: Option<Option<u64>>| {
-            let mut current = proto::Quotas::default();
-            let taken = copy_quota(&mut current, Some(&given), path);
-            let runs = quota_set(&current).owner.runs;
-            assert_eq!(taken.map(|()| runs), expected, "{path}");
-        };
-        check("owner.runs", Some(Some(3)));
-        check("tenant.runs", Some(None));
-        for path in ["", "owner", "owner.", "owner.jobs", "user.runs", "owner.runs.x"] {
-            check(path, None);
-        }
-        let mut current = given;
-        assert_eq!(copy_quota(&mut current, None, "owner.runs"), Some(()));
-        assert_eq!(current, proto::Quotas::default());
     }
 }

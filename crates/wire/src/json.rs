@@ -55,7 +55,7 @@ pub fn read<M: Message + Default>(name: &str, text: &str) -> Result<M, JsonError
     dynamic.transcode_to().map_err(|_| JsonError::OtherType(name.to_owned()))
 }
 
-fn descriptor(name: &str) -> Result<MessageDescriptor, JsonError> {
+pub(crate) fn descriptor(name: &str) -> Result<MessageDescriptor, JsonError> {
     let found = POOL.as_ref().and_then(|pool| pool.get_message_by_name(name));
     found.ok_or_else(|| JsonError::UnknownType(name.to_owned()))
 }

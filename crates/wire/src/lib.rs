@@ -9,6 +9,7 @@ pub mod conversation;
 pub mod event;
 pub mod head;
 pub mod json;
+pub mod mask;
 pub mod metered_call;
 pub mod model_call;
 pub mod optional;

@@ -5,16 +5,18 @@ use std::path::{Path, PathBuf};
 use clap::{Subcommand, ValueEnum};
 use models::ECHO;
 use prost_types::FieldMask;
-use registry::copy_quota;
+use registry::{quota_set, quotas_to_proto};
+use wire::mask::copy_field;
 use wire::proto::event::v1::Role;
 use wire::proto::operate::v1::{
     Agent, AgentSettings, Approvers, CreateAgentRequest, IdentityMode, ListAgentsRequest, ProviderLogDetail, Quotas,
     RotateWebhookSecretRequest, SetAgentSettingsRequest,
 };
 
+use super::quota::{self, QuotaChanges};
 use super::registry::Call;
 use super::switch::Switch;
-use super::{frontend_settings, input_file, quota};
+use super::{frontend_settings, input_file};
 use crate::client::answer;
 use crate::exit::{Exit, UsageError};
 use crate::view::when;
@@ -327,18 +329,15 @@ fn settings_request(args: Set) -> anyhow::Result<SetAgentSettingsRequest> {
 
 /// Sets quotas; returns their paths.
 fn set_quotas(settings: &mut AgentSettings, given: &[String]) -> Result<Vec<String>, UsageError> {
-    let quotas = quota::parse_all(given)?;
-    let current = settings.quotas.get_or_insert_default();
-    let mut paths = Vec::new();
-    for path in quotas.paths {
+    let QuotaChanges { quotas, paths } = quota::parse_all(given)?;
+    let mut current = settings.quotas.unwrap_or_default();
+    for path in &paths {
         // `parse_all` returns valid paths only.
-        let _: Option<()> = copy_quota(current, Some(&quotas.quotas), &path);
-        paths.push(format!("quotas.{path}"));
+        current = copy_field("hansard.operate.v1.Quotas", &current, &quotas, path).unwrap_or(current);
     }
-    if *current == Quotas::default() {
-        settings.quotas = None;
-    }
-    Ok(paths)
+    let current = quotas_to_proto(&quota_set(&current));
+    settings.quotas = (current != Quotas::default()).then_some(current);
+    Ok(paths.iter().map(|path| format!("quotas.{path}")).collect())
 }
 
 fn settings(file: Option<&Path>) -> anyhow::Result<AgentSettings> {

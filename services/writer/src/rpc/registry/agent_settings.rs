@@ -1,10 +1,10 @@
 //! Settings of agents.
 
 use domain::{TenantId, Violation};
-use registry::{CheckedSettings, copy_quota};
-use wire::proto::operate::v1::{AgentSettings, FrontendSettings, ModelSettings, ProviderLogSettings, SearchSettings};
+use registry::CheckedSettings;
+use wire::proto::operate::v1::AgentSettings;
 
-use super::{Problem, Request, Writer, administrator, agents, copy_named, from_settings, proto};
+use super::{Problem, Request, Writer, administrator, agents, from_settings, masked, proto};
 
 pub(super) async fn set(
     writer: &Writer,
@@ -34,110 +34,14 @@ pub(super) async fn set(
 
 /// Sets the named fields; without names, all fields.
 fn changed(current: AgentSettings, given: &AgentSettings, paths: &[String]) -> Result<AgentSettings, Violation> {
-    if paths.is_empty() {
-        return Ok(given.clone());
-    }
-    let unknown = "is not a setting: use a field of AgentSettings, or a field of its `frontend`, `model`, `provider_logs`, `quotas` or `search`";
-    copy_named(current, paths, unknown, |current, path| take(current, given, path))
-}
-
-/// Sets one field; `None` if there is no such field.
-fn take(current: &mut AgentSettings, given: &AgentSettings, path: &str) -> Option<()> {
-    match path {
-        "identity_mode" => current.identity_mode = given.identity_mode,
-        "allowed_roles" => current.allowed_roles.clone_from(&given.allowed_roles),
-        "model" => current.model.clone_from(&given.model),
-        "other_models" => current.other_models.clone_from(&given.other_models),
-        "tools" => current.tools.clone_from(&given.tools),
-        "retention" => current.retention = given.retention,
-        "summaries" => current.summaries.clone_from(&given.summaries),
-        "titles" => current.titles.clone_from(&given.titles),
-        "output_schema_json" => {
-            current.output_schema_json.clone_from(&given.output_schema_json);
-        }
-        "approvers" => current.approvers = given.approvers,
-        "provider_logs" => current.provider_logs = given.provider_logs,
-        "quotas" => current.quotas = given.quotas,
-        "search" => current.search.clone_from(&given.search),
-        "frontend" => current.frontend.clone_from(&given.frontend),
-        _ => {
-            return match path.split_once('.')? {
-                ("model", field) => {
-                    let model = current.model.get_or_insert_default();
-                    take_of_model(model, given.model.as_ref(), field)
-                }
-                ("quotas", field) => {
-                    let quotas = current.quotas.get_or_insert_default();
-                    copy_quota(quotas, given.quotas.as_ref(), field)
-                }
-                ("frontend", field) => {
-                    let frontend = current.frontend.get_or_insert_default();
-                    take_of_frontend(frontend, given.frontend.as_ref(), field)
-                }
-                ("search", field) => {
-                    let search = current.search.get_or_insert_default();
-                    take_of_search(search, given.search.as_ref(), field)
-                }
-                ("provider_logs", field) => {
-                    let logs = current.provider_logs.get_or_insert_default();
-                    take_of_logs(logs, given.provider_logs.unwrap_or_default(), field)
-                }
-                _ => None,
-            };
-        }
-    }
-    Some(())
-}
-
-fn take_of_model(current: &mut ModelSettings, given: Option<&ModelSettings>, field: &str) -> Option<()> {
-    let given = given.cloned().unwrap_or_default();
-    match field {
-        "server" => current.server = given.server,
-        "model" => current.model = given.model,
-        "output_tokens_max" => current.output_tokens_max = given.output_tokens_max,
-        "temperature" => current.temperature = given.temperature,
-        "steps_max" => current.steps_max = given.steps_max,
-        _ => return None,
-    }
-    Some(())
-}
-
-fn take_of_search(current: &mut SearchSettings, given: Option<&SearchSettings>, field: &str) -> Option<()> {
-    let given = given.cloned().unwrap_or_default();
-    match field {
-        "disabled" => current.disabled = given.disabled,
-        "language" => current.language = given.language,
-        _ => return None,
-    }
-    Some(())
-}
-
-fn take_of_frontend(current: &mut FrontendSettings, given: Option<&FrontendSettings>, field: &str) -> Option<()> {
-    let given = given.cloned().unwrap_or_default();
-    match field {
-        "tool_calls" => current.tool_calls = given.tool_calls,
-        "attachments" => current.attachments = given.attachments,
-        "attachments.media_types" => {
-            let types = given.attachments.unwrap_or_default().media_types;
-            current.attachments.get_or_insert_default().media_types = types;
-        }
-        "client_context" => current.client_context = given.client_context,
-        _ => return None,
-    }
-    Some(())
-}
-
-fn take_of_logs(current: &mut ProviderLogSettings, given: ProviderLogSettings, field: &str) -> Option<()> {
-    match field {
-        "detail" => current.detail = given.detail,
-        "days" => current.days = given.days,
-        _ => return None,
-    }
-    Some(())
+    let unknown = "is not a setting: use a field of AgentSettings, such as `tools` or `model.server`";
+    masked("hansard.operate.v1.AgentSettings", current, given, paths, unknown)
 }
 
 #[cfg(test)]
 mod tests {
+    use wire::proto::operate::v1::{ModelSettings, ProviderLogSettings};
+
     use super::super::PATHS_MAX;
     use super::*;
 

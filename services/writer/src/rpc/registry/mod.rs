@@ -18,8 +18,10 @@ mod usage;
 use std::time::Duration;
 
 use domain::{DisplayName, TenantId, Timestamp, Violation, ViolationReason};
+use prost::Message;
 use registry::{OVERLAP_MAX, Principal, RegistryError, Scope, SettingsError};
 use tonic::{Request, Response, Status};
+use wire::mask::copy_field;
 use wire::proto::operate::v1 as proto;
 use wire::proto::operate::v1::registry_service_server::RegistryService;
 use wire::status::{Problem, Reason};
@@ -65,21 +67,26 @@ fn may_see(operator: &Principal, tenant_id: &str) -> bool {
     bound.is_none_or(|bound| bound.as_str() == tenant_id)
 }
 
-/// Copies the fields that an update mask names; `copy` returns `None` for an unknown field, which breaks the rule `unknown`.
-fn copy_named<T>(
-    mut current: T,
+/// A message with the fields of another one that an update mask names; without names, the other one. An unknown field breaks the rule
+/// `unknown`; `name`: the full name of their type.
+fn masked<M: Message + Default + Clone>(
+    name: &str,
+    mut current: M,
+    given: &M,
     paths: &[String],
     unknown: &str,
-    copy: impl Fn(&mut T, &str) -> Option<()>,
-) -> Result<T, Violation> {
+) -> Result<M, Violation> {
     let within_mask = |violation: Violation| violation.within("update_mask.paths");
+    if paths.is_empty() {
+        return Ok(given.clone());
+    }
     if paths.len() > PATHS_MAX {
         let rule = format!("has {} entries, the maximum is {PATHS_MAX}", paths.len());
         return Err(within_mask(Violation::new(ViolationReason::OutOfRange, rule)));
     }
     for (index, path) in paths.iter().enumerate() {
-        let unknown = || Violation::new(ViolationReason::Malformed, unknown).at(index);
-        copy(&mut current, path).ok_or_else(|| within_mask(unknown()))?;
+        let unknown = || within_mask(Violation::new(ViolationReason::Malformed, unknown).at(index));
+        current = copy_field(name, &current, given, path).ok_or_else(unknown)?;
     }
     Ok(current)
 }
@@ -231,22 +238,18 @@ mod tests {
 
     #[test]
     fn a_mask_names_known_fields() {
-        let check = |paths: &[&str], expected: Result<Vec<String>, (ViolationReason, &str)>| {
+        let given = proto::Quotas { owner: Some(proto::QuotaLimits::default()), ..proto::Quotas::default() };
+        let check = |paths: &[&str], expected: Result<proto::Quotas, (ViolationReason, &str)>| {
             let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
-            let copy = |copied: &mut Vec<String>, path: &str| {
-                let is_known = path != "unknown";
-                is_known.then(|| copied.push(path.to_owned()))
-            };
-            let copied = copy_named(Vec::new(), &paths, "is unknown", copy);
-            let copied = copied.map_err(|violation| (violation.reason, violation.field));
-            assert_eq!(copied, expected.map_err(|(reason, field)| (reason, field.to_owned())));
+            let seen = masked("hansard.operate.v1.Quotas", proto::Quotas::default(), &given, &paths, "is unknown");
+            let seen = seen.map_err(|violation| (violation.reason, violation.field));
+            assert_eq!(seen, expected.map_err(|(reason, field)| (reason, field.to_owned())));
         };
-        let many = |count: usize| vec!["a"; count];
-        check(&[], Ok(Vec::new()));
-        check(&["a", "b"], Ok(vec!["a".to_owned(), "b".to_owned()]));
-        check(&["a", "unknown"], Err((ViolationReason::Malformed, "update_mask.paths[1]")));
-        check(&many(64), Ok(vec!["a".to_owned(); 64]));
-        check(&many(65), Err((ViolationReason::OutOfRange, "update_mask.paths")));
+        check(&[], Ok(given));
+        check(&["tenant", "owner"], Ok(given));
+        check(&["owner", "unknown"], Err((ViolationReason::Malformed, "update_mask.paths[1]")));
+        check(&["owner"; PATHS_MAX], Ok(given));
+        check(&["owner"; PATHS_MAX + 1], Err((ViolationReason::OutOfRange, "update_mask.paths")));
     }
 
     #[test]

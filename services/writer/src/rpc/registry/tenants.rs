@@ -1,11 +1,11 @@
 //! Tenants.
 
 use domain::{TenantId, Violation};
-use registry::{Principal, copy_quota};
+use registry::Principal;
 use wire::status::Reason;
 
 use super::{
-    Problem, Request, copy_named, display_name, from_registry, from_settings, may_see, operator, proto, visible_tenant,
+    Problem, Request, display_name, from_registry, from_settings, masked, may_see, operator, proto, visible_tenant,
 };
 use crate::Writer;
 
@@ -51,11 +51,8 @@ fn changed_quotas(
     given: Option<&proto::Quotas>,
     paths: &[String],
 ) -> Result<proto::Quotas, Violation> {
-    if paths.is_empty() {
-        return Ok(given.copied().unwrap_or_default());
-    }
     let unknown = "is not a quota: use a scope and a quota, such as `owner.runs`";
-    copy_named(*current, paths, unknown, |current, path| copy_quota(current, given, path))
+    masked("hansard.operate.v1.Quotas", *current, &given.copied().unwrap_or_default(), paths, unknown)
 }
 
 /// Checks that the caller is no caller of one tenant: it may change what is set for tenants, such as their quotas.
