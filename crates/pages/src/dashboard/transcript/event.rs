@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use domain::document::DocumentName;
 use domain::event::{
     Annotation, ConversationCreated, ConversationUpdated, Lifecycle, MessageAppended, ToolCalled, ToolOutcome,
     ToolOutput, ToolReturned, Usage, UsageSource,
@@ -11,6 +12,7 @@ use domain::{Fact, FieldChange, Version};
 use maud::{Markup, html};
 
 use super::entries::Entry;
+use super::facts::owner;
 use super::parts::{At, document, parts, text};
 use super::{EventOfTranscript, event_url, path};
 use crate::components::{Tone, badge, duration, number, time};
@@ -146,32 +148,33 @@ fn result(at: At<'_>, result: &ToolReturned) -> Markup {
     }
 }
 
-/// The heading names the kind of annotations without details.
 fn annotation(at: At<'_>, fact: &Annotation) -> Markup {
-    html! {
-        @if let Annotation::SystemNoted(note) = fact {
+    match fact {
+        Annotation::SystemNoted(note) => html! {
             @if let Some(topic) = &note.topic { p.muted { (topic) } }
             (text(at, &note.text))
-        }
-        @if let Annotation::ErrorOccurred(error) = fact {
+        },
+        Annotation::ErrorOccurred(error) => html! {
             p { (badge(Tone::Bad, error.error_type.as_str())) }
             (text(at, &error.message))
-        }
-        @if let Annotation::HistorySummarised(summary) = fact {
+        },
+        Annotation::HistorySummarised(summary) => html! {
             p.muted { "Covers the events up to " (link(at, summary.through.0)) }
             (text(at, &summary.text))
-        }
-        @if let Annotation::DocumentPut(put) = fact {
-            p { code { (put.name.namespace.labels().join("/")) } " " code { (put.name.key) } }
+        },
+        Annotation::DocumentPut(put) => html! {
+            (document_name(&put.name))
             (document(at, "value", "Value", put.value.as_str()))
-        }
-        @if let Annotation::DocumentDeleted(deleted) = fact {
-            p { code { (deleted.name.namespace.labels().join("/")) } " " code { (deleted.name.key) } }
-        }
-        @if let Annotation::HistoryRewound(rewound) = fact {
+        },
+        Annotation::DocumentDeleted(deleted) => document_name(&deleted.name),
+        Annotation::HistoryRewound(rewound) => html! {
             p { "The conversation continues after event " (link(at, rewound.to.0)) "; later events are hidden from models." }
-        }
+        },
     }
+}
+
+fn document_name(name: &DocumentName) -> Markup {
+    html! { p { code { (name.namespace.labels().join("/")) } " " code { (name.key) } } }
 }
 
 fn link(at: At<'_>, version: u64) -> Markup {
@@ -179,7 +182,6 @@ fn link(at: At<'_>, version: u64) -> Markup {
 }
 
 fn lifecycle(at: At<'_>, fact: &Lifecycle, event: &EventOfTranscript) -> Markup {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "the heading names the kind of the other events")]
     match fact {
         Lifecycle::ConversationCreated(created) => self::created(at, created),
         Lifecycle::ConversationUpdated(updated) => self::updated(at, updated),
@@ -196,7 +198,12 @@ fn lifecycle(at: At<'_>, fact: &Lifecycle, event: &EventOfTranscript) -> Markup 
                 @if let Some(started) = event.run_started_at { " after " (duration(started, event.recorded.recorded_at)) }
             }
         },
-        _ => html! {},
+        // The heading says it all.
+        Lifecycle::ConversationArchived | Lifecycle::ConversationRestored | Lifecycle::ConversationErased => html! {},
+        Lifecycle::OwnerChanged(changed) => {
+            let (kind, id) = owner(&changed.owner);
+            html! { p.muted { (kind) " " code { (id) } } }
+        }
     }
 }
 

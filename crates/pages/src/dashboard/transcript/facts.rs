@@ -9,7 +9,7 @@ use crate::components::{Tone, badge, form, indented_json, number, time, tokens};
 use crate::layout::Person;
 
 /// The owner as pages name it.
-fn owner(owner: &Owner) -> (&'static str, &str) {
+pub(super) fn owner(owner: &Owner) -> (&'static str, &str) {
     match owner {
         Owner::User(id) => ("user", id.as_str()),
         Owner::Session(id) => ("session", id.as_str()),

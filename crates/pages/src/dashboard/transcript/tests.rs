@@ -1,5 +1,10 @@
-use domain::event::{MessageAppended, Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage, UsageSource};
-use domain::{CallId, CommitId, Event, EventId, EventTokens, Fact, JsonText, Label, MediaSource, Part, ToolName};
+use domain::event::{
+    Lifecycle, MessageAppended, OwnerChanged, Role, ToolCalled, ToolOutcome, ToolOutput, ToolReturned, Usage,
+    UsageSource,
+};
+use domain::{
+    CallId, CommitId, Event, EventId, EventTokens, Fact, JsonText, Label, MediaSource, Owner, Part, ToolName, UserId,
+};
 use uuid::Uuid;
 
 use super::*;
@@ -171,5 +176,19 @@ fn an_estimated_usage_is_marked() {
         let html = html(&[event(1, Fact::MessageAppended(message))]);
         assert!(html.contains("read 7"), "{html}");
         assert_eq!(html.contains("estimated"), is_marked, "{html}");
+    }
+}
+
+#[test]
+fn every_change_of_the_conversation_has_a_body_or_a_heading() {
+    let owner = |id: &str| Owner::User(UserId::parse(id).unwrap());
+    let changed = OwnerChanged { owner: owner("ann"), previous: owner("bob") };
+    for (lifecycle, expected) in [
+        (Lifecycle::OwnerChanged(changed), "user <code>ann</code>"),
+        (Lifecycle::ConversationArchived, "ConversationArchived"),
+        (Lifecycle::ConversationRestored, "ConversationRestored"),
+    ] {
+        let html = html(&[event(1, Fact::Lifecycle(lifecycle))]);
+        assert!(html.contains(expected), "{html}");
     }
 }
