@@ -31,6 +31,7 @@ pub mod backoff;
 pub mod clock;
 pub mod compute;
 pub mod config;
+pub mod every;
 pub mod failure_log;
 pub mod fair;
 pub mod grpc;

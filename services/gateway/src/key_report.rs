@@ -1,19 +1,19 @@
 //! Reports when keys were last used to the writer, which stores it.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use registry::{Registry, key_uses_to_proto};
-use tokio::time::{MissedTickBehavior, interval};
+use runtime::every::every;
 use wire::proto::operate::v1::RecordKeyUsesRequest;
 
 use crate::writer::{ATTEMPT_MAX, WriterClient};
 
 /// Reports until its task is cancelled. A lost report is not repeated: the next use of the key is later.
-pub(crate) async fn run(registry: Registry, writer: WriterClient, every: Duration) {
-    let mut ticks = interval(every);
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+pub(crate) async fn run(registry: Registry, writer: WriterClient, pause: Duration) -> Infallible {
+    let mut rounds = every(pause);
     loop {
-        ticks.tick().await;
+        rounds.next().await;
         let uses = key_uses_to_proto(&registry.take_key_uses());
         if uses.is_empty() {
             continue;

@@ -1,6 +1,7 @@
 //! The lag of rows and search in the last minutes, for the System page: sampled by this gateway, in memory.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use read_model::ReadModel;
 use read_model::projections::conversations::overview::overview_by_reader;
 use read_model::projections::search::search_overview;
 use runtime::clock::Clock;
-use tokio::time::{MissedTickBehavior, interval};
+use runtime::every::every;
 
 /// Interval between two samples.
 pub const SAMPLE_EVERY: Duration = Duration::from_secs(10);
@@ -51,11 +52,10 @@ impl LagSamples {
     }
 
     /// Samples until its task is aborted. A sample is left out while record or rows do not answer.
-    pub(crate) async fn run(self, record: Record, model: ReadModel, clock: Clock) {
-        let mut ticks = interval(SAMPLE_EVERY);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    pub(crate) async fn run(self, record: Record, model: ReadModel, clock: Clock) -> Infallible {
+        let mut rounds = every(SAMPLE_EVERY);
         loop {
-            ticks.tick().await;
+            rounds.next().await;
             if let Some((rows, search)) = largest_lag(&record, &model).await {
                 let at = Timestamp(clock.now_nanos());
                 self.push(LagSample { at, rows, search });

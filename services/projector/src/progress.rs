@@ -1,6 +1,7 @@
 //! The progress of each held partition, for the metrics of lag.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use event_log::Record;
 use read_model::ReadModel;
 use read_model::projections::conversations::parking;
 use runtime::clock::Clock;
+use runtime::every::every;
 
 use crate::metrics;
 use crate::projection_kind::ProjectionKind;
@@ -68,8 +70,10 @@ impl Progress {
     }
 
     /// Reports lag and parked conversations periodically.
-    pub(crate) async fn report(self, record: Record, model: ReadModel, clock: Clock) {
+    pub(crate) async fn report(self, record: Record, model: ReadModel, clock: Clock) -> Infallible {
+        let mut rounds = every(REPORT_INTERVAL);
         loop {
+            rounds.next().await;
             let partitions: Vec<Partition> = self.with(|partitions| partitions.keys().copied().collect());
             for partition in partitions {
                 if let Ok(bounds) = record.bounds_of(partition).await {
@@ -81,7 +85,6 @@ impl Progress {
             {
                 metrics::parked(count);
             }
-            tokio::time::sleep(REPORT_INTERVAL).await;
         }
     }
 

@@ -17,9 +17,10 @@ use read_model::projections::provider_logs::{
 };
 use read_model::{ReadModel, ReadModelError};
 use runtime::clock::Clock;
+use runtime::every::every;
 use runtime::failure_log::FailureLog;
 use thiserror::Error;
-use tokio::time::{interval, sleep};
+use tokio::time::interval;
 
 use crate::metrics;
 
@@ -43,13 +44,14 @@ pub(crate) async fn run(archive: Archive, model: ReadModel) -> Infallible {
     let clock = Clock::corrected(archive.record().clock_correction());
     let projection = LogProjection { holder: Holder(uuid::Uuid::now_v7().to_string()), archive, model, clock };
     let failures = FailureLog::default();
+    let mut rounds = every(INTERVAL);
     loop {
+        rounds.next().await;
         if let Err(error) = projection.project().await
             && let Some(unlogged) = failures.failed(Instant::now())
         {
             tracing::warn!(%error, unlogged, "the calls to model servers cannot be projected; retrying");
         }
-        sleep(INTERVAL).await;
     }
 }
 

@@ -15,6 +15,7 @@ mod extending;
 mod grpc;
 mod http;
 mod links;
+mod loops;
 mod markdown;
 mod metrics;
 mod paths;

@@ -62,7 +62,6 @@ pub use run_key::{RunKey, finish_commit, run_started_by};
 pub use start::{NewConversation, RunHandle, Start, StartAt};
 pub use stateless_turn::{PreviousTurns, StatelessTurn};
 pub use summarise::REQUEST as SUMMARY_REQUEST;
-pub(crate) use sweeper::jittered;
 pub use title_text::{TITLE_CHARS_DEFAULT, TITLE_MESSAGE_BYTES_MAX};
 pub use titles::TITLES_AT_ONCE;
 pub use webhooks::{ANSWER_BYTES_MAX, CALLS_AT_ONCE, webhook_failure, webhook_key};

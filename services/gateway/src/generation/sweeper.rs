@@ -9,6 +9,7 @@ use domain::{RunOutcome, Sequence};
 use futures::StreamExt as _;
 use futures::stream;
 use read_model::{ReadModel, queries};
+use runtime::every::after_every;
 use tokio::time::Instant;
 use tracing::Instrument as _;
 use wire::status::Problem;
@@ -47,8 +48,9 @@ enum Action {
 /// Sweeps the runs in the rows of a database at intervals, without end.
 pub(super) async fn sweep(generations: Generations, rows: ReadModel) -> Infallible {
     let mut sweeper = Sweeper { rows, seen: HashMap::new(), window: Window::default() };
+    let mut rounds = after_every(generations.config.sweep_interval());
     loop {
-        tokio::time::sleep(jittered(generations.config.sweep_interval())).await;
+        rounds.next().await;
         let span = tracing::debug_span!("gateway.runs.sweep");
         let swept = sweeper.once(&generations).instrument(span).await;
         metrics::swept(if swept.is_ok() { "ok" } else { "failed" });
@@ -56,11 +58,6 @@ pub(super) async fn sweep(generations: Generations, rows: ReadModel) -> Infallib
             tracing::warn!(reason = problem.reason().as_str(), "the sweep over the active runs failed");
         }
     }
-}
-
-/// Keeps gateways that started together from doing periodic work at the same time.
-pub(crate) fn jittered(every: Duration) -> Duration {
-    rand::random_range(every.mul_f64(0.75)..=every.mul_f64(1.25))
 }
 
 #[derive(Debug)]

@@ -32,9 +32,10 @@ use read_model::{ReadModel, ReadModelError};
 use registry::Registry;
 use runtime::clock::Clock;
 use runtime::config::Secret;
+use runtime::every::after_every;
 use runtime::shutdown::Shutdown;
 use thiserror::Error;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 use tracing::Instrument as _;
 
 pub use config::{Limits, RetentionConfig};
@@ -42,7 +43,6 @@ pub use progress::FAILURES_MAX;
 pub use resume_points::ResumePoints;
 pub use round::{PAGES_PER_RULE_MAX, round};
 
-use crate::generation::jittered;
 use crate::writer::WriterClient;
 
 /// The dependencies of the job. Clones share them.
@@ -121,8 +121,9 @@ pub fn start(deps: &Dependencies, config: &RetentionConfig, shutdown: &Shutdown)
 
 async fn run_rounds(deps: Dependencies, limits: Limits, every: Duration) -> Infallible {
     let mut resume_points = ResumePoints::default();
+    let mut rounds = after_every(every);
     loop {
-        sleep(jittered(every)).await;
+        rounds.next().await;
         let began = Instant::now();
         let span = tracing::info_span!("gateway.retention.round");
         let result = round(&deps, &limits, &mut resume_points).instrument(span).await;

@@ -1,11 +1,12 @@
 //! Gives the projectors the search settings of agents: the registry is not for projectors, which follow the rows of this function.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use read_model::projections::search::{self, AGENTS_PER_CALL_MAX};
 use read_model::{ReadModel, ReadModelError};
 use registry::AgentSearch;
-use tokio::time::sleep;
+use runtime::every::every;
 
 use crate::Gateway;
 
@@ -14,9 +15,11 @@ const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Stores the settings of the tenants of a database after each change, until its task is aborted. Every gateway does, with the same
 /// result.
-pub async fn publish(gateway: Gateway, database: ReadModel) {
+pub async fn publish(gateway: Gateway, database: ReadModel) -> Infallible {
     let mut stored = Vec::new();
+    let mut rounds = every(INTERVAL);
     loop {
+        rounds.next().await;
         let mut settings = gateway.registry.agent_searches(None);
         settings.retain(|agent| database.serves(&agent.tenant));
         if settings != stored {
@@ -26,7 +29,6 @@ pub async fn publish(gateway: Gateway, database: ReadModel) {
                 Err(error) => tracing::debug!(%error, "the search settings are not stored yet"),
             }
         }
-        sleep(INTERVAL).await;
     }
 }
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use domain::{ConversationKey, Sequence, Timestamp};
 use event_log::{PendingErasure, Unavailable};
-use tokio::time::{Instant, sleep};
+use runtime::every::every;
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::{Removals, SWEEP_INTERVAL, TAKEOVER_AFTER};
@@ -19,13 +20,14 @@ pub(super) const SWEPT_ENTRIES_MAX: usize = 256;
 pub(super) async fn run(removals: Removals) -> Infallible {
     let mut sweep = Sweep::default();
     let mut is_failing = false;
+    let mut rounds = every(SWEEP_INTERVAL);
     loop {
+        rounds.next().await;
         let swept = sweep.round(&removals).await;
         if let (Err(unavailable), false) = (&swept, is_failing) {
             tracing::warn!(%unavailable, "the list of pending erasures cannot be read");
         }
         is_failing = swept.is_err();
-        sleep(jittered(SWEEP_INTERVAL)).await;
     }
 }
 
@@ -91,11 +93,6 @@ fn oldest(entries: &[PendingErasure], now: Timestamp) -> Duration {
     let begun = entries.iter().map(|entry| entry.begun_at).min();
     let nanos = begun.map_or(0, |begun| now.0.saturating_sub(begun.0).max(0));
     Duration::from_nanos(nanos.unsigned_abs())
-}
-
-/// Jitter, so that writers do not read at the same time.
-fn jittered(every: Duration) -> Duration {
-    rand::random_range(every.mul_f64(0.75)..=every.mul_f64(1.25))
 }
 
 #[cfg(test)]
