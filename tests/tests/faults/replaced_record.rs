@@ -231,7 +231,10 @@ async fn a_replaced_record_is_refused_until_an_operator_decides() {
         version += 1;
     }
     Box::pin(check_decision(&mut drill, version)).await;
-    let besides = format!("longest time until every call was refused, ms: {}", refused_after.as_millis());
+    let besides = format!(
+        "longest time until every call was refused by that reason, with the reconnect, ms: {}",
+        refused_after.as_millis()
+    );
     add(TITLE, Row { strikes: "4".to_owned(), findings: "0".to_owned(), besides, ..Row::default() });
 }
 
