@@ -1,12 +1,16 @@
 //! Thieves of users' tokens, and tokens of signing keys that have ended.
 
+use domain::Timestamp;
+use event_log::{Record, RecordConfig};
 use identity::token_digest;
+use registry::Registry;
 use serde_json::{Value, json};
 use tests::errors::check_failure;
 use tests::eventually::eventually;
 use tests::http_client::HttpClient;
 use tests::jwt::{hs256, seconds_from_now};
 use tests::operator::Operator;
+use tests::raw_nats::RawNats;
 use tonic::Code;
 use wire::proto::operate::v1 as proto;
 
@@ -143,4 +147,20 @@ async fn tokens_of_expired_signing_keys_are_rejected() {
     eventually("the end of the key", || async { (ending.get("/api/chats").await.status == 401).then_some(()) }).await;
     assert_eq!(statuses(&ending).await, [401; 6]);
     assert_eq!(lasting.get("/api/chats").await.status, 200);
+}
+
+/// Guesses of unknown tokens cost the servers of the record a bounded number of lookups.
+#[tokio::test(flavor = "multi_thread")]
+async fn lookups_of_unknown_tokens_are_limited() {
+    let server = devstack::test::nats().await;
+    let record = RecordConfig { partitions: 1, ..RecordConfig::new(server.url()) };
+    let registry = Registry::open(&Record::create(record).await.unwrap()).await.unwrap();
+    let mut raw = RawNats::connect(&server.url(), "", "").await;
+    let mut requests = async || raw.request("$JS.API.INFO", &json!({})).await["api"]["total"].as_u64().unwrap();
+    let before = requests().await;
+    for number in 0..500 {
+        assert_eq!(registry.authenticate(&format!("hs_{number}"), Timestamp(1)).await, None);
+    }
+    let count = requests().await - before;
+    assert!((2..=100).contains(&count), "{count} requests");
 }

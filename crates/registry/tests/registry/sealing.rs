@@ -1,10 +1,9 @@
 //! Secrets at rest: encrypted with a master key, encrypted again with another, and unreadable without.
 
-use async_nats::jetstream;
 use devstack::NatsServer;
 use domain::SigningKeyId;
 use event_log::seal::{MasterKey, MasterKeys, SealError};
-use event_log::{Record, RecordConfig};
+use event_log::{BucketEntry, Record, RecordConfig};
 use registry::{KeyPurpose, NewSigningKey, Registry};
 use wire::proto::operate::v1::SigningKeyUse;
 
@@ -23,17 +22,11 @@ async fn opened(server: &NatsServer, master_keys: MasterKeys) -> (Record, Regist
 
 /// Whether a text is in any message of both buckets.
 async fn is_stored(server: &NatsServer, secret: &[u8]) -> bool {
-    let context = jetstream::new(async_nats::connect(server.url()).await.unwrap());
+    let record = Record::open(config_of_one(server)).await.unwrap();
     let mut found = false;
-    for name in ["KV_HANSARD_registry", "KV_HANSARD_restricted"] {
-        let mut stream = context.get_stream(name).await.unwrap();
-        let last = stream.info().await.unwrap().state.last_sequence;
-        for sequence in 1..=last {
-            if let Ok(message) = stream.get_raw_message(sequence).await {
-                let mut parts = message.payload.windows(secret.len());
-                found |= parts.any(|part| part == secret);
-            }
-        }
+    for bucket in [record.registry_bucket(), record.restricted_bucket()] {
+        let search = |entry: BucketEntry| found |= entry.value.windows(secret.len()).any(|part| part == secret);
+        drop(bucket.load(search).await.unwrap());
     }
     found
 }

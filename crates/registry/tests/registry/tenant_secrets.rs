@@ -1,10 +1,11 @@
 //! Root secrets of tenants: created once, equal in every process.
 
+use event_log::Record;
 use prost::Message as _;
 use registry::{KeyPurpose, Registry};
 use wire::proto::operate::v1::Tenant;
 
-use crate::support::{NOW, name, tenant, two, until};
+use crate::support::{NOW, config_of_one, name, tenant, two, until};
 
 const PURPOSES: [KeyPurpose; 2] = [KeyPurpose::Session, KeyPurpose::Channel];
 
@@ -34,10 +35,8 @@ async fn a_tenant_of_an_earlier_version_gets_one_secret() {
     let server = devstack::test::nats().await;
     let (first, second) = two(&server).await;
     let old = Tenant { tenant_id: "old".to_owned(), ..Tenant::default() };
-    let client = async_nats::connect(server.url()).await.unwrap();
-    let entry = old.encode_to_vec().into();
-    let subject = "$KV.HANSARD_registry.tenant.old";
-    client.publish(subject, entry).await.unwrap();
+    let bucket = Record::open(config_of_one(&server)).await.unwrap().registry_bucket();
+    bucket.put("tenant.old", old.encode_to_vec().into(), None, "rejected").await.unwrap();
     for registry in [&first, &second] {
         until("the tenant", || async { registry.tenant(&tenant("old")).is_some() }).await;
     }
