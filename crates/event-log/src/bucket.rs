@@ -1,4 +1,5 @@
-//! The key-value buckets of the record: streams that keep the last value of each key. What an entry means is decided elsewhere.
+//! The key-value buckets of the record: streams that keep the last value of each key. The registry and the receipt keys
+//! decide what an entry means.
 
 use bytes::Bytes;
 use domain::Sequence;

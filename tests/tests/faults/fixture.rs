@@ -10,6 +10,7 @@ use tests::admin;
 use tests::agent::Agent;
 use tests::checker::{self, Row};
 use tests::client::Caller;
+use tests::eventually::eventually;
 use tests::node::Node;
 use tests::settings::{self, Role};
 use tests::stack::{Setup, Stack};
@@ -215,9 +216,10 @@ impl Fixture {
         (servers.postgres_mut().tool("psql"), servers.database_url().to_owned())
     }
 
-    /// The record, with a new connection.
+    /// The record, with a new connection. Servers that elect a leader may not answer in time.
     pub(crate) async fn record(&self) -> Record {
-        Record::open(settings::record(&self.stack.servers)).await.expect("a record")
+        let settings = settings::record(&self.stack.servers);
+        Box::pin(eventually("a record", || async { Record::open(settings.clone()).await.ok() })).await
     }
 
     /// Kills with -9.

@@ -68,10 +68,10 @@ const OTLP_FILTER: &str = "info,runtime=debug,h2=off,hyper=off,tonic=off,tower=o
 
 /// Our crates, by the first part of their targets. They never log contents.
 #[rustfmt::skip]
-const OURS: [&str; 27] = [
+const OURS: [&str; 28] = [
     "archive", "context", "devstack", "divergence", "domain", "egress", "event_log", "formats", "gateway", "hansard", "history", "identity",
-    "keyed_history", "models", "pages", "projector", "quotas", "read_model", "redact", "runs", "runtime", "search", "system_status",
-    "tokens", "widget", "wire", "writer",
+    "keyed_history", "models", "pages", "projector", "quotas", "read_model", "redact", "registry", "runs", "runtime", "search",
+    "system_status", "tokens", "widget", "wire", "writer",
 ];
 
 /// A filter of logs without what callers sent. It keeps the hint of the most verbose level: without a hint, every span and event below
