@@ -204,7 +204,8 @@ impl WriterChannel {
             }
         };
         if !is_grpc(&response) {
-            return Outcome { failure: Some(Failure::NotSent), answer: Err(Code::Unavailable) };
+            // A proxy may answer so for a writer that has the call.
+            return Outcome { failure: Some(Failure::Unavailable), answer: Err(Code::Unavailable) };
         }
         let (head, body) = response.into_parts();
         let failure = failure_in(&head);
@@ -306,7 +307,19 @@ async fn reached(time: Option<Instant>) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use axum::Router;
+    use axum::http::StatusCode;
+    use axum::routing::post;
+    use http_body_util::Full;
+    use prost::Message as _;
+    use tokio::net::TcpListener;
+    use wire::proto::write::v1::{AppendEventsRequest, CommandTarget};
+
     use super::*;
+
+    const APPEND: &str = "/hansard.write.v1.WriteService/AppendEvents";
 
     #[test]
     fn an_address_has_no_credentials() {
@@ -316,6 +329,36 @@ mod tests {
             ("http://[::1]:7301", "http://[::1]:7301"),
         ] {
             assert_eq!(address(&Endpoint::from_static(uri)), expected);
+        }
+    }
+
+    /// A proxy that answers for a writer, and the number of its calls.
+    async fn proxy() -> (Endpoint, Arc<AtomicUsize>) {
+        let calls = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&calls);
+        let answer = move || {
+            counted.fetch_add(1, Ordering::SeqCst);
+            ready((StatusCode::BAD_GATEWAY, "<html>"))
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let endpoint = Endpoint::from_shared(format!("http://{}", listener.local_addr().unwrap())).unwrap();
+        let server = axum::serve(listener, Router::new().route(APPEND, post(answer)));
+        tokio::spawn(server.into_future());
+        (endpoint, calls)
+    }
+
+    #[tokio::test]
+    async fn a_command_without_a_key_is_not_repeated_after_a_proxys_answer() {
+        for (key, expected) in [("", 1), ("k", 2)] {
+            let ((one, of_one), (other, of_other)) = (proxy().await, proxy().await);
+            let target = Some(CommandTarget { idempotency_key: key.to_owned(), ..CommandTarget::default() });
+            let message = AppendEventsRequest { target, ..AppendEventsRequest::default() }.encode_to_vec();
+            let body = Body::new(Full::new(Bytes::from([vec![0; 5], message].concat())));
+            let request = Request::post(APPEND).body(body).unwrap();
+            let status = WriterChannel::to(vec![one, other]).send(request).await.unwrap_err();
+            assert!(has_reason(&status, Reason::RecordUnavailable), "{status:?}");
+            let calls = of_one.load(Ordering::SeqCst) + of_other.load(Ordering::SeqCst);
+            assert_eq!(calls, expected, "{key:?}");
         }
     }
 
