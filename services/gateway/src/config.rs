@@ -13,13 +13,12 @@ use runtime::grpc::GrpcConfig;
 use runtime::tls;
 use serde::{Deserialize, Serialize};
 
-use crate::bounds::{count, ms};
-use crate::generation::GenerationConfig;
 use crate::http::HttpSection;
 use crate::retention::RetentionConfig;
+use conversations::generation::GenerationConfig;
 
-const FENCE_WAIT: Bounds<u64> = ms(0, 60_000);
-const WATCHERS: Bounds<usize> = count(1, 100_000, "watchers");
+const FENCE_WAIT: Bounds<u64> = Bounds::new(0..=60_000, "ms");
+const WATCHERS: Bounds<usize> = Bounds::new(1..=100_000, "watchers");
 
 /// The idle time of a watcher before it reads the record again.
 const fn watch_idle_check_ms() -> u64 {

@@ -6,7 +6,7 @@ use read_model::EventRow;
 use wire::proto::read::v1 as proto;
 use wire::status::Problem;
 
-use crate::problem;
+use conversations::problem;
 
 /// The event of a row.
 ///

@@ -28,9 +28,7 @@ use wire::proto::history::v1::history_service_server::HistoryServiceServer;
 use wire::proto::operate::v1::audit_service_server::AuditServiceServer;
 use wire::proto::read::v1::read_service_server::ReadServiceServer;
 
-use crate::audit::TokenReads;
 use crate::document_rpc::DocumentRpc;
-use crate::generation::{Dependencies, Generations};
 use crate::history_rpc::HistoryRpc;
 use crate::http::commands::Commands;
 use crate::http::message_pages::PAGES_AT_ONCE;
@@ -38,12 +36,15 @@ use crate::http::rate_limits::RateLimits;
 use crate::http::{HttpState, router};
 use crate::lag_samples::LagSamples;
 use crate::openid::Provider;
-use crate::policies::Policies;
 use crate::rpc::{ForwardedWrites, ReadRpc};
-use crate::token_keys::TokenKeys;
-use crate::watcher::Watchers;
-use crate::writer::WriterClient;
-use crate::{Gateway, GatewayConfig, Parts, audit, key_report, retention, search, writer_token};
+use crate::{GatewayConfig, key_report, retention};
+use conversations::audit::TokenReads;
+use conversations::generation::{Dependencies, Generations};
+use conversations::policies::Policies;
+use conversations::token_keys::TokenKeys;
+use conversations::watcher::Watchers;
+use conversations::writer::WriterClient;
+use conversations::{Gateway, Parts, audit, search, writer_token};
 
 /// Maximum size of a request message, in bytes.
 const MESSAGE_BYTES_MAX: usize = 4 * 1024 * 1024;

@@ -26,7 +26,7 @@ const FILES: [&str; 15] = [
     "crates/runtime/src/telemetry/config.rs",
     "crates/runtime/src/tls/config.rs",
     "services/gateway/src/config.rs",
-    "services/gateway/src/generation/config.rs",
+    "crates/conversations/src/generation/config.rs",
     "services/gateway/src/http/config.rs",
     "services/gateway/src/openid/config.rs",
     "services/gateway/src/retention/config.rs",

@@ -5,8 +5,8 @@ use wire::proto::document::v1 as proto;
 
 use super::request::locate;
 use super::{DocumentRpc, document};
-use crate::documents::{Document, find};
-use crate::request::Call;
+use conversations::documents::{Document, find};
+use conversations::request::Call;
 
 pub(super) async fn handle(
     rpc: &DocumentRpc,

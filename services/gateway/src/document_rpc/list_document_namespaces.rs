@@ -6,8 +6,8 @@ use wire::status::Problem;
 
 use super::DocumentRpc;
 use super::request::{authorize, labels};
-use crate::documents::{DOCUMENT_DEPTH, DOCUMENT_NAMESPACES_PAGE, DocumentsPage, NamespaceSearch, namespaces};
-use crate::request::{Call, fences};
+use conversations::documents::{DOCUMENT_DEPTH, DOCUMENT_NAMESPACES_PAGE, DocumentsPage, NamespaceSearch, namespaces};
+use conversations::request::{Call, fences};
 
 pub(super) async fn handle(
     rpc: &DocumentRpc,

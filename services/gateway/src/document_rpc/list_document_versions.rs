@@ -6,8 +6,8 @@ use wire::status::Problem;
 
 use super::DocumentRpc;
 use super::request::locate;
-use crate::documents::{DOCUMENTS_PAGE, DocumentVersion, versions};
-use crate::request::Call;
+use conversations::documents::{DOCUMENTS_PAGE, DocumentVersion, versions};
+use conversations::request::Call;
 
 pub(super) async fn handle(
     rpc: &DocumentRpc,

@@ -12,9 +12,9 @@ use tonic::{Request, Response, Status};
 use wire::proto::document::v1 as proto;
 use wire::proto::document::v1::document_service_server::DocumentService;
 
-use crate::Gateway;
-use crate::documents::Document;
-use crate::writer::WriterClient;
+use conversations::Gateway;
+use conversations::documents::Document;
+use conversations::writer::WriterClient;
 
 /// The document service over gRPC.
 #[derive(Debug, Clone)]

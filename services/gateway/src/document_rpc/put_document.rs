@@ -6,8 +6,8 @@ use wire::status::Problem;
 
 use super::DocumentRpc;
 use super::request::{change, locate};
-use crate::documents::{NewValue, put};
-use crate::request::{Call, idempotency_key};
+use conversations::documents::{NewValue, put};
+use conversations::request::{Call, idempotency_key};
 
 pub(super) async fn handle(
     rpc: &DocumentRpc,

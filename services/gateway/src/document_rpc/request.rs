@@ -8,8 +8,8 @@ use wire::proto::document::v1::document_scope::Kind;
 use wire::status::Problem;
 
 use super::DocumentRpc;
-use crate::documents::{Change, DocumentLocation, DocumentScope};
-use crate::request::{Call, missing};
+use conversations::documents::{Change, DocumentLocation, DocumentScope};
+use conversations::request::{Call, missing};
 
 /// The caller's permission, and whose documents the request names.
 pub(super) async fn authorize(

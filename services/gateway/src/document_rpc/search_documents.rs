@@ -6,8 +6,8 @@ use wire::status::Problem;
 
 use super::request::{authorize, labels};
 use super::{DocumentRpc, document};
-use crate::documents::{DOCUMENTS_PAGE, DocumentSearch, DocumentsPage, parse_filter, search};
-use crate::request::{Call, fences};
+use conversations::documents::{DOCUMENTS_PAGE, DocumentSearch, DocumentsPage, parse_filter, search};
+use conversations::request::{Call, fences};
 
 pub(super) async fn handle(
     rpc: &DocumentRpc,

@@ -7,9 +7,9 @@ use wire::status::Problem;
 
 use super::resolved_key::ResolvedKey;
 use super::warnings;
-use crate::Gateway;
-use crate::keyed_histories::{MESSAGES, load, parse_messages};
-use crate::request::Call;
+use conversations::Gateway;
+use conversations::keyed_histories::{MESSAGES, load, parse_messages};
+use conversations::request::Call;
 
 pub(super) async fn handle(
     gateway: &Gateway,

@@ -10,9 +10,9 @@ use tonic::{Request, Response, Status};
 use wire::proto::history::v1 as proto;
 use wire::proto::history::v1::history_service_server::HistoryService;
 
-use crate::Gateway;
-use crate::keyed_histories::Warning;
-use crate::writer::WriterClient;
+use conversations::Gateway;
+use conversations::keyed_histories::Warning;
+use conversations::writer::WriterClient;
 
 /// The history service over gRPC.
 #[derive(Debug, Clone)]

@@ -7,8 +7,8 @@ use wire::status::Problem;
 
 use super::resolved_key::ResolvedKey;
 use super::{HistoryRpc, warnings};
-use crate::keyed_histories::{Recording, parse_messages, record};
-use crate::request::{Call, idempotency_key};
+use conversations::keyed_histories::{Recording, parse_messages, record};
+use conversations::request::{Call, idempotency_key};
 
 pub(super) async fn handle(
     rpc: &HistoryRpc,

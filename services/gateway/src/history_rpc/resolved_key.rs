@@ -5,9 +5,9 @@ use keyed_history::{HistoryKey, KeyRules, Namespace, RefusedKey, Variables, reso
 use wire::proto::history::v1 as proto;
 use wire::status::Problem;
 
-use crate::keyed_histories::{HistoryLocation, Warning};
-use crate::request::{Call, agent_id, missing};
-use crate::{Gateway, metrics};
+use conversations::keyed_histories::{HistoryLocation, Warning};
+use conversations::request::{Call, agent_id, missing};
+use conversations::{Gateway, metrics};
 
 /// The resolved key of a call, after authorization.
 #[derive(Debug)]

@@ -18,7 +18,7 @@ use wire::status::{Problem, Reason};
 use super::problem::not_found;
 use super::state::HttpState;
 use super::{positions, problem};
-use crate::problem::RETRY_AFTER;
+use conversations::problem::RETRY_AFTER;
 
 /// The most characters of a name.
 pub const NAME_CHARS_MAX: usize = 100;
@@ -208,7 +208,8 @@ pub async fn read_head(
     let Some(last) = last.map_err(problem::from_problem)? else {
         return Ok(None);
     };
-    let head = last.open_head().map_err(|corrupt| problem::from_problem(crate::problem::of_corrupt(&corrupt)))?;
+    let head =
+        last.open_head().map_err(|corrupt| problem::from_problem(conversations::problem::of_corrupt(&corrupt)))?;
     Ok(Some((head, last.position)))
 }
 

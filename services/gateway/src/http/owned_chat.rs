@@ -10,8 +10,8 @@ use super::conversation_names::{ReadFrom, find, read_head};
 pub use super::problem::not_found;
 use super::state::HttpState;
 use super::{positions, problem};
-use crate::identity::Caller;
-use crate::writer::command_target;
+use conversations::identity::Caller;
+use conversations::writer::command_target;
 
 /// A conversation of the caller, in its current state.
 #[derive(Debug)]

@@ -15,10 +15,10 @@ use super::commands::Commands;
 use super::config::HttpSection;
 use super::frontend_settings;
 use super::rate_limits::RateLimits;
-use crate::Gateway;
-use crate::generation::Generations;
 use crate::lag_samples::LagSamples;
 use crate::openid::Provider;
+use conversations::Gateway;
+use conversations::generation::Generations;
 
 /// What every handler gets. Clones share it.
 #[derive(Debug, Clone)]

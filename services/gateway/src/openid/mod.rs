@@ -18,8 +18,8 @@ use egress::Policy;
 use models::{EgressClient, ModelsError};
 use thiserror::Error;
 
-use crate::jwks::{CACHE_TTL, Jwks, REFETCH_INTERVAL_MIN};
 use config::OidcSection;
+use conversations::jwks::{CACHE_TTL, Jwks, REFETCH_INTERVAL_MIN};
 use discovery::{Discovery, Endpoints};
 
 pub use attempt::{Attempt, SECRET_BYTES};

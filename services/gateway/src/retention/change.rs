@@ -12,7 +12,7 @@ use wire::proto::write::v1 as proto;
 use wire::proto::write::v1::CommitResult;
 
 use super::Dependencies;
-use crate::writer::command_target;
+use conversations::writer::command_target;
 
 /// The topic of the note before an archiving.
 const TOPIC: &str = "retention";

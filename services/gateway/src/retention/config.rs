@@ -5,9 +5,7 @@ use std::time::Duration;
 use runtime::config::{Bounds, Checks, Validate};
 use serde::{Deserialize, Serialize};
 
-use crate::bounds::count;
-
-const EVERY: Bounds<u64> = count(0, 86_400, "s");
+const EVERY: Bounds<u64> = Bounds::new(0..=86_400, "s");
 /// Maximum number of conversations that the rules change in a round, and of those whose expired documents it deletes. The next
 /// round continues where it ended.
 const CHANGES_MAX: u32 = 1_000;

@@ -43,7 +43,7 @@ pub use progress::FAILURES_MAX;
 pub use resume_points::ResumePoints;
 pub use round::{PAGES_PER_RULE_MAX, round};
 
-use crate::writer::WriterClient;
+use conversations::writer::WriterClient;
 
 /// The dependencies of the job. Clones share them.
 #[derive(Debug, Clone)]

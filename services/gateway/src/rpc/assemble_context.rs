@@ -10,9 +10,10 @@ use tracing::{Instrument as _, Span, field};
 use wire::proto::read::v1 as proto;
 use wire::status::Problem;
 
-use crate::assembly::{self, CONTEXT_BYTES_MAX, ContextRequest, MESSAGES, reach};
-use crate::request::{Call, read_target};
-use crate::{Gateway, metrics, render};
+use crate::render;
+use conversations::assembly::{self, CONTEXT_BYTES_MAX, ContextRequest, MESSAGES, reach};
+use conversations::request::{Call, read_target};
+use conversations::{Gateway, metrics};
 
 /// Events of the first read, in addition to nine eighths of the requested messages. Each row costs about a microsecond, and
 /// one read is enough unless the newest turns are mostly tool calls.

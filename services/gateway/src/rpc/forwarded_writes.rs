@@ -17,9 +17,9 @@ use tonic::server::NamedService;
 use tower::{Service, ServiceExt as _};
 use wire::proto::write::v1::write_service_server::SERVICE_NAME;
 
-use crate::Gateway;
-use crate::problem::unauthenticated;
-use crate::writer::WriterChannel;
+use conversations::Gateway;
+use conversations::problem::unauthenticated;
+use conversations::writer::WriterChannel;
 
 /// The method whose calls are streams.
 const STREAM_METHOD: &str = "/AppendStream";

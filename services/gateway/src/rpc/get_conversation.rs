@@ -4,8 +4,8 @@ use history::Snapshot;
 use tonic::{Request, Response, Status};
 use wire::proto::read::v1::{GetConversationRequest, GetConversationResponse};
 
-use crate::Gateway;
-use crate::request::{Call, read_target};
+use conversations::Gateway;
+use conversations::request::{Call, read_target};
 
 pub(super) async fn handle(
     gateway: &Gateway,

@@ -9,11 +9,11 @@ use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::list_conversations_request::Filter;
 use wire::status::Problem;
 
-use crate::Gateway;
-use crate::audit::record_listing;
-use crate::listing::{CONVERSATIONS_PAGE, Listing, Paging};
-use crate::problem::access_problem;
-use crate::request::{Call, missing, parse_enum};
+use conversations::Gateway;
+use conversations::audit::record_listing;
+use conversations::listing::{CONVERSATIONS_PAGE, Listing, Paging};
+use conversations::problem::access_problem;
+use conversations::request::{Call, missing, parse_enum};
 
 pub(super) async fn handle(
     gateway: &Gateway,

@@ -9,9 +9,10 @@ use tonic::{Request, Response, Status};
 use wire::proto::read::v1 as proto;
 use wire::status::Problem;
 
-use crate::page_token::{self, QueryHash, take_number};
-use crate::request::{BoundedNumber, Call, first_version, missing, out_of_range, parse_enum, read_target};
-use crate::{Gateway, render};
+use crate::render;
+use conversations::Gateway;
+use conversations::page_token::{self, QueryHash, take_number};
+use conversations::request::{BoundedNumber, Call, first_version, missing, out_of_range, parse_enum, read_target};
 
 /// The number of events of a page.
 pub const EVENTS_PAGE: BoundedNumber = BoundedNumber { field: "page_size", default: 200, max: 1_000 };

@@ -17,13 +17,13 @@ use wire::proto::read::v1::read_service_server::ReadService;
 
 pub(crate) use forwarded_writes::ForwardedWrites;
 
-pub use crate::listing::{CONVERSATIONS_PAGE, CONVERSATIONS_PAGE_BYTES_MAX};
-pub use crate::request::POSITION_TOKENS_MAX;
+pub use conversations::listing::{CONVERSATIONS_PAGE, CONVERSATIONS_PAGE_BYTES_MAX};
+pub use conversations::request::POSITION_TOKENS_MAX;
 pub use list_events::{EVENTS_PAGE, EVENTS_PAGE_BYTES_MAX};
 pub use watch_audit_log::AuditResponses;
 pub use watch_conversation::Responses;
 
-use crate::Gateway;
+use conversations::Gateway;
 
 /// The read and the audit service over gRPC.
 #[derive(Debug, Clone)]

@@ -6,11 +6,11 @@ use tonic::{Request, Response, Status};
 use wire::proto::read::v1 as proto;
 use wire::status::Problem;
 
-use crate::Gateway;
-use crate::audit::record_listing;
-use crate::problem::access_problem;
-use crate::request::{Call, fences, parse_enum};
-use crate::search::{
+use conversations::Gateway;
+use conversations::audit::record_listing;
+use conversations::problem::access_problem;
+use conversations::request::{Call, fences, parse_enum};
+use conversations::search::{
     SEARCH_PAGE, SearchAgents, SearchAudience, SearchOrder, SearchPage, SearchRequest, SearchResult, search,
 };
 

@@ -11,10 +11,10 @@ use wire::audit::{AuditActor, AuditMonth};
 use wire::proto::operate::v1 as proto;
 use wire::status::{Problem, Reason};
 
-use crate::Gateway;
-use crate::audit::{AuditFilter, AuditPosition, Followed, Following, follow};
-use crate::problem::access_problem;
-use crate::request::{Call, out_of_range, parse_enum};
+use conversations::Gateway;
+use conversations::audit::{AuditFilter, AuditPosition, Followed, Following, follow};
+use conversations::problem::access_problem;
+use conversations::request::{Call, out_of_range, parse_enum};
 
 /// Maximum length of the name of an actor, in bytes.
 const NAME_BYTES_MAX: usize = 256;

@@ -10,9 +10,10 @@ use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::watch_conversation_response::Item;
 use wire::status::Problem;
 
-use crate::request::{Call, conversation_id, first_version, out_of_range};
-use crate::watcher::{self, Subscription, Watch, WatchEnd, WatchItem};
-use crate::{Gateway, render};
+use crate::render;
+use conversations::Gateway;
+use conversations::request::{Call, conversation_id, first_version, out_of_range};
+use conversations::watcher::{self, Subscription, Watch, WatchEnd, WatchItem};
 
 /// The stream of responses.
 pub type Responses = BoxStream<'static, Result<proto::WatchConversationResponse, Status>>;

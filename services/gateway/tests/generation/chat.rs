@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
+use conversations::generation::{FollowItem, RunHandle, RunKey, Start, StartAt};
+use conversations::quotas::account::{Account, RequestSource};
+use conversations::writer::WriterService;
 use domain::{
     AgentId, ConversationId, ConversationKey, Fact, Lifecycle, RecordedEvent, RunId, RunOutcome, RunPart, RunPartKind,
     TenantId,
 };
 use event_log::Record;
 use futures::StreamExt as _;
-use gateway::generation::{FollowItem, RunHandle, RunKey, Start, StartAt};
-use gateway::quotas::account::{Account, RequestSource};
-use gateway::writer::WriterService;
 use history::{Deadline, Direction, Freshness, Page, PageBounds, Query, Target, decode};
 use registry::Scope;
 use tokio::time::{Instant, sleep, timeout};

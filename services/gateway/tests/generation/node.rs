@@ -2,9 +2,10 @@
 
 use std::future::Future;
 
-use gateway::generation::Generations;
-use gateway::writer::WriterClient;
-use gateway::{Gateway, GatewayConfig};
+use conversations::Gateway;
+use conversations::generation::Generations;
+use conversations::writer::WriterClient;
+use gateway::GatewayConfig;
 use runtime::shutdown::Shutdown;
 use tokio::runtime::{Handle, Runtime};
 

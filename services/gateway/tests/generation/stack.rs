@@ -5,11 +5,11 @@ use std::future::Future;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use conversations::writer::WriterClient;
 use devstack::{NatsServer, test};
 use domain::{AgentId, DisplayName, Label, TenantId, Timestamp};
 use event_log::{Record, RecordConfig};
 use gateway::GatewayConfig;
-use gateway::writer::WriterClient;
 use models::{ModelServerConfig, ModelServersConfig, ServerKind};
 use projector::ProjectorConfig;
 use read_model::{ReadModel, ReadModelConfig};

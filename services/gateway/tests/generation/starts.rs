@@ -3,8 +3,8 @@
 use tonic::Code;
 use tonic_types::StatusExt as _;
 
+use conversations::generation::Start;
 use domain::RunOutcome;
-use gateway::generation::Start;
 
 use crate::chat::Chat;
 use crate::node::Node;

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::future::Future;
 use std::time::Duration;
 
+use conversations::writer::{WriterClient, WriterService};
 use devstack::{NatsServer, test};
 use domain::{AgentId, ConversationId, ConversationKey, DisplayName, Head, Label, Status, TenantId, Timestamp};
 use event_log::{Record, RecordConfig};
 use gateway::retention::{Dependencies, Limits, ResumePoints, RetentionConfig, RoundError, Tally, round};
-use gateway::writer::{WriterClient, WriterService};
 use projector::ProjectorConfig;
 use read_model::projections::conversations::wait_until_reached;
 use read_model::{ReadModel, ReadModelConfig};

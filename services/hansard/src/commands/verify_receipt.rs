@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use gateway::assembly::verification::{difference, is_same, request};
+use conversations::assembly::verification::{difference, is_same, request};
 use wire::proto::read::v1 as proto;
 
 use super::address::GatewayAddress;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use gateway::assembly::outcome::text;
+use conversations::assembly::outcome::text;
 use wire::proto::event::v1::event::Fact;
 use wire::proto::event::v1::{Event, Role};
 use wire::proto::read::v1::{ContextFormat, Receipt, RecordedEvent, StageEffect, StageOutcome};

@@ -11,7 +11,7 @@ use wire::status::Reason;
 use super::{admin_reads, problems};
 use crate::http::owned_chat::{head_from_leader, not_found};
 use crate::http::{HttpState, cors, positions};
-use crate::identity::Refusal;
+use conversations::identity::Refusal;
 use history::{Deadline, Freshness, Target};
 
 /// A caller who may read everything of a tenant. As an extractor, it records the request in the audit log.

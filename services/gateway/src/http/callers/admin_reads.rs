@@ -14,7 +14,7 @@ use wire::status::{Problem, Reason};
 
 use crate::http::commands::COMMAND_MAX;
 use crate::http::{HttpState, problem};
-use crate::problem::RETRY_AFTER;
+use conversations::problem::RETRY_AFTER;
 
 /// Counts of the whole tenant, without conversations.
 const USAGE: &str = "/v1/admin/usage";

@@ -15,8 +15,8 @@ use super::headers::{check_query, header_text};
 use super::problems;
 use crate::http::owned_chat::{OwnedChat, find_latest_chat};
 use crate::http::{HttpState, cookies, cors, positions, problem};
-use crate::identity::{Caller, Claims, IdentityRule, Refusal};
-use crate::quotas::account::RequestSource;
+use conversations::identity::{Caller, Claims, IdentityRule, Refusal};
+use conversations::quotas::account::RequestSource;
 
 const API_KEY_HEADER: &str = "x-api-key";
 const USER_TOKEN_HEADER: &str = "x-user-token";

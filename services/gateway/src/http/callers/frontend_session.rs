@@ -10,7 +10,7 @@ use super::frontend::Frontend;
 use super::problems;
 use super::session_renewal::{self, Transport, session_header};
 use crate::http::{HttpState, problem};
-use crate::identity::{IdentityRule, Refusal};
+use conversations::identity::{IdentityRule, Refusal};
 
 /// A session that was just issued.
 pub(in crate::http) struct NewSession {

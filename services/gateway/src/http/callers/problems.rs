@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use identity::{SessionError, TokenError};
 use runtime::http::HttpProblem;
 
-use crate::identity::Refusal;
+use conversations::identity::Refusal;
 
 /// The problem of a refusal. It never contains a token's content.
 #[must_use]
@@ -51,7 +51,7 @@ fn get_session(refusal: &Refusal, which: &str) -> String {
 }
 
 fn unavailable(code: &'static str, detail: &str) -> HttpProblem {
-    HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, code, detail).retry_after(crate::problem::RETRY_AFTER)
+    HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, code, detail).retry_after(conversations::problem::RETRY_AFTER)
 }
 
 fn unauthorized(code: &'static str, detail: String) -> HttpProblem {

@@ -13,14 +13,14 @@ use wire::proto::write::v1 as write;
 use wire::status::Reason;
 
 use super::headers::{check_query, header_text};
-use crate::audit;
 use crate::http::conversation_names::{self, ReadFrom};
 use crate::http::owned_chat::{head_from_leader, not_found};
 use crate::http::state::HttpState;
 use crate::http::{cors, positions, problem};
-use crate::problem::access_problem;
-use crate::request::Call;
-use crate::writer::command_target;
+use conversations::audit;
+use conversations::problem::access_problem;
+use conversations::request::Call;
+use conversations::writer::command_target;
 
 /// The header that names the agent.
 const AGENT_HEADER: &str = "x-agent-id";

@@ -23,8 +23,8 @@ use crate::http::turns::permissions::{AllowedRoles, Webhooks};
 use crate::http::turns::turn::{self, Turn, finish_closed_run};
 use crate::http::turns::{last_turn, problems};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, problem};
-use crate::identity::Caller;
-use crate::quotas::account::RequestSource;
+use conversations::identity::Caller;
+use conversations::quotas::account::RequestSource;
 
 /// Maximum number of bytes of a request, which contains the page's whole history.
 pub const UI_REQUEST_BYTES_MAX: usize = 8 * 1024 * 1024;

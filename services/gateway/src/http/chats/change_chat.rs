@@ -13,8 +13,8 @@ use crate::http::body::{ConversationBody, json_text};
 use crate::http::conversation_names::names;
 use crate::http::owned_chat::{OwnedChat, find_chat, find_latest_chat};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, commands, problem};
-use crate::quotas::account::Account;
-use crate::quotas::size_of_message;
+use conversations::quotas::account::Account;
+use conversations::quotas::size_of_message;
 
 /// The changes. Absent members stay unchanged.
 #[derive(Debug, Default, Deserialize, ToSchema)]

@@ -17,9 +17,9 @@ use crate::http::conversation_names::{Names, find_or_new, names};
 use crate::http::{
     CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, commands, frontend_settings, problem,
 };
-use crate::identity::Caller;
-use crate::quotas::account::{Account, RequestSource};
-use crate::quotas::size_of_message;
+use conversations::identity::Caller;
+use conversations::quotas::account::{Account, RequestSource};
+use conversations::quotas::size_of_message;
 
 /// The conversation. All members are optional.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -15,7 +15,7 @@ use super::forks::{self, Eraser, Erasure, erase};
 use crate::http::conversation_names::{ReadFrom, candidates, find, read_head};
 use crate::http::owned_chat::{not_found, read_target};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, problem};
-use crate::identity::Caller;
+use conversations::identity::Caller;
 use history::{Deadline, Freshness, Readable, Target};
 
 /// How to erase.

@@ -10,8 +10,8 @@ use crate::http::body::{ConversationBody, StatusName};
 use crate::http::conversation_names::{Names, names};
 use crate::http::positions::{self, catch_up};
 use crate::http::{CallerHeaders, Frontend, HttpState, problem};
-use crate::listing::{Listing, Paging};
-use crate::request::BoundedNumber;
+use conversations::listing::{Listing, Paging};
+use conversations::request::BoundedNumber;
 use history::Deadline;
 
 /// Page size.

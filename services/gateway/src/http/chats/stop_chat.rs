@@ -7,9 +7,9 @@ use runtime::http::{HttpProblem, Json, Path};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::generation::RunKey;
 use crate::http::commands::problem_from_status;
 use crate::http::{CallerHeaders, Frontend, HttpState, positions};
+use conversations::generation::RunKey;
 
 /// The run that stops.
 #[derive(Debug, Serialize, ToSchema)]

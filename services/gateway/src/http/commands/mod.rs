@@ -15,8 +15,8 @@ use wire::proto::write::v1::CommitResult;
 use wire::proto::write::v1::write_service_client::WriteServiceClient;
 
 use crate::http::{positions, problem};
-use crate::request::Call;
-use crate::writer::{WriterClient, WriterService};
+use conversations::request::Call;
+use conversations::writer::{WriterClient, WriterService};
 
 /// The longest wait for the writer: shorter than the timeout of a request, so that the caller gets the result.
 pub const COMMAND_MAX: Duration = Duration::from_secs(8);
@@ -94,7 +94,7 @@ pub(in crate::http) fn problem_from_status(status: &Status) -> HttpProblem {
         tracing::error!(code = ?status.code(), "the writer rejects the gateway's own token: set `writer_token`");
         let detail = "the gateway cannot reach the writer: try again later";
         return HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, "WRITER_UNAVAILABLE", detail)
-            .retry_after(crate::problem::RETRY_AFTER);
+            .retry_after(conversations::problem::RETRY_AFTER);
     }
     field_names::with_callers_field(problem::from_status(status))
 }

@@ -19,7 +19,7 @@ use super::freshness::freshness;
 use super::list_url::list_url;
 use super::{BASE_PATH, Page, Person};
 use crate::http::{HttpState, problem};
-use crate::page_token::{self, QueryHash, take_number};
+use conversations::page_token::{self, QueryHash, take_number};
 use history::Deadline;
 
 /// Most characters of an excerpt.

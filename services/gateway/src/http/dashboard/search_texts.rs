@@ -14,7 +14,7 @@ use super::audit::{self, Action, DashboardAction};
 use super::list_url::list_url;
 use super::{Page, Person};
 use crate::http::{HttpState, positions, problem};
-use crate::search::{
+use conversations::search::{
     SEARCH_PAGE, SearchAgents, SearchAudience, SearchOrder, SearchPage, SearchRequest, SearchResult, search,
 };
 

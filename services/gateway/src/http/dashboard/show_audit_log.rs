@@ -13,9 +13,9 @@ use serde::Deserialize;
 use wire::audit::{AuditActor, AuditEntry, AuditMonth};
 
 use super::{Page, Person};
-use crate::audit::AuditFilter;
 use crate::http::owned_chat::from_read_error;
 use crate::http::{HttpState, problem};
+use conversations::audit::AuditFilter;
 
 /// Entries of a page.
 pub const AUDIT_PAGE_ENTRIES: u32 = 100;

@@ -45,7 +45,7 @@ impl Events {
         }
         let item = tokio::select! {
             biased;
-            () = self.draining.begun() => Err(crate::problem::draining().into()),
+            () = self.draining.begun() => Err(conversations::problem::draining().into()),
             () = sleep_until(self.ends_at) => return Some(self.end(End::too_old())),
             item = self.followed.next() => item,
             () = sleep(self.heartbeat) => return Some(KEEP_ALIVE.to_owned()),
@@ -65,7 +65,7 @@ impl Events {
         };
         let json = json_line(&EventBody::from(&**event)).map_err(|_| {
             let what = format!("event {} has a document that is not JSON", event.version);
-            crate::problem::of_contradiction(what)
+            conversations::problem::of_contradiction(what)
         })?;
         self.sent = event.version;
         Ok(format!("id: {}\ndata: {json}\n\n", event.version))

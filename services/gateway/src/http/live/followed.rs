@@ -15,7 +15,7 @@ use wire::status::{Problem, Reason};
 use crate::http::owned_chat::{from_read_error, not_found};
 use crate::http::rate_limits::CountedStream;
 use crate::http::{HttpState, OwnedChat, problem};
-use crate::watcher::{self, Items, Subscription, Watch, WatchEnd, WatchItem};
+use conversations::watcher::{self, Items, Subscription, Watch, WatchEnd, WatchItem};
 
 /// Whose stream it is.
 #[derive(Debug)]
@@ -121,7 +121,7 @@ impl Followed {
                 }
                 Some(Err(end)) => return Err(end.into()),
                 // A watcher says why it ends, unless its task was aborted.
-                None => return Err(crate::problem::draining().into()),
+                None => return Err(conversations::problem::draining().into()),
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Live streams of conversations, as server-sent events: the history from a version, then each new event when it is recorded.
 //!
 //! The id of an event is its version, so a client that reconnects with `Last-Event-ID` gets the next one. The events come
-//! from [`crate::watcher`]. Every stream ends with the event `end`, which says why, and how to resume.
+//! from [`conversations::watcher`]. Every stream ends with the event `end`, which says why, and how to resume.
 
 mod events;
 mod followed;

@@ -11,7 +11,7 @@ use utoipa::IntoParams;
 
 use crate::http::sse::LAST_EVENT_ID;
 use crate::http::{HttpState, problem};
-use crate::request::out_of_range;
+use conversations::request::out_of_range;
 
 /// Where a live stream starts.
 #[derive(Debug, Default, Deserialize, IntoParams)]

@@ -17,7 +17,7 @@ use crate::http::live::Viewed;
 use crate::http::owned_chat::find_latest_chat;
 use crate::http::state::HttpState;
 use crate::http::{Admin, Frontend, positions};
-use crate::identity::Caller;
+use conversations::identity::Caller;
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const USER_TOKEN: HeaderName = HeaderName::from_static("x-user-token");

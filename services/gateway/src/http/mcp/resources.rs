@@ -15,7 +15,7 @@ use super::tools::messages::{self, MESSAGES_MAX};
 use super::tools::{ToolContext, ToolName};
 use crate::http::positions::catch_up;
 use crate::http::problem;
-use crate::listing::{Listing, Paging};
+use conversations::listing::{Listing, Paging};
 
 /// The start of a conversation's URI.
 const URI_PREFIX: &str = "hansard://conversations/";

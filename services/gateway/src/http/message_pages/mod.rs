@@ -18,7 +18,7 @@ use wire::status::Problem;
 
 use crate::http::owned_chat::{OwnedChat, from_read_error, not_found};
 use crate::http::{HttpState, problem};
-use crate::request::BoundedNumber;
+use conversations::request::BoundedNumber;
 
 /// Page size.
 pub const MESSAGES_PAGE: BoundedNumber = BoundedNumber { field: "limit", default: 50, max: 200 };

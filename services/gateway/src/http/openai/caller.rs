@@ -14,7 +14,7 @@ use super::conversation_ids::record_id;
 use crate::http::callers::end_user::EndUser;
 use crate::http::callers::service::Service;
 use crate::http::state::HttpState;
-use crate::quotas::account::RequestSource;
+use conversations::quotas::account::RequestSource;
 
 /// The headers of every OpenAI API.
 #[derive(Debug, IntoParams)]

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::http::StatusCode;
 use runtime::http::HttpProblem;
 
-use crate::problem::RETRY_AFTER;
+use conversations::problem::RETRY_AFTER;
 
 /// Counts the open streams of each address; addresses without streams are not stored.
 #[derive(Debug, Clone, Default)]

@@ -6,7 +6,7 @@ use runtime::http::{HttpProblem, Json, Query};
 use super::{SearchCaller, SearchParams, SearchResultsBody, page};
 use crate::http::conversation_names::names;
 use crate::http::{CallerHeaders, Frontend, HttpState};
-use crate::search::{SearchAgents, SearchAudience};
+use conversations::search::{SearchAgents, SearchAudience};
 
 /// Search the caller's conversations.
 ///

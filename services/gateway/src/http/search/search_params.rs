@@ -8,8 +8,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::search_results::{Details, SearchResultsBody};
 use crate::http::{HttpState, positions, problem};
-use crate::request::BoundedNumber;
-use crate::search::{SEARCH_PAGE, SearchAgents, SearchAudience, SearchOrder, SearchRequest, search};
+use conversations::request::BoundedNumber;
+use conversations::search::{SEARCH_PAGE, SearchAgents, SearchAudience, SearchOrder, SearchRequest, search};
 
 /// Page size.
 const RESULTS_PAGE: BoundedNumber = BoundedNumber { field: "limit", ..SEARCH_PAGE };

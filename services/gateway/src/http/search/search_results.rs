@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use crate::http::body::{StatusName, rfc3339};
 use crate::http::conversation_names::Names;
-use crate::search::{SearchPage, SearchResult};
+use conversations::search::{SearchPage, SearchResult};
 
 /// A page of search results.
 #[derive(Debug, Serialize, ToSchema)]

@@ -17,9 +17,9 @@ use wire::proto::write::v1 as write;
 use crate::http::owned_chat::is_not_owned;
 use crate::http::positions::catch_up;
 use crate::http::{Frontend, HttpState, commands, problem};
-use crate::identity::Caller;
-use crate::listing::{Listing, Paging};
-use crate::writer::command_target;
+use conversations::identity::Caller;
+use conversations::listing::{Listing, Paging};
+use conversations::writer::command_target;
 use history::Deadline;
 
 /// Maximum number of conversations per request; above it the answer is `pending`.

@@ -14,8 +14,8 @@ use super::claim_session::known_user;
 use crate::http::conversation_names::{ReadFrom, candidates, find, find_owned};
 use crate::http::owned_chat::{find_chat, is_not_owned, not_found};
 use crate::http::{Frontend, HttpState, IdempotencyKey, commands};
-use crate::identity::Caller;
-use crate::writer::command_target;
+use conversations::identity::Caller;
+use conversations::writer::command_target;
 
 /// The conversation and the session.
 #[derive(Debug, Deserialize, ToSchema)]

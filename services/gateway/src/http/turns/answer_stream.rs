@@ -21,8 +21,8 @@ use runtime::http::{DrainSignal, StreamSlot};
 use tokio::time::sleep;
 use utoipa::ToSchema;
 
-use crate::generation::FollowItem;
 use crate::http::sse;
+use conversations::generation::FollowItem;
 
 /// A keep-alive is sent after this time without an event.
 pub const HEARTBEAT: Duration = Duration::from_secs(15);

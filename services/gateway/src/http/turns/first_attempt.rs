@@ -5,9 +5,9 @@ use domain::{CommitId, EventKind, Fact, Lifecycle, Version};
 use history::{Direction, EffectiveHistory, Newest, Page, PageBounds, Query, WindowBounds, decode};
 use runtime::http::HttpProblem;
 
-use crate::generation::run_started_by;
 use crate::http::owned_chat::{OwnedChat, from_read_error};
 use crate::http::{HttpState, problem};
+use conversations::generation::run_started_by;
 
 /// Maximum number of runs, from the newest backward, that are searched for the first attempt.
 const RUNS_LOOKED_THROUGH_MAX: usize = 1_000;

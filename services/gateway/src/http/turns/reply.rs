@@ -8,9 +8,9 @@ use futures::stream::BoxStream;
 use runs::RunFold;
 use runtime::http::{DrainSignal, HttpProblem};
 
-use crate::generation::{FollowItem, reported_usage};
 use crate::http::body::texts;
-use crate::problem::RETRY_AFTER;
+use conversations::generation::{FollowItem, reported_usage};
+use conversations::problem::RETRY_AFTER;
 
 /// A complete answer.
 #[derive(Debug, PartialEq, Eq)]

@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{last_turn, problems};
-use crate::generation::{RunKey, Start, StartAt};
 use crate::http::owned_chat::{OwnedChat, read_conversation};
 use crate::http::{HttpState, positions, problem};
-use crate::quotas::account::{Account, RequestSource};
-use crate::quotas::size_of_message;
+use conversations::generation::{RunKey, Start, StartAt};
+use conversations::quotas::account::{Account, RequestSource};
+use conversations::quotas::size_of_message;
 use history::Deadline;
 
 /// What is recorded and answered.

@@ -8,7 +8,7 @@ use runtime::http::{HttpProblem, Json, Query};
 use crate::http::HttpState;
 use crate::http::callers::service::{Service, ServiceHeaders};
 use crate::http::search::{SearchCaller, SearchParams, SearchResultsBody, page};
-use crate::search::{SearchAgents, SearchAudience};
+use conversations::search::{SearchAgents, SearchAudience};
 
 /// Search the conversations of the token's agents.
 ///

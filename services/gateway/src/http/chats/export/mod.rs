@@ -22,8 +22,8 @@ use thiserror::Error;
 use utoipa::{IntoParams, ToSchema};
 use wire::status::Problem;
 
-use crate::Gateway;
 use crate::http::csv_row::CSV;
+use conversations::Gateway;
 
 /// The content type of documents in lines.
 pub(in crate::http) const NDJSON: &str = "application/x-ndjson";

@@ -4,7 +4,7 @@ use domain::{RecordedEvent, Version};
 use wire::status::Problem;
 
 use crate::http::body::{EventBody, json_line};
-use crate::problem;
+use conversations::problem;
 
 pub(super) fn event(event: &RecordedEvent, chunk: &mut Vec<u8>) -> Result<(), Problem> {
     let line = json_line(&EventBody::from(event)).map_err(|_| {

@@ -13,11 +13,11 @@ use runtime::http::{HttpProblem, Path, Query, StreamSlot};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::generation::FollowItem;
 use crate::http::sse::LAST_EVENT_ID;
 use crate::http::turns::answer_stream::{AnswerStream, StreamedEvent};
 use crate::http::turns::last_turn;
 use crate::http::{CallerHeaders, Frontend, HttpState, OwnedChat, problem};
+use conversations::generation::FollowItem;
 
 /// Where the stream starts.
 #[derive(Debug, Default, Deserialize, IntoParams)]

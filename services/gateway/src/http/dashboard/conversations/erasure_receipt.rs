@@ -52,7 +52,8 @@ pub(super) async fn read_tombstone(
         .await
         .map_err(problem::from_problem)?
         .ok_or_else(not_found)?;
-    let head = last.open_head().map_err(|corrupt| problem::from_problem(crate::problem::of_corrupt(&corrupt)))?;
+    let head =
+        last.open_head().map_err(|corrupt| problem::from_problem(conversations::problem::of_corrupt(&corrupt)))?;
     if head.status != Status::Erased {
         return Err(not_found());
     }

@@ -209,7 +209,7 @@ fn decoded(
 pub(super) fn event_json(recorded: &RecordedEvent) -> Result<String, HttpProblem> {
     json_line(&EventBody::from(recorded)).map_err(|_| {
         let what = format!("event {} has a document that is not JSON", recorded.version);
-        problem::from_problem(crate::problem::of_contradiction(what))
+        problem::from_problem(conversations::problem::of_contradiction(what))
     })
 }
 

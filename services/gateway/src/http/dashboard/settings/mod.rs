@@ -20,7 +20,7 @@ use wire::status::{Problem, Reason};
 use super::Person;
 use crate::http::commands::COMMAND_MAX;
 use crate::http::{HttpState, problem};
-use crate::writer::WriterService;
+use conversations::writer::WriterService;
 
 /// Maximum size of an answer of the registry service, in bytes: the keys of an agent or of the tenant, or one agent.
 pub const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;

@@ -16,7 +16,7 @@ use crate::http::body::EventBody;
 use crate::http::mcp::failure::Failure;
 use crate::http::owned_chat::from_read_error;
 use crate::http::problem;
-use crate::problem::of_contradiction;
+use conversations::problem::of_contradiction;
 
 /// The number of events if none is asked for.
 const EVENTS_DEFAULT: u32 = 100;

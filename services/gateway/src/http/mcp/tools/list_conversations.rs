@@ -12,7 +12,7 @@ use crate::http::mcp::failure::Failure;
 use crate::http::mcp::objects::ConversationObject;
 use crate::http::positions::catch_up;
 use crate::http::problem;
-use crate::listing::{Listing, Paging};
+use conversations::listing::{Listing, Paging};
 
 /// The number of conversations if none is asked for.
 const CONVERSATIONS_DEFAULT: u32 = 20;

@@ -28,7 +28,7 @@ use super::caller::McpCaller;
 use super::failure::Failure;
 use crate::http::problem;
 use crate::http::state::HttpState;
-use crate::problem::of_contradiction;
+use conversations::problem::of_contradiction;
 
 /// What every tool gets.
 #[derive(Debug, Clone, Copy)]

@@ -82,7 +82,7 @@ pub(super) fn recorded_at(commit: &CommitResult) -> Result<Timestamp, HttpProble
     let time = commit.recorded_at.map(wire::time::from_proto);
     time.and_then(Result::ok).ok_or_else(|| {
         let why = "the writer's answer has no time".to_owned();
-        problem::from_problem(crate::problem::of_contradiction(why))
+        problem::from_problem(conversations::problem::of_contradiction(why))
     })
 }
 

@@ -11,7 +11,7 @@ use crate::http::mcp::failure::Failure;
 use crate::http::mcp::time::iso8601;
 use crate::http::positions;
 use crate::http::problem;
-use crate::search::{SearchAgents, SearchAudience, SearchOrder, SearchRequest, SearchResult, search};
+use conversations::search::{SearchAgents, SearchAudience, SearchOrder, SearchRequest, SearchResult, search};
 
 /// The number of results if none is asked for.
 const RESULTS_DEFAULT: u32 = 10;

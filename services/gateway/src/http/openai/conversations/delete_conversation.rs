@@ -16,7 +16,7 @@ use crate::http::commands::result_for_caller;
 use crate::http::conversation_names::{ReadFrom, candidates, read_head};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::state::HttpState;
-use crate::writer::command_target;
+use conversations::writer::command_target;
 
 /// An erased conversation.
 #[derive(Debug, Serialize, ToSchema)]

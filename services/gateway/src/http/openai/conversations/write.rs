@@ -15,7 +15,7 @@ use crate::http::commands::result_for_caller;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::owned_chat::{head_from_leader, is_not_owned, not_found};
 use crate::http::state::HttpState;
-use crate::writer::command_target;
+use conversations::writer::command_target;
 
 /// A conversation that a request names. It is not read: the writer checks whether the caller has it.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use crate::http::commands::result_for_caller;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversations::write::rejected;
 use crate::http::state::HttpState;
-use crate::writer::command_target;
+use conversations::writer::command_target;
 
 /// The version before the first response of a conversation of its own: only its creation.
 const CREATED: u64 = 1;

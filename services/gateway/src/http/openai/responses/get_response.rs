@@ -13,10 +13,10 @@ use super::recorded::RecordedResponse;
 use super::response_query::GetResponseQuery;
 use super::response_stream::Answer;
 use super::stream::ResponseEvents;
-use crate::generation::FollowItem;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::problem;
 use crate::http::state::HttpState;
+use conversations::generation::FollowItem;
 
 /// Get a recorded response.
 ///

@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::parameters::Parameters;
-use crate::generation::reported_usage;
 use crate::http::openai::items::stored_item::{LENGTHS, StoredItem};
+use conversations::generation::reported_usage;
 
 /// A response.
 #[derive(Debug, Clone, Serialize, ToSchema)]

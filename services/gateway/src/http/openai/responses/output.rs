@@ -5,11 +5,11 @@ use domain::{CommitId, ConversationId, EventId, Fact, RunId, Timestamp, Version}
 use runtime::http::HttpProblem;
 use uuid::Uuid;
 
-use crate::generation::finish_commit;
 use crate::http::openai::conversation_ids::api_id;
 use crate::http::openai::conversations::items::items_of;
 use crate::http::openai::items::item_id::ItemId;
 use crate::http::openai::items::stored_item::{StoredItem, items};
+use conversations::generation::finish_commit;
 
 /// The name of the conversation in ids of items that are not recorded.
 const NO_CONVERSATION: &str = "unstored";

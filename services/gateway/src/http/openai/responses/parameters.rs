@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use crate::generation::run_parts::fits_an_event;
 use crate::http::problem;
+use conversations::generation::run_parts::fits_an_event;
 
 /// The topic of the note. Models and pages do not read notes.
 const TOPIC: &str = "openai.response";

@@ -9,13 +9,13 @@ use super::object::{ResponseHead, ResponseObject};
 use super::output::recorded_items;
 use super::parameters::Noted;
 use super::response_id::ResponseId;
-use crate::generation::{RunKey, finish_commit};
 use crate::http::callers::end_user::IdOrigin;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::items::ITEM_KINDS;
 use crate::http::openai::conversations::{open_by, target};
 use crate::http::owned_chat::from_read_error;
 use crate::http::state::HttpState;
+use conversations::generation::{RunKey, finish_commit};
 
 /// Most events between the start of a run and its end: its own, and those that others append meanwhile.
 const EVENTS_UNTIL_END_MAX: usize = 2_000;

@@ -17,10 +17,10 @@ use tokio::time::sleep;
 use super::object::ResponseObject;
 use super::stream::ResponseEvents;
 use super::stream::event::ResponseEvent;
-use crate::generation::FollowItem;
 use crate::http::openai::chat::completions::failure::{ended_early, problem_of};
 use crate::http::sse;
 use crate::http::turns::answer_stream::HEARTBEAT;
+use conversations::generation::FollowItem;
 
 /// An answer that is on its way.
 pub(super) struct Answer {

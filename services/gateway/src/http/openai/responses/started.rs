@@ -17,7 +17,6 @@ use super::output::OutputPlace;
 use super::parameters::{Noted, Parameters};
 use super::placement::{Creator, Placement, recorded_at};
 use super::response_id::ResponseId;
-use crate::generation::{NewConversation, RequestSettings, Start, StartAt, run_started_by};
 use crate::http::commands::{COMMAND_MAX, result_for_caller};
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversation_ids::api_id;
@@ -27,8 +26,9 @@ use crate::http::openai::items::open_calls::OpenBefore;
 use crate::http::state::HttpState;
 use crate::http::turns::problems::not_started;
 use crate::http::{positions, problem};
-use crate::quotas::account::Account;
-use crate::writer::command_target;
+use conversations::generation::{NewConversation, RequestSettings, Start, StartAt, run_started_by};
+use conversations::quotas::account::Account;
+use conversations::writer::command_target;
 
 /// A request whose fields are valid.
 #[derive(Debug)]

@@ -10,11 +10,11 @@ use super::response_id::ResponseId;
 use super::response_stream::Answer;
 use super::started::CheckedRequest;
 use super::stream::ResponseEvents;
-use crate::generation::{PreviousTurns, StatelessTurn};
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::problem;
 use crate::http::state::HttpState;
-use crate::quotas::account::Account;
+use conversations::generation::{PreviousTurns, StatelessTurn};
+use conversations::quotas::account::Account;
 
 /// Starts the answer to a request. After a recorded response, the model reads its conversation up to the end of the response.
 ///

@@ -5,7 +5,7 @@ use runtime::http::{HttpProblem, Json, Query};
 
 use crate::http::search::{SearchCaller, SearchParams, SearchResultsBody, page};
 use crate::http::{Admin, HttpState};
-use crate::search::{SearchAgents, SearchAudience};
+use conversations::search::{SearchAgents, SearchAudience};
 
 /// Search the tenant's conversations.
 ///

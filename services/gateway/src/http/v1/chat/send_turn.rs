@@ -17,7 +17,6 @@ use wire::status::Reason;
 use super::turn_messages::{TurnMessages, check_assistant};
 use super::turn_with_history::GivenHistory;
 use super::{turn_messages, turn_with_history};
-use crate::generation::{FollowItem, StatelessTurn};
 use crate::http::conversation_names::{Names, names};
 use crate::http::owned_chat::{OwnedChat, find_latest_chat};
 use crate::http::turns::answer_stream::{AnswerStream, StreamedEvent};
@@ -27,8 +26,9 @@ use crate::http::turns::permissions::AllowedRoles;
 use crate::http::turns::reply::{Reply, collect_reply};
 use crate::http::turns::turn::{self, StartedRun, Turn, finish_closed_run};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, positions, problem};
-use crate::identity::Caller;
-use crate::quotas::account::{Account, RequestSource};
+use conversations::generation::{FollowItem, StatelessTurn};
+use conversations::identity::Caller;
+use conversations::quotas::account::{Account, RequestSource};
 
 /// One turn.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -229,7 +229,7 @@ async fn answer(
             // A caller that has the answer can read it in the session.
             if let Some(position) = generations.wait_for_finish(session, *run).await {
                 let token = position.token(&gateway.reader.archive, session).await;
-                let unlocated = |error| problem::from_problem(crate::problem::of_record(&error));
+                let unlocated = |error| problem::from_problem(conversations::problem::of_record(&error));
                 let token = token.map_err(unlocated)?;
                 positions::record_write(&token.encode());
             }

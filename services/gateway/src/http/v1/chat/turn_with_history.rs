@@ -14,8 +14,8 @@ use crate::http::turns::first_attempt;
 use crate::http::turns::permissions::AllowedRoles;
 use crate::http::turns::turn::{self, StartedRun, Turn, finish_closed_run};
 use crate::http::{HttpState, IdempotencyKey};
-use crate::keyed_histories::stored_history::{self, History, HistoryQuery};
-use crate::quotas::account::RequestSource;
+use conversations::keyed_histories::stored_history::{self, History, HistoryQuery};
+use conversations::quotas::account::RequestSource;
 
 /// Maximum number of attempts while the session changes without new messages: a title, a summary.
 const ATTEMPTS_MAX: u32 = 4;

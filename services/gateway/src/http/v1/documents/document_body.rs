@@ -4,8 +4,8 @@ use domain::JsonText;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::documents::Document;
 use crate::http::body::{Verbatim, rfc3339};
+use conversations::documents::Document;
 
 /// A document.
 #[derive(Debug, Serialize, ToSchema)]

@@ -8,13 +8,13 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::scope_body::{ScopeBody, change, locate};
-use crate::documents::{NewValue, put};
 use crate::http::body::json_text;
 use crate::http::callers::service::{Service, ServiceHeaders};
 use crate::http::commands::{problem_for_caller, with_member_names};
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::positions;
 use crate::http::state::HttpState;
+use conversations::documents::{NewValue, put};
 
 /// A document and its new value.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -7,11 +7,11 @@ use runtime::http::HttpProblem;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::documents::{Change, DocumentLocation, DocumentScope};
 use crate::http::callers::service::Service;
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::problem;
 use crate::http::state::HttpState;
+use conversations::documents::{Change, DocumentLocation, DocumentScope};
 
 /// Whose documents: at most one member. Without any, the agent's own.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]

@@ -10,8 +10,8 @@ use super::named_history::NamedHistory;
 use crate::http::body::MessageContentBody;
 use crate::http::state::HttpState;
 use crate::http::{positions, problem};
-use crate::keyed_histories::{MESSAGES, Warning, load};
-use crate::request::BoundedNumber;
+use conversations::keyed_histories::{MESSAGES, Warning, load};
+use conversations::request::BoundedNumber;
 
 /// The number of messages of an answer.
 const LIMIT: BoundedNumber = BoundedNumber { field: "limit", ..MESSAGES };

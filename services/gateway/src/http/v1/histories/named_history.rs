@@ -14,8 +14,8 @@ use crate::http::callers::service::Service;
 use crate::http::commands::with_member_names;
 use crate::http::problem;
 use crate::http::state::HttpState;
-use crate::keyed_histories::{HistoryLocation, Warning, parse_messages};
-use crate::metrics;
+use conversations::keyed_histories::{HistoryLocation, Warning, parse_messages};
+use conversations::metrics;
 
 /// Which history of the key.
 #[derive(Debug, Default, Deserialize, IntoParams)]

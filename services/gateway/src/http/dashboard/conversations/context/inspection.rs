@@ -14,11 +14,11 @@ use wire::status::Problem;
 
 use super::ContextQuery;
 use super::values::{self, NewColumn};
-use crate::assembly::{self, AssembledContext, ContextRequest};
 use crate::http::dashboard::conversations::{DashboardAction, record};
 use crate::http::dashboard::{Page, Person};
 use crate::http::owned_chat::{from_read_error, read_fenced};
 use crate::http::{HttpState, problem};
+use conversations::assembly::{self, AssembledContext, ContextRequest};
 
 /// Events that are listed with their outcome.
 const EVENTS: PageBounds = PageBounds { events_max: 200, bytes_max: 2 * 1024 * 1024 };

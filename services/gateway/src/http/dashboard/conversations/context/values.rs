@@ -8,9 +8,9 @@ use formats::{Piece, Section, pieces};
 use pages::components::JSON_HEAD_BYTES;
 use pages::dashboard::context::{ContextColumn, EventOfContext, PieceOfContext, ReusedPrefix, TokensOfSection};
 
-use crate::assembly::AssembledContext;
-use crate::assembly::outcome::{effect, is_omitted, stage_name, text};
 use crate::http::body::texts;
+use conversations::assembly::AssembledContext;
+use conversations::assembly::outcome::{effect, is_omitted, stage_name, text};
 
 /// Most pieces of a context that are shown: the last ones.
 pub(super) const PIECES_SHOWN_MAX: usize = 300;

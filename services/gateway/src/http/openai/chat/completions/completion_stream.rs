@@ -16,10 +16,10 @@ use tokio::time::sleep;
 
 use super::chunks::{ChunkHead, CompletionChunks};
 use super::failure::{ended_early, problem_of};
-use crate::generation::FollowItem;
 use crate::http::openai::errors::OpenAiError;
 use crate::http::sse;
 use crate::http::turns::answer_stream::HEARTBEAT;
+use conversations::generation::FollowItem;
 
 /// A stream of chunks. It ends with `[DONE]`, or with an error.
 pub(super) struct CompletionStream {

@@ -23,7 +23,6 @@ use super::recorded::Exchange;
 use super::recorded::client_headers::{CONVERSATION_HEADER, ClientHeaders, Recording};
 use super::request::CompletionRequest;
 use super::whole_answer::whole;
-use crate::generation::{FollowItem, StatelessTurn};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversation_ids::api_id;
 use crate::http::openai::errors::OpenAiError;
@@ -31,7 +30,8 @@ use crate::http::openai::requested_model::RequestedModel;
 use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::http::turns::delayed_answer;
-use crate::quotas::account::Account;
+use conversations::generation::{FollowItem, StatelessTurn};
+use conversations::quotas::account::Account;
 
 /// Create a chat completion.
 ///

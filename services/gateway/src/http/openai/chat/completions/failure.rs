@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use domain::{RunEnd, RunOutcome};
 use runtime::http::HttpProblem;
 
-use crate::problem::RETRY_AFTER;
+use conversations::problem::RETRY_AFTER;
 
 /// Errors of a model server that may end soon.
 const TEMPORARY: [&str; 3] = ["model_unavailable", "model_overloaded", "model_breaker_open"];

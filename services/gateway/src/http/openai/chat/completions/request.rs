@@ -10,7 +10,7 @@ use utoipa::ToSchema;
 
 use super::failure::not_supported;
 use super::tools::{CompletionTool, ToolChoiceBody, tool_choice, tools};
-use crate::generation::RequestSettings;
+use conversations::generation::RequestSettings;
 
 /// Most bytes of a body.
 pub const COMPLETION_BYTES_MAX: usize = 4 * 1024 * 1024;

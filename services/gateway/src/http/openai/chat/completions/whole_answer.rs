@@ -8,7 +8,7 @@ use runtime::http::{DrainSignal, HttpProblem};
 use super::answer::{CompletionBody, choice, usage};
 use super::chunks::ChunkHead;
 use super::failure::{ended_early, problem_of};
-use crate::generation::FollowItem;
+use conversations::generation::FollowItem;
 
 /// The whole completion.
 pub(super) async fn whole(

@@ -4,7 +4,7 @@ use domain::Violation;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::request::out_of_range;
+use conversations::request::out_of_range;
 
 /// Items of a page, if the request names no number.
 pub const ITEMS_DEFAULT: u32 = 20;

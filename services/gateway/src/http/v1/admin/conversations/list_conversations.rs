@@ -10,8 +10,8 @@ use utoipa::IntoParams;
 use crate::http::body::{StatusName, timestamp};
 use crate::http::chats::list_chats::{CHATS_PAGE, ConversationsPage, page};
 use crate::http::{Admin, HttpState, problem};
-use crate::listing::Listing;
-use crate::request::missing;
+use conversations::listing::Listing;
+use conversations::request::missing;
 
 /// Which conversations to list.
 #[derive(Debug, Default, Deserialize, IntoParams)]

@@ -12,8 +12,8 @@ use crate::http::body::ProviderLogBody;
 use crate::http::chats::list_chats::named;
 use crate::http::v1::admin::conversations::list_conversations::time;
 use crate::http::{Admin, HttpState, problem};
-use crate::page_token::{self, QueryHash, take_number};
-use crate::request::BoundedNumber;
+use conversations::page_token::{self, QueryHash, take_number};
+use conversations::request::BoundedNumber;
 use history::Deadline;
 
 /// Page size.

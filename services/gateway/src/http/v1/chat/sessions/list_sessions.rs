@@ -10,7 +10,7 @@ use crate::http::body::ConversationBody;
 use crate::http::chats::list_chats::{CHATS_PAGE, page};
 use crate::http::conversation_names::names;
 use crate::http::{CallerHeaders, Frontend, HttpState, problem};
-use crate::listing::Listing;
+use conversations::listing::Listing;
 
 /// Which sessions to list.
 #[derive(Debug, Default, Deserialize, IntoParams)]

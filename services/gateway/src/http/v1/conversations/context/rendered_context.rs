@@ -14,14 +14,14 @@ use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::assemble_context_request::Policy as RequestedPolicy;
 use wire::status::Problem;
 
-use crate::Gateway;
-use crate::assembly::{self, AssembledContext, ContextRequest};
 use crate::http::commands::with_field;
 use crate::http::owned_chat::from_read_error;
 use crate::http::problem;
 use crate::http::state::HttpState;
-use crate::metrics;
-use crate::problem::of_contradiction;
+use conversations::Gateway;
+use conversations::assembly::{self, AssembledContext, ContextRequest};
+use conversations::metrics;
+use conversations::problem::of_contradiction;
 
 /// The name of the receipt's message.
 const RECEIPT: &str = "hansard.read.v1.Receipt";

@@ -18,7 +18,7 @@ use crate::http::commands::{result_for_caller, with_field, with_member_names};
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::problem;
 use crate::http::state::HttpState;
-use crate::request::Call;
+use conversations::request::Call;
 
 /// Maximum size of the lines of one commit.
 pub const COMMIT_LINES_BYTES_MAX: usize = 4 * 1024 * 1024;

@@ -6,13 +6,13 @@ use runtime::http::{HttpProblem, Json};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::documents::delete;
 use crate::http::callers::service::{Service, ServiceHeaders};
 use crate::http::commands::problem_for_caller;
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::positions;
 use crate::http::state::HttpState;
 use crate::http::v1::documents::scope_body::{ScopeBody, change, locate};
+use conversations::documents::delete;
 
 /// The name of a document.
 #[derive(Debug, Deserialize, ToSchema)]

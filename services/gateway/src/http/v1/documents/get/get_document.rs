@@ -5,12 +5,12 @@ use runtime::http::{HttpProblem, Json};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::documents::{Document, find};
 use crate::http::callers::service::{Service, ServiceHeaders};
 use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::http::v1::documents::document_body::DocumentBody;
 use crate::http::v1::documents::scope_body::{ScopeBody, locate};
+use conversations::documents::{Document, find};
 
 /// The name of a document.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -5,11 +5,11 @@ use runtime::http::{HttpProblem, Json};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::documents::{DOCUMENT_DEPTH, DOCUMENT_NAMESPACES_PAGE, DocumentsPage, NamespaceSearch, namespaces};
 use crate::http::callers::service::{Service, ServiceHeaders};
 use crate::http::state::HttpState;
 use crate::http::v1::documents::scope_body::{ScopeBody, authorize, labels};
 use crate::http::{positions, problem};
+use conversations::documents::{DOCUMENT_DEPTH, DOCUMENT_NAMESPACES_PAGE, DocumentsPage, NamespaceSearch, namespaces};
 
 /// Which namespaces to return.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -5,12 +5,12 @@ use runtime::http::{HttpProblem, Json};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::documents::{DOCUMENTS_PAGE, DocumentVersion, versions};
 use crate::http::body::{Verbatim, rfc3339};
 use crate::http::callers::service::{Service, ServiceHeaders};
 use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::http::v1::documents::scope_body::{ScopeBody, locate};
+use conversations::documents::{DOCUMENTS_PAGE, DocumentVersion, versions};
 
 /// The name of a document, and which of its versions to return.
 #[derive(Debug, Deserialize, ToSchema)]

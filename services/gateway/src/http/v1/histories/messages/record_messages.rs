@@ -15,7 +15,7 @@ use crate::http::positions;
 use crate::http::state::HttpState;
 use crate::http::v1::histories::history_body::{WarningBody, warning_bodies};
 use crate::http::v1::histories::named_history::{NamedHistory, NamespaceQuery, current_messages};
-use crate::keyed_histories::{RecordedHistory, Recording, record};
+use conversations::keyed_histories::{RecordedHistory, Recording, record};
 
 /// The caller's messages.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -13,8 +13,8 @@ use read_model::queries::{self, EventQuery, ListFilter, ListQuery};
 use runtime::http::HttpProblem;
 use wire::status::Problem;
 
-use crate::generation::webhook_failure;
 use crate::http::{HttpState, problem};
+use conversations::generation::webhook_failure;
 
 /// The conversations of the agent that are searched: those that changed last.
 pub(super) const CONVERSATIONS_SEARCHED: u32 = 20;

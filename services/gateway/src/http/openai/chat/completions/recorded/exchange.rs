@@ -11,13 +11,13 @@ use serde_json::value::RawValue;
 use super::client_headers::{ClientHeaders, Recording, is_instruction};
 use super::conversation::{FoundConversation, FoundState, find_or_new};
 use super::start::{RecordedTurn, TurnPlace, start};
-use crate::generation::{FollowItem, NewConversation, RequestSettings, StatelessTurn};
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::metadata;
 use crate::http::openai::conversations::retry::RequestHash;
 use crate::http::problem;
 use crate::http::state::HttpState;
-use crate::quotas::account::Account;
+use conversations::generation::{FollowItem, NewConversation, RequestSettings, StatelessTurn};
+use conversations::quotas::account::Account;
 
 /// Between the texts of several instructions.
 const BETWEEN_INSTRUCTIONS: &str = "\n\n";

@@ -14,7 +14,6 @@ use wire::status::Reason;
 use super::conversation::created_by_another;
 use super::plan::{self, Plan};
 use super::stored_history::{HistoryEnd, read};
-use crate::generation::{NewConversation, RequestSettings, RunKey, Start, StartAt, run_started_by};
 use crate::http::commands::COMMAND_MAX;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::retry::RequestHash;
@@ -24,7 +23,8 @@ use crate::http::positions;
 use crate::http::state::HttpState;
 use crate::http::turns::problems;
 use crate::http::turns::turn::client_metadata;
-use crate::quotas::account::Account;
+use conversations::generation::{NewConversation, RequestSettings, RunKey, Start, StartAt, run_started_by};
+use conversations::quotas::account::Account;
 
 /// Maximum number of attempts while the conversation changes without new messages: a title, a summary.
 const ATTEMPTS_MAX: u32 = 4;

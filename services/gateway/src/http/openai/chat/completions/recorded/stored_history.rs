@@ -6,9 +6,9 @@ use runtime::http::HttpProblem;
 
 use super::comparable::Comparable;
 use super::plan::StoredEvent;
-use crate::assembly::CONTEXT_BYTES_MAX;
 use crate::http::owned_chat::from_read_error;
 use crate::http::state::HttpState;
+use conversations::assembly::CONTEXT_BYTES_MAX;
 
 /// The kinds of events that are compared.
 const KINDS: [EventKind; 3] = [EventKind::MessageAppended, EventKind::ToolCalled, EventKind::ToolReturned];

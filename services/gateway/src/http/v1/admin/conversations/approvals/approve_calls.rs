@@ -12,7 +12,7 @@ use crate::http::turns::permissions;
 use crate::http::turns::turn::{Turn, finish_closed_run};
 use crate::http::turns::turn_body::{self, ApprovalBody};
 use crate::http::{Admin, HttpState, IdempotencyKey, problem};
-use crate::identity::IdentityRule;
+use conversations::identity::IdentityRule;
 
 /// An administrator's decisions about tool calls.
 #[derive(Debug, Deserialize, ToSchema)]

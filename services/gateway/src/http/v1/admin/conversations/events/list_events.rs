@@ -11,7 +11,7 @@ use wire::status::Problem;
 use crate::http::body::EventBody;
 use crate::http::owned_chat::from_read_error;
 use crate::http::{Admin, HttpState, problem};
-use crate::request::BoundedNumber;
+use conversations::request::BoundedNumber;
 
 /// Page size.
 pub const EVENTS_PAGE: BoundedNumber = BoundedNumber { field: "limit", default: 200, max: 1_000 };

@@ -54,12 +54,13 @@ impl WriterClient {
     ///
     /// # Errors
     /// [`NoWriter`].
-    pub(crate) fn check(&self) -> Result<(), NoWriter> {
+    pub fn check(&self) -> Result<(), NoWriter> {
         self.channel.check()
     }
 
     /// A channel for calls of gRPC callers under their own tokens.
-    pub(crate) fn forwarding(&self) -> WriterChannel {
+    #[must_use]
+    pub fn forwarding(&self) -> WriterChannel {
         self.channel.forwarding()
     }
 

@@ -203,7 +203,8 @@ fn media_parts(transcript: &Transcript) -> usize {
 }
 
 /// How far back the events reach.
-pub(crate) fn reach(coverage: Coverage) -> Reach {
+#[must_use]
+pub fn reach(coverage: Coverage) -> Reach {
     match coverage {
         Coverage::Whole => Reach::Beginning,
         Coverage::Bounded => Reach::Limit,

@@ -112,7 +112,7 @@ impl WriterChannel {
     ///
     /// # Errors
     /// As those of calls.
-    pub(crate) async fn open_for_stream(&self) -> Result<StreamChannel, Status> {
+    pub async fn open_for_stream(&self) -> Result<StreamChannel, Status> {
         let mut cause = Code::Unavailable;
         for peer in self.pool.by_preference() {
             match peer.connect().await {
@@ -233,7 +233,7 @@ impl Service<Request<Body>> for WriterChannel {
 
 /// The connection of one stream.
 #[derive(Debug)]
-pub(crate) struct StreamChannel {
+pub struct StreamChannel {
     channel: Channel,
     outages: Outages,
 }
@@ -243,7 +243,7 @@ impl StreamChannel {
     ///
     /// # Errors
     /// The connection broke before the answer began.
-    pub(crate) async fn send(self, request: Request<Body>) -> Result<Response<Body>, Status> {
+    pub async fn send(self, request: Request<Body>) -> Result<Response<Body>, Status> {
         let Self { channel, outages } = self;
         let answer = channel.oneshot(request).await;
         let answer = answer.map_err(|error| outages.unanswered(Status::from_error(Box::new(error)).code()))?;

@@ -5,13 +5,11 @@ use std::time::Duration;
 use runtime::config::{Bounds, Checks, Validate};
 use serde::{Deserialize, Serialize};
 
-use crate::bounds::{count, ms};
-
-const RUNS: Bounds<usize> = count(1, 10_000, "runs");
+const RUNS: Bounds<usize> = Bounds::new(1..=10_000, "runs");
 /// The maximum is below the retention of the streams of parts.
-const RUN_TIMEOUT: Bounds<u64> = ms(1_000, 1_800_000);
-const DRAIN: Bounds<u64> = ms(0, 600_000);
-const ABANDONED_AFTER: Bounds<u64> = ms(150, 600_000);
+const RUN_TIMEOUT: Bounds<u64> = Bounds::new(1_000..=1_800_000, "ms");
+const DRAIN: Bounds<u64> = Bounds::new(0..=600_000, "ms");
+const ABANDONED_AFTER: Bounds<u64> = Bounds::new(150..=600_000, "ms");
 /// Keep-alive intervals without a part before a run counts as abandoned. One late answer of the writer must not end a run.
 const MISSED_KEEP_ALIVES_MIN: u32 = 3;
 /// Sweeps while a run becomes abandoned. A closed run is finished by the second sweep that sees it, so a gateway has at least

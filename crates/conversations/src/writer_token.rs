@@ -9,7 +9,7 @@ use crate::Gateway;
 
 /// Why the gateway cannot work under its token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum TokenRefused {
+pub enum TokenRefused {
     /// The registry does not know it.
     #[error("`writer_token` is unknown, revoked or expired: set one with the scopes append and read for all tenants")]
     Invalid,
@@ -28,7 +28,7 @@ impl From<TokenRefused> for Problem {
 ///
 /// # Errors
 /// [`TokenRefused`].
-pub(crate) fn check(registry: &Registry, token: &Secret, now: Timestamp) -> Result<(), TokenRefused> {
+pub fn check(registry: &Registry, token: &Secret, now: Timestamp) -> Result<(), TokenRefused> {
     if token.is_empty() {
         return Ok(());
     }

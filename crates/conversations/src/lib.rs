@@ -1,0 +1,98 @@
+//! Conversations: what every surface of the gateway does with them.
+//!
+//! Data comes from the read model (rows) and from the record (commits without rows). This crate appends nothing itself: commands go
+//! to the writer. A read has two steps: [`request`] checks the caller, and the `history` crate reads one snapshot. [`generation`]
+//! runs models; [`generation::call_log`] logs their requests and replies if the agent's settings ask for it. It knows neither HTTP
+//! nor an API's names of fields: surfaces translate them.
+
+pub mod assembly;
+pub mod audit;
+pub mod documents;
+pub mod generation;
+pub mod identity;
+pub mod jwks;
+pub mod keyed_histories;
+pub mod listing;
+pub mod metrics;
+pub mod page_token;
+pub mod policies;
+pub mod problem;
+pub mod quotas;
+pub mod request;
+pub mod search;
+pub mod token_keys;
+pub mod watcher;
+pub mod writer;
+pub mod writer_token;
+
+use std::sync::Arc;
+
+use divergence::Guard;
+use domain::{CommitId, Timestamp};
+use history::Reader;
+use registry::Registry;
+use runtime::clock::Clock;
+use uuid::{NoContext, Uuid};
+
+use audit::TokenReads;
+use policies::Policies;
+use runtime::compute::Compute;
+use token_keys::TokenKeys;
+use watcher::Watchers;
+
+/// The dependencies of reads. Clones share them.
+#[derive(Debug, Clone)]
+pub struct Gateway(Arc<Parts>);
+
+/// The parts of a [`Gateway`].
+#[derive(Debug)]
+pub struct Parts {
+    /// Record and rows.
+    pub reader: Reader,
+    /// Tenants, agents and tokens.
+    pub registry: Registry,
+    /// The keys that verify tokens of users and administrators.
+    pub token_keys: TokenKeys,
+    /// The turns of work that tenants make this process compute.
+    pub compute: Compute,
+    /// The cache of context policies.
+    pub policies: Policies,
+    /// The limits of watchers.
+    pub watchers: Watchers,
+    /// Reads by service tokens that audit logs will contain.
+    pub token_reads: TokenReads,
+    /// Whether rows and record belong together.
+    pub guard: Guard,
+    /// The clock of this machine, corrected by the time of the record's servers.
+    pub clock: Clock,
+}
+
+impl Gateway {
+    /// A gateway with these parts.
+    #[must_use]
+    pub fn new(parts: Parts) -> Self {
+        Self(Arc::new(parts))
+    }
+
+    /// The current time.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        Timestamp(self.clock.now_nanos())
+    }
+
+    /// A new idempotency key with the current time, by which the writer judges its age.
+    #[must_use]
+    pub fn new_key(&self) -> CommitId {
+        let now = self.now();
+        let seconds = u64::try_from(now.seconds()).unwrap_or_default();
+        CommitId(Uuid::new_v7(uuid::Timestamp::from_unix(NoContext, seconds, now.subsecond_nanos())))
+    }
+}
+
+impl std::ops::Deref for Gateway {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
