@@ -21,6 +21,8 @@ pub enum Reply {
     Reporting(String, String),
     /// A text whose first piece arrives after this delay.
     Late(Duration, String),
+    /// A text and its finish reason.
+    Ending(&'static str, &'static str),
     /// An answer without any content, for example of a filter: its finish reason.
     Empty(&'static str),
     /// A tool call without input: id and name.
@@ -139,7 +141,12 @@ async fn answer_response(State(script): State<Script>, body: Bytes) -> Response 
         Reply::Call(id, name) => {
             vec![json!({"type": "function_call", "id": "fc_1", "call_id": id, "name": name, "arguments": "{}"})]
         }
-        Reply::Reporting(..) | Reply::Late(..) | Reply::Empty(_) | Reply::Refused(..) | Reply::Failing(..) => {
+        Reply::Reporting(..)
+        | Reply::Late(..)
+        | Reply::Ending(..)
+        | Reply::Empty(_)
+        | Reply::Refused(..)
+        | Reply::Failing(..) => {
             panic!("only texts and calls are scripted for Responses")
         }
     };
@@ -166,6 +173,10 @@ async fn answer(State(script): State<Script>, body: Bytes) -> Response {
         Reply::Late(delay, text) => {
             tokio::time::sleep(delay).await;
             text_answer(&text)
+        }
+        Reply::Ending(text, reason) => {
+            let delta = json!({"role": "assistant", "content": text});
+            stream_answer(&[choice(&delta, None), choice(&json!({}), Some(reason))])
         }
         Reply::Empty(reason) => {
             let delta = json!({"role": "assistant", "content": ""});

@@ -5,6 +5,7 @@
 //! runs models; [`generation::call_log`] logs their requests and replies if the agent's settings ask for it. It knows neither HTTP
 //! nor an API's names of fields: surfaces translate them.
 
+pub mod answer;
 pub mod assembly;
 pub mod audit;
 pub mod documents;
@@ -19,6 +20,7 @@ pub mod policies;
 pub mod problem;
 pub mod quotas;
 pub mod request;
+pub mod request_hash;
 pub mod search;
 pub mod token_keys;
 pub mod watcher;

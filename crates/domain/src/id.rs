@@ -182,11 +182,38 @@ impl EventId {
     }
 }
 
+/// The one place that derives the identity of a command: equal in all of its attempts, and on every process.
+impl CommitId {
+    /// The id of one of the commits that one request needs.
+    #[must_use]
+    pub fn part(self, name: &[u8]) -> Self {
+        Self(Uuid::new_v5(&self.0, name))
+    }
+
+    /// The id of the commit of an act that happens once for each name.
+    #[must_use]
+    pub fn named(name: &str) -> Self {
+        Self(Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()))
+    }
+
+    /// The id of the run that the commit starts.
+    #[must_use]
+    pub fn started_run(self) -> RunId {
+        RunId(Uuid::new_v5(&self.0, b"run"))
+    }
+}
+
 impl RunId {
+    /// The id of a commit about the run that happens once.
+    #[must_use]
+    pub fn commit(self, name: &[u8]) -> CommitId {
+        CommitId(self.0).part(name)
+    }
+
     /// The id of the commit that finishes the run. It is the same for every process that finishes the run.
     #[must_use]
     pub fn finish_commit(self) -> CommitId {
-        CommitId(Uuid::new_v5(&self.0, b"finish"))
+        self.commit(b"finish")
     }
 }
 

@@ -1,7 +1,7 @@
-//! Shows the end of a run on a page: finish reasons of the AI SDK, and error texts of our own.
+//! Shows the end of a run on a page, with error texts of our own.
 
 use domain::event::ErrorOccurred;
-use domain::{Label, RunEnd, RunOutcome};
+use domain::{RunEnd, RunOutcome};
 
 use crate::ui_chunk::{FinishReason, UiChunk};
 use crate::ui_message::UiMetadata;
@@ -11,12 +11,14 @@ const MASKED: &str = "An error occurred.";
 /// The text of an abandoned run, whose gateway died.
 const ABANDONED: &str = "The answer was cut off. Please try again.";
 /// Error types of our own, with their texts.
-const SHOWN: [(&str, &str); 8] = [
-    ("model_timeout", "The model took too long to answer."),
+const SHOWN: [(&str, &str); 10] = [
+    ("model_timed_out", "The model took too long to answer."),
+    ("run_timed_out", "The answer took too long and was ended."),
     ("model_unavailable", "The model cannot be reached at the moment."),
+    ("model_breaker_open", "The model cannot be reached at the moment."),
     ("model_overloaded", "The model is overloaded at the moment."),
-    ("rate_limited", "Too many requests at the moment."),
-    ("context_too_long", "The conversation is too long for the model."),
+    ("quota_exceeded", "Too many requests at the moment."),
+    ("budget_too_small", "The conversation is too long for the model."),
     ("run_too_large", "The answer grew too large and was ended."),
     ("too_many_steps", "The answer took too many steps and was ended."),
     ("output_invalid", "The answer did not have the expected form."),
@@ -48,20 +50,10 @@ fn error_text(error: Option<&ErrorOccurred>) -> &'static str {
     SHOWN.iter().find(|(known, _)| Some(*known) == kind).map_or(MASKED, |(_, text)| text)
 }
 
-/// Maps a provider's finish reason to that of the AI SDK; `default` if there is none.
-pub(crate) fn finish_reason(given: Option<&Label>, default: FinishReason) -> FinishReason {
-    let Some(given) = given else { return default };
-    match given.as_str().to_ascii_lowercase().as_str() {
-        "stop" | "end_turn" | "stop_sequence" | "completed" => FinishReason::Stop,
-        "length" | "max_tokens" | "max_output_tokens" | "model_context_window_exceeded" => FinishReason::Length,
-        "tool_calls" | "tool_use" | "function_call" => FinishReason::ToolCalls,
-        "content_filter" | "refusal" | "safety" => FinishReason::ContentFilter,
-        _ => FinishReason::Other,
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use domain::Label;
+
     use super::*;
 
     fn check(error_type: Option<&str>, expected: &str) {
@@ -79,21 +71,5 @@ mod tests {
         for (known, text) in SHOWN {
             check(Some(known), text);
         }
-    }
-
-    #[test]
-    fn finish_reasons_of_providers_are_mapped() {
-        for (given, expected) in [
-            ("end_turn", FinishReason::Stop),
-            ("STOP", FinishReason::Stop),
-            ("MAX_TOKENS", FinishReason::Length),
-            ("tool_use", FinishReason::ToolCalls),
-            ("SAFETY", FinishReason::ContentFilter),
-            ("pause_turn", FinishReason::Other),
-        ] {
-            let label = Label::parse(given).unwrap();
-            assert_eq!(finish_reason(Some(&label), FinishReason::Other), expected);
-        }
-        assert_eq!(finish_reason(None, FinishReason::ToolCalls), FinishReason::ToolCalls);
     }
 }

@@ -4,7 +4,6 @@ use domain::bounds::DOCUMENT_VALUE_BYTES_MAX;
 use domain::document::parse_ttl;
 use domain::{CommitId, JsonText, Timestamp, Violation};
 use tonic::{Response, Status};
-use uuid::Uuid;
 use wire::conversation::owner_to_proto;
 use wire::proto::event::v1 as event;
 use wire::proto::event::v1::event::Fact;
@@ -178,7 +177,7 @@ async fn create(change: Change<'_>, fact: &Fact) -> Result<Written, Status> {
     let target = &change.location.target;
     let owner = change.location.owner().map_err(Problem::from)?;
     // Another key than that of an append: the writer rejects a key with another request.
-    let key = change.key.map(|key| Uuid::new_v5(&key.0, b"create").to_string());
+    let key = change.key.map(|key| key.part(b"create").to_string());
     let request = proto::CreateConversationRequest {
         agent_id: target.access.agent.to_string(),
         conversation_id: target.key.conversation.to_string(),

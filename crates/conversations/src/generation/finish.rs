@@ -12,6 +12,7 @@ use runs::RunFold;
 use runtime::backoff::{Backoff, exponential};
 use wire::proto::run::v1 as proto;
 use wire::status::{Problem, Reason};
+use wire::token::PositionToken;
 
 use super::run_parts::fits_an_event;
 use super::{Generations, RunKey, metrics, parts_log, read_last_commit};
@@ -100,6 +101,12 @@ impl Generations {
         };
         tokio::time::timeout(FINISH_WAIT_MAX, position).await.ok()
     }
+
+    /// The token of [`Self::wait_for_finish`].
+    pub(crate) async fn recorded(&self, key: &ConversationKey, run: RunId) -> Option<PositionToken> {
+        let position = self.wait_for_finish(key, run).await?;
+        position.token(&self.gateway.reader.archive, key).await.ok()
+    }
 }
 
 /// The folded parts of a run.
@@ -168,7 +175,7 @@ async fn commit(
     facts: &[Fact],
 ) -> Result<Finished, WriterError> {
     let request = proto::FinishRunRequest {
-        target: Some(run.target(Some(run.finish_commit()))),
+        target: Some(run.target(Some(run.run.finish_commit()))),
         run_id: run.run.to_string(),
         outcome: wire::event::outcome_to_proto(outcome).into(),
         events: facts.iter().map(wire::event::fact_to_proto).collect(),

@@ -58,7 +58,7 @@ pub use config::GenerationConfig;
 pub use follow::FollowItem;
 pub use publisher::{BYTES_WAITING_MAX, PARTS_WAITING_MAX};
 pub use request_settings::RequestSettings;
-pub use run_key::{RunKey, finish_commit, run_started_by};
+pub use run_key::RunKey;
 pub use start::{NewConversation, RunHandle, Start, StartAt};
 pub use stateless_turn::{PreviousTurns, StatelessTurn};
 pub use summarise::REQUEST as SUMMARY_REQUEST;

@@ -1,10 +1,9 @@
-//! The key of a run, the ids that are derived from it, and the specification of a run.
+//! The key of a run, and its specification.
 
 use domain::event::RunStarted;
 use domain::{AgentId, CallId, CommitId, ConversationKey, Fact, Position, RunId, UserId};
 use history::{Deadline, Freshness, Target};
 use registry::AgentAccess;
-use uuid::Uuid;
 use wire::proto::write::v1::CommandTarget;
 
 use super::{RequestSettings, RunPermit, RunSettings};
@@ -29,18 +28,6 @@ impl RunKey {
         let key = key.map(|key| key.to_string()).unwrap_or_default();
         command_target(&self.agent, &self.key.conversation, key)
     }
-
-    /// The id of the finishing commit. Every gateway derives the same id.
-    #[must_use]
-    pub fn finish_commit(&self) -> CommitId {
-        finish_commit(self.run)
-    }
-}
-
-/// The id of the commit that finishes a run.
-#[must_use]
-pub fn finish_commit(run: RunId) -> CommitId {
-    CommitId(Uuid::new_v5(&run.0, b"finish"))
 }
 
 /// The specification of a run.
@@ -87,12 +74,6 @@ pub(super) fn test_run() -> RunKey {
             tenant: domain::TenantId::parse("t").unwrap(),
             conversation: domain::ConversationId::parse("c").unwrap(),
         },
-        run: RunId(Uuid::nil()),
+        run: RunId(uuid::Uuid::nil()),
     }
-}
-
-/// The id of the run that a command starts. Retries derive the same id.
-#[must_use]
-pub fn run_started_by(command: CommitId) -> RunId {
-    RunId(Uuid::new_v5(&command.0, b"run"))
 }

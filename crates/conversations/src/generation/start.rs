@@ -15,7 +15,7 @@ use wire::proto::write::v1::CommitResult;
 use wire::status::{Problem, Reason};
 
 use super::finish::finish;
-use super::run_key::{RunKey, run_started_by};
+use super::run_key::RunKey;
 use super::{Generations, RequestSettings, RunSpec, driver, parts_log};
 use crate::quotas::account::Account;
 use crate::writer::{ATTEMPT_MAX, Repeated, WriterClient, WriterError};
@@ -107,7 +107,7 @@ impl Generations {
             settings.rules.clear();
         }
         let command = start.idempotency_key.unwrap_or_else(|| self.gateway.new_key());
-        let run = RunKey { agent: start.access.agent.clone(), key: start.key.clone(), run: run_started_by(command) };
+        let run = RunKey { agent: start.access.agent.clone(), key: start.key.clone(), run: command.started_run() };
         let permit = match self.acquire(&start.account).await {
             Ok(permit) => Some(permit),
             // The first attempt of this start holds a permit.

@@ -11,7 +11,6 @@ use domain::{CallPurpose, CommitId, Fact, Part, Position, Version};
 use history::{Coverage, Direction, EffectiveHistory, Query, Target, WindowBounds, decode};
 use models::ModelRequest;
 use registry::ProviderLogs;
-use uuid::Uuid;
 use wire::proto::operate::v1::SummarySettings;
 use wire::proto::write::v1 as write;
 use wire::status::Reason;
@@ -51,7 +50,7 @@ pub(super) fn start_if_due(generations: &Generations, spec: &RunSpec, finished: 
         rule: rule(&settings),
         model: ModelChoice::of(settings.model.as_ref()),
         // Equal for all summaries after this run: at most one is appended.
-        commit: CommitId(Uuid::new_v5(&spec.run.run.0, b"summary")),
+        commit: spec.run.run.commit(b"summary"),
     };
     let kind = TaskKind {
         places: &generations.summaries,

@@ -8,7 +8,6 @@ use models::ModelRequest;
 use prost_types::FieldMask;
 use registry::ProviderLogs;
 use tonic_types::StatusExt as _;
-use uuid::Uuid;
 use wire::proto::operate::v1::TitleSettings;
 use wire::proto::write::v1 as write;
 use wire::status::Reason;
@@ -191,6 +190,6 @@ impl Task {
     fn commit(&self) -> CommitId {
         let key = &self.target.key;
         let name = format!("{}\n{}\ntitle", key.tenant, key.conversation);
-        CommitId(Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()))
+        CommitId::named(&name)
     }
 }

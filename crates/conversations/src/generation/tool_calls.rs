@@ -23,7 +23,7 @@ pub(super) fn from_step(run: &RunKey, facts: &[Fact], offset: usize) -> Vec<Call
         let Fact::ToolCalled(call) = fact else {
             return None;
         };
-        Some(CallEvent { event: EventId::derived(run.finish_commit(), offset + index), call: call.clone() })
+        Some(CallEvent { event: EventId::derived(run.run.finish_commit(), offset + index), call: call.clone() })
     });
     calls.collect()
 }

@@ -10,7 +10,6 @@ use prost::Message as _;
 use runtime::backoff::Backoff;
 use tonic::Status;
 use tracing::Instrument as _;
-use uuid::Uuid;
 use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
 
@@ -221,7 +220,7 @@ async fn append(
 /// within the call.
 fn commit_id(key: CommitId, first: usize) -> CommitId {
     let index = u64::try_from(first).unwrap_or(u64::MAX);
-    CommitId(Uuid::new_v5(&key.0, &index.to_be_bytes()))
+    key.part(&index.to_be_bytes())
 }
 
 #[cfg(test)]

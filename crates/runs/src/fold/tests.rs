@@ -76,7 +76,7 @@ fn end(error: Option<ErrorOccurred>) -> RunPartKind {
 
 #[test]
 fn steps_results_and_the_unfinished_step_in_order() {
-    let error = ErrorOccurred { error_type: Label::parse("model_timeout").unwrap(), message: "60 s".to_owned() };
+    let error = ErrorOccurred { error_type: Label::parse("model_timed_out").unwrap(), message: "60 s".to_owned() };
     let step = vec![message(vec![Part::Text("xx".to_owned())], "stop"), called()];
     let run = folded(vec![
         text(2),

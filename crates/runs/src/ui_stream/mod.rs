@@ -9,7 +9,7 @@ mod step;
 use std::collections::HashSet;
 
 use domain::event::{Fact, ToolCalled, ToolReturned};
-use domain::{CallId, Label, RunEnd, RunId, RunPart, RunPartKind};
+use domain::{CallId, RunEnd, RunId, RunPart, RunPartKind};
 
 use step::StepStream;
 pub(crate) use step::whole;
@@ -106,23 +106,19 @@ impl UiStream {
 
     fn finish_step(&mut self, facts: &[Fact], number: u64, chunks: &mut Vec<UiChunk>) {
         self.step.close(chunks);
-        let mut given: Option<Label> = None;
-        let mut default = FinishReason::Stop;
         for fact in facts {
             match fact {
                 Fact::MessageAppended(message) => {
-                    given = message.finish_reason.clone().or(given);
                     self.step.push_message(message, number, chunks);
                 }
                 Fact::ToolCalled(call) => {
-                    default = FinishReason::ToolCalls;
                     self.complete_call(call, chunks);
                 }
                 // A step contains no other facts.
                 Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => {}
             }
         }
-        self.finish_reason = Some(run_end::finish_reason(given.as_ref(), default));
+        self.finish_reason = Some(FinishReason::of(facts));
         self.step.finish(chunks);
     }
 

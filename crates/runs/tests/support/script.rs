@@ -49,7 +49,7 @@ pub fn script() -> impl Strategy<Value = Script> {
         Just((RunOutcome::Completed, None)),
         Just((RunOutcome::Stopped, None)),
         Just((RunOutcome::Failed, None)),
-        Just((RunOutcome::Failed, Some("model_timeout"))),
+        Just((RunOutcome::Failed, Some("model_timed_out"))),
         Just((RunOutcome::Failed, Some("secret"))),
         Just((RunOutcome::Abandoned, None)),
     ];

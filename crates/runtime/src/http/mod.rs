@@ -18,6 +18,7 @@ mod parse_error;
 mod problem;
 mod request_id;
 mod server;
+mod service_errors;
 
 pub use admission::{DrainSignal, StreamSlot};
 pub use config::HttpConfig;

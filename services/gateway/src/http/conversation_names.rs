@@ -15,9 +15,9 @@ use ring::hmac;
 use runtime::http::HttpProblem;
 use wire::status::{Problem, Reason};
 
-use super::problem::not_found;
+use super::positions;
 use super::state::HttpState;
-use super::{positions, problem};
+use crate::http::not_found::not_found;
 use conversations::problem::RETRY_AFTER;
 
 /// The most characters of a name.
@@ -88,7 +88,7 @@ pub fn tenant_key(state: &HttpState, access: &AgentAccess) -> Result<TenantKey, 
     key.ok_or_else(|| {
         let message = "the gateway does not know the tenant's key yet: try again";
         let unavailable = Problem::new(Reason::RecordUnavailable, message);
-        problem::from_problem(unavailable.retry_after(RETRY_AFTER))
+        HttpProblem::from(unavailable.retry_after(RETRY_AFTER))
     })
 }
 
@@ -178,7 +178,7 @@ pub async fn find_or_new(
     {
         return Ok(found);
     }
-    Ok(key(access, named.map_err(|violation| problem::from_violation(violation.within("id")))?))
+    Ok(key(access, named.map_err(|violation| violation.within("id"))?))
 }
 
 /// Whether no frontend can own a conversation with this id.
@@ -205,11 +205,10 @@ pub async fn read_head(
         ReadFrom::Leader => deadline.record(archive.last_commit(key)).await,
         ReadFrom::Replica => deadline.record(archive.last_of_replica(key)).await,
     };
-    let Some(last) = last.map_err(problem::from_problem)? else {
+    let Some(last) = last? else {
         return Ok(None);
     };
-    let head =
-        last.open_head().map_err(|corrupt| problem::from_problem(conversations::problem::of_corrupt(&corrupt)))?;
+    let head = last.open_head().map_err(|corrupt| conversations::problem::of_corrupt(&corrupt))?;
     Ok(Some((head, last.position)))
 }
 
@@ -226,7 +225,7 @@ async fn claimed(
     let rows = &state.gateway.reader.read_model;
     let found =
         Deadline::until(None).rows(queries::named_conversations(rows, &access.tenant, &access.agent, user, name)).await;
-    Ok(found.map_err(problem::from_problem)?.into_iter().map(|id| key(access, id)).collect())
+    Ok(found?.into_iter().map(|id| key(access, id)).collect())
 }
 
 #[cfg(test)]

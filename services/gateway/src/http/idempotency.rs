@@ -5,7 +5,6 @@ use axum::http::HeaderName;
 use axum::http::request::Parts;
 use domain::CommitId;
 use runtime::http::HttpProblem;
-use uuid::Uuid;
 
 /// The name of the header.
 pub const IDEMPOTENCY_KEY_HEADER: HeaderName = HeaderName::from_static("idempotency-key");
@@ -25,7 +24,7 @@ impl IdempotencyKey {
     /// The key of one of several commands of a request; the same in every retry.
     #[must_use]
     pub fn for_part(self, part: &str) -> Self {
-        Self(self.0.map(|key| CommitId(Uuid::new_v5(&key.0, part.as_bytes()))))
+        Self(self.0.map(|key| key.part(part.as_bytes())))
     }
 }
 

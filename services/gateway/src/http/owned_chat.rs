@@ -4,12 +4,13 @@ use domain::{Conversation, ConversationKey, Head, Owner, Position, Status, UserI
 use history::{CommitPosition, Deadline, Freshness, Snapshot, Target};
 use runtime::http::HttpProblem;
 use wire::proto::write::v1 as write;
-use wire::status::{Problem, Reason};
+use wire::status::Reason;
+
+use super::not_found::not_found;
 
 use super::conversation_names::{ReadFrom, find, read_head};
-pub use super::problem::not_found;
+use super::positions;
 use super::state::HttpState;
-use super::{positions, problem};
 use conversations::identity::Caller;
 use conversations::writer::command_target;
 
@@ -131,21 +132,21 @@ async fn read_owned(state: &HttpState, caller: &Caller, target: Target) -> Resul
 /// A conversation in its current state, and its position.
 ///
 /// # Errors
-/// As [`from_read_error`].
+/// 404: the conversation does not exist; 503: the record or the rows do not answer.
 pub async fn read_conversation(
     state: &HttpState,
     target: &Target,
 ) -> Result<(Conversation, CommitPosition), HttpProblem> {
-    let snapshot = Snapshot::open(&state.gateway.reader, target).await.map_err(from_read_error)?;
+    let snapshot = Snapshot::open(&state.gateway.reader, target).await?;
     let position = snapshot.position();
     let conversation = snapshot.into_conversation().await;
-    Ok((conversation.map_err(from_read_error)?, position))
+    Ok((conversation?, position))
 }
 
 /// A conversation in its current state, and how to read it again: later reads include this one.
 ///
 /// # Errors
-/// As [`from_read_error`].
+/// 404: the conversation does not exist; 503: the record or the rows do not answer.
 pub async fn read_fenced(state: &HttpState, target: Target) -> Result<(Target, Conversation), HttpProblem> {
     let (conversation, position) = read_conversation(state, &target).await?;
     positions::record_read(&state.gateway, &target.key, position).await?;
@@ -171,13 +172,4 @@ pub async fn head_from_leader(
     let position = CommitPosition { version: head.version, sequence: last.sequence };
     positions::record_read(&state.gateway, key, position).await?;
     Ok((head, last))
-}
-
-/// The problem of a failed read. A missing conversation is [`not_found`].
-#[must_use]
-pub fn from_read_error(error: Problem) -> HttpProblem {
-    if error.reason() == Reason::ConversationNotFound {
-        return not_found();
-    }
-    problem::from_problem(error)
 }

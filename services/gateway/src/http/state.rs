@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use domain::{AgentId, ConversationKey, RunId, Timestamp, ToolName};
-use futures::FutureExt as _;
-use futures::future::BoxFuture;
+use domain::{AgentId, Timestamp, ToolName};
 use registry::settings_of;
 use runs::{Approvals, Disclosure};
 use runtime::health::Health;
@@ -48,15 +46,6 @@ impl HttpState {
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.gateway.now()
-    }
-
-    /// Completes when a run is finished, at most ten seconds after its last part.
-    #[must_use]
-    pub fn wait_until_finished(&self, key: &ConversationKey, run: RunId) -> BoxFuture<'static, ()> {
-        let (generations, key) = (self.generations.clone(), key.clone());
-        // A run that is not finished in time is read later by the client.
-        let waiting = async move { generations.wait_for_finish(&key, run).await };
-        waiting.map(|_position| ()).boxed()
     }
 
     /// The current settings of an agent.

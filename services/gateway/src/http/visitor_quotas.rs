@@ -54,14 +54,13 @@ mod tests {
     use registry::quota_problem;
 
     use super::*;
-    use crate::http::problem::from_problem;
 
     #[test]
     fn shared_bounds_are_hidden() {
         for scope in Scope::ALL {
             let retry_after = Some(Duration::from_secs(9));
             let exceeded = Exceeded { scope, quota: Quota::Runs, bound: 4_711, used: 4_712, retry_after };
-            let problem = from_problem(quota_problem(&exceeded));
+            let problem = HttpProblem::from(quota_problem(&exceeded));
             let shown = for_visitor(problem.clone());
             assert_eq!((shown.status, shown.retry_after), (problem.status, problem.retry_after));
             if matches!(scope, Scope::Owner | Scope::Address) {

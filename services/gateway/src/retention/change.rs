@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use domain::{AgentId, TenantId, Version};
+use domain::{AgentId, CommitId, TenantId, Version};
 use read_model::{ExpiredConversation, ExpiryRule};
 use tonic::{Code, Status};
-use uuid::Uuid;
 use wire::proto::event::v1 as event;
 use wire::proto::event::v1::event::Fact;
 use wire::proto::write::v1 as proto;
@@ -115,7 +114,7 @@ fn is_noted(target: &Target) -> bool {
     let head = &target.found.head;
     let before = Version(head.version.0.saturating_sub(1));
     let note = key(target, "note", before);
-    head.recent.last().is_some_and(|last| last.id.0 == note)
+    head.recent.last().is_some_and(|last| last.id == note)
 }
 
 fn command(target: &Target, step: &str) -> proto::CommandTarget {
@@ -129,10 +128,10 @@ fn command_at_version(target: &Target, step: &str) -> proto::CommandTarget {
 }
 
 /// The idempotency key of a step for a row of this version.
-fn key(target: &Target, step: &str, version: Version) -> Uuid {
+fn key(target: &Target, step: &str, version: Version) -> CommitId {
     let Target { tenant, found, .. } = target;
     let name = format!("retention/{step}/{tenant}/{}/{}", found.id, version.0);
-    Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())
+    CommitId::named(&name)
 }
 
 /// The outcome of an answer of the writer.

@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use domain::{AgentId, DocumentName, TenantAccess, TenantId, Timestamp};
+use domain::{AgentId, CommitId, DocumentName, TenantAccess, TenantId, Timestamp};
 use read_model::ReadModelError;
 use read_model::queries::documents::{ExpiredDocuments, ExpiryCursor, expired_documents};
 use registry::{Principal, Scope};
 use tonic::Status;
-use uuid::Uuid;
 use wire::proto::event::v1 as event;
 use wire::proto::event::v1::event::Fact;
 use wire::proto::write::v1 as proto;
@@ -154,12 +153,12 @@ async fn delete(deps: &Dependencies, tenant: &TenantId, found: &ExpiredDocuments
 }
 
 /// The idempotency key: gateways that find the same documents send the same command.
-fn key(tenant: &TenantId, found: &ExpiredDocuments) -> Uuid {
+fn key(tenant: &TenantId, found: &ExpiredDocuments) -> CommitId {
     let (conversation, version) = (&found.first.conversation, found.version);
     let mut text = format!("retention/documents/{tenant}/{conversation}/{version}");
     for name in &found.names {
         // Names do not contain U+0000.
         text.extend(["\0", &name.namespace.encoded(), "\0", &name.key]);
     }
-    Uuid::new_v5(&Uuid::NAMESPACE_OID, text.as_bytes())
+    CommitId::named(&text)
 }

@@ -7,6 +7,7 @@ mod failures;
 pub(crate) mod fixture;
 mod killed_gateway;
 mod model_errors;
+mod outcomes;
 mod restart;
 mod roles;
 mod silent_runs;

@@ -9,7 +9,8 @@ use runtime::http::HttpProblem;
 use wire::status::Reason;
 
 use super::{admin_reads, problems};
-use crate::http::owned_chat::{head_from_leader, not_found};
+use crate::http::not_found::not_found;
+use crate::http::owned_chat::head_from_leader;
 use crate::http::{HttpState, cors, positions};
 use conversations::identity::Refusal;
 use history::{Deadline, Freshness, Target};

@@ -12,8 +12,8 @@ use wire::proto::operate::v1::audited_read::Reader;
 use wire::proto::operate::v1::{AuditedRead, DashboardAction, RecordReadsRequest};
 use wire::status::{Problem, Reason};
 
+use crate::http::HttpState;
 use crate::http::commands::COMMAND_MAX;
-use crate::http::{HttpState, problem};
 use conversations::problem::RETRY_AFTER;
 
 /// Counts of the whole tenant, without conversations.
@@ -83,7 +83,7 @@ pub async fn record(
     writer.record_reads(request).await.map(drop).map_err(|status| {
         tracing::warn!(tenant.id = tenant.as_str(), code = ?status.code(), "a read of an administrator is not in the audit log");
         let message = "the audit log does not answer, and reads of administrators are recorded first: try again";
-        problem::from_problem(Problem::new(Reason::RecordUnavailable, message).retry_after(RETRY_AFTER))
+        HttpProblem::from(Problem::new(Reason::RecordUnavailable, message).retry_after(RETRY_AFTER))
     })
 }
 

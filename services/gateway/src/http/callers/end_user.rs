@@ -9,8 +9,7 @@ use runtime::http::HttpProblem;
 use uuid::Uuid;
 
 use super::headers::header_text;
-use crate::http::owned_chat::not_found;
-use crate::http::problem;
+use crate::http::not_found::not_found;
 
 /// The header that names the end user.
 pub const USER_HEADER: &str = "x-hansard-user";
@@ -74,7 +73,7 @@ impl EndUser {
     }
 
     fn named(user: String, field: &str) -> Result<Self, HttpProblem> {
-        let user = UserId::parse(user).map_err(|violation| problem::from_violation(violation.within(field)))?;
+        let user = UserId::parse(user).map_err(|violation| violation.within(field))?;
         Ok(Self(Some(user)))
     }
 

@@ -14,7 +14,7 @@ pub use super::headers::{CallerHeaders, CallerIds};
 use super::headers::{check_query, header_text};
 use super::problems;
 use crate::http::owned_chat::{OwnedChat, find_latest_chat};
-use crate::http::{HttpState, cookies, cors, positions, problem};
+use crate::http::{HttpState, cookies, cors, positions};
 use conversations::identity::{Caller, Claims, IdentityRule, Refusal};
 use conversations::quotas::account::RequestSource;
 
@@ -150,11 +150,7 @@ impl Frontend {
     async fn claimed(&self, state: &HttpState, body: CallerIds) -> Result<Claims, HttpProblem> {
         let ids = CallerIds::merged(&[self.ids.clone(), body])?;
         let session = self.session(state, ids.session_id)?;
-        let user = ids
-            .user_id
-            .map(UserId::parse)
-            .transpose()
-            .map_err(|violation| problem::from_violation(violation.within("userId")))?;
+        let user = ids.user_id.map(UserId::parse).transpose().map_err(|violation| violation.within("userId"))?;
         let verified = match &self.user_token {
             Some(token) => {
                 let keys = &state.gateway.token_keys;

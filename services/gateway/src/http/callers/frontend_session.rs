@@ -9,7 +9,7 @@ use runtime::http::HttpProblem;
 use super::frontend::Frontend;
 use super::problems;
 use super::session_renewal::{self, Transport, session_header};
-use crate::http::{HttpState, problem};
+use crate::http::HttpState;
 use conversations::identity::{IdentityRule, Refusal};
 
 /// A session that was just issued.
@@ -73,7 +73,7 @@ impl Frontend {
         };
         let is_open = self.identity_rule(state) == IdentityRule::Open;
         let owner = if is_open && !token.starts_with(SESSION_TOKEN_PREFIX) {
-            chosen_session(token).map_err(|violation| problem::from_violation(violation.within("sessionId")))?
+            chosen_session(token).map_err(|violation| violation.within("sessionId"))?
         } else {
             let verified = self.verified_session(state, &token, Transport::Header);
             verified.map_err(|refusal| problems::from_refusal(&refusal))?

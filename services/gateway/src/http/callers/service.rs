@@ -14,9 +14,10 @@ use wire::status::Reason;
 
 use super::headers::{check_query, header_text};
 use crate::http::conversation_names::{self, ReadFrom};
-use crate::http::owned_chat::{head_from_leader, not_found};
+use crate::http::not_found::not_found;
+use crate::http::owned_chat::head_from_leader;
 use crate::http::state::HttpState;
-use crate::http::{cors, positions, problem};
+use crate::http::{cors, positions};
 use conversations::audit;
 use conversations::problem::access_problem;
 use conversations::request::Call;
@@ -72,10 +73,7 @@ impl Service {
         scope: Scope,
         named: Option<&str>,
     ) -> Result<AgentAccess, HttpProblem> {
-        let named = named
-            .map(AgentId::parse)
-            .transpose()
-            .map_err(|violation| problem::from_violation(violation.within("agentId")))?;
+        let named = named.map(AgentId::parse).transpose().map_err(|violation| violation.within("agentId"))?;
         let agent = self.agent_of_request(named)?;
         self.authorize(state, scope, &agent).await
     }
@@ -151,7 +149,7 @@ impl Service {
         operation: &'static str,
     ) -> Result<(), HttpProblem> {
         let recorded = audit::record_listing(&state.gateway, &self.principal, tenant, operation);
-        recorded.map_err(problem::from_problem)
+        recorded.map_err(HttpProblem::from)
     }
 
     /// How to read a conversation. The read includes what the request has sent, read and written. It is recorded in the audit log, if the
@@ -163,7 +161,7 @@ impl Service {
     pub async fn target(&self, state: &HttpState, id: &str) -> Result<Target, HttpProblem> {
         let (access, key) = self.conversation(state, Scope::Read, id).await?;
         let recorded = state.gateway.record_token_read(&self.principal, (&access, &key), self.call.deadline).await;
-        recorded.map_err(problem::from_problem)?;
+        recorded?;
         Ok(Target {
             fence: positions::fence(&state.gateway, &key).await?,
             access,
@@ -253,11 +251,11 @@ impl Service {
 
 fn agent(headers: &HeaderMap) -> Result<Option<AgentId>, HttpProblem> {
     let agent = header_text(headers, AGENT_HEADER)?.map(AgentId::parse).transpose();
-    agent.map_err(|violation| problem::from_violation(violation.within(AGENT_HEADER)))
+    agent.map_err(|violation| HttpProblem::from(violation.within(AGENT_HEADER)))
 }
 
 fn from_access(error: AccessError) -> HttpProblem {
-    problem::from_problem(access_problem(&error, AGENT_HEADER))
+    HttpProblem::from(access_problem(&error, AGENT_HEADER))
 }
 
 fn agent_missing() -> HttpProblem {

@@ -17,12 +17,13 @@ use wire::proto::event::v1::ClientContext;
 use super::rewind_version;
 use crate::http::chats::create_chat::{ClientContextBody, NewChat, create};
 use crate::http::chats::messages::send_message::stream_answer;
-use crate::http::owned_chat::{OwnedChat, find_latest_chat, not_found};
-use crate::http::turns::answer_stream::StreamedEvent;
+use crate::http::not_found::not_found;
+use crate::http::owned_chat::{OwnedChat, find_latest_chat};
 use crate::http::turns::permissions::{AllowedRoles, Webhooks};
 use crate::http::turns::turn::{self, Turn, finish_closed_run};
+use crate::http::turns::ui_answer::StreamedEvent;
 use crate::http::turns::{last_turn, problems};
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, problem};
+use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
 use conversations::identity::Caller;
 use conversations::quotas::account::RequestSource;
 
@@ -86,7 +87,7 @@ pub(in crate::http) async fn send_ui_messages(
     key: IdempotencyKey,
     Json(body): Json<Box<RawValue>>,
 ) -> Result<Response, HttpProblem> {
-    let request = ChatRequest::parse(body.get().as_bytes()).map_err(problem::from_violation)?;
+    let request = ChatRequest::parse(body.get().as_bytes())?;
     // Members with these names that are not texts name no caller.
     let ids = serde_json::from_str::<CallerIds>(body.get()).unwrap_or_default();
     let caller = frontend.caller(&state, ids).await?;

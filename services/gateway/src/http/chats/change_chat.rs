@@ -12,7 +12,7 @@ use wire::proto::write::v1 as write;
 use crate::http::body::{ConversationBody, json_text};
 use crate::http::conversation_names::names;
 use crate::http::owned_chat::{OwnedChat, find_chat, find_latest_chat};
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, commands, problem};
+use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, commands};
 use conversations::quotas::account::Account;
 use conversations::quotas::size_of_message;
 
@@ -75,7 +75,7 @@ pub(in crate::http) async fn change_chat(
         let request = update(&chat, body.title, body.metadata, key);
         let account = Account::of(&caller.access, Some(&caller.owner), &frontend.via);
         let (quotas, sent) = (state.generations.quotas(), [(Quota::StoredBytes, size_of_message(&request))]);
-        quotas.check_sent(&account, &sent).map_err(problem::from_problem)?;
+        quotas.check_sent(&account, &sent)?;
         let answer = state.commands.write().update_conversation(request).await;
         commands::result(answer, |answer| answer.result)?;
         quotas.count_sent(&account, &sent);

@@ -14,9 +14,7 @@ use wire::proto::write::v1 as write;
 
 use crate::http::body::json_text;
 use crate::http::conversation_names::{Names, find_or_new, names};
-use crate::http::{
-    CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, commands, frontend_settings, problem,
-};
+use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, commands, frontend_settings};
 use conversations::identity::Caller;
 use conversations::quotas::account::{Account, RequestSource};
 use conversations::quotas::size_of_message;
@@ -171,7 +169,7 @@ pub async fn create(
     let account = Account::of(&caller.access, Some(&caller.owner), via);
     let quotas = state.generations.quotas();
     let sent = [(Quota::Conversations, 1), (Quota::StoredBytes, size_of_message(&request))];
-    quotas.check_sent(&account, &sent).map_err(problem::from_problem)?;
+    quotas.check_sent(&account, &sent)?;
     let answer = state.commands.write().create_conversation(request).await;
     let created = commands::result(answer, |answer| answer.result)?;
     if !created.replayed {

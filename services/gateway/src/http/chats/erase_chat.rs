@@ -13,8 +13,9 @@ use wire::status::Reason;
 
 use super::forks::{self, Eraser, Erasure, erase};
 use crate::http::conversation_names::{ReadFrom, candidates, find, read_head};
-use crate::http::owned_chat::{not_found, read_target};
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, problem};
+use crate::http::not_found::not_found;
+use crate::http::owned_chat::read_target;
+use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
 use conversations::identity::Caller;
 use history::{Deadline, Freshness, Readable, Target};
 
@@ -108,7 +109,7 @@ async fn erase_owned(
     let eraser = Eraser { access: &caller.access, owner: Some(&caller.owner) };
     let is_own = |owner: &Option<Owner>| owner.as_ref() == Some(&caller.owner);
     let readable = Readable::read(&state.gateway.reader, &target).await;
-    match readable.map_err(problem::from_problem)? {
+    match readable? {
         Readable::Yes(owner) if is_own(&owner) => forks::erase_with_forks(state, eraser, chat, key, rule).await,
         // Its forks cannot be read either.
         Readable::AncestorErased(owner) if is_own(&owner) => erase(state, eraser, chat, key, ForkRule::Sever).await,

@@ -13,7 +13,7 @@ use wire::proto::write::v1 as proto;
 use wire::status::Reason;
 
 use crate::http::owned_chat::is_not_owned;
-use crate::http::{HttpState, IdempotencyKey, commands, problem};
+use crate::http::{HttpState, IdempotencyKey, commands};
 use conversations::writer::command_target;
 
 /// Maximum number of forks that one request erases.
@@ -139,7 +139,7 @@ pub async fn list_forks(
 ) -> Result<Vec<ForkRow>, HttpProblem> {
     let (model, tenant) = (&state.gateway.reader.read_model, &access.tenant);
     let forks = read_model::forks(model, tenant, chat, limit).await;
-    forks.map_err(|error| problem::from_problem(conversations::problem::of_read_model(&error)))
+    forks.map_err(|error| HttpProblem::from(conversations::problem::of_read_model(&error)))
 }
 
 fn may_go(forks: &[ForkRow], owner: Option<&Owner>) -> bool {

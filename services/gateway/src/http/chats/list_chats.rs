@@ -9,7 +9,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::http::body::{ConversationBody, StatusName};
 use crate::http::conversation_names::{Names, names};
 use crate::http::positions::{self, catch_up};
-use crate::http::{CallerHeaders, Frontend, HttpState, problem};
+use crate::http::{CallerHeaders, Frontend, HttpState};
 use conversations::listing::{Listing, Paging};
 use conversations::request::BoundedNumber;
 use history::Deadline;
@@ -60,7 +60,7 @@ pub(in crate::http) async fn list_chats(
     frontend: Frontend,
     Query(query): Query<ListChatsQuery>,
 ) -> Result<Json<ConversationsPage>, HttpProblem> {
-    let size = CHATS_PAGE.take(query.limit.unwrap_or_default()).map_err(problem::from_violation)?;
+    let size = CHATS_PAGE.take(query.limit.unwrap_or_default())?;
     let caller = frontend.listing_caller(&state).await?;
     let names = names(&state, &caller.access, &caller.owner)?;
     let agent = caller.access.agent.clone();
@@ -91,9 +91,7 @@ pub(in crate::http) async fn page(
     token: &str,
     size: u32,
 ) -> Result<Json<ConversationsPage>, HttpProblem> {
-    let rows = catch_up::rows_at(&state.gateway, access.tenant(), &positions::fences())
-        .await
-        .map_err(problem::from_problem)?;
+    let rows = catch_up::rows_at(&state.gateway, access.tenant(), &positions::fences()).await?;
     let paging = Paging { token, size, deadline: Deadline::until(None) };
     let page = listing
         .page(&rows, access, paging, |conversation| {
@@ -102,7 +100,7 @@ pub(in crate::http) async fn page(
             (body, bytes)
         })
         .await
-        .map_err(|error| named(problem::from_problem(error)))?;
+        .map_err(|error| named(HttpProblem::from(error)))?;
     Ok(Json(ConversationsPage { conversations: page.conversations, next_cursor: page.next }))
 }
 

@@ -14,7 +14,7 @@ use tonic::{Code, Response, Status};
 use wire::proto::write::v1::CommitResult;
 use wire::proto::write::v1::write_service_client::WriteServiceClient;
 
-use crate::http::{positions, problem};
+use crate::http::positions;
 use conversations::request::Call;
 use conversations::writer::{WriterClient, WriterService};
 
@@ -79,7 +79,7 @@ pub(in crate::http) fn result_for_caller<T>(
 
 /// The problem of a command under the caller's token.
 pub(in crate::http) fn problem_for_caller(status: &Status) -> HttpProblem {
-    field_names::with_callers_field(problem::from_status(status))
+    field_names::with_callers_field(HttpProblem::from(status))
 }
 
 fn recorded(result: Option<CommitResult>) -> CommitResult {
@@ -96,5 +96,5 @@ pub(in crate::http) fn problem_from_status(status: &Status) -> HttpProblem {
         return HttpProblem::new(StatusCode::SERVICE_UNAVAILABLE, "WRITER_UNAVAILABLE", detail)
             .retry_after(conversations::problem::RETRY_AFTER);
     }
-    field_names::with_callers_field(problem::from_status(status))
+    field_names::with_callers_field(HttpProblem::from(status))
 }

@@ -18,7 +18,7 @@ use super::conversation_matches::{Failures, Match, Matches, Tenant, failures, ma
 use super::freshness::freshness;
 use super::list_url::list_url;
 use super::{BASE_PATH, Page, Person};
-use crate::http::{HttpState, problem};
+use crate::http::HttpState;
 use conversations::page_token::{self, QueryHash, take_number};
 use history::Deadline;
 
@@ -89,14 +89,14 @@ async fn read(
     query: &ListQuery,
 ) -> Result<Matches, HttpProblem> {
     let hash = query_hash(&query.q, tenant);
-    let after = page_token::cursor(&query.page, hash, read_cursor).map_err(problem::from_problem)?;
+    let after = page_token::cursor(&query.page, hash, read_cursor)?;
     let agents = match &filter.owner {
         Some(_) => state.gateway.registry.list_agents(tenant.tenant()),
         None => Vec::new(),
     };
     let agents: Vec<AgentId> = agents.into_iter().filter_map(|agent| AgentId::parse(agent.agent_id).ok()).collect();
     let tenant = Tenant { access: tenant, agents: &agents };
-    matches(&state.gateway.reader.read_model, tenant, filter, after).await.map_err(problem::from_problem)
+    matches(&state.gateway.reader.read_model, tenant, filter, after).await.map_err(HttpProblem::from)
 }
 
 /// The rows of the page's conversations.
@@ -108,8 +108,7 @@ async fn rows(
     let model = &state.gateway.reader.read_model;
     let ids: Vec<&str> = found.iter().map(|one| one.conversation.id.as_str()).collect();
     let excerpts = Deadline::until(None).rows(conversation_excerpts(model, tenant, &ids));
-    let (excerpts, failures) =
-        tokio::try_join!(excerpts, failures(model, tenant, &ids)).map_err(problem::from_problem)?;
+    let (excerpts, failures) = tokio::try_join!(excerpts, failures(model, tenant, &ids))?;
     let excerpts: HashMap<_, _> = excerpts.into_iter().map(|one| (one.id.clone(), one)).collect();
     let rows = found.into_iter().map(|one| row(one.conversation, &excerpts, &failures));
     Ok(rows.collect())

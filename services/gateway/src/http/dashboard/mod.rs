@@ -32,9 +32,10 @@ pub mod sign_out;
 pub mod system;
 pub mod usage;
 
-pub use form::Form;
+use form::Form;
 pub use page::Page;
 pub use person::Person;
+pub use runtime::http::HttpProblem;
 
 /// The path of the first page.
 pub const BASE_PATH: &str = "/dashboard";

@@ -13,7 +13,7 @@ use wire::status::Problem;
 use super::audit::{self, Action, DashboardAction};
 use super::list_url::list_url;
 use super::{Page, Person};
-use crate::http::{HttpState, positions, problem};
+use crate::http::{HttpState, positions};
 use conversations::search::{
     SEARCH_PAGE, SearchAgents, SearchAudience, SearchOrder, SearchPage, SearchRequest, SearchResult, search,
 };
@@ -68,7 +68,7 @@ async fn read(
     }
     let action = Action { action: DashboardAction::Viewed, conversation: None, detail: "search" };
     audit::record(state, person, action).await?;
-    let size = SEARCH_PAGE.take(0).map_err(problem::from_violation)?;
+    let size = SEARCH_PAGE.take(0)?;
     let request = SearchRequest {
         access: person.admin.tenant.clone(),
         agents: SearchAgents::Tenant,
@@ -83,8 +83,8 @@ async fn read(
     };
     match search(&state.gateway, request).await {
         Ok(found) => Ok(Ok(found)),
-        Err(wrong) if is_of_query(&wrong) => Ok(Err(problem::from_problem(wrong).detail)),
-        Err(failed) => Err(problem::from_problem(failed)),
+        Err(wrong) if is_of_query(&wrong) => Ok(Err(HttpProblem::from(wrong).detail)),
+        Err(failed) => Err(HttpProblem::from(failed)),
     }
 }
 

@@ -13,8 +13,7 @@ use serde::Deserialize;
 use wire::audit::{AuditActor, AuditEntry, AuditMonth};
 
 use super::{Page, Person};
-use crate::http::owned_chat::from_read_error;
-use crate::http::{HttpState, problem};
+use crate::http::HttpState;
 use conversations::audit::AuditFilter;
 
 /// Entries of a page.
@@ -147,8 +146,8 @@ async fn read(
     to: Version,
 ) -> Result<(Vec<RecordedEvent>, Option<Version>), HttpProblem> {
     let query = history::Query { to, ..history::Query::all(Direction::Backward) };
-    let page = EventPage::recorded(&state.gateway.reader, target, query, READ).await.map_err(from_read_error)?;
-    let events = page.events.iter().map(|event| decode(&target.key, event).map_err(problem::from_problem));
+    let page = EventPage::recorded(&state.gateway.reader, target, query, READ).await?;
+    let events = page.events.iter().map(|event| decode(&target.key, event).map_err(HttpProblem::from));
     Ok((events.collect::<Result<_, _>>()?, page.next.map(|start| start.version)))
 }
 

@@ -12,9 +12,9 @@ use runtime::http::HttpProblem;
 use tracing::Instrument as _;
 use wire::status::{Problem, Reason};
 
-use crate::http::owned_chat::{from_read_error, not_found};
+use crate::http::not_found::not_found;
 use crate::http::rate_limits::CountedStream;
-use crate::http::{HttpState, OwnedChat, problem};
+use crate::http::{HttpState, OwnedChat};
 use conversations::watcher::{self, Items, Subscription, Watch, WatchEnd, WatchItem};
 
 /// Whose stream it is.
@@ -86,7 +86,7 @@ impl Followed {
     ) -> Result<Self, HttpProblem> {
         let counted = state.limits.open_live_stream(address)?;
         let key = viewed.target.key.clone();
-        let subscription = Subscription::open(&state.gateway, viewed.target).await.map_err(from_read_error)?;
+        let subscription = Subscription::open(&state.gateway, viewed.target).await?;
         let from = first(subscription.version)?;
         let span = tracing::info_span!(
             "gateway.conversation.stream",
@@ -165,7 +165,7 @@ impl From<Problem> for End {
                 detail: "the conversation was erased".to_owned(),
             };
         }
-        problem::from_problem(problem).into()
+        HttpProblem::from(problem).into()
     }
 }
 

@@ -9,8 +9,8 @@ use runtime::http::{HttpProblem, Query};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
+use crate::http::HttpState;
 use crate::http::sse::LAST_EVENT_ID;
-use crate::http::{HttpState, problem};
 use conversations::request::out_of_range;
 
 /// Where a live stream starts.
@@ -57,7 +57,7 @@ impl LiveRequest {
         if self.after > last {
             let after = self.after;
             let rule = format!("is {after}, the maximum is {last}: the version of the last event");
-            return Err(problem::from_violation(out_of_range(rule).within(self.field)));
+            return Err(HttpProblem::from(out_of_range(rule).within(self.field)));
         }
         Ok(self.after.next())
     }

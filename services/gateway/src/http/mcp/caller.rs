@@ -221,7 +221,7 @@ pub(super) fn check_own_agent(caller: &Caller, named: Option<&str>) -> Result<()
 }
 
 fn parse_agent(text: &str) -> Result<AgentId, HttpProblem> {
-    AgentId::parse(text).map_err(|wrong| crate::http::problem::from_violation(wrong.within("agent_id")))
+    AgentId::parse(text).map_err(|wrong| HttpProblem::from(wrong.within("agent_id")))
 }
 
 /// The problem of an agent, with the name of the tools' argument.

@@ -19,16 +19,19 @@ pub(super) struct Failure {
     conversation: Option<String>,
 }
 
-impl From<HttpProblem> for Failure {
-    fn from(problem: HttpProblem) -> Self {
-        Self { problem, conversation: None }
+impl<E> From<E> for Failure
+where
+    HttpProblem: From<E>,
+{
+    fn from(error: E) -> Self {
+        Self { problem: error.into(), conversation: None }
     }
 }
 
 impl Failure {
     /// The failure of a call about a conversation.
-    pub(super) fn of(problem: HttpProblem, conversation: &str) -> Self {
-        Self { problem, conversation: Some(conversation.to_owned()) }
+    pub(super) fn of(error: impl Into<HttpProblem>, conversation: &str) -> Self {
+        Self { problem: error.into(), conversation: Some(conversation.to_owned()) }
     }
 
     /// The failure, as visitors get it.
@@ -83,7 +86,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::http::owned_chat::not_found;
+    use crate::http::not_found::not_found;
 
     fn check(failure: &Failure, expected: &str) {
         assert_eq!(failure.text(), expected);

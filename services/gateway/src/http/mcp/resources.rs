@@ -14,7 +14,6 @@ use super::failure::Failure;
 use super::tools::messages::{self, MESSAGES_MAX};
 use super::tools::{ToolContext, ToolName};
 use crate::http::positions::catch_up;
-use crate::http::problem;
 use conversations::listing::{Listing, Paging};
 
 /// The start of a conversation's URI.
@@ -37,7 +36,7 @@ pub(super) async fn list(context: ToolContext<'_>, cursor: Option<String>) -> Re
     let gateway = &context.state.gateway;
     // As `list_conversations`.
     let reached = catch_up::reached(gateway, tenant.tenant()).await;
-    let _ = reached.map_err(|error| rejected(problem::from_problem(error)))?;
+    let _ = reached.map_err(|error| rejected(HttpProblem::from(error)))?;
     let paging =
         Paging { token: cursor.as_deref().unwrap_or_default(), size: PAGE_SIZE, deadline: Deadline::until(None) };
     let listing = Listing::of(filter);
@@ -52,7 +51,7 @@ pub(super) async fn list(context: ToolContext<'_>, cursor: Option<String>) -> Re
             (resource, 0)
         })
         .await
-        .map_err(|error| rejected(problem::from_problem(error)))?;
+        .map_err(|error| rejected(HttpProblem::from(error)))?;
     let mut listed = ListResourcesResult::with_all_items(page.conversations);
     listed.next_cursor = page.next;
     Ok(listed.with_ttl_ms(0).with_cache_scope(CacheScope::Private))

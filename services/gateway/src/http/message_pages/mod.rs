@@ -16,8 +16,9 @@ use runs::{Disclosure, UiMessage, page};
 use runtime::http::HttpProblem;
 use wire::status::Problem;
 
-use crate::http::owned_chat::{OwnedChat, from_read_error, not_found};
-use crate::http::{HttpState, problem};
+use crate::http::HttpState;
+use crate::http::not_found::not_found;
+use crate::http::owned_chat::OwnedChat;
 use conversations::request::BoundedNumber;
 
 /// Page size.
@@ -54,7 +55,7 @@ impl Paging {
     /// 400: above the maximum of [`MESSAGES_PAGE`].
     pub fn new(limit: Option<u32>, before: Option<u64>) -> Result<Self, HttpProblem> {
         let limit = MESSAGES_PAGE.take(limit.unwrap_or_default());
-        Ok(Self { limit: limit.map_err(problem::from_violation)?, before: before.map(Version) })
+        Ok(Self { limit: limit?, before: before.map(Version) })
     }
 }
 
@@ -85,7 +86,7 @@ impl MessagesPage {
 /// As `messages`, as a problem; [`not_found`] if the owner has changed since the conversation was found.
 pub async fn read_page(state: &HttpState, chat: &OwnedChat, paging: Paging) -> Result<MessagesPage, HttpProblem> {
     let page = messages(state, chat, paging).await;
-    page.map_err(from_read_error)?.ok_or_else(not_found)
+    page?.ok_or_else(not_found)
 }
 
 /// Searches the pages from the newest backward, at most [`PAGES_SEARCHED_MAX`]; `None`: not found.

@@ -10,8 +10,7 @@ use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use crate::http::callers::end_user::ISSUED_PREFIX;
-use crate::http::owned_chat::not_found;
-use crate::http::problem;
+use crate::http::not_found::not_found;
 
 /// The prefix of ids of conversations without an end user, in the API.
 const CHANNEL_PREFIX: &str = "conv_channel_";
@@ -40,7 +39,7 @@ impl OwnedId {
             let name = format!("{CHANNEL_PREFIX}{}", id.simple());
             let digest = Sha256::digest(format!("{CHANNEL_SCHEME}\0{agent}\0{name}"));
             let channel = ChannelId::parse(hex::encode(digest));
-            (name, Owner::Channel(channel.map_err(problem::from_violation)?))
+            (name, Owner::Channel(channel?))
         };
         let id = record_id(&name)?;
         Ok(Self { id, owner })

@@ -17,6 +17,7 @@ pub mod items;
 pub mod models;
 pub mod requested_model;
 pub mod responses;
+mod retry_count;
 pub mod sampling;
 mod verbatim;
 

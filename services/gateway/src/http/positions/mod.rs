@@ -21,7 +21,6 @@ use runtime::http::HttpProblem;
 use wire::token::{PositionToken, RecordId, TokenError};
 
 use crate::http::cookies::{self, SEPARATOR};
-use crate::http::problem;
 use conversations::Gateway;
 
 /// The header of position tokens, separated by commas.
@@ -187,15 +186,15 @@ pub async fn record_read(
 }
 
 fn unlocated(error: Unavailable) -> HttpProblem {
-    problem::from_problem(conversations::problem::of_record(&error))
+    HttpProblem::from(conversations::problem::of_record(&error))
 }
 
 fn problem_from(refusal: Refusal) -> HttpProblem {
     let problem = match refusal {
-        Refusal::Token(error) => problem::from_problem(conversations::problem::of_position_token(error)),
+        Refusal::Token(error) => HttpProblem::from(conversations::problem::of_position_token(error)),
         Refusal::TooMany(count) => {
             let description = format!("has {count} tokens, at most {POSITIONS_MAX} are accepted");
-            problem::from_violation(conversations::request::out_of_range(description))
+            HttpProblem::from(conversations::request::out_of_range(description))
         }
     };
     problem.in_field(POSITION_HEADER.as_str())

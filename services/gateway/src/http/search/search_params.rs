@@ -7,7 +7,7 @@ use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
 use super::search_results::{Details, SearchResultsBody};
-use crate::http::{HttpState, positions, problem};
+use crate::http::{HttpState, positions};
 use conversations::request::BoundedNumber;
 use conversations::search::{SEARCH_PAGE, SearchAgents, SearchAudience, SearchOrder, SearchRequest, search};
 
@@ -77,11 +77,11 @@ pub(in crate::http) async fn page(
             Some(OrderName::Newest) | None => SearchOrder::Newest,
         },
         page_token: params.cursor.as_deref().unwrap_or_default(),
-        page_size: size.map_err(problem::from_violation)?,
+        page_size: size?,
         fences: positions::fences(),
         deadline: Deadline::until(None),
     };
-    let page = search(&state.gateway, request).await.map_err(|error| named(problem::from_problem(error)))?;
+    let page = search(&state.gateway, request).await.map_err(|error| named(HttpProblem::from(error)))?;
     Ok(Json(SearchResultsBody::new(page, details)))
 }
 

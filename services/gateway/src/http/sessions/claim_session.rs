@@ -16,7 +16,7 @@ use wire::proto::write::v1 as write;
 
 use crate::http::owned_chat::is_not_owned;
 use crate::http::positions::catch_up;
-use crate::http::{Frontend, HttpState, commands, problem};
+use crate::http::{Frontend, HttpState, commands};
 use conversations::identity::Caller;
 use conversations::listing::{Listing, Paging};
 use conversations::writer::command_target;
@@ -134,7 +134,7 @@ async fn claim(state: &HttpState, user: &Caller, session: SessionId) -> Result<C
 
 /// Whether the rows include everything that was recorded before.
 async fn is_caught_up(state: &HttpState, user: &Caller) -> Result<bool, HttpProblem> {
-    catch_up::reached(&state.gateway, user.access.tenant.tenant()).await.map_err(problem::from_problem)
+    catch_up::reached(&state.gateway, user.access.tenant.tenant()).await.map_err(HttpProblem::from)
 }
 
 /// Reads all pages of the listing once. Pages only go forward, so conversations that were taken over and are still
@@ -145,11 +145,7 @@ async fn pass(state: &HttpState, user: &Caller, claim: &mut Claim) -> Result<Pas
     loop {
         let paging = Paging { token: &token, size: PAGE, deadline: Deadline::until(None) };
         let tenant = &user.access.tenant;
-        let page = claim
-            .listing
-            .page(&state.gateway.reader.read_model, tenant, paging, |one| (one, 0))
-            .await
-            .map_err(problem::from_problem)?;
+        let page = claim.listing.page(&state.gateway.reader.read_model, tenant, paging, |one| (one, 0)).await?;
         let conversations = page.conversations.into_iter();
         let changes = conversations.map(|one| change_owner(state, user, &claim.session, one.id));
         let is_claimed: Vec<bool> = stream::iter(changes).buffer_unordered(AT_ONCE).try_collect().await?;

@@ -12,7 +12,8 @@ use wire::status::Reason;
 
 use super::claim_session::known_user;
 use crate::http::conversation_names::{ReadFrom, candidates, find, find_owned};
-use crate::http::owned_chat::{find_chat, is_not_owned, not_found};
+use crate::http::not_found::not_found;
+use crate::http::owned_chat::{find_chat, is_not_owned};
 use crate::http::{Frontend, HttpState, IdempotencyKey, commands};
 use conversations::identity::Caller;
 use conversations::writer::command_target;

@@ -5,9 +5,8 @@ use domain::{CommitId, EventKind, Fact, Lifecycle, Version};
 use history::{Direction, EffectiveHistory, Newest, Page, PageBounds, Query, WindowBounds, decode};
 use runtime::http::HttpProblem;
 
-use crate::http::owned_chat::{OwnedChat, from_read_error};
-use crate::http::{HttpState, problem};
-use conversations::generation::run_started_by;
+use crate::http::HttpState;
+use crate::http::owned_chat::OwnedChat;
 
 /// Maximum number of runs, from the newest backward, that are searched for the first attempt.
 const RUNS_LOOKED_THROUGH_MAX: usize = 1_000;
@@ -30,20 +29,19 @@ pub(in crate::http) async fn run_version(
 ) -> Result<Option<Version>, HttpProblem> {
     let query = Query { kinds: &[EventKind::RunStarted], ..Query::all(Direction::Backward) };
     let (reader, target) = (&state.gateway.reader, &chat.target);
-    let mut history =
-        EffectiveHistory::open(reader, target, query, RUNS, RUNS_LIKELY).await.map_err(from_read_error)?;
-    let mut newest = history.newest().await.map_err(from_read_error)?;
+    let mut history = EffectiveHistory::open(reader, target, query, RUNS, RUNS_LIKELY).await?;
+    let mut newest = history.newest().await?;
     if let Some(found) = find(&newest, chat, key)? {
         return Ok(Some(found));
     }
-    newest.read_older().await.map_err(from_read_error)?;
+    newest.read_older().await?;
     find(&newest, chat, key)
 }
 
 fn find(newest: &Newest<'_>, chat: &OwnedChat, key: CommitId) -> Result<Option<Version>, HttpProblem> {
-    let run = run_started_by(key);
+    let run = key.started_run();
     for row in newest.newest_first() {
-        let event = decode(&chat.target.key, row).map_err(problem::from_problem)?;
+        let event = decode(&chat.target.key, row)?;
         if matches!(&event.event.fact, Fact::Lifecycle(Lifecycle::RunStarted(started)) if started.run == run) {
             return Ok(Some(event.version));
         }
@@ -67,7 +65,7 @@ pub(in crate::http) async fn version_before(
     let query =
         Query { from: Version(last.0.saturating_sub(most).max(1)), to: last, ..Query::all(Direction::Backward) };
     let reader = &state.gateway.reader;
-    let page = Page::recorded(reader, &chat.target, query, COMMIT_READ).await.map_err(from_read_error)?;
+    let page = Page::recorded(reader, &chat.target, query, COMMIT_READ).await?;
     let rows = page.events.iter().filter(|row| row.commit == key);
     let first = rows.map(|row| row.version).min();
     Ok(first.map(|first| Version(first.0.saturating_sub(1))))

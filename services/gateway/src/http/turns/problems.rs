@@ -6,12 +6,10 @@ use runtime::http::HttpProblem;
 use tonic::Status;
 use wire::status::Reason;
 
-use crate::http::problem;
-
 /// The problem of a turn that was not started; `fields` are the caller's names of the events, in order. `RUN_ACTIVE`
 /// has the id of the active run in its metadata, as `run_id`.
 pub(in crate::http) fn not_started(status: &Status, fields: &[String]) -> HttpProblem {
-    renamed(problem::from_status(status), fields)
+    renamed(HttpProblem::from(status), fields)
 }
 
 /// The writer's `events[2].…` is the third of the caller's fields.

@@ -8,11 +8,10 @@ use runs::denial::denial_of;
 use runs::ui_message::UiRole;
 use runtime::http::HttpProblem;
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
 
 use super::{last_turn, problems};
 use crate::http::owned_chat::{OwnedChat, read_conversation};
-use crate::http::{HttpState, positions, problem};
+use crate::http::{HttpState, positions};
 use conversations::generation::{RunKey, Start, StartAt};
 use conversations::quotas::account::{Account, RequestSource};
 use conversations::quotas::size_of_message;
@@ -139,7 +138,7 @@ pub(in crate::http) fn client_metadata(client_message_id: String) -> Option<Json
 pub(in crate::http) fn key_from_message_id(chat: &OwnedChat, client_message_id: &str) -> CommitId {
     let key = &chat.target.key;
     let name = format!("{}\n{}\n{client_message_id}", key.tenant, key.conversation);
-    CommitId(Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes()))
+    CommitId::named(&name)
 }
 
 /// Whether an event has this id: the client's or the record's.
@@ -163,7 +162,7 @@ pub(in crate::http) async fn start(state: &HttpState, chat: &OwnedChat, turn: Tu
     let account = Account::of(&chat.target.access, chat.conversation.head.owner.as_ref(), &turn.via);
     let bytes = turn.facts.iter().map(|fact| size_of_message(&wire::event::fact_to_proto(fact))).sum();
     let (quotas, sent) = (state.generations.quotas(), [(Quota::StoredBytes, bytes)]);
-    quotas.check_sent(&account, &sent).map_err(problem::from_problem)?;
+    quotas.check_sent(&account, &sent)?;
     let start = Start {
         access: chat.target.access.clone(),
         account: account.clone(),

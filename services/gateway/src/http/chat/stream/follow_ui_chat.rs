@@ -5,7 +5,7 @@ use axum::response::Response;
 use runtime::http::{HttpProblem, Path, StreamSlot};
 
 use crate::http::chats::stream::follow_chat::{FollowQuery, FollowRequest, follow_chat};
-use crate::http::turns::answer_stream::StreamedEvent;
+use crate::http::turns::ui_answer::StreamedEvent;
 use crate::http::{CallerHeaders, Frontend, HttpState};
 
 /// Stream the active run, for the AI SDK.

@@ -2,18 +2,19 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use futures::StreamExt as _;
 use runtime::http::{HttpProblem, Json, Path, StreamSlot};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
+use conversations::answer::Answer;
+
 use crate::http::owned_chat::{OwnedChat, find_latest_chat};
-use crate::http::turns::answer_stream::{AnswerStream, StreamedEvent};
 use crate::http::turns::permissions;
 use crate::http::turns::turn::{self, StartedRun, Turn, finish_closed_run};
 use crate::http::turns::turn_body::{self, ApprovalBody, ToolResultBody};
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, problem};
+use crate::http::turns::ui_answer::{StreamedEvent, UiAnswer};
+use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
 
 /// A message, results of open calls, or approvals; at least one of them.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -82,11 +83,9 @@ pub(in crate::http) async fn send_message(
 
 fn parse_turn(body: SendMessageBody) -> Result<Turn, HttpProblem> {
     let mut turn = Turn::default();
-    turn_body::add_results(&mut turn, body.tool_results).map_err(problem::from_violation)?;
-    turn_body::add_approvals(&mut turn, body.approvals).map_err(problem::from_violation)?;
-    if let Some((field, parts)) =
-        turn_body::content(body.content, body.parts.as_deref()).map_err(problem::from_violation)?
-    {
+    turn_body::add_results(&mut turn, body.tool_results)?;
+    turn_body::add_approvals(&mut turn, body.approvals)?;
+    if let Some((field, parts)) = turn_body::content(body.content, body.parts.as_deref())? {
         turn.add_user_message(field, parts);
     }
     if turn.is_empty() {
@@ -104,15 +103,6 @@ pub(in crate::http) async fn stream_answer(
     turn: Turn,
 ) -> Result<Response, HttpProblem> {
     let StartedRun { run, ui } = permissions::start(state, chat, turn).await?;
-    let parts = state.generations.follow(&chat.target.key, run, 1).await;
-    let stream = AnswerStream {
-        run: Some(run),
-        parts: parts.map_err(problem::from_problem)?.boxed(),
-        finished: state.wait_until_finished(&chat.target.key, run),
-        disclosure: state.disclosure(&chat.target.access.agent),
-        opening: vec![ui.start_chunk()],
-        ui,
-        after: 0,
-    };
-    Ok(stream.respond(open))
+    let answer = Answer::of_run(&state.generations, &chat.target.key, run).await?;
+    Ok(UiAnswer::whole(ui, state.disclosure(&chat.target.access.agent)).respond(answer, open))
 }

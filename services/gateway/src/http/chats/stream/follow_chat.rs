@@ -5,8 +5,6 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use domain::RunId;
-use futures::StreamExt as _;
-use futures::stream::BoxStream;
 use runs::sse::PartId;
 use runs::{UiMessage, UiStream, replay};
 use runtime::http::{HttpProblem, Path, Query, StreamSlot};
@@ -14,10 +12,10 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::http::sse::LAST_EVENT_ID;
-use crate::http::turns::answer_stream::{AnswerStream, StreamedEvent};
 use crate::http::turns::last_turn;
-use crate::http::{CallerHeaders, Frontend, HttpState, OwnedChat, problem};
-use conversations::generation::FollowItem;
+use crate::http::turns::ui_answer::{StreamedEvent, UiAnswer};
+use crate::http::{CallerHeaders, Frontend, HttpState, OwnedChat};
+use conversations::answer::Answer;
 
 /// Where the stream starts.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -109,13 +107,7 @@ pub(in crate::http) async fn follow_chat(
 ) -> Result<Response, HttpProblem> {
     let chat = frontend.chat(&state, &id).await?;
     let active = chat.conversation.head.active_run.map(|run| run.id);
-    let named = request
-        .query
-        .run
-        .as_deref()
-        .map(RunId::parse)
-        .transpose()
-        .map_err(|wrong| problem::from_violation(wrong.within("run")))?;
+    let named = request.query.run.as_deref().map(RunId::parse).transpose().map_err(|wrong| wrong.within("run"))?;
     let start = match named {
         Some(run) => Some(start_of_named_run(run, &request)),
         None => start_without_run(&state, &chat, request.last, active).await?,
@@ -124,26 +116,20 @@ pub(in crate::http) async fn follow_chat(
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     let continued = last_turn::continued_message(&state, &chat, run).await?;
-    let mut parts = state.generations.follow(&chat.target.key, run, 1).await.map_err(problem::from_problem)?.boxed();
-    if Some(run) != active {
-        // The parts of a finished run are available immediately, or not at all.
-        match parts.next().await {
-            Some(FollowItem::Part(first)) => parts = with_first(first, parts),
-            Some(FollowItem::Gone) | None => return Ok(StatusCode::NO_CONTENT.into_response()),
-        }
+    let mut answer = follow(&state, &chat, run).await?;
+    // The parts of a finished run are available immediately, or not at all.
+    if Some(run) != active && !answer.is_stored().await {
+        return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let approvals = state.approvals(&chat.target.access.agent);
     let ui = UiStream::new(run, continued.as_ref(), approvals);
-    let stream = AnswerStream {
-        run: Some(run),
-        parts,
-        finished: state.wait_until_finished(&chat.target.key, run),
+    let ui_answer = UiAnswer {
         disclosure: state.disclosure(&chat.target.access.agent),
         opening: opening(&ui, continued.as_ref(), from),
         ui,
         after: from.saturating_sub(1),
     };
-    Ok(stream.respond(open))
+    Ok(ui_answer.respond(answer, open))
 }
 
 /// Where the stream of a named run starts.
@@ -167,28 +153,15 @@ async fn start_without_run(
 ) -> Result<Option<Start>, HttpProblem> {
     if let Some(LastEvent::Part(part)) = last {
         let is_active = Some(part.run) == active;
-        if is_active || has_more(state, chat, part).await? {
+        if is_active || follow(state, chat, part.run).await?.has_more(part.part).await {
             return Ok(Some(Start { run: part.run, from: part.part.saturating_add(1) }));
         }
     }
     Ok(active.map(|run| Start { run, from: 1 }))
 }
 
-/// Whether a finished run has parts after this one, and all parts before can still be read.
-async fn has_more(state: &HttpState, chat: &OwnedChat, last: PartId) -> Result<bool, HttpProblem> {
-    let key = &chat.target.key;
-    let mut parts = state.generations.follow(key, last.run, 1).await.map_err(problem::from_problem)?.boxed();
-    while let Some(FollowItem::Part(part)) = parts.next().await {
-        if part.number > last.part {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-fn with_first(first: domain::RunPart, rest: BoxStream<'static, FollowItem>) -> BoxStream<'static, FollowItem> {
-    let first = futures::stream::once(async move { FollowItem::Part(first) });
-    first.chain(rest).boxed()
+async fn follow(state: &HttpState, chat: &OwnedChat, run: RunId) -> Result<Answer, HttpProblem> {
+    Answer::of_run(&state.generations, &chat.target.key, run).await.map_err(HttpProblem::from)
 }
 
 /// A client that starts at the first part discards what it has of the message.

@@ -6,9 +6,9 @@ use history::Deadline;
 use pages::dashboard::erasure::{ErasureReceipt, erasure};
 use runtime::http::{HttpProblem, Path};
 
+use crate::http::HttpState;
 use crate::http::dashboard::{Page, Person};
-use crate::http::owned_chat::not_found;
-use crate::http::{HttpState, problem};
+use crate::http::not_found::not_found;
 
 pub(in crate::http::dashboard) async fn show_receipt(
     State(state): State<HttpState>,
@@ -17,12 +17,9 @@ pub(in crate::http::dashboard) async fn show_receipt(
 ) -> Result<Page, HttpProblem> {
     let (key, head) = read_tombstone(&state, &person, &id).await?;
     let (reader, deadline) = (&state.gateway.reader, Deadline::until(None));
-    let messages = deadline.record(reader.record.messages_of(&key)).await.map_err(problem::from_problem)?;
+    let messages = deadline.record(reader.record.messages_of(&key)).await?;
     let access = &person.admin.tenant;
-    let rows = deadline
-        .rows(read_model::queries::stored_events(&reader.read_model, access, &key.conversation))
-        .await
-        .map_err(problem::from_problem)?;
+    let rows = deadline.rows(read_model::queries::stored_events(&reader.read_model, access, &key.conversation)).await?;
     let receipt = ErasureReceipt {
         id: key.conversation.as_str().to_owned(),
         commit: tombstone(&head),
@@ -47,13 +44,9 @@ pub(super) async fn read_tombstone(
 ) -> Result<(ConversationKey, Head), HttpProblem> {
     let conversation = ConversationId::parse(id).map_err(|_| not_found())?;
     let key = ConversationKey { tenant: person.admin.tenant.tenant().clone(), conversation };
-    let last = Deadline::until(None)
-        .record(state.gateway.reader.archive.last_commit(&key))
-        .await
-        .map_err(problem::from_problem)?
-        .ok_or_else(not_found)?;
-    let head =
-        last.open_head().map_err(|corrupt| problem::from_problem(conversations::problem::of_corrupt(&corrupt)))?;
+    let last =
+        Deadline::until(None).record(state.gateway.reader.archive.last_commit(&key)).await?.ok_or_else(not_found)?;
+    let head = last.open_head().map_err(|corrupt| conversations::problem::of_corrupt(&corrupt))?;
     if head.status != Status::Erased {
         return Err(not_found());
     }

@@ -12,11 +12,11 @@ use runtime::http::{HttpProblem, Path, Query};
 use serde::Deserialize;
 
 use super::{DashboardAction, record};
+use crate::http::HttpState;
 use crate::http::body::{EventBody, json_line};
 use crate::http::chats::forks::list_forks;
 use crate::http::dashboard::{Page, Person};
-use crate::http::owned_chat::{from_read_error, read_fenced};
-use crate::http::{HttpState, problem};
+use crate::http::owned_chat::read_fenced;
 
 /// The bounds of a page: its HTML stays small, whatever a conversation contains.
 pub const TRANSCRIPT_PAGE: PageBounds = PageBounds { events_max: 100, bytes_max: 2 * 1024 * 1024 };
@@ -119,7 +119,7 @@ async fn events(state: &HttpState, target: &Target, query: &TranscriptQuery) -> 
         (None, Some(before)) => range.to = Version(before.saturating_sub(1)),
         (None, None) => {}
     }
-    let PageOfHistory { page, effective, ancestors } = read(state, target, range).await.map_err(from_read_error)?;
+    let PageOfHistory { page, effective, ancestors } = read(state, target, range).await?;
     let mut events = decoded(target, &page, &effective, query.depth)?;
     let has_next = page.next.is_some();
     if from.is_none() {
@@ -153,9 +153,9 @@ async fn step_start(
         return Ok(Some(start));
     }
     let query = history::Query { to, ..history::Query::all(Direction::Backward) };
-    let before = Events::recorded(&state.gateway.reader, target, query, STEP_BOUNDS).await.map_err(from_read_error)?;
+    let before = Events::recorded(&state.gateway.reader, target, query, STEP_BOUNDS).await?;
     for row in &before.events {
-        let recorded = decode(&target.key, row).map_err(problem::from_problem)?;
+        let recorded = decode(&target.key, row)?;
         if !is_of_model(&recorded.event.fact) {
             return Ok(Some(start));
         }
@@ -193,7 +193,7 @@ fn decoded(
     depth: DepthName,
 ) -> Result<Vec<EventOfTranscript>, HttpProblem> {
     let events = page.events.iter().map(|row| {
-        let recorded = decode(&target.key, row).map_err(problem::from_problem)?;
+        let recorded = decode(&target.key, row)?;
         let is_raw = matches!(depth, DepthName::Raw);
         Ok(EventOfTranscript {
             is_rewound: !effective.contains(recorded.version),
@@ -209,7 +209,7 @@ fn decoded(
 pub(super) fn event_json(recorded: &RecordedEvent) -> Result<String, HttpProblem> {
     json_line(&EventBody::from(recorded)).map_err(|_| {
         let what = format!("event {} has a document that is not JSON", recorded.version);
-        problem::from_problem(conversations::problem::of_contradiction(what))
+        HttpProblem::from(conversations::problem::of_contradiction(what))
     })
 }
 

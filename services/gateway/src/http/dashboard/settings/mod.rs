@@ -18,8 +18,8 @@ use wire::proto::operate::v1::registry_service_client::RegistryServiceClient;
 use wire::status::{Problem, Reason};
 
 use super::Person;
+use crate::http::HttpState;
 use crate::http::commands::COMMAND_MAX;
-use crate::http::{HttpState, problem};
 use conversations::writer::WriterService;
 
 /// Maximum size of an answer of the registry service, in bytes: the keys of an agent or of the tenant, or one agent.
@@ -39,7 +39,7 @@ fn agent_of(state: &HttpState, person: &Person, id: &str) -> Result<Agent, HttpP
     let agent = agent.filter(|agent| agent.tenant_id == tenant);
     agent.ok_or_else(|| {
         let detail = "the tenant has no such agent: check the address";
-        problem::from_problem(Problem::new(Reason::AgentNotFound, detail))
+        HttpProblem::from(Problem::new(Reason::AgentNotFound, detail))
     })
 }
 

@@ -5,7 +5,6 @@ use runtime::http::HttpProblem;
 use tonic::{Code, Status};
 
 use crate::http::dashboard::person::sign_in_required;
-use crate::http::problem;
 
 /// What the person can correct in the form.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,5 +34,5 @@ pub(super) fn failure(status: &Status) -> HttpProblem {
     if status.code() == Code::Unauthenticated {
         return sign_in_required();
     }
-    problem::from_status(status)
+    HttpProblem::from(status)
 }

@@ -7,8 +7,8 @@ use read_model::{Day, DayRange};
 use runtime::http::HttpProblem;
 use serde::Deserialize;
 
+use crate::http::HttpState;
 use crate::http::day_range::day_range;
-use crate::http::{HttpState, problem};
 
 /// Days of the default range, which ends today.
 const DAYS_DEFAULT: u32 = 30;
@@ -46,12 +46,12 @@ impl UsageQuery {
         } else {
             self.from.clone()
         };
-        let days = day_range(&from, &to).map_err(problem::from_violation)?;
+        let days = day_range(&from, &to)?;
         let agent = Some(&self.agent)
             .filter(|agent| !agent.is_empty())
             .map(AgentId::parse)
             .transpose()
-            .map_err(|violation| problem::from_violation(violation.within("agent")))?;
+            .map_err(|violation| violation.within("agent"))?;
         Ok(Range { days, agent })
     }
 }
@@ -75,7 +75,7 @@ impl Range {
     pub(super) async fn tokens(&self, state: &HttpState, tenant: &TenantAccess) -> Result<Vec<UsageDay>, HttpProblem> {
         let model = &state.gateway.reader.read_model;
         let rows = usage_by_day(model, tenant, self.agent.as_ref(), self.days);
-        Deadline::until(None).rows(rows).await.map_err(problem::from_problem)
+        Deadline::until(None).rows(rows).await.map_err(HttpProblem::from)
     }
 
     /// The ended runs, by day, agent and outcome.
@@ -85,7 +85,7 @@ impl Range {
     pub(super) async fn runs(&self, state: &HttpState, tenant: &TenantAccess) -> Result<Vec<RunsDay>, HttpProblem> {
         let model = &state.gateway.reader.read_model;
         let rows = Deadline::until(None).rows(runs_by_day(model, tenant, self.agent.as_ref(), self.days)).await;
-        rows.map_err(problem::from_problem)
+        rows.map_err(HttpProblem::from)
     }
 }
 

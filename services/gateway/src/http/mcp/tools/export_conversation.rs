@@ -14,8 +14,6 @@ use wire::status::Problem;
 use super::{ToolContext, ToolName, bounded, define, reads};
 use crate::http::body::EventBody;
 use crate::http::mcp::failure::Failure;
-use crate::http::owned_chat::from_read_error;
-use crate::http::problem;
 use conversations::problem::of_contradiction;
 
 /// The number of events if none is asked for.
@@ -75,14 +73,14 @@ async fn page(context: ToolContext<'_>, id: &str, from: Version, limit: u32) -> 
     let target = context.caller.target(context.state, id).await?;
     let query = Query { from, ..Query::all(Direction::Forward) };
     let bounds = PageBounds { events_max: limit, bytes_max: EXPORT_BYTES_MAX };
-    let page = Page::recorded(&context.state.gateway.reader, &target, query, bounds).await.map_err(from_read_error)?;
+    let page = Page::recorded(&context.state.gateway.reader, &target, query, bounds).await?;
     let disclosure = context.caller.disclosure(context.state);
     let events: Result<_, Problem> =
         page.events.iter().filter_map(|row| event(&target.key, row, &disclosure).transpose()).collect();
     Ok(Export {
         conversation_id: id.to_owned(),
         version: page.position.version.0,
-        events: events.map_err(problem::from_problem)?,
+        events: events?,
         next_version: page.next.map(|next| next.version.0),
     })
 }

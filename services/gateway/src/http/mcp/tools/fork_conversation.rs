@@ -12,7 +12,8 @@ use super::{ToolContext, ToolName, adds, define};
 use crate::http::mcp::failure::Failure;
 use crate::http::mcp::objects::ConversationObject;
 use crate::http::mcp::time::iso8601;
-use crate::http::owned_chat::{not_found, read_conversation};
+use crate::http::not_found::not_found;
+use crate::http::owned_chat::read_conversation;
 
 /// The arguments.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -11,7 +11,6 @@ use super::{ToolContext, ToolName, bounded, define, reads};
 use crate::http::mcp::failure::Failure;
 use crate::http::mcp::objects::ConversationObject;
 use crate::http::positions::catch_up;
-use crate::http::problem;
 use conversations::listing::{Listing, Paging};
 
 /// The number of conversations if none is asked for.
@@ -45,7 +44,7 @@ pub(super) fn definition() -> Tool {
 
 pub(super) async fn call(context: ToolContext<'_>, arguments: Arguments) -> Result<Vec<ConversationObject>, Failure> {
     let limit = bounded("limit", arguments.limit, CONVERSATIONS_DEFAULT, CONVERSATIONS_MAX)?;
-    let user = UserId::parse(arguments.user_id).map_err(|wrong| problem::from_violation(wrong.within("user_id")))?;
+    let user = UserId::parse(arguments.user_id).map_err(|wrong| wrong.within("user_id"))?;
     let agent = arguments.agent_id.as_deref();
     let (tenant, agent) = context.caller.agent(context.state, agent).await?;
     // Of other users, a user sees what nobody has.
@@ -54,10 +53,10 @@ pub(super) async fn call(context: ToolContext<'_>, arguments: Arguments) -> Resu
     }
     let gateway = &context.state.gateway;
     // Hosts send no positions, so the rows must include everything that is recorded. Rows that are late are listed as they are.
-    let _ = catch_up::reached(gateway, tenant.tenant()).await.map_err(problem::from_problem)?;
+    let _ = catch_up::reached(gateway, tenant.tenant()).await?;
     let paging = Paging { token: "", size: limit, deadline: Deadline::until(None) };
     let listing = Listing::of(ListFilter::User { agent, user });
     let page = listing
         .page(&gateway.reader.read_model, &tenant, paging, |conversation| (ConversationObject::from(&conversation), 0));
-    Ok(page.await.map_err(problem::from_problem)?.conversations)
+    Ok(page.await?.conversations)
 }

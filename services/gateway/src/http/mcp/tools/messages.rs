@@ -3,13 +3,13 @@
 use domain::EventKind;
 use history::{Batch, Cursor, CursorEvent, Direction, Query, Reader, Snapshot, Target, View, decode};
 use rmcp::schemars::JsonSchema;
+use runtime::http::HttpProblem;
 use serde::Serialize;
 use wire::status::Problem;
 
 use super::ToolContext;
 use crate::http::mcp::failure::Failure;
 use crate::http::mcp::objects::{ConversationObject, MessageObject};
-use crate::http::owned_chat::from_read_error;
 
 /// Most messages of an answer.
 pub(in crate::http::mcp) const MESSAGES_MAX: u32 = 100;
@@ -49,7 +49,7 @@ pub(in crate::http::mcp) async fn newest(
 ) -> Result<HistoryObject, Failure> {
     let target = context.caller.target(context.state, id).await.map_err(|problem| Failure::of(problem, id))?;
     let read = read(&context.state.gateway.reader, &target, id, limit).await;
-    read.map_err(|error| Failure::of(from_read_error(error), id))
+    read.map_err(|error| Failure::of(HttpProblem::from(error), id))
 }
 
 async fn read(reader: &Reader, target: &Target, id: &str, limit: usize) -> Result<HistoryObject, Problem> {

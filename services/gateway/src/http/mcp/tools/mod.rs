@@ -26,7 +26,6 @@ use wire::status::Reason;
 
 use super::caller::McpCaller;
 use super::failure::Failure;
-use crate::http::problem;
 use crate::http::state::HttpState;
 use conversations::problem::of_contradiction;
 
@@ -171,7 +170,7 @@ async fn run<'a, A: DeserializeOwned, R: Serialize>(
 }
 
 fn unwritable(error: &serde_json::Error) -> HttpProblem {
-    problem::from_problem(of_contradiction(error.to_string()))
+    HttpProblem::from(of_contradiction(error.to_string()))
 }
 
 /// The definition of a tool whose arguments are an `A` and whose result is an `R`.

@@ -12,7 +12,6 @@ use wire::status::Reason;
 use super::ToolContext;
 use crate::http::commands::{result, result_for_caller};
 use crate::http::mcp::caller::{McpCaller, check_own_agent, with_argument};
-use crate::http::problem;
 
 /// A conversation to create.
 #[derive(Debug)]
@@ -64,7 +63,7 @@ pub(super) async fn create(context: ToolContext<'_>, new: NewConversation) -> Re
 /// # Errors
 /// The id is invalid, or 403 `USER_MISMATCH`.
 pub(super) fn owner(context: ToolContext<'_>, user: String) -> Result<Owner, HttpProblem> {
-    let user = UserId::parse(user).map_err(|wrong| problem::from_violation(wrong.within("user_id")))?;
+    let user = UserId::parse(user).map_err(|wrong| wrong.within("user_id"))?;
     let own = context.caller.own_user();
     if own.is_some_and(|own| own != user.as_str()) {
         let detail = "is not the user of the token: send that user's id";
@@ -82,7 +81,7 @@ pub(super) fn recorded_at(commit: &CommitResult) -> Result<Timestamp, HttpProble
     let time = commit.recorded_at.map(wire::time::from_proto);
     time.and_then(Result::ok).ok_or_else(|| {
         let why = "the writer's answer has no time".to_owned();
-        problem::from_problem(conversations::problem::of_contradiction(why))
+        HttpProblem::from(conversations::problem::of_contradiction(why))
     })
 }
 

@@ -22,7 +22,8 @@ use crate::http::mcp::caller::McpCaller;
 use crate::http::mcp::failure::Failure;
 use crate::http::mcp::objects::MessageObject;
 use crate::http::mcp::time::iso8601;
-use crate::http::owned_chat::{find_latest_chat, is_not_owned, not_found};
+use crate::http::not_found::not_found;
+use crate::http::owned_chat::{find_latest_chat, is_not_owned};
 use crate::http::turns::permissions::AllowedRoles;
 
 /// The arguments.

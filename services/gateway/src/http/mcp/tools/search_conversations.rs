@@ -10,7 +10,6 @@ use crate::http::mcp::caller::McpCaller;
 use crate::http::mcp::failure::Failure;
 use crate::http::mcp::time::iso8601;
 use crate::http::positions;
-use crate::http::problem;
 use conversations::search::{SearchAgents, SearchAudience, SearchOrder, SearchRequest, SearchResult, search};
 
 /// The number of results if none is asked for.
@@ -102,7 +101,7 @@ pub(super) async fn call(context: ToolContext<'_>, arguments: Arguments) -> Resu
         fences: positions::fences(),
         deadline: Deadline::until(None),
     };
-    let page = search(&context.state.gateway, request).await.map_err(problem::from_problem)?;
+    let page = search(&context.state.gateway, request).await?;
     Ok(ResultsPage {
         has_more: page.next.is_some(),
         results: page.results.into_iter().map(FoundObject::from).collect(),

@@ -10,12 +10,13 @@ use utoipa::ToSchema;
 use wire::conversation::owner_to_proto;
 use wire::proto::write::v1 as write;
 
-use super::retry::{is_retry, is_within_window};
 use super::write::rejected;
 use crate::http::commands::result_for_caller;
 use crate::http::conversation_names::{ReadFrom, candidates, read_head};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
+use crate::http::openai::retry_count::is_retry;
 use crate::http::state::HttpState;
+use conversations::request_hash::is_within_window;
 use conversations::writer::command_target;
 
 /// An erased conversation.

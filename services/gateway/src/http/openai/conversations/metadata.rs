@@ -7,7 +7,6 @@ use runtime::http::HttpProblem;
 use serde_json::value::RawValue;
 
 use crate::http::body::Verbatim;
-use crate::http::problem;
 
 /// Most pairs.
 pub(in crate::http::openai) const METADATA_PAIRS_MAX: usize = 16;
@@ -34,7 +33,7 @@ pub(in crate::http::openai) fn checked(given: Option<&RawValue>) -> Result<Strin
         Ok(pairs) => check(&pairs).map(|()| given.get().to_owned()),
         Err(_) => Err(Violation::new(ViolationReason::Malformed, "is not an object whose values are strings")),
     };
-    outcome.map_err(|violation| problem::from_violation(violation.within("metadata")))
+    outcome.map_err(|violation| HttpProblem::from(violation.within("metadata")))
 }
 
 fn check(pairs: &BTreeMap<String, String>) -> Result<(), Violation> {

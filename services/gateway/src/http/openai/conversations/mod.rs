@@ -6,7 +6,6 @@ pub mod delete_conversation;
 pub mod get_conversation;
 pub mod items;
 pub(in crate::http::openai) mod metadata;
-pub(in crate::http::openai) mod retry;
 pub mod update_conversation;
 pub(in crate::http::openai) mod write;
 
@@ -20,7 +19,6 @@ use crate::http::body::Verbatim;
 use crate::http::callers::end_user::IdOrigin;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversation_ids::api_id;
-use crate::http::owned_chat::from_read_error;
 use crate::http::positions;
 use crate::http::state::HttpState;
 
@@ -84,7 +82,7 @@ pub(in crate::http::openai) async fn open_by<'a>(
     target: &'a Target,
     origin: IdOrigin,
 ) -> Result<Snapshot<'a>, HttpProblem> {
-    let snapshot = Snapshot::open(&state.gateway.reader, target).await.map_err(from_read_error)?;
+    let snapshot = Snapshot::open(&state.gateway.reader, target).await?;
     caller.end_user.check_owner(origin, snapshot.owner())?;
     positions::record_read(&state.gateway, &target.key, snapshot.position()).await?;
     Ok(snapshot)
@@ -102,7 +100,7 @@ async fn open_with<'a>(
     batch: Batch,
 ) -> Result<(Snapshot<'a>, Prefetched), HttpProblem> {
     let opened = Snapshot::open_with(&state.gateway.reader, target, query, batch).await;
-    let (snapshot, first) = opened.map_err(from_read_error)?;
+    let (snapshot, first) = opened?;
     caller.end_user.check_owner(IdOrigin::of(&target.key.conversation), snapshot.owner())?;
     positions::record_read(&state.gateway, &target.key, snapshot.position()).await?;
     Ok((snapshot, first))
@@ -110,6 +108,6 @@ async fn open_with<'a>(
 
 /// The conversation of a snapshot, as clients get it.
 async fn object(snapshot: Snapshot<'_>) -> Result<ConversationObject, HttpProblem> {
-    let conversation = snapshot.into_conversation().await.map_err(from_read_error)?;
+    let conversation = snapshot.into_conversation().await?;
     Ok(ConversationObject::new(&conversation.id, conversation.created_at, conversation.metadata.map(Verbatim)))
 }

@@ -9,12 +9,13 @@ use wire::proto::event::v1 as event;
 use wire::proto::write::v1::{self as write, CommitResult};
 use wire::status::Reason;
 
-use super::retry::RequestHash;
 use crate::http::callers::end_user::IdOrigin;
 use crate::http::commands::result_for_caller;
+use crate::http::not_found::not_found;
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::owned_chat::{head_from_leader, is_not_owned, not_found};
+use crate::http::owned_chat::{head_from_leader, is_not_owned};
 use crate::http::state::HttpState;
+use conversations::request_hash::RequestHash;
 use conversations::writer::command_target;
 
 /// A conversation that a request names. It is not read: the writer checks whether the caller has it.

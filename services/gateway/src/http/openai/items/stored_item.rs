@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use domain::event::{MessageAppended, RecordedEvent, Role, ToolCalled, ToolOutput, ToolReturned};
 use domain::{Fact, Label, Part};
 use runs::fold::INTERRUPTED;
+use runs::outcome::is_length;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::PROVIDER;
@@ -12,9 +13,6 @@ use super::content::{Author, content_part};
 use super::item_id::{ItemId, ItemPlace, prefix};
 use super::members::{Members, put, text};
 use super::note::Note;
-
-/// Why a model stopped at its maximum of tokens, in the terms of providers.
-pub const LENGTHS: [&str; 3] = ["length", "max_tokens", "max_output_tokens"];
 
 /// An item as clients get it.
 #[derive(Debug)]
@@ -203,7 +201,7 @@ fn message_items(message: &MessageAppended, note: &Note) -> serde_json::Result<V
 /// Whether a model stopped before the end of its message.
 fn is_cut(message: &MessageAppended) -> bool {
     let reason = message.finish_reason.as_ref().map(Label::as_str);
-    reason.is_some_and(|reason| reason == INTERRUPTED || LENGTHS.contains(&reason))
+    reason.is_some_and(|reason| reason == INTERRUPTED || is_length(reason))
 }
 
 /// Whether a model of Hansard wrote a message, so that one without content only carries the usage of its calls.

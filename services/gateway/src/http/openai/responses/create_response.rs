@@ -5,7 +5,6 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use domain::event::Role;
 use domain::{ConversationKey, EventKind, Fact, Head};
-use futures::StreamExt as _;
 use history::{Direction, Page, PageBounds, Query, decode};
 use registry::Scope;
 use runtime::http::{HttpProblem, Json, StreamSlot};
@@ -16,7 +15,6 @@ use super::object::ResponseObject;
 use super::placement::Placement;
 use super::recorded::{RecordedResponse, previous_not_found};
 use super::request::{Delivery, ResponseRequest};
-use super::response_stream::Answer;
 use super::started::{CheckedRequest, StartedResponse, start};
 use super::stateless;
 use super::stream::ResponseEvents;
@@ -25,10 +23,10 @@ use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversations::{open, target};
 use crate::http::openai::errors::OpenAiError;
 use crate::http::openai::requested_model::RequestedModel;
-use crate::http::owned_chat::from_read_error;
-use crate::http::problem;
+use crate::http::openai::retry_count::is_retry;
 use crate::http::state::HttpState;
-use crate::http::turns::delayed_answer;
+use crate::http::turns::delivery::{self, FailureDetail, WholeForm};
+use conversations::answer::{Answer, WholeAnswer};
 
 /// Create a response.
 ///
@@ -61,8 +59,8 @@ pub(in crate::http) async fn create_response(
     let request = checked(&state, &caller, &body).await?;
     let previous = previous(&state, &caller, &body).await?;
     if !body.is_recorded() {
-        let answer = stateless::answer(&state, &caller, request, previous.as_ref()).await?;
-        return deliver(&state, open, answer, body.delivery()).await;
+        let (answer, events) = stateless::answer(&state, &caller, request, previous.as_ref()).await?;
+        return deliver(&state, open, answer, events, &body).await;
     }
     // Boxed, to keep the future of the handler small.
     let exchange = Exchange { body: &body, request, previous };
@@ -71,14 +69,9 @@ pub(in crate::http) async fn create_response(
     if body.delivery() == Delivery::Background {
         return Ok(Json(ResponseObject::in_progress(started.head)).into_response());
     }
-    let parts = state.generations.follow(&started.key, started.run, 1).await;
-    let object = ResponseObject::in_progress(started.head);
-    let answer = Answer {
-        events: ResponseEvents::new(object, started.place),
-        parts: parts.map_err(problem::from_problem)?.boxed(),
-        finished: state.wait_until_finished(&started.key, started.run),
-    };
-    deliver(&state, open, answer, body.delivery()).await
+    let answer = Answer::of_run(&state.generations, &started.key, started.run).await?;
+    let events = ResponseEvents::new(ResponseObject::in_progress(started.head), started.place);
+    deliver(&state, open, answer, events, &body).await
 }
 
 async fn checked(
@@ -152,7 +145,7 @@ impl Exchange<'_> {
             (None, Some(previous)) => {
                 let earlier = |head: &Head, key: &ConversationKey| {
                     let hash = self.request.hash(key);
-                    hash.earlier(headers, head, state.now())
+                    is_retry(headers).then(|| hash.earlier(head, state.now())).flatten()
                 };
                 Placement::after(creator, previous, earlier).await
             }
@@ -175,10 +168,10 @@ async fn user_texts(
         events_max: u32::try_from(super::RESPONSE_ITEMS_MAX).unwrap_or(u32::MAX),
         bytes_max: 16 * 1024 * 1024,
     };
-    let page = Page::effective(&snapshot, query, bounds).await.map_err(from_read_error)?;
+    let page = Page::effective(&snapshot, query, bounds).await?;
     let mut texts = Vec::new();
     for row in &page.events {
-        let event = decode(&target.key, row).map_err(from_read_error)?;
+        let event = decode(&target.key, row)?;
         if let Fact::MessageAppended(message) = event.event.fact
             && message.role == Role::User
             && texts.len() < count
@@ -193,12 +186,16 @@ async fn deliver(
     state: &HttpState,
     open: StreamSlot,
     answer: Answer,
-    delivery: Delivery,
+    events: ResponseEvents,
+    body: &ResponseRequest,
 ) -> Result<Response, HttpProblem> {
-    if delivery == Delivery::Streamed {
-        return Ok(answer.respond(open, None));
+    if body.delivery() == Delivery::Streamed {
+        return Ok(delivery::stream(answer, events, open));
     }
-    let answering = answer.whole(open.drain());
-    let late = |problem: &HttpProblem| json!(OpenAiError::from(problem));
-    delayed_answer::respond(state, open, answering, late).await
+    let form = WholeForm {
+        body: move |answer: WholeAnswer| events.response(&answer.outcome, &answer.facts),
+        detail: FailureDetail::Message,
+        late: |problem| json!(OpenAiError::from(problem)),
+    };
+    delivery::whole(state, open, answer, form).await
 }

@@ -3,20 +3,17 @@
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use domain::{RunEnd, RunPart, RunPartKind};
-use futures::StreamExt as _;
-use futures::stream::{self, BoxStream};
 use runtime::http::{HttpProblem, Json, Path, Query, StreamSlot};
 
 use super::object::ResponseObject;
 use super::output::OutputPlace;
 use super::recorded::RecordedResponse;
 use super::response_query::GetResponseQuery;
-use super::response_stream::Answer;
 use super::stream::ResponseEvents;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
-use crate::http::problem;
 use crate::http::state::HttpState;
-use conversations::generation::FollowItem;
+use crate::http::turns::delivery;
+use conversations::answer::Answer;
 
 /// Get a recorded response.
 ///
@@ -49,34 +46,17 @@ pub(in crate::http) async fn get_response(
         return Ok(Json(found.object()?).into_response());
     }
     let (key, run) = (&found.target.key, found.id.run);
-    let followed = state.generations.follow(key, run, 1).await.map_err(problem::from_problem)?.boxed();
-    let answer = Answer {
-        parts: or_recorded(followed, &found).await,
-        finished: state.wait_until_finished(key, run),
-        events: ResponseEvents::new(
-            ResponseObject::in_progress(found.head()),
-            OutputPlace::of(run, found.id.started, &key.conversation),
-        ),
-    };
-    Ok(answer.respond(open, query.starting_after))
-}
-
-/// The parts of the run, or of its recorded output if the parts have expired.
-async fn or_recorded(
-    mut parts: BoxStream<'static, FollowItem>,
-    found: &RecordedResponse,
-) -> BoxStream<'static, FollowItem> {
-    let Some((end, _)) = &found.end else {
-        return parts;
-    };
-    match parts.next().await {
-        Some(FollowItem::Gone) | None => recorded(found, end.clone()),
-        first => stream::iter(first).chain(parts).boxed(),
+    let mut answer = Answer::of_run(&state.generations, key, run).await?;
+    if let Some((end, _)) = &found.end {
+        answer = answer.or_parts(|| recorded(&found, end.clone())).await;
     }
+    let place = OutputPlace::of(run, found.id.started, &key.conversation);
+    let events = ResponseEvents::new(ResponseObject::in_progress(found.head()), place);
+    Ok(delivery::stream(answer, events.after(query.starting_after), open))
 }
 
-fn recorded(found: &RecordedResponse, end: RunEnd) -> BoxStream<'static, FollowItem> {
+/// The parts of the recorded output.
+fn recorded(found: &RecordedResponse, end: RunEnd) -> Vec<RunPart> {
     let kinds = [RunPartKind::StepFinished(found.facts()), RunPartKind::RunEnded(end)];
-    let parts = (1..).zip(kinds).map(|(number, kind)| FollowItem::Part(RunPart { number, kind }));
-    stream::iter(parts.collect::<Vec<_>>()).boxed()
+    (1..).zip(kinds).map(|(number, kind)| RunPart { number, kind }).collect()
 }

@@ -13,7 +13,6 @@ use crate::http::openai::conversations::items::new_items::unresolved;
 use crate::http::openai::conversations::{open, target};
 use crate::http::openai::items::item_id::ItemId;
 use crate::http::openai::items::new_item::read;
-use crate::http::problem;
 use crate::http::state::HttpState;
 
 /// The name of the field in errors.
@@ -79,7 +78,7 @@ pub(super) async fn resolved(
             continue;
         }
         let copy = read(&found.json, &format!("{INPUT}[{index}]"));
-        new.resolve(index, copy.map_err(problem::from_violation)?);
+        new.resolve(index, copy?);
     }
     new.remove(&known);
     Ok(new)

@@ -21,7 +21,6 @@ mod recorded;
 pub mod request;
 mod response_id;
 pub mod response_query;
-mod response_stream;
 mod started;
 mod stateless;
 pub mod stream;

@@ -1,14 +1,17 @@
 //! A response as clients get it.
 
-use domain::event::MessageAppended;
-use domain::{Fact, RunEnd, RunOutcome};
+use domain::Fact;
+use runs::Outcome;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::parameters::Parameters;
-use crate::http::openai::items::stored_item::{LENGTHS, StoredItem};
+use crate::http::openai::items::stored_item::StoredItem;
 use conversations::generation::reported_usage;
+
+/// The status of a response without an answer.
+const FAILED: &str = "failed";
 
 /// A response.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -115,18 +118,19 @@ impl ResponseObject {
     }
 
     /// The response after its end.
-    pub(super) fn ended(self, end: &RunEnd, facts: &[Fact], output: Vec<StoredItem>) -> Self {
-        let incomplete = incomplete(facts);
-        let status = match (end.outcome, &incomplete) {
-            (RunOutcome::Completed, None) => "completed",
-            (RunOutcome::Completed, Some(_)) => "incomplete",
-            (RunOutcome::Stopped, _) => "cancelled",
-            (RunOutcome::Failed | RunOutcome::Abandoned, _) => "failed",
+    pub(super) fn ended(self, outcome: &Outcome, facts: &[Fact], output: Vec<StoredItem>) -> Self {
+        let incomplete = |reason| ("incomplete", Some(IncompleteDetails { reason }));
+        let (status, incomplete_details) = match outcome {
+            Outcome::Completed | Outcome::WaitsForCalls => ("completed", None),
+            Outcome::CutByTokenLimit => incomplete("max_output_tokens"),
+            Outcome::Refused => incomplete("content_filter"),
+            Outcome::Stopped => ("cancelled", None),
+            Outcome::Failed(_) | Outcome::Abandoned | Outcome::Interrupted(_) => (FAILED, None),
         };
         Self {
             status,
-            error: (status == "failed").then(|| failure(end)),
-            incomplete_details: incomplete.filter(|_| status == "incomplete"),
+            error: (status == FAILED).then(|| failure(outcome)),
+            incomplete_details,
             output: output.into_iter().map(|item| item.json).collect(),
             usage: usage(facts),
             ..self
@@ -137,28 +141,19 @@ impl ResponseObject {
     pub(super) fn last_event(&self) -> &'static str {
         match self.status {
             "completed" => "response.completed",
-            "failed" => "response.failed",
+            FAILED => "response.failed",
             _ => "response.incomplete",
         }
     }
 }
 
-fn failure(end: &RunEnd) -> ResponseErrorObject {
-    let message = match &end.error {
-        Some(error) => format!("{}: {}", error.error_type.as_str(), error.message),
-        None => "the answer ended early: try again".to_owned(),
+fn failure(outcome: &Outcome) -> ResponseErrorObject {
+    let message = if let Outcome::Failed(Some(error)) = outcome {
+        format!("{}: {}", error.error_type.as_str(), error.message)
+    } else {
+        "the answer ended early: try again".to_owned()
     };
     ResponseErrorObject { code: "server_error", message }
-}
-
-fn incomplete(facts: &[Fact]) -> Option<IncompleteDetails> {
-    let reason = messages(facts).find_map(|message| message.finish_reason.as_ref())?;
-    let reason = match reason.as_str() {
-        reason if LENGTHS.contains(&reason) => "max_output_tokens",
-        "content_filter" => "content_filter",
-        _ => return None,
-    };
-    Some(IncompleteDetails { reason })
 }
 
 fn usage(facts: &[Fact]) -> Option<ResponseUsage> {
@@ -169,12 +164,5 @@ fn usage(facts: &[Fact]) -> Option<ResponseUsage> {
         output_tokens: sum.output_tokens,
         output_tokens_details: OutputTokens { reasoning_tokens: sum.reasoning_tokens },
         total_tokens: sum.input_tokens.saturating_add(sum.output_tokens),
-    })
-}
-
-fn messages(facts: &[Fact]) -> impl Iterator<Item = &MessageAppended> {
-    facts.iter().filter_map(|fact| match fact {
-        Fact::MessageAppended(message) => Some(message),
-        Fact::ToolCalled(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => None,
     })
 }

@@ -9,7 +9,6 @@ use crate::http::openai::conversation_ids::api_id;
 use crate::http::openai::conversations::items::items_of;
 use crate::http::openai::items::item_id::ItemId;
 use crate::http::openai::items::stored_item::{StoredItem, items};
-use conversations::generation::finish_commit;
 
 /// The name of the conversation in ids of items that are not recorded.
 const NO_CONVERSATION: &str = "unstored";
@@ -27,13 +26,13 @@ pub(super) struct OutputPlace {
 impl OutputPlace {
     /// The place of a run that started with the event of this version.
     pub(super) fn of(run: RunId, started: Version, conversation: &ConversationId) -> Self {
-        Self { commit: finish_commit(run), first: started.next(), conversation: api_id(conversation).to_owned() }
+        Self { commit: run.finish_commit(), first: started.next(), conversation: api_id(conversation).to_owned() }
     }
 
     /// The place of an answer that is not recorded.
     pub(super) fn unrecorded() -> Self {
         Self {
-            commit: finish_commit(RunId(Uuid::now_v7())),
+            commit: RunId(Uuid::now_v7()).finish_commit(),
             first: Version(1),
             conversation: NO_CONVERSATION.to_owned(),
         }

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use crate::http::problem;
 use conversations::generation::run_parts::fits_an_event;
 
 /// The topic of the note. Models and pages do not read notes.
@@ -83,7 +82,7 @@ impl Noted {
         if !fits_an_event(&fact) {
             let rule = "and instructions have too many bytes together: shorten them";
             let violation = Violation::new(ViolationReason::EventTooLarge, rule);
-            return Err(problem::from_violation(violation.within("tools")));
+            return Err(HttpProblem::from(violation.within("tools")));
         }
         Ok(NewEvent::from(fact))
     }

@@ -11,10 +11,11 @@ use wire::proto::write::v1::CommitResult;
 use wire::proto::write::v1::write_service_client::WriteServiceClient;
 
 use super::recorded::{RecordedResponse, version_without_items_after};
+use crate::http::not_found::not_found;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversation_ids::OwnedId;
 use crate::http::openai::conversations::write::Writable;
-use crate::http::owned_chat::{head_from_leader, not_found};
+use crate::http::owned_chat::head_from_leader;
 use crate::http::state::HttpState;
 use conversations::generation::NewConversation;
 use conversations::writer::WriterService;

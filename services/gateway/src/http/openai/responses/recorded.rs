@@ -3,6 +3,7 @@
 use axum::http::StatusCode;
 use domain::{AgentId, Annotation, EventKind, Fact, Lifecycle, RecordedEvent, RunEnd, RunOutcome, Timestamp, Version};
 use history::{Batch, Direction, Query, Snapshot, Target, View, decode};
+use runs::Outcome;
 use runtime::http::HttpProblem;
 
 use super::object::{ResponseHead, ResponseObject};
@@ -13,9 +14,8 @@ use crate::http::callers::end_user::IdOrigin;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::items::ITEM_KINDS;
 use crate::http::openai::conversations::{open_by, target};
-use crate::http::owned_chat::from_read_error;
 use crate::http::state::HttpState;
-use conversations::generation::{RunKey, finish_commit};
+use conversations::generation::RunKey;
 
 /// Most events between the start of a run and its end: its own, and those that others append meanwhile.
 const EVENTS_UNTIL_END_MAX: usize = 2_000;
@@ -64,7 +64,8 @@ impl RecordedResponse {
             return Ok(object);
         };
         let items = recorded_items(&self.target.key.conversation, &self.output)?;
-        Ok(object.ended(end, &self.facts(), items))
+        let facts = self.facts();
+        Ok(object.ended(&Outcome::of(end, &facts), &facts, items))
     }
 
     /// What identifies the response.
@@ -140,7 +141,7 @@ async fn read(
     target: &Target,
 ) -> Result<Found, HttpProblem> {
     let snapshot = open_response(state, caller, target).await.map_err(as_not_found)?;
-    let effective = snapshot.effective(snapshot.position().version).await.map_err(from_read_error)?;
+    let effective = snapshot.effective(snapshot.position().version).await?;
     if !effective.contains(id.started) {
         return Err(not_found());
     }
@@ -178,9 +179,9 @@ pub(super) async fn open_response<'a>(
 async fn events(snapshot: &Snapshot<'_>, from: Version, to: Version) -> Result<Vec<RecordedEvent>, HttpProblem> {
     let query = Query { from, to, ..Query::all(Direction::Forward) };
     let mut cursor = snapshot.cursor(query, View::Recorded);
-    let rows = cursor.next(BATCH).await.map_err(from_read_error)?;
+    let rows = cursor.next(BATCH).await?;
     let events = rows.into_iter().flatten().map(|event| decode(snapshot.key(), &event.row));
-    events.collect::<Result<_, _>>().map_err(from_read_error)
+    events.collect::<Result<_, _>>().map_err(HttpProblem::from)
 }
 
 type Output = (Vec<RecordedEvent>, Option<(RunEnd, Version)>);
@@ -189,12 +190,12 @@ type Output = (Vec<RecordedEvent>, Option<(RunEnd, Version)>);
 async fn output(snapshot: &Snapshot<'_>, id: &ResponseId) -> Result<Output, HttpProblem> {
     let query =
         Query { from: id.started.next(), to: id.started.plus(EVENTS_UNTIL_END_MAX), ..Query::all(Direction::Forward) };
-    let commit = finish_commit(id.run);
+    let commit = id.run.finish_commit();
     let mut cursor = snapshot.cursor(query, View::Recorded);
     let (mut output, mut error) = (Vec::new(), None);
-    while let Some(batch) = cursor.next(BATCH).await.map_err(from_read_error)? {
+    while let Some(batch) = cursor.next(BATCH).await? {
         for row in batch {
-            let event = decode(snapshot.key(), &row.row).map_err(from_read_error)?;
+            let event = decode(snapshot.key(), &row.row)?;
             if event.commit != commit {
                 continue;
             }
@@ -226,11 +227,11 @@ pub(super) async fn version_without_items_after(
 ) -> Result<Option<Version>, HttpProblem> {
     let [messages, calls, results] = ITEM_KINDS;
     let kinds = [messages, calls, results, EventKind::RunStarted];
-    let snapshot = Snapshot::open(&state.gateway.reader, target).await.map_err(from_read_error)?;
-    let effective = snapshot.effective(snapshot.position().version).await.map_err(from_read_error)?;
+    let snapshot = Snapshot::open(&state.gateway.reader, target).await?;
+    let effective = snapshot.effective(snapshot.position().version).await?;
     let query = Query { from: version.next(), kinds: &kinds, ..Query::all(Direction::Forward) };
     let mut cursor = snapshot.cursor(query, View::Effective(&effective));
-    let next = cursor.next(Batch::ONE).await.map_err(from_read_error)?;
+    let next = cursor.next(Batch::ONE).await?;
     let is_last = next.is_none_or(|events| events.is_empty());
     Ok(is_last.then_some(snapshot.position().version))
 }

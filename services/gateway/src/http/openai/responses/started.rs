@@ -20,14 +20,15 @@ use super::response_id::ResponseId;
 use crate::http::commands::{COMMAND_MAX, result_for_caller};
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversation_ids::api_id;
-use crate::http::openai::conversations::retry::RequestHash;
 use crate::http::openai::conversations::write::rejected;
 use crate::http::openai::items::open_calls::OpenBefore;
+use crate::http::openai::retry_count::is_retry;
+use crate::http::positions;
 use crate::http::state::HttpState;
 use crate::http::turns::problems::not_started;
-use crate::http::{positions, problem};
-use conversations::generation::{NewConversation, RequestSettings, Start, StartAt, run_started_by};
+use conversations::generation::{NewConversation, RequestSettings, Start, StartAt};
 use conversations::quotas::account::Account;
+use conversations::request_hash::RequestHash;
 use conversations::writer::command_target;
 
 /// A request whose fields are valid.
@@ -91,14 +92,14 @@ pub(super) async fn start(
 ) -> Result<StartedResponse, HttpProblem> {
     let hash = request.hash(&placement.key);
     let head = placement.head.as_ref();
-    let earlier = head.and_then(|head| hash.earlier(headers, head, state.now()));
+    let earlier = head.filter(|_| is_retry(headers)).and_then(|head| hash.earlier(head, state.now()));
     let key = placement.key.clone();
     let (is_named, parameters) = (placement.is_named, request.parameters.clone());
     let commit = match earlier {
         Some(commit) => StartCommit { id: commit.id, started: commit.last_version, recorded_at: commit.recorded_at },
         None => Box::pin(record(state, caller, hash, request, placement)).await?,
     };
-    let run = run_started_by(commit.id);
+    let run = commit.id.started_run();
     let conversation = api_id(&key.conversation).to_owned();
     let id = ResponseId { run, started: commit.started, conversation: conversation.clone() };
     Ok(StartedResponse {
@@ -162,7 +163,7 @@ async fn record(
 
 fn new_events(events: Vec<event::Event>) -> Result<Vec<NewEvent>, HttpProblem> {
     let events = events.into_iter().map(wire::event::new_event_from_proto);
-    events.collect::<Result<_, _>>().map_err(problem::from_violation)
+    events.collect::<Result<_, _>>().map_err(HttpProblem::from)
 }
 
 /// Creates the conversation with the first events of a long input, if it is new: only such an input takes several commits. Returns

@@ -7,12 +7,11 @@ use super::object::{ResponseHead, ResponseObject};
 use super::output::OutputPlace;
 use super::recorded::RecordedResponse;
 use super::response_id::ResponseId;
-use super::response_stream::Answer;
 use super::started::CheckedRequest;
 use super::stream::ResponseEvents;
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::problem;
 use crate::http::state::HttpState;
+use conversations::answer::Answer;
 use conversations::generation::{PreviousTurns, StatelessTurn};
 use conversations::quotas::account::Account;
 
@@ -25,7 +24,7 @@ pub(super) async fn answer(
     caller: &OpenAiCaller,
     request: CheckedRequest,
     previous: Option<&RecordedResponse>,
-) -> Result<Answer, HttpProblem> {
+) -> Result<(Answer, ResponseEvents), HttpProblem> {
     let after = match previous {
         Some(previous) => Some(PreviousTurns {
             target: previous.target.clone(),
@@ -44,9 +43,6 @@ pub(super) async fn answer(
         conversation: None,
         parameters: request.parameters,
     });
-    Ok(Answer {
-        events: ResponseEvents::new(object, OutputPlace::unrecorded()),
-        parts: parts.map_err(problem::from_problem)?,
-        finished: Box::pin(std::future::ready(())),
-    })
+    let answer = Answer::unrecorded(parts?);
+    Ok((answer, ResponseEvents::new(object, OutputPlace::unrecorded())))
 }

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::http::openai::chat::completions::failure::not_supported;
-use crate::http::problem;
 
 /// The member `text` of a request.
 #[derive(Debug, Deserialize)]
@@ -59,7 +58,7 @@ pub(super) fn response_format(given: &RawValue) -> Result<Option<JsonText>, Http
     // Documents in a struct always serialize.
     let format = JsonText::parse(serde_json::to_string(&in_chat_form).unwrap_or_default())
         .map_err(|violation| violation.within("text.format"));
-    format.map(Some).map_err(problem::from_violation)
+    format.map(Some).map_err(HttpProblem::from)
 }
 
 /// The members of a schema, which has a name.

@@ -8,7 +8,6 @@ use serde_json::value::RawValue;
 
 use crate::http::openai::chat::completions::failure::not_supported;
 use crate::http::openai::function_tool::{FunctionTool, check_count, invalid_choice, named};
-use crate::http::problem;
 
 /// The kind of a tool or of a choice.
 #[derive(Debug, Deserialize)]
@@ -38,7 +37,7 @@ pub(super) fn tools(given: &[Box<RawValue>]) -> Result<Vec<Tool>, HttpProblem> {
         }
         let function = serde_json::from_str::<FunctionTool>(tool.get());
         let at_index = |violation: Violation| violation.at(index).within("tools");
-        function.map_err(|_| not_a_tool(index))?.tool().map_err(at_index).map_err(problem::from_violation)
+        function.map_err(|_| not_a_tool(index))?.tool().map_err(at_index).map_err(HttpProblem::from)
     });
     tools.collect()
 }

@@ -10,7 +10,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::http::body::UsageBody;
 use crate::http::day_range::day_range;
-use crate::http::{Admin, HttpState, problem};
+use crate::http::{Admin, HttpState};
 use history::Deadline;
 
 /// Which usage to return.
@@ -116,21 +116,11 @@ pub(in crate::http) async fn get_usage(
     admin: Admin,
     Query(query): Query<GetUsageQuery>,
 ) -> Result<Json<UsagePage>, HttpProblem> {
-    let days = day_range(&query.from, &query.to).map_err(problem::from_violation)?;
-    let agent = query
-        .agent_id
-        .map(AgentId::parse)
-        .transpose()
-        .map_err(|violation| problem::from_violation(violation.within("agentId")))?;
+    let days = day_range(&query.from, &query.to)?;
+    let agent = query.agent_id.map(AgentId::parse).transpose().map_err(|violation| violation.within("agentId"))?;
     let model = &state.gateway.reader.read_model;
-    let rows = Deadline::until(None)
-        .rows(usage_by_day(model, &admin.tenant, agent.as_ref(), days))
-        .await
-        .map_err(problem::from_problem)?;
-    let calls = Deadline::until(None)
-        .rows(model_usage_by_day(model, &admin.tenant, agent.as_ref(), days))
-        .await
-        .map_err(problem::from_problem)?;
+    let rows = Deadline::until(None).rows(usage_by_day(model, &admin.tenant, agent.as_ref(), days)).await?;
+    let calls = Deadline::until(None).rows(model_usage_by_day(model, &admin.tenant, agent.as_ref(), days)).await?;
     let is_cut = |rows: usize| u32::try_from(rows).is_ok_and(|rows| rows >= USAGE_ROWS_MAX);
     Ok(Json(UsagePage {
         quotas: tenant_quotas(&state, &admin.tenant).await,

@@ -3,10 +3,8 @@
 use axum::extract::State;
 use axum::response::Response;
 use domain::event::{MessageAppended, Usage};
-use domain::{ConversationKey, Part, RunId};
-use futures::StreamExt as _;
-use futures::stream::BoxStream;
-use runs::{Approvals, Disclosure, UiStream};
+use domain::{Fact, Part, RunId};
+use runs::{Approvals, UiStream};
 use runtime::http::{HttpProblem, Json, StreamSlot};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -17,16 +15,17 @@ use wire::status::Reason;
 use super::turn_messages::{TurnMessages, check_assistant};
 use super::turn_with_history::GivenHistory;
 use super::{turn_messages, turn_with_history};
-use crate::http::conversation_names::{Names, names};
+use crate::http::body::texts;
+use crate::http::conversation_names::names;
 use crate::http::owned_chat::{OwnedChat, find_latest_chat};
-use crate::http::turns::answer_stream::{AnswerStream, StreamedEvent};
-use crate::http::turns::delayed_answer;
+use crate::http::turns::delivery::{self, FailureDetail, WholeForm};
 use crate::http::turns::last_turn::failed_message_version;
 use crate::http::turns::permissions::AllowedRoles;
-use crate::http::turns::reply::{Reply, collect_reply};
 use crate::http::turns::turn::{self, StartedRun, Turn, finish_closed_run};
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, positions, problem};
-use conversations::generation::{FollowItem, StatelessTurn};
+use crate::http::turns::ui_answer::{StreamedEvent, UiAnswer};
+use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
+use conversations::answer::{Answer, WholeAnswer};
+use conversations::generation::{StatelessTurn, reported_usage};
 use conversations::identity::Caller;
 use conversations::quotas::account::{Account, RequestSource};
 
@@ -77,14 +76,6 @@ pub struct TurnUsageBody {
     cached_tokens: u64,
 }
 
-/// An active turn.
-struct ActiveTurn {
-    /// The session and its run.
-    stored: Option<(ConversationKey, RunId)>,
-    ui: UiStream,
-    parts: BoxStream<'static, FollowItem>,
-}
-
 /// One turn, with the history of a session or without.
 ///
 /// The caller must be identified, with a session or without. The answer is sent complete, or as a stream. If it takes
@@ -115,7 +106,7 @@ pub(in crate::http) async fn chat(
     };
     let allowed = AllowedRoles::for_agent(&state, &caller.access.agent);
     let messages = turn_messages::messages(body.message, body.messages, &allowed)?;
-    let turn = match (session, messages) {
+    let (answer, ui) = match (session, messages) {
         (Some(session), TurnMessages::Message(text)) => {
             let mut turn = Turn::default();
             turn.key = key.0;
@@ -123,10 +114,10 @@ pub(in crate::http) async fn chat(
             Box::pin(start_in_session(&state, session, text, turn)).await?
         }
         (Some(session), TurnMessages::History(messages)) => {
-            let session_key = session.target.key.clone();
             let given = GivenHistory { messages, allowed, via: frontend.via.clone() };
-            let started = Box::pin(turn_with_history::start(&state, session, given, key)).await?;
-            follow(&state, &session_key, started).await?
+            let session = finish_closed_run(&state, session).await?;
+            let started = Box::pin(turn_with_history::start(&state, &session, given, key)).await?;
+            follow(&state, &session, started).await?
         }
         (None, messages) => {
             let messages = messages.into_messages();
@@ -134,9 +125,20 @@ pub(in crate::http) async fn chat(
             answer_without_session(&state, &caller, &frontend.via, messages).await?
         }
     };
-    let disclosure = body.stream.then(|| state.disclosure(&caller.access.agent));
+    if body.stream {
+        return Ok(UiAnswer::whole(ui, state.disclosure(&caller.access.agent)).respond(answer, open));
+    }
     let names = names(&state, &caller.access, &caller.owner)?;
-    answer(&state, open, turn, names, disclosure).await
+    let stored = answer.recorded_in().map(|(session, run)| {
+        let session = names.shown(session.conversation.as_str()).to_owned();
+        (session, run.to_string())
+    });
+    let form = WholeForm {
+        body: |answer| answer_body(&answer, stored),
+        detail: FailureDetail::Type,
+        late: |problem| json!({"error": {"code": problem.code, "detail": problem.detail}}),
+    };
+    delivery::whole(&state, open, answer, form).await
 }
 
 /// The caller's session; `None`: the caller does not own it.
@@ -154,7 +156,7 @@ async fn start_in_session(
     session: OwnedChat,
     text: String,
     mut turn: Turn,
-) -> Result<ActiveTurn, HttpProblem> {
+) -> Result<(Answer, UiStream), HttpProblem> {
     let session = finish_closed_run(state, session).await?;
     // A retry with a key finds its first attempt by the key.
     let failed = match turn.key {
@@ -169,16 +171,17 @@ async fn start_in_session(
         None => turn.add_user_message("message", vec![Part::Text(text)]),
     }
     let started = turn::start(state, &session, turn).await?;
-    follow(state, &session.target.key, started).await
+    follow(state, &session, started).await
 }
 
-async fn follow(state: &HttpState, session: &ConversationKey, started: StartedRun) -> Result<ActiveTurn, HttpProblem> {
-    let parts = state.generations.follow(session, started.run, 1).await;
-    Ok(ActiveTurn {
-        stored: Some((session.clone(), started.run)),
-        ui: started.ui,
-        parts: parts.map_err(problem::from_problem)?.boxed(),
-    })
+/// The answer of a run in a session.
+async fn follow(
+    state: &HttpState,
+    session: &OwnedChat,
+    started: StartedRun,
+) -> Result<(Answer, UiStream), HttpProblem> {
+    let answer = Answer::of_run(&state.generations, &session.target.key, started.run).await;
+    Ok((answer?, started.ui))
 }
 
 async fn answer_without_session(
@@ -186,64 +189,23 @@ async fn answer_without_session(
     caller: &Caller,
     via: &RequestSource,
     messages: Vec<MessageAppended>,
-) -> Result<ActiveTurn, HttpProblem> {
+) -> Result<(Answer, UiStream), HttpProblem> {
     let account = Account::of(&caller.access, Some(&caller.owner), via);
     let parts = state.generations.answer_stateless(account, StatelessTurn::of_messages(messages)).await;
-    Ok(ActiveTurn {
-        stored: None,
-        ui: UiStream::new(RunId(Uuid::now_v7()), None, Approvals::default()),
-        parts: parts.map_err(problem::from_problem)?,
-    })
+    let ui = UiStream::new(RunId(Uuid::now_v7()), None, Approvals::default());
+    Ok((Answer::unrecorded(parts?), ui))
 }
 
-/// Answers as a stream of what `disclosure` shows; `None`: with the complete text.
-async fn answer(
-    state: &HttpState,
-    open: StreamSlot,
-    turn: ActiveTurn,
-    names: Names,
-    disclosure: Option<Disclosure>,
-) -> Result<Response, HttpProblem> {
-    let ActiveTurn { stored, ui, parts } = turn;
-    let run = stored.as_ref().map(|(_, run)| *run);
-    if let Some(disclosure) = disclosure {
-        let stream = AnswerStream {
-            run,
-            parts,
-            finished: match &stored {
-                Some((session, run)) => state.wait_until_finished(session, *run),
-                None => Box::pin(std::future::ready(())),
-            },
-            disclosure,
-            opening: vec![ui.start_chunk()],
-            ui,
-            after: 0,
-        };
-        return Ok(stream.respond(open));
-    }
-    let draining = open.drain();
-    let (generations, gateway) = (state.generations.clone(), state.gateway.clone());
-    let answering = async move {
-        let reply = collect_reply(parts, run, draining).await?;
-        if let Some((session, run)) = &stored {
-            // A caller that has the answer can read it in the session.
-            if let Some(position) = generations.wait_for_finish(session, *run).await {
-                let token = position.token(&gateway.reader.archive, session).await;
-                let unlocated = |error| problem::from_problem(conversations::problem::of_record(&error));
-                let token = token.map_err(unlocated)?;
-                positions::record_write(&token.encode());
-            }
-        }
-        Ok(answer_body(reply, stored, &names))
-    };
-    let late = |problem: &HttpProblem| json!({"error": {"code": problem.code, "detail": problem.detail}});
-    delayed_answer::respond(state, open, answering, late).await
-}
-
-fn answer_body(reply: Reply, stored: Option<(ConversationKey, RunId)>, names: &Names) -> AnswerBody {
-    let shown = |session: ConversationKey| names.shown(session.conversation.as_str()).to_owned();
-    let (session_id, run_id) = stored.map(|(session, run)| (shown(session), run.to_string())).unzip();
-    AnswerBody { response: reply.text, session_id, run_id, usage: TurnUsageBody::from(&reply.usage) }
+/// The texts of the model, one line per step.
+fn answer_body(answer: &WholeAnswer, stored: Option<(String, String)>) -> AnswerBody {
+    let messages = answer.facts.iter().filter_map(|fact| match fact {
+        Fact::MessageAppended(message) => Some(message),
+        Fact::ToolCalled(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => None,
+    });
+    let lines: Vec<_> = messages.flat_map(|message| texts(&message.parts)).collect();
+    let (session_id, run_id) = stored.unzip();
+    let usage = reported_usage(&answer.facts).unwrap_or_default();
+    AnswerBody { response: lines.join("\n"), session_id, run_id, usage: TurnUsageBody::from(&usage) }
 }
 
 impl From<&Usage> for TurnUsageBody {

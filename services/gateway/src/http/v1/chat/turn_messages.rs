@@ -7,7 +7,6 @@ use runtime::http::HttpProblem;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::http::problem;
 use crate::http::turns::permissions::AllowedRoles;
 use crate::http::turns::problems;
 
@@ -134,7 +133,7 @@ fn check(text: &str, field: impl Fn() -> String) -> Result<(), HttpProblem> {
         return Err(missing(&field, &detail));
     }
     let checked = domain::violation::check_length(text.len(), GIVEN_MESSAGE_BYTES_MAX);
-    checked.map_err(|wrong: Violation| problem::from_violation(wrong.within(&field())))
+    checked.map_err(|wrong: Violation| HttpProblem::from(wrong.within(&field())))
 }
 
 fn missing(field: &str, detail: &str) -> HttpProblem {

@@ -9,10 +9,11 @@ use runtime::http::HttpProblem;
 use wire::status::Reason;
 
 use super::turn_messages::check_assistant;
-use crate::http::owned_chat::{OwnedChat, from_read_error, not_found};
+use crate::http::not_found::not_found;
+use crate::http::owned_chat::OwnedChat;
 use crate::http::turns::first_attempt;
 use crate::http::turns::permissions::AllowedRoles;
-use crate::http::turns::turn::{self, StartedRun, Turn, finish_closed_run};
+use crate::http::turns::turn::{self, StartedRun, Turn};
 use crate::http::{HttpState, IdempotencyKey};
 use conversations::keyed_histories::stored_history::{self, History, HistoryQuery};
 use conversations::quotas::account::RequestSource;
@@ -38,11 +39,10 @@ pub(super) struct GivenHistory {
 /// another message was recorded meanwhile.
 pub(super) async fn start(
     state: &HttpState,
-    session: OwnedChat,
+    session: &OwnedChat,
     given: GivenHistory,
     key: IdempotencyKey,
 ) -> Result<StartedRun, HttpProblem> {
-    let session = &finish_closed_run(state, session).await?;
     let mut history = read(state, session, &given, None).await?;
     let last_message = history.last_message();
     let mut attempts = 1;
@@ -96,7 +96,7 @@ async fn read(
 ) -> Result<History, HttpProblem> {
     let end = HistoryQuery { messages: given.messages.len(), seen };
     let history = stored_history::read(&state.gateway, &session.target, end).await;
-    history.map_err(from_read_error)?.ok_or_else(not_found)
+    history?.ok_or_else(not_found)
 }
 
 fn turn_of(

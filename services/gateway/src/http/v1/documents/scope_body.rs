@@ -9,7 +9,6 @@ use utoipa::ToSchema;
 
 use crate::http::callers::service::Service;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::problem;
 use crate::http::state::HttpState;
 use conversations::documents::{Change, DocumentLocation, DocumentScope};
 
@@ -43,7 +42,7 @@ impl ScopeBody {
             let detail = "has several members: send at most one";
             return Err(HttpProblem::of_field("FIELD_CONFLICT", "scope", detail));
         }
-        scope.map_err(|violation| problem::from_violation(violation.within("scope")))
+        scope.map_err(|violation| HttpProblem::from(violation.within("scope")))
     }
 }
 
@@ -80,10 +79,10 @@ pub(super) async fn locate(
     scope: Option<ScopeBody>,
     name: (Vec<String>, String),
 ) -> Result<DocumentLocation, HttpProblem> {
-    let name = DocumentName::parse(name.0, name.1).map_err(problem::from_violation)?;
+    let name = DocumentName::parse(name.0, name.1)?;
     let (access, scope) = authorize(state, service, scopes, scope).await?;
     let deadline: Deadline = service.call.deadline;
-    scope.locate(&state.gateway, access, name, deadline).map_err(problem::from_problem)
+    scope.locate(&state.gateway, access, name, deadline).map_err(HttpProblem::from)
 }
 
 /// A change of a document.
@@ -111,5 +110,5 @@ pub(super) fn change<'call>(
 /// 400: a label breaks a rule.
 pub(super) fn labels(labels: Option<Vec<String>>, field: &str) -> Result<DocumentNamespace, HttpProblem> {
     let labels = DocumentNamespace::parse_prefix(labels.unwrap_or_default());
-    labels.map_err(|violation| problem::from_violation(violation.within(field)))
+    labels.map_err(|violation| HttpProblem::from(violation.within(field)))
 }

@@ -8,8 +8,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::named_history::NamedHistory;
 use crate::http::body::MessageContentBody;
+use crate::http::positions;
 use crate::http::state::HttpState;
-use crate::http::{positions, problem};
 use conversations::keyed_histories::{MESSAGES, Warning, load};
 use conversations::request::BoundedNumber;
 
@@ -82,7 +82,7 @@ impl LoadQuery {
         history: NamedHistory,
         current: &[MessageAppended],
     ) -> Result<HistoryBody, HttpProblem> {
-        let count = LIMIT.take(self.limit.unwrap_or_default()).map_err(problem::from_violation)?;
+        let count = LIMIT.take(self.limit.unwrap_or_default())?;
         let limit = MessagesMax::clamped(usize::try_from(count).unwrap_or(usize::MAX));
         let loaded = load(&state.gateway, history.location(), current, limit).await;
         if let (Some(position), Ok(location)) = (loaded.position, history.location()) {

@@ -12,7 +12,6 @@ use utoipa::IntoParams;
 use crate::http::body::NewMessageBody;
 use crate::http::callers::service::Service;
 use crate::http::commands::with_member_names;
-use crate::http::problem;
 use crate::http::state::HttpState;
 use conversations::keyed_histories::{HistoryLocation, Warning, parse_messages};
 use conversations::metrics;
@@ -45,7 +44,7 @@ impl NamedHistory {
     ) -> Result<Self, HttpProblem> {
         let key = HistoryKey::parse(key).map_err(refused)?;
         let namespace = Namespace::parse(query.namespace.as_deref().unwrap_or_default())
-            .map_err(|violation| problem::from_violation(violation.within("namespace")))?;
+            .map_err(|violation| violation.within("namespace"))?;
         let access = service.access(state, Scope::Read, None).await?;
         for scope in scopes {
             service.access(state, *scope, None).await?;
@@ -79,7 +78,7 @@ pub(super) fn current_messages(messages: Vec<NewMessageBody>) -> Result<Vec<Mess
         .enumerate()
         .map(|(index, message)| message.into_proto().map_err(|violation| violation.at(index).within("messages")))
         .collect();
-    messages.and_then(parse_messages).map_err(|violation| with_member_names(problem::from_violation(violation)))
+    messages.and_then(parse_messages).map_err(|violation| with_member_names(HttpProblem::from(violation)))
 }
 
 /// The problem of a key that breaks a rule.
@@ -96,5 +95,5 @@ fn refused(reason: RefusedReason) -> HttpProblem {
             (ViolationReason::Malformed, rule.to_owned())
         }
     };
-    problem::from_violation(Violation::new(reason, rule).within("key"))
+    HttpProblem::from(Violation::new(reason, rule).within("key"))
 }

@@ -14,10 +14,10 @@ use wire::status::Problem;
 
 use super::ContextQuery;
 use super::values::{self, NewColumn};
+use crate::http::HttpState;
 use crate::http::dashboard::conversations::{DashboardAction, record};
 use crate::http::dashboard::{Page, Person};
-use crate::http::owned_chat::{from_read_error, read_fenced};
-use crate::http::{HttpState, problem};
+use crate::http::owned_chat::read_fenced;
 use conversations::assembly::{self, AssembledContext, ContextRequest};
 
 /// Events that are listed with their outcome.
@@ -148,10 +148,9 @@ pub(super) async fn assemble(
 ) -> Result<AssembledContext, HttpProblem> {
     let gateway = &state.gateway;
     let request = ContextRequest::from_proto(gateway, target, request)
-        .await
-        .map_err(problem::from_problem)?
+        .await?
         .ok_or_else(|| HttpProblem::of_field("FIELD_MISSING", "format", "a context needs a format".to_owned()))?;
-    assembly::assemble(gateway, target, &request, &[]).await.map_err(from_read_error)
+    assembly::assemble(gateway, target, &request, &[]).await.map_err(HttpProblem::from)
 }
 
 /// The column of another policy or budget, or why there is none.
@@ -190,13 +189,7 @@ async fn other_policy(state: &HttpState, target: &Target, query: &ContextQuery) 
     let json = query.policy.trim();
     let given = (!json.is_empty()).then(|| RequestedPolicy::PolicyJson(json.to_owned()));
     let (tenant, agent) = (&target.key.tenant, &target.access.agent);
-    let mut policy: Policy = gateway
-        .policies
-        .find(&gateway.registry, tenant, agent, given)
-        .await
-        .map_err(problem::from_problem)?
-        .policy
-        .clone();
+    let mut policy: Policy = gateway.policies.find(&gateway.registry, tenant, agent, given).await?.policy.clone();
     if query.budget.is_some() {
         policy.budget.context_tokens_max = query.budget;
     }
@@ -237,7 +230,7 @@ async fn read(
     query: history::Query<'_>,
     bounds: PageBounds,
 ) -> Result<(Vec<RecordedEvent>, bool), HttpProblem> {
-    let page = Events::recorded(&state.gateway.reader, target, query, bounds).await.map_err(from_read_error)?;
+    let page = Events::recorded(&state.gateway.reader, target, query, bounds).await?;
     let events: Result<Vec<RecordedEvent>, Problem> = page.events.iter().map(|row| decode(&target.key, row)).collect();
-    Ok((events.map_err(problem::from_problem)?, page.next.is_some()))
+    Ok((events?, page.next.is_some()))
 }

@@ -12,7 +12,7 @@ use crate::http::chats::forks::{Eraser, Erasure, ForkRule, erase_with_forks};
 use crate::http::dashboard::conversations::erasure_receipt::read_tombstone;
 use crate::http::dashboard::conversations::{DashboardAction, record};
 use crate::http::dashboard::{Form, Person};
-use crate::http::owned_chat::not_found;
+use crate::http::not_found::not_found;
 
 /// The form of the preview.
 #[derive(Debug, Deserialize)]

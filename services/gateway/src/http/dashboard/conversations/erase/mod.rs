@@ -10,10 +10,10 @@ use pages::dashboard::erasure::{ErasePage, ToErase, erase};
 use registry::AgentAccess;
 use runtime::http::HttpProblem;
 
+use crate::http::HttpState;
 use crate::http::chats::forks::{FORKS_MAX, list_forks};
 use crate::http::dashboard::{Page, Person};
 use crate::http::owned_chat::read_conversation;
-use crate::http::{HttpState, problem};
 
 /// Conversations whose content is counted concurrently.
 const COUNTS_IN_FLIGHT: usize = 8;
@@ -47,13 +47,11 @@ async fn to_erase(state: &HttpState, access: &AgentAccess, id: ConversationId) -
     };
     let (conversation, _) = read_conversation(state, &target).await?;
     let reader = &state.gateway.reader;
-    let messages =
-        target.deadline.record(reader.record.messages_of(&target.key)).await.map_err(problem::from_problem)?;
+    let messages = target.deadline.record(reader.record.messages_of(&target.key)).await?;
     let rows = target
         .deadline
         .rows(read_model::queries::stored_events(&reader.read_model, &access.tenant, &conversation.id))
-        .await
-        .map_err(problem::from_problem)?;
+        .await?;
     let head = &conversation.head;
     let inherited = head.forked_from.as_ref().map_or(0, |point| point.version.0);
     Ok(ToErase {

@@ -12,7 +12,6 @@ use super::show_conversation::event_json;
 use super::{DashboardAction, record};
 use crate::http::HttpState;
 use crate::http::dashboard::Person;
-use crate::http::owned_chat::from_read_error;
 
 /// The JSON of an event that a person views, after the view is in the audit log.
 async fn viewed_event(
@@ -32,9 +31,9 @@ async fn viewed_event(
 async fn read_event(state: &HttpState, target: &Target, version: u64) -> Result<RecordedEvent, HttpProblem> {
     let query =
         history::Query { from: Version(version), to: Version(version), ..history::Query::all(Direction::Backward) };
-    let snapshot = Snapshot::open(&state.gateway.reader, target).await.map_err(from_read_error)?;
+    let snapshot = Snapshot::open(&state.gateway.reader, target).await?;
     let event = snapshot.newest(query, View::Recorded).await;
-    event.map_err(from_read_error)?.ok_or_else(|| {
+    event?.ok_or_else(|| {
         let newest = snapshot.position().version;
         let detail = format!("there is no event {version}: give one from 1 to {newest}, the last version");
         HttpProblem::new(StatusCode::NOT_FOUND, "EVENT_NOT_FOUND", detail)

@@ -13,9 +13,9 @@ use read_model::projections::conversations::parking::{self, ParkedRequest};
 use runtime::http::HttpProblem;
 
 use super::PATH;
+use crate::http::HttpState;
 use crate::http::dashboard::Person;
 use crate::http::dashboard::audit::{Action, DashboardAction, record_for};
-use crate::http::{HttpState, problem};
 
 /// Records a request in the audit log of the conversation's tenant, and leaves it.
 ///
@@ -38,7 +38,7 @@ async fn request(
     let request = ParkedRequest { key, dropped };
     let requested = parking::request(&model, &request);
     let is_parked = Deadline::until(None).rows(requested).await;
-    if is_parked.map_err(problem::from_problem)? {
+    if is_parked? {
         return Ok(Redirect::to(PATH));
     }
     Err(not_parked())

@@ -2,8 +2,11 @@
 
 use domain::event::{MessageAppended, ToolCalled, Usage};
 use domain::{Fact, Part};
+use runs::Outcome;
 use serde::Serialize;
 use utoipa::ToSchema;
+
+use conversations::generation::reported_usage;
 
 /// The name of the only kind of tool.
 pub(super) const FUNCTION: &str = "function";
@@ -108,7 +111,7 @@ impl From<Usage> for CompletionUsage {
 }
 
 /// The answer of a reply's facts.
-pub(super) fn choice(facts: &[Fact]) -> CompletionChoice {
+pub(super) fn choice(outcome: &Outcome, facts: &[Fact]) -> CompletionChoice {
     let AnswerTexts { content, refusal } = texts(facts);
     CompletionChoice {
         index: 0,
@@ -118,7 +121,7 @@ pub(super) fn choice(facts: &[Fact]) -> CompletionChoice {
             refusal,
             tool_calls: calls(facts).map(CompletionCall::from).collect(),
         },
-        finish_reason: finish_reason(facts),
+        finish_reason: finish_reason(outcome),
         logprobs: None,
     }
 }
@@ -151,20 +154,18 @@ pub(super) fn texts(facts: &[Fact]) -> AnswerTexts {
 
 /// The tokens, if the model server reports them.
 pub(super) fn usage(facts: &[Fact]) -> Option<CompletionUsage> {
-    let usage = messages(facts).find_map(|message| message.usage)?;
-    Some(usage.into())
+    reported_usage(facts).map(CompletionUsage::from)
 }
 
-/// Why the model stopped, in OpenAI's terms.
-pub(super) fn finish_reason(facts: &[Fact]) -> &'static str {
-    if calls(facts).next().is_some() {
-        return "tool_calls";
-    }
-    let reason = messages(facts).find_map(|message| message.finish_reason.as_ref());
-    match reason.map(domain::Label::as_str) {
-        Some("length" | "max_tokens" | "max_output_tokens") => "length",
-        Some("content_filter" | "refusal") => "content_filter",
-        _ => "stop",
+/// Why the model stopped, in OpenAI's terms. It has none for a stopped answer: a client reads what there is.
+pub(super) fn finish_reason(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::WaitsForCalls => "tool_calls",
+        Outcome::CutByTokenLimit => "length",
+        Outcome::Refused => "content_filter",
+        Outcome::Completed | Outcome::Stopped | Outcome::Failed(_) | Outcome::Abandoned | Outcome::Interrupted(_) => {
+            "stop"
+        }
     }
 }
 
@@ -194,32 +195,4 @@ pub(super) fn calls(facts: &[Fact]) -> impl Iterator<Item = &ToolCalled> {
         Fact::ToolCalled(call) => Some(call),
         Fact::MessageAppended(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => None,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use domain::Label;
-    use domain::event::Role;
-
-    use super::*;
-
-    #[test]
-    fn reasons_of_all_providers_are_translated() {
-        for (reason, expected) in [
-            (None, "stop"),
-            (Some("stop"), "stop"),
-            (Some("end_turn"), "stop"),
-            (Some("completed"), "stop"),
-            (Some("length"), "length"),
-            (Some("max_tokens"), "length"),
-            (Some("max_output_tokens"), "length"),
-            (Some("content_filter"), "content_filter"),
-            (Some("refusal"), "content_filter"),
-        ] {
-            let mut message = MessageAppended::new(Role::Assistant, Vec::new());
-            message.finish_reason = reason.and_then(|reason| Label::parse(reason).ok());
-            let facts = [Fact::MessageAppended(message)];
-            assert_eq!(finish_reason(&facts), expected, "{reason:?}");
-        }
-    }
 }

@@ -1,6 +1,7 @@
 //! The chunks of a streamed completion, made from the parts of an answer.
 
 use domain::{Fact, RunPartKind};
+use runs::Outcome;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -102,15 +103,19 @@ impl CompletionChunks {
     }
 
     /// The chunks for a part of the answer. A complete step sends what its parts did not: an answer that must match a schema has
-    /// no other parts. Then follow the last chunks.
+    /// no other parts.
     pub(super) fn push(&mut self, part: RunPartKind) -> Vec<CompletionChunk> {
         let RunPartKind::StepFinished(facts) = part else {
             self.sent.add(&part);
             return self.head.of_part(part).into_iter().collect();
         };
-        let missing =
-            std::mem::take(&mut self.sent).missing(&facts).into_iter().filter_map(|part| self.head.of_part(part));
-        missing.chain(self.head.last(&facts)).collect()
+        let missing = std::mem::take(&mut self.sent).missing(&facts).into_iter();
+        missing.filter_map(|part| self.head.of_part(part)).collect()
+    }
+
+    /// The last chunks: the reason why the model stopped, then the usage if it is requested.
+    pub(super) fn last(&self, outcome: &Outcome, facts: &[Fact]) -> Vec<CompletionChunk> {
+        self.head.last(outcome, facts)
     }
 }
 
@@ -147,10 +152,10 @@ impl ChunkHead {
     }
 
     /// The last chunks: the reason why the model stopped, then the usage if it is requested.
-    fn last(&self, facts: &[Fact]) -> Vec<CompletionChunk> {
+    fn last(&self, outcome: &Outcome, facts: &[Fact]) -> Vec<CompletionChunk> {
         let mut end = self.of_delta(ChunkDelta::default());
         for choice in &mut end.choices {
-            choice.finish_reason = Some(finish_reason(facts));
+            choice.finish_reason = Some(finish_reason(outcome));
         }
         let usage = self.includes_usage.then(|| CompletionChunk {
             usage: Some(usage(facts).map_or(ChunkUsage::Unknown, ChunkUsage::Reported)),

@@ -1,36 +1,29 @@
 //! `POST /openai/v1/chat/completions`: an agent's model answers the messages of the request.
 
-use std::time::Duration;
-
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::Response;
-use domain::{ConversationId, RunPartKind};
-use futures::StreamExt as _;
-use futures::stream::{self, BoxStream};
+use domain::ConversationId;
 use registry::Scope;
+use runs::Outcome;
 use runtime::http::{HttpProblem, Json, StreamSlot, parse_json};
 use serde_json::json;
 use serde_json::value::RawValue;
-use tokio::time::timeout;
 use uuid::Uuid;
 
-use super::answer::CompletionBody;
-use super::chunks::{ChunkHead, CompletionChunk};
-use super::completion_stream::CompletionStream;
-use super::failure::problem_of;
+use super::answer::{CompletionBody, choice, usage};
+use super::chunks::{ChunkHead, CompletionChunk, CompletionChunks};
 use super::recorded::Exchange;
 use super::recorded::client_headers::{CONVERSATION_HEADER, ClientHeaders, Recording};
 use super::request::CompletionRequest;
-use super::whole_answer::whole;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversation_ids::api_id;
 use crate::http::openai::errors::OpenAiError;
 use crate::http::openai::requested_model::RequestedModel;
-use crate::http::problem;
 use crate::http::state::HttpState;
-use crate::http::turns::delayed_answer;
-use conversations::generation::{FollowItem, StatelessTurn};
+use crate::http::turns::delivery::{self, FailureDetail, WholeForm, problem_of};
+use conversations::answer::{Answer, WholeAnswer};
+use conversations::generation::StatelessTurn;
 use conversations::quotas::account::Account;
 
 /// Create a chat completion.
@@ -70,7 +63,7 @@ pub(in crate::http) async fn create_completion(
     let body: CompletionRequest = parse_json(raw.get().as_bytes())?;
     let caller = caller.with_body(body.user.as_deref(), body.safety_identifier.as_deref())?;
     // Boxed, because the future is large.
-    let (parts, conversation) = Box::pin(answer(&state, &caller, &headers, (&raw, &body))).await?;
+    let (answer, conversation) = Box::pin(answer(&state, &caller, &headers, (&raw, &body))).await?;
     let is_streamed = body.stream.unwrap_or_default();
     let head = ChunkHead {
         id: format!("chatcmpl-{}", Uuid::now_v7().simple()),
@@ -79,12 +72,17 @@ pub(in crate::http) async fn create_completion(
         model: body.model,
     };
     let mut response = if is_streamed {
-        let parts = begun(&state, parts).await?;
-        CompletionStream { head, parts }.respond(open)
+        // A failure before the first part has a status. A slow model's answer starts without it.
+        let failure = |outcome: &Outcome| problem_of(outcome, None, FailureDetail::Message);
+        let answer = answer.begun(delivery::status_wait(&state), &open.drain(), failure).await?;
+        delivery::stream(answer, CompletionChunks::new(head), open)
     } else {
-        let answering = whole(head, parts, open.drain());
-        let late = |problem: &HttpProblem| json!(OpenAiError::from(problem));
-        delayed_answer::respond(&state, open, answering, late).await?
+        let form = WholeForm {
+            body: |answer| completion(head, &answer),
+            detail: FailureDetail::Message,
+            late: |problem| json!(OpenAiError::from(problem)),
+        };
+        delivery::whole(&state, open, answer, form).await?
     };
     if let Some(conversation) = conversation {
         // Ids contain only characters that headers allow.
@@ -94,13 +92,13 @@ pub(in crate::http) async fn create_completion(
     Ok(response)
 }
 
-/// The parts of the answer, and the conversation in which it is recorded.
+/// The answer, and the conversation in which it is recorded.
 async fn answer(
     state: &HttpState,
     caller: &OpenAiCaller,
     headers: &HeaderMap,
     (raw, body): (&RawValue, &CompletionRequest),
-) -> Result<(BoxStream<'static, FollowItem>, Option<ConversationId>), HttpProblem> {
+) -> Result<(Answer, Option<ConversationId>), HttpProblem> {
     let model = RequestedModel::find(state, caller, Scope::Append, Some(body.model.as_str())).await?;
     let client = ClientHeaders::read(headers)?;
     let turn = StatelessTurn { settings: body.settings(model.other)?, facts: body.facts()?, after: None };
@@ -108,7 +106,7 @@ async fn answer(
     let recording = client.recording(&turn.facts, body.store);
     if recording == Recording::None {
         let parts = state.generations.answer_stateless(account, turn).await;
-        return Ok((parts.map_err(problem::from_problem)?, None));
+        return Ok((Answer::unrecorded(parts?), None));
     }
     let exchange = Exchange {
         access: model.access,
@@ -119,25 +117,17 @@ async fn answer(
         metadata: body.metadata.as_deref(),
         body: raw,
     };
-    let (parts, conversation) = Box::pin(exchange.answer(state, caller, headers)).await?;
-    Ok((parts, Some(conversation)))
+    let (answer, conversation) = Box::pin(exchange.answer(state, caller, headers)).await?;
+    Ok((answer, Some(conversation)))
 }
 
-/// The parts of an answer after the first one has arrived, so that a failure before it has a status. A slow model's answer starts
-/// without it.
-async fn begun(
-    state: &HttpState,
-    mut parts: BoxStream<'static, FollowItem>,
-) -> Result<BoxStream<'static, FollowItem>, HttpProblem> {
-    let wait = Duration::from_millis(state.section.server.request_timeout_ms) / 2;
-    let Ok(first) = timeout(wait, parts.next()).await else {
-        return Ok(parts);
-    };
-    if let Some(FollowItem::Part(part)) = &first
-        && let RunPartKind::RunEnded(end) = &part.kind
-        && let Some(problem) = problem_of(end)
-    {
-        return Err(problem);
+fn completion(head: ChunkHead, answer: &WholeAnswer) -> CompletionBody {
+    CompletionBody {
+        id: head.id,
+        object: "chat.completion",
+        created: head.created,
+        model: head.model,
+        choices: [choice(&answer.outcome, &answer.facts)],
+        usage: usage(&answer.facts),
     }
-    Ok(stream::iter(first).chain(parts).boxed())
 }

@@ -3,15 +3,14 @@
 
 pub mod answer;
 pub mod chunks;
-mod completion_stream;
 pub mod create_completion;
+mod encoder;
 pub(in crate::http::openai) mod failure;
 pub mod options;
 pub mod recorded;
 pub mod request;
 mod sent_step;
 pub mod tools;
-mod whole_answer;
 
 pub use options::STOP_MAX;
 pub use request::{COMPLETION_BYTES_MAX, COMPLETION_EVENTS_MAX};

@@ -8,7 +8,6 @@ use serde_json::Value;
 use super::request::{CompletionRequest, StopBody};
 use crate::http::openai::sampling::{PENALTIES, SHARES, TEMPERATURES, out_of_range, within};
 use crate::http::openai::verbatim::verbatim;
-use crate::http::problem;
 
 /// Maximum number of texts that end an answer, as OpenAI limits them.
 pub const STOP_MAX: usize = 4;
@@ -71,7 +70,7 @@ impl CompletionRequest {
         let Some(format) = &self.response_format else {
             return Ok(None);
         };
-        let json = verbatim(format).map_err(|violation| violation.within(FIELD)).map_err(problem::from_violation)?;
+        let json = verbatim(format).map_err(|violation| violation.within(FIELD))?;
         let format = serde_json::from_str::<Value>(format.get()).unwrap_or_default();
         match format.get("type").and_then(Value::as_str) {
             Some("text") => Ok(None),

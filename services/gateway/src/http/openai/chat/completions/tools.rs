@@ -8,7 +8,6 @@ use utoipa::ToSchema;
 
 use super::failure::not_supported;
 use crate::http::openai::function_tool::{FunctionTool, check_count, invalid_choice, named};
-use crate::http::problem;
 
 /// A tool.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -52,7 +51,7 @@ pub fn tools(given: &[CompletionTool]) -> Result<Vec<Tool>, HttpProblem> {
             return Err(not_supported(&format!("tools[{index}].type")));
         };
         let at_index = |violation: Violation| violation.within("function").at(index).within("tools");
-        function.tool().map_err(at_index).map_err(problem::from_violation)
+        function.tool().map_err(at_index).map_err(HttpProblem::from)
     });
     tools.collect()
 }

@@ -16,14 +16,13 @@ use super::reopened_calls::{Reopened, closed_calls, reopened};
 use super::{Appended, ITEMS_BYTES_MAX, ItemListObject, NewItems, items_of};
 use crate::http::commands::result_for_caller;
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::openai::conversations::retry::RequestHash;
 use crate::http::openai::conversations::write::{Destination, Writable, rejected};
 use crate::http::openai::conversations::{open, target};
 use crate::http::openai::items::new_item::read;
 use crate::http::openai::items::open_calls::OpenBefore;
-use crate::http::owned_chat::from_read_error;
-use crate::http::problem;
+use crate::http::openai::retry_count::is_retry;
 use crate::http::state::HttpState;
+use conversations::request_hash::RequestHash;
 
 /// A request that appends items.
 pub(super) struct ItemsRequest<'a> {
@@ -102,7 +101,7 @@ impl ItemsRequest<'_> {
             }),
             events: events.clone(),
             expected_owner: self.destination.expected_owner(self.caller)?,
-            attempt: Some(hash.attempt(self.headers)),
+            attempt: Some(write::Attempt { is_retry: is_retry(self.headers), ..hash.attempt() }),
         };
         let mut writer = self.state.commands.write_for(&self.caller.service.call);
         let answer = writer.append_events(request).await;
@@ -128,8 +127,8 @@ impl ItemsRequest<'_> {
         let mut cursor = snapshot.cursor(query, View::Recorded);
         let page = Page::read(&mut cursor, bounds).await;
         let mut items = Vec::new();
-        for row in page.map_err(from_read_error)?.events {
-            let event = decode(snapshot.key(), &row).map_err(from_read_error)?;
+        for row in page?.events {
+            let event = decode(snapshot.key(), &row)?;
             items.extend(items_of(&snapshot.key().conversation, &event)?);
         }
         Ok(ItemListObject::new(items, false))
@@ -148,7 +147,7 @@ async fn resolve(snapshot: &Snapshot<'_>, items: &mut NewItems) -> Result<(), Ht
     for (index, id) in items.references() {
         let found = find(snapshot, &id).await?.ok_or_else(|| unresolved("items", index))?;
         let copy = read(&found.json, &format!("items[{index}]"));
-        items.resolve(index, copy.map_err(problem::from_violation)?);
+        items.resolve(index, copy?);
     }
     Ok(())
 }

@@ -10,12 +10,13 @@ use wire::proto::event::v1 as proto;
 use super::find_item::{find, newest_event};
 use super::{NewItems, item_not_found, items_of};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
-use crate::http::openai::conversations::retry::RequestHash;
 use crate::http::openai::conversations::write::Writable;
 use crate::http::openai::conversations::{ConversationObject, object, open, target};
 use crate::http::openai::items::open_calls::OpenBefore;
 use crate::http::openai::items::stored_item::StoredItem;
+use crate::http::openai::retry_count::is_retry;
 use crate::http::state::HttpState;
+use conversations::request_hash::RequestHash;
 
 /// Delete the newest item of a conversation.
 ///
@@ -42,7 +43,7 @@ pub(in crate::http) async fn delete_openai_item(
     let writable = Writable::find(&state, &caller, &id).await?;
     let target = target(&state, &caller, &id).await?;
     let request = RequestHash::of(&writable.destination.key, ["delete item", &item_id]);
-    let earlier = request.earlier(&headers, &writable.head, state.now());
+    let earlier = is_retry(&headers).then(|| request.earlier(&writable.head, state.now())).flatten();
     if earlier.is_none() {
         let snapshot = open(&state, &caller, &target).await?;
         let item = find(&snapshot, &item_id).await?.ok_or_else(item_not_found)?;

@@ -7,7 +7,6 @@ use runtime::http::HttpProblem;
 use super::{item_query, items_of};
 use crate::http::openai::items::item_id::ItemId;
 use crate::http::openai::items::stored_item::StoredItem;
-use crate::http::owned_chat::from_read_error;
 
 /// Most events that are searched for a client's own id, the newest first.
 pub(super) const EVENTS_SEARCHED_MAX: usize = 10_000;
@@ -34,13 +33,13 @@ pub(in crate::http::openai) async fn find(
 
 /// The item at a version, or shortly after it: other commits may precede an item whose id was made before it was recorded.
 async fn named_item(snapshot: &Snapshot<'_>, version: Version, id: &str) -> Result<Option<StoredItem>, HttpProblem> {
-    let effective = snapshot.effective(snapshot.position().version).await.map_err(from_read_error)?;
+    let effective = snapshot.effective(snapshot.position().version).await?;
     for events_before in [0, EVENTS_BEFORE_MAX] {
         let query = Query { from: version, to: version.plus(events_before), ..item_query(Direction::Forward) };
         let mut cursor = snapshot.cursor(query, View::Effective(&effective));
-        let batch = cursor.next(SEARCH).await.map_err(from_read_error)?;
+        let batch = cursor.next(SEARCH).await?;
         for event in batch.into_iter().flatten() {
-            let event = decode(snapshot.key(), &event.row).map_err(from_read_error)?;
+            let event = decode(snapshot.key(), &event.row)?;
             let items = items_of(&snapshot.key().conversation, &event)?.into_iter();
             let mut same = items.filter(|item| ItemId::is_same(&item.id, id));
             if let Some(item) = same.next() {
@@ -53,16 +52,16 @@ async fn named_item(snapshot: &Snapshot<'_>, version: Version, id: &str) -> Resu
 
 /// The newest item with this id.
 async fn searched(snapshot: &Snapshot<'_>, id: &str) -> Result<Option<StoredItem>, HttpProblem> {
-    let effective = snapshot.effective(snapshot.position().version).await.map_err(from_read_error)?;
+    let effective = snapshot.effective(snapshot.position().version).await?;
     let query = item_query(Direction::Backward);
     let mut cursor = snapshot.cursor(query, View::Effective(&effective));
     let mut searched = 0;
     while searched < EVENTS_SEARCHED_MAX {
-        let Some(batch) = cursor.next(SEARCH).await.map_err(from_read_error)? else {
+        let Some(batch) = cursor.next(SEARCH).await? else {
             break;
         };
         for event in batch.iter().take(EVENTS_SEARCHED_MAX - searched) {
-            let event = decode(snapshot.key(), &event.row).map_err(from_read_error)?;
+            let event = decode(snapshot.key(), &event.row)?;
             let items = items_of(&snapshot.key().conversation, &event)?.into_iter();
             if let Some(item) = items.rev().find(|item| item.id == id) {
                 return Ok(Some(item));
@@ -78,12 +77,12 @@ async fn searched(snapshot: &Snapshot<'_>, id: &str) -> Result<Option<StoredItem
 /// # Errors
 /// The conversation cannot be read.
 pub(super) async fn newest_event(snapshot: &Snapshot<'_>) -> Result<Option<RecordedEvent>, HttpProblem> {
-    let effective = snapshot.effective(snapshot.position().version).await.map_err(from_read_error)?;
+    let effective = snapshot.effective(snapshot.position().version).await?;
     let query = item_query(Direction::Backward);
     let mut cursor = snapshot.cursor(query, View::Effective(&effective));
-    let batch = cursor.next(NEWEST).await.map_err(from_read_error)?;
+    let batch = cursor.next(NEWEST).await?;
     for event in batch.into_iter().flatten() {
-        let event = decode(snapshot.key(), &event.row).map_err(from_read_error)?;
+        let event = decode(snapshot.key(), &event.row)?;
         if !items_of(&snapshot.key().conversation, &event)?.is_empty() {
             return Ok(Some(event));
         }

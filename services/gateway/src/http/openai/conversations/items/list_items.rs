@@ -14,8 +14,6 @@ use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversations::{open, open_with, target};
 use crate::http::openai::items::item_id::ItemPlace;
 use crate::http::openai::items::stored_item::StoredItem;
-use crate::http::owned_chat::from_read_error;
-use crate::http::problem;
 use crate::http::state::HttpState;
 
 /// List the items of a conversation.
@@ -100,7 +98,7 @@ impl Listing {
 
     /// The first page of a query.
     fn first(query: &ListItemsQuery, range: Range) -> Result<Self, HttpProblem> {
-        Ok(Self { after: None, limit: query.limit().map_err(problem::from_violation)?, order: query.order, range })
+        Ok(Self { after: None, limit: query.limit()?, order: query.order, range })
     }
 
     /// Reads the page.
@@ -119,7 +117,7 @@ impl Listing {
         snapshot: &Snapshot<'_>,
         first: Result<Page, Problem>,
     ) -> Result<ItemListObject, HttpProblem> {
-        let mut page = first.map_err(from_read_error)?;
+        let mut page = first?;
         let mut items = self.items_of_page(snapshot, &page)?;
         for _ in 0..PAGES_SEARCHED_MAX {
             let Some(next) = page.next.filter(|_| items.is_empty()) else {
@@ -127,7 +125,7 @@ impl Listing {
             };
             let bounds = PageBounds { events_max: EVENTS_SEARCHED, bytes_max: ITEMS_BYTES_MAX };
             let next = Page::effective(snapshot, self.query_from(next.version), bounds).await;
-            page = next.map_err(from_read_error)?;
+            page = next?;
             items = self.items_of_page(snapshot, &page)?;
         }
         let limit = usize::try_from(self.limit).unwrap_or(usize::MAX);
@@ -140,7 +138,7 @@ impl Listing {
     fn items_of_page(&self, snapshot: &Snapshot<'_>, page: &Page) -> Result<Vec<StoredItem>, HttpProblem> {
         let mut items = Vec::new();
         for row in &page.events {
-            let event = decode(snapshot.key(), row).map_err(from_read_error)?;
+            let event = decode(snapshot.key(), row)?;
             let mut of_event = items_of(&snapshot.key().conversation, &event)?;
             if self.order == ItemOrder::Desc {
                 of_event.reverse();

@@ -15,7 +15,6 @@ use wire::proto::write::v1::CommitResult;
 use super::{ItemListObject, items_of};
 use crate::http::openai::items::new_item::{ItemEvent, NewItem, read};
 use crate::http::openai::items::open_calls::{OpenBefore, with_open_calls};
-use crate::http::problem;
 
 /// The items of a request.
 #[derive(Debug)]
@@ -47,12 +46,12 @@ impl NewItems {
             let rule =
                 format!("has {} entries, at most {items_max} are allowed: send them in several requests", items.len());
             let violation = Violation::new(ViolationReason::TooManyEvents, rule);
-            return Err(problem::from_violation(violation.within(field)));
+            return Err(HttpProblem::from(violation.within(field)));
         }
         let (mut ids, mut read_items) = (BTreeSet::new(), Vec::with_capacity(items.len()));
         for (index, raw) in items.iter().enumerate() {
             let at = format!("{field}[{index}]");
-            let item = read(raw, &at).map_err(problem::from_violation)?;
+            let item = read(raw, &at)?;
             if let NewItem::Event(event) = &item
                 && let Some(id) = event.given_id()
                 && !ids.insert(id)
@@ -120,7 +119,7 @@ impl NewItems {
             let NewItem::Event(event) = item else {
                 return Err(unresolved(field, index));
             };
-            let (fact, _) = event.into_parts().map_err(problem::from_violation)?;
+            let (fact, _) = event.into_parts()?;
             Ok(fact)
         });
         facts.collect()
@@ -138,11 +137,9 @@ impl NewItems {
                 NewItem::Reference(_) => return Err(unresolved(self.field, index)),
             }
         }
-        let events = with_open_calls(events, before).map_err(problem::from_violation)?.into_iter().enumerate().map(
-            |(index, event)| {
-                to_proto(event).map_err(|violation| problem::from_violation(violation.at(index).within(self.field)))
-            },
-        );
+        let events = with_open_calls(events, before)?.into_iter().enumerate().map(|(index, event)| {
+            to_proto(event).map_err(|violation| HttpProblem::from(violation.at(index).within(self.field)))
+        });
         events.collect()
     }
 }
@@ -184,12 +181,12 @@ impl Appended {
     /// # Errors
     /// The answer of the writer has another form.
     pub(super) fn into_list(self) -> Result<ItemListObject, HttpProblem> {
-        let commit = CommitId::parse(&self.result.commit_id).map_err(problem::from_violation)?;
-        let conversation = ConversationId::parse(self.result.conversation_id).map_err(problem::from_violation)?;
+        let commit = CommitId::parse(&self.result.commit_id)?;
+        let conversation = ConversationId::parse(self.result.conversation_id)?;
         let mut items = Vec::with_capacity(self.events.len());
         let events = self.events.into_iter().enumerate();
         for (index, event) in events.skip(self.preceding) {
-            let new = wire::event::new_event_from_proto(event).map_err(problem::from_violation)?;
+            let new = wire::event::new_event_from_proto(event)?;
             let event = RecordedEvent {
                 version: Version(self.result.first_version).plus(index),
                 commit,

@@ -10,7 +10,6 @@ use runtime::http::HttpProblem;
 use wire::proto::event::v1 as proto;
 
 use super::{NewItems, item_query};
-use crate::http::owned_chat::from_read_error;
 
 /// Most bytes of the newest events in which the calls are searched.
 const SEARCHED_BYTES_MAX: u64 = 2 * 1024 * 1024;
@@ -82,11 +81,11 @@ pub(super) async fn reopened(
 
 /// The newest effective events, newest first.
 async fn newest(snapshot: &Snapshot<'_>, version: Version, searched: Batch) -> Result<Vec<RecordedEvent>, HttpProblem> {
-    let effective = snapshot.effective(version).await.map_err(from_read_error)?;
+    let effective = snapshot.effective(version).await?;
     let query = item_query(Direction::Backward);
     let mut cursor = snapshot.cursor(query, View::Effective(&effective));
-    let batch = cursor.next(searched).await.map_err(from_read_error)?;
-    batch.into_iter().flatten().map(|event| decode(snapshot.key(), &event.row).map_err(from_read_error)).collect()
+    let batch = cursor.next(searched).await?;
+    batch.into_iter().flatten().map(|event| decode(snapshot.key(), &event.row).map_err(HttpProblem::from)).collect()
 }
 
 /// How many of the newest events are recorded again: through the oldest call that is to be opened, and through the calls of all

@@ -33,7 +33,7 @@ pub(in crate::http) async fn cancel_response(
         return found.object().map(Json);
     }
     state.generations.stop(&found.run_key()).await.map_err(|status| problem_from_status(&status))?;
-    state.wait_until_finished(&found.target.key, found.id.run).await;
+    state.generations.wait_for_finish(&found.target.key, found.id.run).await;
     let found = RecordedResponse::find(&state, &caller, &id).await?;
     found.object().map(Json)
 }

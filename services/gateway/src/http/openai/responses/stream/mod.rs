@@ -8,13 +8,14 @@ mod streamed_item;
 #[cfg(test)]
 mod tests;
 
-use domain::{Fact, RunEnd, RunPart, RunPartKind};
-use runs::{FoldError, RunFold};
+use conversations::answer::{Encoder, Unreadable};
+use domain::{Fact, RunPart, RunPartKind};
+use runs::{Interruption, Outcome, RunFold};
 use serde_json::json;
 
 use super::object::ResponseObject;
 use super::output::OutputPlace;
-use crate::http::turns::reply::run_started;
+use crate::http::turns::delivery::ended_early;
 use event::{Events, ResponseEvent};
 use open_items::{OpenItems, StepIds};
 use streamed_item::{PartKind, StreamedCall};
@@ -24,38 +25,54 @@ use streamed_item::{PartKind, StreamedCall};
 pub(super) struct ResponseEvents {
     object: ResponseObject,
     place: OutputPlace,
-    fold: RunFold,
     events: Events,
     items: OpenItems,
+    /// The number of facts of the finished steps.
+    finished: usize,
+    /// The client has the events up to this number.
+    after: Option<u64>,
 }
 
 impl ResponseEvents {
     /// A response whose run has no parts yet.
     pub(super) fn new(object: ResponseObject, place: OutputPlace) -> Self {
-        Self {
-            object,
-            place,
-            fold: RunFold::new(run_started(None)),
-            events: Events::default(),
-            items: OpenItems::default(),
-        }
+        let (events, items) = (Events::default(), OpenItems::default());
+        Self { object, place, events, items, finished: 0, after: None }
     }
 
-    /// The first events.
-    pub(super) fn opening(&mut self) -> Vec<ResponseEvent> {
+    /// Only events with higher numbers than `after`. The last event is written in any case: a client that resumes must learn the end.
+    pub(super) fn after(self, after: Option<u64>) -> Self {
+        Self { after, ..self }
+    }
+
+    /// The response after the end of the run.
+    pub(super) fn response(&self, outcome: &Outcome, facts: &[Fact]) -> ResponseObject {
+        self.object.clone().ended(outcome, facts, self.place.items(facts, 0))
+    }
+
+    /// The new events that the client does not have.
+    fn new_events(&mut self) -> String {
+        let after = self.after;
+        let events = self.events.take().into_iter();
+        events.filter(|event| after.is_none_or(|after| event.number > after)).map(|event| event.frame()).collect()
+    }
+
+    fn last_event(&mut self, name: &'static str, content: serde_json::Value) -> String {
+        self.events.add(name, content);
+        self.events.take().iter().map(ResponseEvent::frame).collect()
+    }
+}
+
+impl Encoder for ResponseEvents {
+    fn opening(&mut self) -> String {
         for name in ["response.created", "response.in_progress"] {
             self.events.add(name, json!({"response": self.object}));
         }
-        self.events.take()
+        self.new_events()
     }
 
-    /// The events of a part. Those of the end are in [`ResponseEvents::closing`].
-    ///
-    /// # Errors
-    /// A part is missing or malformed.
-    pub(super) fn push(&mut self, part: &RunPart) -> Result<Vec<ResponseEvent>, FoldError> {
-        let offset = self.fold.finished_facts().len();
-        self.fold.absorb(part)?;
+    fn part(&mut self, part: &RunPart, fold: &RunFold) -> Result<String, Unreadable> {
+        let offset = std::mem::replace(&mut self.finished, fold.finished_facts().len());
         let (events, items) = (&mut self.events, &mut self.items);
         let place = &self.place;
         let ids = StepIds { place, offset };
@@ -74,42 +91,22 @@ impl ResponseEvents {
                 items.finish(events, &place.items(facts, offset));
             }
             RunPartKind::RunEnded(_) => {
-                let facts = self.fold.facts().into_iter();
-                let unfinished: Vec<Fact> = facts.skip(offset).collect();
+                let unfinished: Vec<Fact> = fold.facts().into_iter().skip(offset).collect();
                 items.finish(events, &place.items(&unfinished, offset));
             }
             RunPartKind::ToolReturned(_) | RunPartKind::KeptAlive => {}
         }
-        Ok(self.events.take())
+        Ok(self.new_events())
     }
 
-    /// The end of the run; `None`: it continues.
-    pub(super) fn end(&self) -> Option<&RunEnd> {
-        self.fold.end()
+    /// The last event has the whole response.
+    fn end(&mut self, outcome: &Outcome, fold: &RunFold) -> String {
+        let response = self.response(outcome, &fold.facts());
+        self.last_event(response.last_event(), json!({"response": response}))
     }
 
-    /// The response after the end of the run.
-    pub(super) fn response(&self) -> ResponseObject {
-        let facts: Vec<Fact> = self.fold.facts();
-        let output = self.place.items(&facts, 0);
-        match self.fold.end() {
-            Some(end) => self.object.clone().ended(end, &facts, output),
-            None => self.object.clone(),
-        }
-    }
-
-    /// The last event, with the whole response.
-    pub(super) fn closing(&mut self) -> Vec<ResponseEvent> {
-        let response = self.response();
-        let name = response.last_event();
-        self.events.add(name, json!({"response": response}));
-        self.events.take()
-    }
-
-    /// The last event of a stream that ends before its run.
-    pub(super) fn interruption(&mut self, code: &str, message: &str) -> Vec<ResponseEvent> {
-        let error = json!({"code": code, "message": message, "param": null});
-        self.events.add("error", error);
-        self.events.take()
+    fn interrupted(&mut self, _: Interruption) -> String {
+        let problem = ended_early(None);
+        self.last_event("error", json!({"code": problem.code, "message": problem.detail, "param": null}))
     }
 }

@@ -1,10 +1,12 @@
 //! Streams of parts, as events.
 
-use domain::event::{MessageAppended, Role, ToolCalled};
+use conversations::answer::Encoder as _;
+use domain::event::{MessageAppended, Role, RunStarted, ToolCalled};
 use domain::{
     CallId, ConversationId, Fact, JsonText, Label, Part, RunEnd, RunId, RunOutcome, RunPart, RunPartKind, ToolName,
     Version,
 };
+use runs::{Outcome, RunFold};
 use serde_json::{Value, json, value::to_raw_value};
 use uuid::Uuid;
 
@@ -29,20 +31,29 @@ fn events() -> ResponseEvents {
 /// The events of a run with these parts, from the first to the last.
 fn run(kinds: Vec<RunPartKind>) -> Vec<Value> {
     let mut events = events();
-    let mut all = events.opening();
+    let mut fold = RunFold::new(RunStarted { run: RunId(Uuid::nil()), model: None, provider: None });
+    let mut text = events.opening();
     for (number, kind) in (1..).zip(kinds) {
-        all.extend(events.push(&RunPart { number, kind }).unwrap());
+        let part = RunPart { number, kind };
+        fold.absorb(&part).unwrap();
+        text.push_str(&events.part(&part, &fold).unwrap());
     }
-    if events.end().is_some() {
-        all.extend(events.closing());
+    if let Some(end) = fold.end() {
+        text.push_str(&events.end(&Outcome::of(end, &fold.facts()), &fold));
     }
-    for (expected, event) in (0..).zip(&all) {
-        assert_eq!(event.number, expected);
-        assert_eq!(event.body["sequence_number"], expected);
-        assert_eq!(event.body["type"], event.name);
-        assert!(event.frame().ends_with("\n\n"));
+    let frames = text.strip_suffix("\n\n").unwrap().split("\n\n");
+    let all: Vec<(&str, Value)> = frames.map(event).collect();
+    for (expected, (name, body)) in (0..).zip(&all) {
+        assert_eq!(body["sequence_number"], expected);
+        assert_eq!(body["type"], *name);
     }
-    all.into_iter().map(|event| event.body).collect()
+    all.into_iter().map(|(_, body)| body).collect()
+}
+
+/// The name and the body of a server-sent event.
+fn event(frame: &str) -> (&str, Value) {
+    let (name, data) = frame.strip_prefix("event: ").unwrap().split_once("\ndata: ").unwrap();
+    (name, data.parse().unwrap())
 }
 
 fn names(events: &[Value]) -> Vec<&str> {

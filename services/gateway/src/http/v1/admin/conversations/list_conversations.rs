@@ -9,7 +9,7 @@ use utoipa::IntoParams;
 
 use crate::http::body::{StatusName, timestamp};
 use crate::http::chats::list_chats::{CHATS_PAGE, ConversationsPage, page};
-use crate::http::{Admin, HttpState, problem};
+use crate::http::{Admin, HttpState};
 use conversations::listing::Listing;
 use conversations::request::missing;
 
@@ -55,9 +55,9 @@ pub(in crate::http) async fn list_conversations(
     admin: Admin,
     Query(query): Query<ListConversationsQuery>,
 ) -> Result<Json<ConversationsPage>, HttpProblem> {
-    let size = CHATS_PAGE.take(query.limit.unwrap_or_default()).map_err(problem::from_violation)?;
+    let size = CHATS_PAGE.take(query.limit.unwrap_or_default())?;
     let cursor = query.cursor.clone().unwrap_or_default();
-    let listing = listing(query).map_err(problem::from_violation)?;
+    let listing = listing(query)?;
     page(&state, &admin.tenant, &listing, &cursor, size).await
 }
 

@@ -11,7 +11,7 @@ use wire::proto::operate::v1::DashboardAction;
 
 use crate::http::body::{LoggedBodyBody, ProviderLogBody};
 use crate::http::callers::admin_reads::{self, PROVIDER_LOG};
-use crate::http::{Admin, HttpState, problem};
+use crate::http::{Admin, HttpState};
 use history::Deadline;
 
 /// A logged call, with its bodies if they are stored.
@@ -46,8 +46,7 @@ pub(in crate::http) async fn get_provider_log(
     let id = LogId::parse(&id).map_err(|_| not_found())?;
     let mut found = Deadline::until(None)
         .rows(queries::provider_log(&state.gateway.reader.read_model, &admin.tenant, id))
-        .await
-        .map_err(problem::from_problem)?
+        .await?
         .ok_or_else(not_found)?;
     // The rows may lag behind an erasure; the record does not.
     let conversation = found.conversation.as_str();

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::http::body::ProviderLogBody;
 use crate::http::chats::list_chats::named;
 use crate::http::v1::admin::conversations::list_conversations::time;
-use crate::http::{Admin, HttpState, problem};
+use crate::http::{Admin, HttpState};
 use conversations::page_token::{self, QueryHash, take_number};
 use conversations::request::BoundedNumber;
 use history::Deadline;
@@ -71,17 +71,16 @@ pub(in crate::http) async fn list_provider_logs(
     admin: Admin,
     Query(query): Query<ListProviderLogsQuery>,
 ) -> Result<Json<ProviderLogsPage>, HttpProblem> {
-    let size = PROVIDER_LOGS_PAGE.take(query.limit.unwrap_or_default()).map_err(problem::from_violation)?;
+    let size = PROVIDER_LOGS_PAGE.take(query.limit.unwrap_or_default())?;
     let cursor = query.cursor.clone().unwrap_or_default();
-    let mut query = parse(query).map_err(problem::from_violation)?;
+    let mut query = parse(query)?;
     let hash = hash(&admin.tenant, &query);
     let after = page_token::cursor(&cursor, hash, read_cursor);
-    query.after = after.map_err(|error| named(problem::from_problem(error)))?;
+    query.after = after.map_err(|error| named(HttpProblem::from(error)))?;
     query.limit = size.saturating_add(1);
     let mut found = Deadline::until(None)
         .rows(queries::provider_logs(&state.gateway.reader.read_model, &admin.tenant, &query))
-        .await
-        .map_err(problem::from_problem)?;
+        .await?;
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     let has_more = found.len() > size;
     found.truncate(size);

@@ -9,7 +9,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::http::body::ConversationBody;
 use crate::http::chats::list_chats::{CHATS_PAGE, page};
 use crate::http::conversation_names::names;
-use crate::http::{CallerHeaders, Frontend, HttpState, problem};
+use crate::http::{CallerHeaders, Frontend, HttpState};
 use conversations::listing::Listing;
 
 /// Which sessions to list.
@@ -50,7 +50,7 @@ pub(in crate::http) async fn list_sessions(
     frontend: Frontend,
     Query(query): Query<ListSessionsQuery>,
 ) -> Result<Json<SessionsPage>, HttpProblem> {
-    let size = CHATS_PAGE.take(query.limit.unwrap_or_default()).map_err(problem::from_violation)?;
+    let size = CHATS_PAGE.take(query.limit.unwrap_or_default())?;
     let caller = frontend.listing_caller(&state).await?;
     let names = names(&state, &caller.access, &caller.owner)?;
     let agent = caller.access.agent.clone();

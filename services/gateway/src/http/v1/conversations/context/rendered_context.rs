@@ -15,8 +15,6 @@ use wire::proto::read::v1::assemble_context_request::Policy as RequestedPolicy;
 use wire::status::Problem;
 
 use crate::http::commands::with_field;
-use crate::http::owned_chat::from_read_error;
-use crate::http::problem;
 use crate::http::state::HttpState;
 use conversations::Gateway;
 use conversations::assembly::{self, AssembledContext, ContextRequest};
@@ -98,23 +96,23 @@ pub(in crate::http) async fn render(
     };
     let request = ContextRequest::from_proto(&state.gateway, target, query_request)
         .await
-        .map_err(|error| with_query_names(problem::from_problem(error)))?
+        .map_err(|error| with_query_names(HttpProblem::from(error)))?
         .ok_or_else(unknown_format)?;
     let context = assembly::assemble(&state.gateway, target, &request, &[])
         .await
-        .map_err(|error| with_query_names(from_read_error(error)))?;
+        .map_err(|error| with_query_names(HttpProblem::from(error)))?;
     let source = if context.is_in_rows { "rows" } else { "tail" };
     metrics::context_assembled(began.elapsed(), source);
-    body(context, policy).map_err(problem::from_problem)
+    body(context, policy).map_err(HttpProblem::from)
 }
 
 /// The agent's policy with another context window.
 async fn with_budget(gateway: &Gateway, target: &Target, tokens: u32) -> Result<Value, HttpProblem> {
     let (tenant, agent) = (&target.key.tenant, &target.access.agent);
-    let found = gateway.policies.find(&gateway.registry, tenant, agent, None).await.map_err(problem::from_problem)?;
+    let found = gateway.policies.find(&gateway.registry, tenant, agent, None).await?;
     let mut policy: Policy = found.policy.clone();
     policy.budget.context_tokens_max = Some(tokens);
-    serde_json::to_value(&policy).map_err(|error| problem::from_problem(of_contradiction(error.to_string())))
+    serde_json::to_value(&policy).map_err(|error| HttpProblem::from(of_contradiction(error.to_string())))
 }
 
 fn body(context: AssembledContext, policy: Option<Value>) -> Result<RenderedContextBody, Problem> {

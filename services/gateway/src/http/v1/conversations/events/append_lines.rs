@@ -16,7 +16,6 @@ use super::lines::{Line, Lines};
 use crate::http::body::NewEventBody;
 use crate::http::commands::{result_for_caller, with_field, with_member_names};
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::problem;
 use crate::http::state::HttpState;
 use conversations::request::Call;
 
@@ -146,7 +145,7 @@ impl Commit {
 
     fn push(&mut self, line: &Line) -> Result<(), HttpProblem> {
         let event = parse_json::<NewEventBody>(&line.text)
-            .and_then(|event| event.into_proto().map_err(problem::from_violation))
+            .and_then(|event| event.into_proto().map_err(HttpProblem::from))
             .map_err(|problem| of_line(problem, line.number))?;
         self.events.push(event);
         self.lines.push(line.number);

@@ -9,7 +9,6 @@ use utoipa::ToSchema;
 use wire::proto::event::v1 as event;
 
 use crate::http::body::NewEventBody;
-use crate::http::problem;
 
 /// What to append: `events` or `messages`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -49,7 +48,7 @@ impl AppendEventsBody {
                 return Err(HttpProblem::of_field("FIELD_CONFLICT", "metadata", detail));
             }
         };
-        events.map_err(problem::from_violation)
+        events.map_err(HttpProblem::from)
     }
 }
 

@@ -16,8 +16,7 @@ use utoipa::{IntoParams, ToSchema};
 use crate::http::body::EventBody;
 use crate::http::callers::service::{Service, ServiceHeaders};
 use crate::http::chats::export::{Export, ExportFormat, NDJSON};
-use crate::http::owned_chat::{from_read_error, read_fenced};
-use crate::http::problem;
+use crate::http::owned_chat::read_fenced;
 use crate::http::state::HttpState;
 use crate::http::v1::admin::conversations::events::list_events::{EVENTS_PAGE, EVENTS_PAGE_BYTES_MAX, event_bodies};
 
@@ -93,8 +92,7 @@ pub(in crate::http) async fn list_recorded_events(
     Path(id): Path<String>,
     Query(query): Query<ListRecordedQuery>,
 ) -> Result<Response, HttpProblem> {
-    let kinds: Vec<EventKind> =
-        kinds(query.kinds.as_deref().unwrap_or_default()).map_err(problem::from_violation)?.into_iter().collect();
+    let kinds: Vec<EventKind> = kinds(query.kinds.as_deref().unwrap_or_default())?.into_iter().collect();
     let from = Version(query.from.unwrap_or_default().max(1));
     let to = query.to.map_or(EventQuery::OPEN_END, Version);
     if let Some(open) = lines {
@@ -105,7 +103,7 @@ pub(in crate::http) async fn list_recorded_events(
         let export = Export::new(gateway, target, conversation, ExportFormat::Ndjson).within(from, to, kinds);
         return Ok(export.respond(open, &format!("conversation-{id}")));
     }
-    let events_max = EVENTS_PAGE.take(query.limit.unwrap_or_default()).map_err(problem::from_violation)?;
+    let events_max = EVENTS_PAGE.take(query.limit.unwrap_or_default())?;
     let target = service.target(&state, &id).await?;
     let query = history::Query {
         from,
@@ -117,7 +115,7 @@ pub(in crate::http) async fn list_recorded_events(
         })
     };
     let bounds = PageBounds { events_max, bytes_max: EVENTS_PAGE_BYTES_MAX };
-    let recorded = Page::recorded(&state.gateway.reader, &target, query, bounds).await.map_err(from_read_error)?;
+    let recorded = Page::recorded(&state.gateway.reader, &target, query, bounds).await?;
     let page = RecordedEventsPage {
         events: event_bodies(&target.key, &recorded)?,
         version: recorded.position.version.0,

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::http::callers::service::{Service, ServiceHeaders};
-use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::http::v1::documents::document_body::DocumentBody;
 use crate::http::v1::documents::scope_body::{ScopeBody, locate};
@@ -51,7 +50,7 @@ pub(in crate::http) async fn get_document(
 ) -> Result<Json<GetDocumentResult>, HttpProblem> {
     let name = (body.namespace, body.key);
     let location = locate(&state, &service, &[], body.scope, name).await?;
-    let found = find(&state.gateway, &location).await.map_err(problem::from_problem)?;
+    let found = find(&state.gateway, &location).await?;
     let value = found.live(state.now()).cloned();
     let document =
         value.map(|value| Document { conversation: location.target.key.conversation, name: location.name, value });

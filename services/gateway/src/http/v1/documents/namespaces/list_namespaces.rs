@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::http::callers::service::{Service, ServiceHeaders};
+use crate::http::positions;
 use crate::http::state::HttpState;
 use crate::http::v1::documents::scope_body::{ScopeBody, authorize, labels};
-use crate::http::{positions, problem};
 use conversations::documents::{DOCUMENT_DEPTH, DOCUMENT_NAMESPACES_PAGE, DocumentsPage, NamespaceSearch, namespaces};
 
 /// Which namespaces to return.
@@ -64,19 +64,15 @@ pub(in crate::http) async fn list_namespaces(
     let suffix = labels(body.suffix, "suffix")?;
     let limit = DOCUMENT_NAMESPACES_PAGE.take(body.limit.unwrap_or_default());
     let offset = DocumentsPage::check_offset(body.offset.unwrap_or_default());
-    let depth = DOCUMENT_DEPTH.take(body.max_depth.unwrap_or_default()).map_err(|violation| {
-        problem::from_violation(domain::Violation { field: "maxDepth".to_owned(), ..violation })
-    })?;
-    let page = DocumentsPage {
-        offset: offset.map_err(problem::from_violation)?,
-        limit: limit.map_err(problem::from_violation)?,
-        fences: positions::fences(),
-        deadline: service.call.deadline,
-    };
+    let depth = DOCUMENT_DEPTH
+        .take(body.max_depth.unwrap_or_default())
+        .map_err(|violation| HttpProblem::from(domain::Violation { field: "maxDepth".to_owned(), ..violation }))?;
+    let page =
+        DocumentsPage { offset: offset?, limit: limit?, fences: positions::fences(), deadline: service.call.deadline };
     let (access, scope) = authorize(&state, &service, &[], body.scope).await?;
     let wanted = NamespaceSearch { access, scope, prefix, suffix, depth_max: depth, page, now: state.now() };
     let found = namespaces(&state.gateway, wanted).await;
-    let (found, has_more) = found.map_err(problem::from_problem)?;
+    let (found, has_more) = found?;
     let found = found.iter().map(|namespace| namespace.labels().to_vec());
     Ok(Json(ListNamespacesResult { namespaces: found.collect(), has_more }))
 }

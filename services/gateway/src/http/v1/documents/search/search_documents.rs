@@ -8,10 +8,10 @@ use utoipa::ToSchema;
 
 use crate::http::body::json_text;
 use crate::http::callers::service::{Service, ServiceHeaders};
+use crate::http::positions;
 use crate::http::state::HttpState;
 use crate::http::v1::documents::document_body::DocumentBody;
 use crate::http::v1::documents::scope_body::{ScopeBody, authorize, labels};
-use crate::http::{positions, problem};
 use conversations::documents::{DOCUMENTS_PAGE, DocumentSearch, DocumentsPage, parse_filter, search};
 
 /// Which documents to return.
@@ -64,19 +64,14 @@ pub(in crate::http) async fn search_documents(
     Json(body): Json<SearchDocumentsBody>,
 ) -> Result<Json<SearchDocumentsResult>, HttpProblem> {
     let prefix = labels(body.namespace_prefix, "namespacePrefix")?;
-    let conditions = parse_filter(&json_text(body.filter))
-        .map_err(|violation| problem::from_violation(violation.within("filter")))?;
+    let conditions = parse_filter(&json_text(body.filter)).map_err(|violation| violation.within("filter"))?;
     let limit = DOCUMENTS_PAGE.take(body.limit.unwrap_or_default());
     let offset = DocumentsPage::check_offset(body.offset.unwrap_or_default());
-    let page = DocumentsPage {
-        offset: offset.map_err(problem::from_violation)?,
-        limit: limit.map_err(problem::from_violation)?,
-        fences: positions::fences(),
-        deadline: service.call.deadline,
-    };
+    let page =
+        DocumentsPage { offset: offset?, limit: limit?, fences: positions::fences(), deadline: service.call.deadline };
     let (access, scope) = authorize(&state, &service, &[], body.scope).await?;
     let wanted = DocumentSearch { access, scope, prefix, conditions, page, now: state.now() };
     let found = search(&state.gateway, wanted).await;
-    let (found, has_more) = found.map_err(problem::from_problem)?;
+    let (found, has_more) = found?;
     Ok(Json(SearchDocumentsResult { documents: found.into_iter().map(DocumentBody::from).collect(), has_more }))
 }

@@ -7,7 +7,6 @@ use utoipa::ToSchema;
 
 use crate::http::body::{Verbatim, rfc3339};
 use crate::http::callers::service::{Service, ServiceHeaders};
-use crate::http::problem;
 use crate::http::state::HttpState;
 use crate::http::v1::documents::scope_body::{ScopeBody, locate};
 use conversations::documents::{DOCUMENTS_PAGE, DocumentVersion, versions};
@@ -75,11 +74,11 @@ pub(in crate::http) async fn list_versions(
     service: Service,
     Json(body): Json<ListVersionsBody>,
 ) -> Result<Json<ListVersionsResult>, HttpProblem> {
-    let limit = DOCUMENTS_PAGE.take(body.limit.unwrap_or_default()).map_err(problem::from_violation)?;
+    let limit = DOCUMENTS_PAGE.take(body.limit.unwrap_or_default())?;
     let name = (body.namespace, body.key);
     let location = locate(&state, &service, &[], body.scope, name).await?;
     let before = body.before_version.unwrap_or_default();
-    let page = versions(&state.gateway, &location, before, limit).await.map_err(problem::from_problem)?;
+    let page = versions(&state.gateway, &location, before, limit).await?;
     Ok(Json(ListVersionsResult {
         versions: page.versions.into_iter().map(Into::into).collect(),
         next_before_version: (page.next_before != 0).then_some(page.next_before),

@@ -17,10 +17,10 @@ use wire::proto::operate::v1::{ApiKey, ListApiKeysRequest};
 use wire::status::{Problem, Reason};
 
 use super::StatusPage;
+use crate::http::HttpState;
 use crate::http::dashboard::settings::rejection::failure;
 use crate::http::dashboard::settings::{agent_of, is_ending, registry, time};
 use crate::http::dashboard::{Page, Person};
-use crate::http::{HttpState, problem};
 
 /// What a page shows beside the keys.
 #[derive(Clone, Copy, Default)]
@@ -45,7 +45,7 @@ async fn check_key(state: &HttpState, person: &Person, agent: &str, key: &str) -
     }
     let detail = "the agent has no such API key: check the address";
     let missing = Problem::new(Reason::RegistryEntryNotFound, detail);
-    Err(problem::from_problem(missing))
+    Err(HttpProblem::from(missing))
 }
 
 /// The page of the keys, read again.

@@ -13,7 +13,7 @@ use read_model::queries::{self, EventQuery, ListFilter, ListQuery};
 use runtime::http::HttpProblem;
 use wire::status::Problem;
 
-use crate::http::{HttpState, problem};
+use crate::http::HttpState;
 use conversations::generation::webhook_failure;
 
 /// The conversations of the agent that are searched: those that changed last.
@@ -41,9 +41,9 @@ pub(super) async fn deliveries(
         return Ok(Vec::new());
     }
     let model = &state.gateway.reader.read_model;
-    let newest = newest(model, tenant, agent).await.map_err(problem::from_problem)?;
+    let newest = newest(model, tenant, agent).await?;
     let reads = stream::iter(newest.into_iter().map(|one| events(model, tenant, one.id))).buffered(SEARCHES_IN_FLIGHT);
-    let found: Vec<_> = reads.try_collect().await.map_err(problem::from_problem)?;
+    let found: Vec<_> = reads.try_collect().await?;
     let rows = found.into_iter().flat_map(|(id, events)| rows(&id, events));
     let is_of_webhook = |row: &DeliveryRow| webhooks.iter().any(|known| known.tool == row.tool);
     let mut rows: Vec<DeliveryRow> = rows.filter(is_of_webhook).collect();

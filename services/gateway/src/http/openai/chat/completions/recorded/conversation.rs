@@ -14,9 +14,10 @@ use uuid::{Builder, Uuid};
 use super::client_headers::Recording;
 use crate::http::callers::end_user::IdOrigin;
 use crate::http::conversation_names::{self, ReadFrom, tenant_key};
+use crate::http::not_found::not_found;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversation_ids::{OwnedId, record_id};
-use crate::http::owned_chat::{head_from_leader, not_found};
+use crate::http::owned_chat::head_from_leader;
 use crate::http::state::HttpState;
 
 /// The first part of the input for a derived id.

@@ -1,9 +1,7 @@
 //! Answers a completion that is recorded.
 
 use axum::http::HeaderMap;
-use domain::{ConversationId, ConversationKey, Fact, Part, RunId, RunPartKind};
-use futures::StreamExt as _;
-use futures::stream::BoxStream;
+use domain::{ConversationId, Fact, Part};
 use registry::{AgentAccess, Scope};
 use runtime::http::HttpProblem;
 use serde_json::value::RawValue;
@@ -13,11 +11,11 @@ use super::conversation::{FoundConversation, FoundState, find_or_new};
 use super::start::{RecordedTurn, TurnPlace, start};
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::metadata;
-use crate::http::openai::conversations::retry::RequestHash;
-use crate::http::problem;
 use crate::http::state::HttpState;
-use conversations::generation::{FollowItem, NewConversation, RequestSettings, StatelessTurn};
+use conversations::answer::Answer;
+use conversations::generation::{NewConversation, RequestSettings, StatelessTurn};
 use conversations::quotas::account::Account;
+use conversations::request_hash::RequestHash;
 
 /// Between the texts of several instructions.
 const BETWEEN_INSTRUCTIONS: &str = "\n\n";
@@ -41,7 +39,7 @@ pub(in super::super) struct Exchange<'b> {
 }
 
 impl Exchange<'_> {
-    /// Records what is new, and starts a run. Returns its parts and the conversation.
+    /// Records what is new, and starts a run. Returns its answer and the conversation.
     ///
     /// # Errors
     /// 403 without the scope `read` if the model reads the conversation; as [`find_or_new`] and [`start`].
@@ -50,7 +48,7 @@ impl Exchange<'_> {
         state: &HttpState,
         caller: &OpenAiCaller,
         headers: &HeaderMap,
-    ) -> Result<(BoxStream<'static, FollowItem>, ConversationId), HttpProblem> {
+    ) -> Result<(Answer, ConversationId), HttpProblem> {
         let metadata_json = metadata::checked(self.metadata)?;
         if self.client.is_managed() {
             let agent = Some(self.access.agent.as_str());
@@ -59,8 +57,8 @@ impl Exchange<'_> {
         let found = find_or_new(state, caller, &self.access, &self.recording).await?;
         let turn = self.into_turn(found, metadata_json);
         let run = start(state, caller, headers, &turn).await?;
-        let parts = parts(state, &turn.key, run).await?;
-        Ok((parts, turn.key.conversation))
+        let answer = Answer::of_run(&state.generations, &turn.key, run).await?;
+        Ok((answer, turn.key.conversation))
     }
 
     fn into_turn(self, found: FoundConversation, metadata_json: String) -> RecordedTurn {
@@ -110,26 +108,4 @@ fn texts(fact: &Fact) -> impl Iterator<Item = &str> {
         | Part::File { .. }
         | Part::ProviderItem { .. } => None,
     })
-}
-
-/// The parts of a run. Its end waits at most two seconds for the commit with the answer, so that the client's next request finds the
-/// answer.
-async fn parts(
-    state: &HttpState,
-    key: &ConversationKey,
-    run: RunId,
-) -> Result<BoxStream<'static, FollowItem>, HttpProblem> {
-    let parts = state.generations.follow(key, run, 1).await.map_err(problem::from_problem)?;
-    let (state, key) = (state.clone(), key.clone());
-    let recorded = parts.then(move |item| {
-        let ends = matches!(&item, FollowItem::Part(part) if matches!(part.kind, RunPartKind::RunEnded(_)));
-        let finished = ends.then(|| state.wait_until_finished(&key, run));
-        async move {
-            if let Some(finished) = finished {
-                finished.await;
-            }
-            item
-        }
-    });
-    Ok(recorded.boxed())
 }

@@ -16,15 +16,16 @@ use super::plan::{self, Plan};
 use super::stored_history::{HistoryEnd, read};
 use crate::http::commands::COMMAND_MAX;
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::openai::conversations::retry::RequestHash;
 use crate::http::openai::conversations::write::{locked, rejected};
+use crate::http::openai::retry_count::is_retry;
 use crate::http::owned_chat::head_from_leader;
 use crate::http::positions;
 use crate::http::state::HttpState;
 use crate::http::turns::problems;
 use crate::http::turns::turn::client_metadata;
-use conversations::generation::{NewConversation, RequestSettings, RunKey, Start, StartAt, run_started_by};
+use conversations::generation::{NewConversation, RequestSettings, RunKey, Start, StartAt};
 use conversations::quotas::account::Account;
+use conversations::request_hash::RequestHash;
 
 /// Maximum number of attempts while the conversation changes without new messages: a title, a summary.
 const ATTEMPTS_MAX: u32 = 4;
@@ -75,7 +76,7 @@ pub(super) async fn start(
             Err(problem) if problem.code == Reason::ConversationExists.as_str() => {
                 let head = created_by_another(state, caller, &turn.access.agent, &turn.key).await?;
                 if let Some(commit) = turn.request.creation(&head) {
-                    return Ok(run_started_by(commit.id));
+                    return Ok(commit.id.started_run());
                 }
                 Some(head)
             }
@@ -85,7 +86,8 @@ pub(super) async fn start(
     let mut earlier_plan: Option<Plan> = None;
     for _ in 0..ATTEMPTS_MAX {
         let head = settled_head(state, caller, turn, known.take()).await?;
-        let earlier = turn.request.earlier(headers, &head, state.now()).map(|commit| run_started_by(commit.id));
+        let earlier = is_retry(headers).then(|| turn.request.earlier(&head, state.now())).flatten();
+        let earlier = earlier.map(|commit| commit.id.started_run());
         match (&head.active_run, earlier) {
             (Some(active), Some(run)) if active.id == run => return Ok(run),
             (Some(_), _) => return Err(locked()),

@@ -6,7 +6,6 @@ use runtime::http::HttpProblem;
 
 use super::comparable::Comparable;
 use super::plan::StoredEvent;
-use crate::http::owned_chat::from_read_error;
 use crate::http::state::HttpState;
 use conversations::assembly::CONTEXT_BYTES_MAX;
 
@@ -43,11 +42,11 @@ pub(super) async fn read(
     };
     let batch = Batch { events_max, bytes_max: CONTEXT_BYTES_MAX };
     let reader = &state.gateway.reader;
-    let (snapshot, first) = Snapshot::open_with(reader, target, &query, batch).await.map_err(from_read_error)?;
+    let (snapshot, first) = Snapshot::open_with(reader, target, &query, batch).await?;
     if snapshot.position().version != head.version {
         return Ok(None);
     }
-    let effective = snapshot.effective(head.version).await.map_err(from_read_error)?;
+    let effective = snapshot.effective(head.version).await?;
     let cursor = snapshot.cursor_from(query, View::Effective(&effective), first);
     let mut events = collect(cursor, batch).await?;
     if end == HistoryEnd::Newest {
@@ -60,12 +59,12 @@ pub(super) async fn read(
 async fn collect(mut cursor: Cursor<'_>, batch: Batch) -> Result<Vec<StoredEvent>, HttpProblem> {
     let mut events = Vec::new();
     while events.len() < batch.events_max {
-        let Some(rows) = cursor.next(batch).await.map_err(from_read_error)? else {
+        let Some(rows) = cursor.next(batch).await? else {
             break;
         };
         for event in rows {
             let key = cursor.snapshot().key();
-            let recorded = decode(key, &event.row).map_err(from_read_error)?;
+            let recorded = decode(key, &event.row)?;
             if let Some(content) = Comparable::of(&recorded.event.fact) {
                 let version = recorded.version;
                 events.push(StoredEvent { version, content });

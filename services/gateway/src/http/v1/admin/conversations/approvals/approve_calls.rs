@@ -11,7 +11,7 @@ use crate::http::owned_chat::{Authority, OwnedChat, read_conversation};
 use crate::http::turns::permissions;
 use crate::http::turns::turn::{Turn, finish_closed_run};
 use crate::http::turns::turn_body::{self, ApprovalBody};
-use crate::http::{Admin, HttpState, IdempotencyKey, problem};
+use crate::http::{Admin, HttpState, IdempotencyKey};
 use conversations::identity::IdentityRule;
 
 /// An administrator's decisions about tool calls.
@@ -55,7 +55,7 @@ pub(in crate::http) async fn approve_calls(
 ) -> Result<(StatusCode, Json<ApprovedBody>), HttpProblem> {
     let target = admin.target(&state, &id).await?;
     let mut turn = Turn::default();
-    turn_body::add_approvals(&mut turn, body.approvals).map_err(problem::from_violation)?;
+    turn_body::add_approvals(&mut turn, body.approvals)?;
     if turn.is_empty() {
         let detail = "approvals is required: send at least one";
         return Err(HttpProblem::of_field("FIELD_MISSING", "approvals", detail));

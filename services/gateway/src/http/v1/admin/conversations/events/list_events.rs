@@ -9,8 +9,7 @@ use utoipa::{IntoParams, ToSchema};
 use wire::status::Problem;
 
 use crate::http::body::EventBody;
-use crate::http::owned_chat::from_read_error;
-use crate::http::{Admin, HttpState, problem};
+use crate::http::{Admin, HttpState};
 use conversations::request::BoundedNumber;
 
 /// Page size.
@@ -58,14 +57,14 @@ pub(in crate::http) async fn list_events(
     Path(id): Path<String>,
     Query(query): Query<ListEventsQuery>,
 ) -> Result<Json<EventsPage>, HttpProblem> {
-    let events_max = EVENTS_PAGE.take(query.limit.unwrap_or_default()).map_err(problem::from_violation)?;
+    let events_max = EVENTS_PAGE.take(query.limit.unwrap_or_default())?;
     let target = admin.target(&state, &id).await?;
     let query = history::Query {
         from: Version(query.after.unwrap_or_default()).next(),
         ..history::Query::all(Direction::Forward)
     };
     let bounds = PageBounds { events_max, bytes_max: EVENTS_PAGE_BYTES_MAX };
-    let page = Page::recorded(&state.gateway.reader, &target, query, bounds).await.map_err(from_read_error)?;
+    let page = Page::recorded(&state.gateway.reader, &target, query, bounds).await?;
     Ok(Json(EventsPage {
         events: event_bodies(&target.key, &page)?,
         version: page.position.version.0,
@@ -83,5 +82,5 @@ pub(in crate::http) fn event_bodies(key: &ConversationKey, page: &Page) -> Resul
             Ok(EventBody::from(&event))
         })
         .collect();
-    events.map_err(problem::from_problem)
+    events.map_err(HttpProblem::from)
 }

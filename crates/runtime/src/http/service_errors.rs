@@ -1,48 +1,60 @@
-//! Maps errors of all services to HTTP problems.
+//! Errors of the services as HTTP problems: `?` converts them.
 
 use std::borrow::Cow;
 
-use axum::http::StatusCode;
 use domain::Violation;
-use runtime::http::HttpProblem;
+use http::StatusCode;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt as _};
 use wire::status::{Problem, Reason};
 
-/// The problem of a field that breaks a rule.
-#[must_use]
-pub fn from_violation(violation: Violation) -> HttpProblem {
-    from_problem(Problem::from(violation))
+use super::problem::HttpProblem;
+
+/// The detail for a conversation that does not exist for the caller. The reason is not disclosed.
+const NOT_FOUND: &str = "no such conversation for this caller: check its id and its owner";
+
+impl From<Problem> for HttpProblem {
+    fn from(problem: Problem) -> Self {
+        let reason = problem.reason();
+        let status = status_of(reason.code(), reason.as_str());
+        if reason == Reason::ConversationNotFound {
+            return Self::new(status, reason.as_str(), NOT_FOUND);
+        }
+        let mut converted = Self::new(status, reason.as_str(), problem.message());
+        converted.field = problem.field().map(str::to_owned);
+        converted.retry_after = problem.retry_delay();
+        converted.metadata = problem.metadata().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        converted
+    }
 }
 
-/// The conversation does not exist for this caller. The reason is not disclosed.
-#[must_use]
-pub fn not_found() -> HttpProblem {
-    let detail = "no such conversation for this caller: check its id and its owner";
-    let code = Reason::ConversationNotFound.as_str();
-    HttpProblem::new(StatusCode::NOT_FOUND, code, detail)
+/// A field that breaks a rule.
+impl From<Violation> for HttpProblem {
+    fn from(violation: Violation) -> Self {
+        Problem::from(violation).into()
+    }
 }
 
-/// An error of the gateway itself.
-#[must_use]
-pub fn from_problem(problem: Problem) -> HttpProblem {
-    from_status(&Status::from(problem))
+/// A status of another service. If it has no reason of ours, the problem has no message: the message could contain anything.
+impl From<&Status> for HttpProblem {
+    fn from(status: &Status) -> Self {
+        let details = status.get_error_details();
+        let Some(info) = details.error_info() else {
+            return unexplained(status.code());
+        };
+        let code: Cow<'static, str> = info.reason.clone().into();
+        let mut problem = Self::new(status_of(status.code(), &code), code, status.message());
+        problem.field = field_of(&details);
+        problem.retry_after = details.retry_info().and_then(|retry| retry.retry_delay);
+        problem.metadata = info.metadata.clone().into_iter().collect();
+        problem
+    }
 }
 
-/// The problem of a gRPC status. If the status has no reason of ours, the problem has no message: the message could
-/// contain anything.
-#[must_use]
-pub fn from_status(status: &Status) -> HttpProblem {
-    let details = status.get_error_details();
-    let Some(info) = details.error_info() else {
-        return unexplained(status.code());
-    };
-    let code: Cow<'static, str> = info.reason.clone().into();
-    let mut problem = HttpProblem::new(status_of(status.code(), &code), code, status.message());
-    problem.field = field_of(&details);
-    problem.retry_after = details.retry_info().and_then(|retry| retry.retry_delay);
-    problem.metadata = info.metadata.clone().into_iter().collect();
-    problem
+impl From<Status> for HttpProblem {
+    fn from(status: Status) -> Self {
+        Self::from(&status)
+    }
 }
 
 fn field_of(details: &ErrorDetails) -> Option<String> {
@@ -126,7 +138,8 @@ mod tests {
             (Reason::ModelNotConfigured, 503),
             (Reason::Overloaded, 503),
         ] {
-            check(&from_problem(Problem::new(reason, "why")), (status, reason.as_str(), "why"));
+            let detail = if reason == Reason::ConversationNotFound { NOT_FOUND } else { "why" };
+            check(&Problem::new(reason, "why").into(), (status, reason.as_str(), detail));
         }
     }
 
@@ -134,7 +147,7 @@ mod tests {
     fn a_problem_keeps_field_metadata_and_delay() {
         let violation = Violation::new(ViolationReason::OutOfRange, "is 0").within("page.size");
         let problem = Problem::from(violation).with("limit", "7").retry_after(Duration::from_millis(250));
-        let problem = from_problem(problem);
+        let problem = HttpProblem::from(problem);
         check(&problem, (400, "FIELD_OUT_OF_RANGE", "page.size is 0"));
         assert_eq!(problem.field.as_deref(), Some("page.size"));
         assert_eq!(problem.retry_after, Some(Duration::from_millis(250)));
@@ -151,7 +164,7 @@ mod tests {
             (Code::InvalidArgument, 500, "INTERNAL"),
             (Code::Unknown, 500, "INTERNAL"),
         ] {
-            let problem = from_status(&Status::new(code, "a secret"));
+            let problem = HttpProblem::from(&Status::new(code, "a secret"));
             assert_eq!((problem.status.as_u16(), &*problem.code), (status, name));
             assert!(!problem.detail.contains("secret"));
         }

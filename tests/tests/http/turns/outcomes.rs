@@ -1,0 +1,342 @@
+//! Every end of an answer on every surface. The table is in `docs/reference/errors.md`.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use futures::future::join_all;
+use serde_json::{Value, json};
+use tests::eventually::eventually;
+use tests::generated;
+use tests::http_client::{Answer, HttpClient};
+use wire::proto::operate::v1::{self as proto, Scope};
+use wire::proto::read::v1 as read;
+use wire::proto::read::v1::list_conversations_request::Filter;
+
+use super::fixture::TurnFixture;
+use super::model::{Model, Reply};
+use crate::fixture::{begin, list, text};
+
+const DOCUMENT: &str = "docs/reference/errors.md";
+/// Longer than a test waits for an answer that it stops or abandons.
+const LATE: Duration = Duration::from_mins(5);
+/// The tool that nobody but the caller runs.
+const TOOL: &str = "look";
+
+/// A way in which an answer ends: what the user says to the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Completed,
+    WaitsForCalls,
+    CutByTokenLimit,
+    Refused,
+    Stopped,
+    FailedForNow,
+    Failed,
+    Draining,
+}
+
+impl End {
+    const ALL: [Self; 8] = [
+        Self::Completed,
+        Self::WaitsForCalls,
+        Self::CutByTokenLimit,
+        Self::Refused,
+        Self::Stopped,
+        Self::FailedForNow,
+        Self::Failed,
+        Self::Draining,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::WaitsForCalls => "waits for calls",
+            Self::CutByTokenLimit => "cut by the token limit",
+            Self::Refused => "refused",
+            Self::Stopped => "stopped",
+            Self::FailedForNow => "failed, for now",
+            Self::Failed => "failed",
+            Self::Draining => "the gateway shuts down",
+        }
+    }
+
+    fn reply(self) -> Reply {
+        match self {
+            Self::Completed => Reply::Text("fine".to_owned()),
+            Self::WaitsForCalls => Reply::Call("call_1", TOOL),
+            Self::CutByTokenLimit => Reply::Ending("fi", "length"),
+            Self::Refused => Reply::Ending("no", "content_filter"),
+            Self::Stopped | Self::Draining => Reply::Late(LATE, String::new()),
+            Self::FailedForNow => Reply::Refused(StatusCode::TOO_MANY_REQUESTS, json!({})),
+            Self::Failed => Reply::Refused(StatusCode::UNAUTHORIZED, json!({})),
+        }
+    }
+}
+
+/// A surface that answers, and how it is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Surface {
+    Chat,
+    Turn { stream: bool },
+    Completion { stream: bool },
+    Response { stream: bool },
+}
+
+impl Surface {
+    const ALL: [Self; 7] = [
+        Self::Chat,
+        Self::Turn { stream: false },
+        Self::Turn { stream: true },
+        Self::Completion { stream: false },
+        Self::Completion { stream: true },
+        Self::Response { stream: false },
+        Self::Response { stream: true },
+    ];
+
+    /// What a caller sees of the end.
+    fn seen(self, answer: &Answer) -> String {
+        if answer.status != 200 {
+            return error(answer);
+        }
+        match self {
+            Self::Chat | Self::Turn { stream: true } => chunk(&answer.text()),
+            Self::Turn { stream: false } => "200".to_owned(),
+            Self::Completion { stream: true } => completion_chunks(&answer.text()),
+            Self::Completion { stream: false } => {
+                format!("200 `{}`", text(&answer.json()["choices"][0], "finish_reason"))
+            }
+            Self::Response { stream: true } => response_events(&answer.text()),
+            Self::Response { stream: false } => format!("200 {}", status(&answer.json())),
+        }
+    }
+}
+
+/// A frontend and a back end of one gateway.
+struct Callers<'f> {
+    fixture: &'f TurnFixture,
+    frontend: HttpClient,
+    back_end: HttpClient,
+}
+
+/// What became of an end on all surfaces.
+struct Seen {
+    /// In the order of [`Surface::ALL`].
+    answers: Vec<Answer>,
+    conversations: Vec<String>,
+}
+
+impl<'f> Callers<'f> {
+    /// Of the gateway of this frontend.
+    async fn of(fixture: &'f TurnFixture, frontend: HttpClient) -> Self {
+        let scopes = [Scope::Append, Scope::Read, Scope::Erase];
+        let key = fixture.operator.secret_key(&scopes, &[fixture.agent_id]).await;
+        let bearer = format!("Bearer {}", key.secret);
+        let back_end = frontend.without("x-api-key").without("x-session-id").with("authorization", &bearer);
+        eventually("a gateway that knows the key", || async {
+            (back_end.get("/openai/v1/models").await.status == 200).then_some(())
+        })
+        .await;
+        Self { fixture, frontend, back_end }
+    }
+
+    /// Says the name of an end on every surface at once. `cause` ends answers that do not end by themselves, when all have begun.
+    async fn ask(&self, end: End, cause: impl Future<Output = ()>) -> Seen {
+        let mut conversations = Vec::new();
+        for surface in Surface::ALL {
+            conversations.push(match surface {
+                Surface::Chat | Surface::Turn { .. } => begin(&self.frontend, &json!({})).await,
+                Surface::Completion { .. } | Surface::Response { .. } => {
+                    text(&self.back_end.post("/openai/v1/conversations", &json!({})).await.ok(200), "id").to_owned()
+                }
+            });
+        }
+        let asked = Surface::ALL.into_iter().zip(&conversations);
+        let answers = join_all(asked.map(|(surface, conversation)| self.ask_one(surface, conversation, end)));
+        let (answers, ()) = tokio::join!(answers, cause);
+        Seen { answers, conversations }
+    }
+
+    async fn ask_one(&self, surface: Surface, conversation: &str, end: End) -> Answer {
+        let (say, agent) = (end.name(), self.fixture.agent_id);
+        match surface {
+            Surface::Chat => {
+                self.frontend.post(&format!("/api/chats/{conversation}/messages"), &json!({"content": say})).await
+            }
+            Surface::Turn { stream } => {
+                let body = json!({"message": say, "session_id": conversation, "stream": stream});
+                self.frontend.post("/v1/chat", &body).await
+            }
+            Surface::Completion { stream } => {
+                let function = json!({"type": "function", "function": {"name": TOOL}});
+                let messages = json!([{"role": "user", "content": say}]);
+                let body = json!({"model": agent, "messages": messages, "tools": [function], "stream": stream});
+                let client = self.back_end.with("x-hansard-conversation", conversation);
+                client.post("/openai/v1/chat/completions", &body).await
+            }
+            Surface::Response { stream } => {
+                let function = json!({"type": "function", "name": TOOL, "parameters": {}});
+                let body = json!({
+                    "model": agent, "input": say, "tools": [function], "stream": stream, "conversation": conversation,
+                });
+                self.back_end.post("/openai/v1/responses", &body).await
+            }
+        }
+    }
+
+    /// The cells of an end: whole answers before streams, then what is stored.
+    async fn cells(&self, seen: &Seen) -> Vec<String> {
+        let answers: Vec<String> =
+            Surface::ALL.iter().zip(&seen.answers).map(|(surface, answer)| surface.seen(answer)).collect();
+        let mut cells = vec![answers[0].clone()];
+        cells.extend(answers[1..].chunks(2).map(|both| both.join("; stream: ")));
+        let page = self.frontend.get(&format!("/api/chats/{}", seen.conversations[0])).await.ok(200);
+        cells.push(shown(list(&page, "messages").last().unwrap()));
+        let events = seen.answers[6].text();
+        let created = events.lines().find_map(|line| line.strip_prefix("data: ")).map(str::parse::<Value>);
+        let id = created.and_then(Result::ok).map(|event| text(&event["response"], "id").to_owned());
+        let stored = self.back_end.get(&format!("/openai/v1/responses/{}", id.unwrap())).await;
+        cells.push(Surface::Response { stream: false }.seen(&stored));
+        cells
+    }
+}
+
+/// The runs of the agent that are active, with their conversations: one on every surface.
+async fn active_runs(fixture: &TurnFixture) -> Vec<(String, String)> {
+    eventually("a run on every surface", || async {
+        let listed = fixture
+            .agent
+            .conversations(fixture.agent.conversations_request(Filter::WholeAgent(read::WholeAgent {})))
+            .await;
+        let active = listed.into_iter().filter(|one| !one.active_run_id.is_empty());
+        let active: Vec<_> = active.map(|one| (one.conversation_id, one.active_run_id)).collect();
+        (active.len() == Surface::ALL.len()).then_some(active)
+    })
+    .await
+}
+
+/// Stops the runs of every surface.
+async fn stop(fixture: &TurnFixture) {
+    for (conversation, run) in active_runs(fixture).await {
+        fixture.agent.try_stop(fixture.agent.stop_request(&conversation, &run)).await.unwrap();
+    }
+}
+
+/// Status and code, and what the answer says about a retry.
+fn error(answer: &Answer) -> String {
+    let body = answer.json();
+    let code = body.pointer("/error/code").unwrap_or(&body["code"]);
+    let mut seen = format!("{} `{}`", answer.status, code.as_str().unwrap());
+    if answer.headers.contains_key("retry-after") {
+        seen.push_str(", `retry-after`");
+    }
+    if answer.headers.get("x-should-retry").is_some_and(|value| value == "false") {
+        seen.push_str(", `x-should-retry: false`");
+    }
+    seen
+}
+
+/// The data of the events of a stream.
+fn events(stream: &str) -> Vec<&str> {
+    stream.lines().filter_map(|line| line.strip_prefix("data: ")).collect()
+}
+
+/// The last chunk of the AI SDK.
+fn chunk(stream: &str) -> String {
+    let [.., last, "[DONE]"] = events(stream)[..] else {
+        panic!("no end in {stream}");
+    };
+    let last: Value = last.parse().unwrap();
+    match text(&last, "type") {
+        "finish" => format!("`finish`: {}", text(&last, "finishReason")),
+        "error" => format!("`error`: {}", text(&last, "errorText")),
+        other => format!("`{other}`"),
+    }
+}
+
+/// The last chunk of a completion: its finish reason and `[DONE]`, or an error.
+fn completion_chunks(stream: &str) -> String {
+    match events(stream)[..] {
+        [.., last, "[DONE]"] => {
+            let last: Value = last.parse().unwrap();
+            format!("`{}`", text(&last["choices"][0], "finish_reason"))
+        }
+        [.., last] => {
+            let last: Value = last.parse().unwrap();
+            format!("error `{}`", text(&last["error"], "code"))
+        }
+        [] => panic!("no events"),
+    }
+}
+
+/// The last event of a response.
+fn response_events(stream: &str) -> String {
+    let last: Value = events(stream).last().unwrap().parse().unwrap();
+    match text(&last, "type") {
+        "error" => format!("`error`: `{}`", text(&last, "code")),
+        name => format!("`{name}`: {}", status(&last["response"])),
+    }
+}
+
+/// The status of a response, and why it is incomplete.
+fn status(response: &Value) -> String {
+    let status = text(response, "status");
+    match response.pointer("/incomplete_details/reason") {
+        Some(reason) => format!("`{status}`: {}", reason.as_str().unwrap()),
+        None => format!("`{status}`"),
+    }
+}
+
+/// What a page shows of its last message.
+fn shown(message: &Value) -> String {
+    let metadata = &message["metadata"];
+    match metadata["errorText"].as_str() {
+        Some(error) => format!("`{}`: {error}", text(metadata, "outcome")),
+        None => format!("`{}`", text(metadata, "outcome")),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_end_on_every_surface() {
+    let model = Model::answering(|requests| {
+        let messages = list(requests.last().unwrap(), "messages");
+        let asked = messages.iter().rev().find(|message| message["role"] == "user").unwrap();
+        let said = asked["content"].to_string();
+        let end = End::ALL.into_iter().find(|end| said.contains(&format!("\"{}\"", end.name())));
+        end.unwrap_or_else(|| panic!("an end, and not {said}")).reply()
+    })
+    .await;
+    let tool = proto::ToolSettings {
+        tool_name: TOOL.to_owned(),
+        input_schema_json: "{}".to_owned(),
+        ..proto::ToolSettings::default()
+    };
+    let fixture = TurnFixture::with_model(&model, vec![tool], |gateway| gateway.generation.drain_ms = 500).await;
+    let callers = Callers::of(&fixture, fixture.client.clone()).await;
+    let header = ["end", "page, stream", "`/v1/chat`", "Completions", "Responses", "page, reloaded", "response, read"];
+    let mut table = format!("\n| {} |\n|{}\n", header.join(" | "), "---|".repeat(header.len()));
+    for end in End::ALL {
+        let seen = match end {
+            End::Stopped => callers.ask(end, stop(&fixture)).await,
+            End::Draining => {
+                let (mut other, frontend) = fixture.second_gateway().await;
+                let others = Callers::of(&fixture, frontend).await;
+                let drain = async {
+                    active_runs(&fixture).await;
+                    other.stop().await;
+                };
+                others.ask(end, drain).await
+            }
+            End::Completed
+            | End::WaitsForCalls
+            | End::CutByTokenLimit
+            | End::Refused
+            | End::FailedForNow
+            | End::Failed => callers.ask(end, std::future::ready(())).await,
+        };
+        fixture.idle(&seen.conversations[0]).await;
+        let cells = callers.cells(&seen).await;
+        writeln!(table, "| {} | {} |", end.name(), cells.join(" | ")).unwrap();
+    }
+    generated::check(DOCUMENT, "outcomes", &format!("{table}\n"));
+}
