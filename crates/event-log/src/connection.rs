@@ -9,7 +9,6 @@ pub(crate) mod config;
 pub(crate) mod consumer;
 pub(crate) mod durability;
 pub(crate) mod get;
-pub(crate) mod jitter;
 pub(crate) mod known_time;
 pub(crate) mod outage;
 pub(crate) mod publish;
@@ -37,7 +36,6 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 use crate::connection::address::Address;
 use crate::connection::admission::{Admission, Admitted};
 use crate::connection::config::RecordConfig;
-use crate::connection::jitter::jittered;
 use crate::connection::read_limit::ReadLimits;
 use crate::error::Unavailable;
 
@@ -45,6 +43,8 @@ use crate::error::Unavailable;
 pub(crate) const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Interval of pings on an idle connection. It is closed one interval after two unanswered pings: a frozen server is lost after three.
 const PING_INTERVAL: Duration = Duration::from_secs(2);
+/// The first delay of all retries of this crate, before jitter.
+pub(crate) const RETRY_DELAY_BASE: Duration = Duration::from_millis(4);
 /// Maximum delay between two attempts to reconnect. The attempts never end.
 const RECONNECT_DELAY_MAX: Duration = Duration::from_secs(1);
 /// Messages that a subscription buffers; it drops later ones, and readers detect the gap.
@@ -243,7 +243,7 @@ async fn watch_connects(client: Client, sender: watch::Sender<u64>) {
 fn reconnect_delay(attempts: usize) -> Duration {
     match attempts {
         0 | 1 => Duration::ZERO,
-        later => jittered(u32::try_from(later).unwrap_or(u32::MAX), RECONNECT_DELAY_MAX),
+        later => backoff::delay(u32::try_from(later).unwrap_or(u32::MAX), RETRY_DELAY_BASE, RECONNECT_DELAY_MAX),
     }
 }
 

@@ -37,9 +37,8 @@ pub(crate) fn wait(error: &ModelError, retry_after_ms: Option<u64>, attempts: u3
         Some(ms) if ms > RETRY_AFTER_MS_MAX => return None,
         Some(ms) => ms + rand::random_range(0..=RETRY_WAIT_MS_BASE),
         None => {
-            let factor = 2_u64.checked_pow(attempts.saturating_sub(1));
-            let most = RETRY_WAIT_MS_BASE.saturating_mul(factor.unwrap_or(u64::MAX)).min(RETRY_WAIT_MS_MAX);
-            rand::random_range(most / 2..=most)
+            let (base, cap) = (Duration::from_millis(RETRY_WAIT_MS_BASE), Duration::from_millis(RETRY_WAIT_MS_MAX));
+            return Some(backoff::delay(attempts.saturating_sub(1), base, cap));
         }
     };
     Some(Duration::from_millis(wait_ms))

@@ -27,7 +27,6 @@
 //! ```
 
 pub mod admin;
-pub mod backoff;
 pub mod clock;
 pub mod compute;
 pub mod config;

@@ -5,11 +5,11 @@ use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use archive::Archive;
+use backoff::Backoff;
 use domain::{Partition, Sequence};
 use read_model::ReadModel;
 use read_model::projections::conversations::lease::{self, Checkpoint, Lease};
 use read_model::projections::conversations::{Applied, ApplyError, Batch};
-use runtime::backoff::Backoff;
 use runtime::clock::Clock;
 use runtime::failure_log::FailureLog;
 use runtime::shutdown::Shutdown;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use archive::{Archive, FollowError};
+use backoff::Backoff;
 use divergence::find_in_schema;
 use domain::{ConversationKey, Partition, Sequence, Timestamp};
 use event_log::{FollowedMessage, StoredMessage, TraceHeaders};
@@ -12,7 +13,6 @@ use futures::StreamExt as _;
 use read_model::ReadModel;
 use read_model::projections::conversations::Item;
 use read_model::projections::conversations::lease::Checkpoint;
-use runtime::backoff::Backoff;
 use runtime::failure_log::FailureLog;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
+use backoff::Backoff;
 use read_model::projections::search::{ReindexStep, ReindexTurn, fill_step, reindex_step};
 use read_model::{ReadModel, ReadModelError};
-use runtime::backoff::Backoff;
 use tokio::time::sleep;
 
 /// Interval between looks for work.

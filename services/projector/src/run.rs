@@ -4,13 +4,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use archive::Archive;
+use backoff::exponential;
 use backon::Retryable as _;
 use divergence::{Guard, ROWS_OF_RECORD};
 use domain::TenantFilter;
 use event_log::Record;
 use read_model::{ReadModel, ReadModelError, SchemaName};
 use runtime::admin::Admin;
-use runtime::backoff::exponential;
 use runtime::failure_log::FailureLog;
 use runtime::health::{Health, Probe};
 use runtime::shutdown::Shutdown;

@@ -1,4 +1,4 @@
-//! `docs/explanation/extending.md` lists every file that names all lifecycle kinds, and so changes with a new kind.
+//! `docs/explanation/extending.md` lists every file that names all lifecycle kinds, and so changes with a new kind, and the files of other extensions.
 
 use std::fs;
 use std::path::Path;
@@ -8,8 +8,14 @@ use domain::EventKind;
 use super::markdown::{self, root};
 
 const PAGE: &str = "docs/explanation/extending.md";
-/// The files that a new event type touches.
-const FILES: usize = 15;
+/// The sections with the number of files that they list.
+const FILES: [(&str, usize); 5] = [
+    ("An event type", 15),
+    ("A setting of agents", 4),
+    ("An HTTP endpoint", 3),
+    ("A reason of errors", 2),
+    ("A provider format", 4),
+];
 const CONTENT_KINDS: [EventKind; 3] = [EventKind::MessageAppended, EventKind::ToolCalled, EventKind::ToolReturned];
 
 /// The sources below a folder, without tests.
@@ -47,10 +53,17 @@ fn files_that_name_all_kinds_are_listed() {
 }
 
 #[test]
-fn an_event_type_touches_few_files() {
+fn extensions_touch_few_files() {
     let page = markdown::read(PAGE);
-    let section = page.text.split("## ").find(|text| text.starts_with("An event type"));
-    let table = section.expect("the section").split("| file | change |").nth(1);
-    let rows = table.expect("the table").lines().filter(|line| line.starts_with("| `"));
-    assert_eq!(rows.count(), FILES);
+    for (title, files) in FILES {
+        let section = page.text.split("## ").find(|text| text.starts_with(title));
+        let (_, table) = section.expect("the section").split_once("| file | change |").expect("the table");
+        let rows =
+            table.lines().skip(1).take_while(|line| line.starts_with('|')).filter(|line| line.starts_with("| `"));
+        let paths: Vec<&str> = rows.filter_map(|row| row.split('`').nth(1)).collect();
+        assert_eq!(paths.len(), files, "{title}");
+        for path in paths {
+            assert!(root().join(path).exists(), "{path}");
+        }
+    }
 }

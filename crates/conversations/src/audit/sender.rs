@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use backoff::Backoff;
 use futures::StreamExt as _;
 use futures::stream;
-use runtime::backoff::Backoff;
 use runtime::shutdown::Shutdown;
 use tokio::time::{Instant, timeout_at};
 

@@ -5,9 +5,9 @@
 
 use std::time::{Duration, Instant};
 
+use backoff::exponential;
 use backon::Retryable as _;
 use domain::{RunEnd, RunOutcome, RunPartKind};
-use runtime::backoff::exponential;
 use tracing::Instrument as _;
 use wire::status::Problem;
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use backoff::{Backoff, exponential};
 use backon::Retryable as _;
 use domain::event::{ErrorOccurred, RunStarted};
 use domain::{
@@ -9,7 +10,6 @@ use domain::{
 };
 use history::{CommitPosition, Direction, Query, Snapshot};
 use runs::RunFold;
-use runtime::backoff::{Backoff, exponential};
 use wire::proto::run::v1 as proto;
 use wire::status::{Problem, Reason};
 use wire::token::PositionToken;

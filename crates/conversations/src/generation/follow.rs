@@ -6,11 +6,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use backoff::Backoff;
 use domain::{ConversationKey, RunId, RunPart, Sequence};
 use event_log::{LiveParts, LivePartsItem};
 use futures::Stream;
 use futures::stream::unfold;
-use runtime::backoff::Backoff;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 use tonic::Code;

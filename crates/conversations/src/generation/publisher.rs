@@ -6,11 +6,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use backoff::exponential;
 use backon::Retryable as _;
 use domain::bounds::PARTS_PER_BATCH_MAX;
 use domain::{RunPart, RunPartKind, Sequence};
 use runs::Coalescer;
-use runtime::backoff::exponential;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::timeout;
 use tonic::Status;

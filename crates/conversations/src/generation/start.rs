@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use backoff::Backoff;
 use domain::event::RunStarted;
-use domain::{CallId, CommitId, ConversationKey, Fact, Label, NewEvent, Owner, RunId, UserId, Version};
+use domain::{CallId, CommitId, ConversationKey, Fact, Head, Label, NewEvent, Owner, RunId, UserId, Version};
 use registry::AgentAccess;
-use runtime::backoff::Backoff;
 use tonic::{Code, Response, Status};
 use wire::conversation::owner_to_proto;
 use wire::proto::event::v1 as event;
@@ -139,6 +139,15 @@ impl Generations {
             self.shutdown.spawn(driver::drive(self.clone(), spec));
         }
         Ok(handle)
+    }
+
+    /// Finishes the active run of a conversation if the run's parts have ended, because a turn starts after the answer before it.
+    /// Returns whether the head is out of date now. The caller checks access first.
+    pub async fn finish_active(&self, key: &ConversationKey, head: &Head) -> bool {
+        let Some(active) = &head.active_run else {
+            return false;
+        };
+        self.finish_if_closed(&RunKey { agent: head.agent.clone(), key: key.clone(), run: active.id }).await
     }
 
     /// Finishes a run if its end is among its parts. Returns whether it is over now; `false`: it continues, or the record

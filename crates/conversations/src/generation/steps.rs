@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use backoff::Backoff;
 use domain::{CallPurpose, Fact, RunEnd, RunOutcome, RunPart, RunPartKind};
 use models::{ModelError, ModelRequest, Piece};
 use runs::{FoldError, RunFold};
-use runtime::backoff::Backoff;
 use tonic::Code;
 use wire::status::Problem;
 

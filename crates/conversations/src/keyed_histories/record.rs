@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use backoff::Backoff;
 use domain::bounds::EVENTS_PER_COMMIT_MAX;
 use domain::event::MessageAppended;
 use domain::{CommitId, Version};
 use keyed_history::merge::new_turns;
 use prost::Message as _;
-use runtime::backoff::Backoff;
 use tonic::Status;
 use tracing::Instrument as _;
 use wire::proto::event::v1 as event;

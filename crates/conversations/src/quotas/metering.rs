@@ -6,9 +6,9 @@
 use std::time::Duration;
 
 use ::quotas::Consumer;
+use backoff::exponential;
 use backon::Retryable as _;
 use domain::{AgentId, Label, LogId, MeteredCall, OwnerDigest};
-use runtime::backoff::exponential;
 use runtime::shutdown::Shutdown;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;

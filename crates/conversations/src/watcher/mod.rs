@@ -10,11 +10,11 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::time::Duration;
 
+use backoff::Backoff;
 use domain::{ForkPoint, Version};
 use event_log::{LiveItem, LiveSubscription, StoredCommit, StoredMessage};
 use history::{CommitPosition, Deadline, Direction, Page, PageBounds, Query, Target, commits_after, event_rows};
 use read_model::EventRow;
-use runtime::backoff::Backoff;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tonic::Code;

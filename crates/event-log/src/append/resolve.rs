@@ -18,8 +18,8 @@ use tokio::time::{Instant, sleep};
 use crate::append::{Append, AppendOutcome};
 use crate::append::{Route, commit};
 use crate::connection::NO_RESPONDERS;
+use crate::connection::RETRY_DELAY_BASE;
 use crate::connection::get::{MessageQuery, NextOfSubject, RawMessage};
-use crate::connection::jitter::jittered;
 use crate::connection::publish::{Ack, DUPLICATE_IN_FLIGHT, WRONG_LAST_SEQUENCE, WRONG_LAST_SEQUENCE_IN_FLIGHT};
 use crate::error::Unavailable;
 use crate::group_commit::Commit;
@@ -205,7 +205,7 @@ impl Record {
 
 /// Waits before the next attempt; fails if the deadline is sooner.
 pub(crate) async fn wait(attempt: u32, deadline: Instant) -> Result<(), Unavailable> {
-    let wait = jittered(attempt, WAIT_MAX);
+    let wait = backoff::delay(attempt, RETRY_DELAY_BASE, WAIT_MAX);
     if Instant::now() + wait >= deadline {
         return Err(Unavailable::new("the outcome of a publish is unknown"));
     }

@@ -12,7 +12,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio::time::{Instant, sleep};
 
-use crate::connection::jitter::jittered;
+use crate::connection::RETRY_DELAY_BASE;
 use crate::connection::read_limit::Source;
 use crate::connection::{ApiFailure, Connection, NO_LEADER, Outgoing};
 use crate::error::Unavailable;
@@ -129,7 +129,7 @@ impl Connection {
                 (Some(message), None) => parse_leader_reply(message).map(Some),
                 (_, Some(failure)) if failure.err_code == NO_MESSAGE_FOUND => Ok(None),
                 (_, Some(failure)) if failure.err_code == NO_LEADER && Instant::now() < deadline => {
-                    sleep(jittered(attempt, ELECTION_WAIT_MAX)).await;
+                    sleep(backoff::delay(attempt, RETRY_DELAY_BASE, ELECTION_WAIT_MAX)).await;
                     attempt = attempt.saturating_add(1);
                     continue;
                 }

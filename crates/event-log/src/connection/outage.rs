@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures::{Stream, StreamExt as _, stream};
 use tokio::time::{Instant, sleep};
 
-use crate::connection::jitter::jittered;
+use crate::connection::RETRY_DELAY_BASE;
 
 /// How long a command that reads the record continues without an answer. A server that restarts, or the election of a leader, takes
 /// seconds.
@@ -32,7 +32,7 @@ impl Outage {
             return false;
         }
         self.failures = self.failures.saturating_add(1);
-        sleep(jittered(self.failures, WAIT_MAX)).await;
+        sleep(backoff::delay(self.failures, RETRY_DELAY_BASE, WAIT_MAX)).await;
         true
     }
 

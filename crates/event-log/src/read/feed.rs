@@ -8,9 +8,9 @@ use domain::Sequence;
 use futures::{Stream, StreamExt as _, stream};
 use tokio::time::{Instant, sleep};
 
+use crate::connection::RETRY_DELAY_BASE;
 use crate::connection::consumer::{ConsumedMessage, Consumer};
 use crate::connection::get::MessageQuery;
-use crate::connection::jitter::jittered;
 use crate::error::Unavailable;
 use crate::record::Record;
 use crate::topology;
@@ -84,7 +84,7 @@ impl Feed {
 
     async fn start(&mut self) -> FeedItem {
         if self.failures > 0 {
-            sleep(jittered(self.failures, WAIT_MAX)).await;
+            sleep(backoff::delay(self.failures, RETRY_DELAY_BASE, WAIT_MAX)).await;
         }
         self.failures = self.failures.saturating_add(1);
         match self.consume().await {

@@ -11,9 +11,9 @@ mod rows_model;
 
 use std::time::Duration;
 
+use backoff::Backoff;
 use domain::Sequence;
 use event_log::StoredMessage;
-use runtime::backoff::Backoff;
 use wire::status::Problem;
 
 use self::decision::{ReadState, Source, Step, step};

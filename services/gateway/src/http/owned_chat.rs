@@ -173,3 +173,36 @@ pub async fn head_from_leader(
     positions::record_read(&state.gateway, key, position).await?;
     Ok((head, last))
 }
+
+/// The head that a turn starts from: as [`head_from_leader`], after an active run is finished whose parts have ended.
+///
+/// # Errors
+/// As [`head_from_leader`].
+pub async fn settled_head(state: &HttpState, key: &ConversationKey, deadline: Deadline) -> Result<Head, HttpProblem> {
+    let (head, _) = head_from_leader(state, key, deadline).await?;
+    if !state.generations.finish_active(key, &head).await {
+        return Ok(head);
+    }
+    let (head, _) = head_from_leader(state, key, deadline).await?;
+    Ok(head)
+}
+
+/// The caller's conversation that a turn starts in, after an active run is finished whose parts have ended.
+///
+/// # Errors
+/// As [`find_latest_chat`].
+pub async fn find_settled_chat(state: &HttpState, caller: &Caller, id: &str) -> Result<OwnedChat, HttpProblem> {
+    settled(state, find_latest_chat(state, caller, id).await?).await
+}
+
+/// The conversation after an active run is finished whose parts have ended; otherwise unchanged.
+///
+/// # Errors
+/// The conversation cannot be read.
+pub async fn settled(state: &HttpState, chat: OwnedChat) -> Result<OwnedChat, HttpProblem> {
+    if !state.generations.finish_active(&chat.target.key, &chat.conversation.head).await {
+        return Ok(chat);
+    }
+    let (conversation, _) = read_conversation(state, &chat.target).await?;
+    Ok(OwnedChat { conversation, ..chat })
+}

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use backoff::Backoff;
 use models::{EventData, StreamEvent};
 use reqwest::{Method, RequestBuilder, Response};
-use runtime::backoff::Backoff;
 use serde_json::Value;
 use tokio::time::timeout;
 

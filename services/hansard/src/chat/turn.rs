@@ -4,8 +4,8 @@ use std::pin::pin;
 use std::time::Duration;
 
 use anyhow::bail;
+use backoff::Backoff;
 use reqwest::{Method, RequestBuilder, Response};
-use runtime::backoff::Backoff;
 use serde_json::{Value, json};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, sleep, sleep_until};

@@ -3,8 +3,8 @@
 use std::future::Future;
 use std::time::Duration;
 
+use backoff::exponential;
 use backon::Retryable as _;
-use runtime::backoff::exponential;
 use tokio::time::Instant;
 
 use super::Failure;

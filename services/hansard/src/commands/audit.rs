@@ -3,9 +3,9 @@
 use std::io::Write as _;
 use std::time::Duration;
 
+use backoff::Backoff;
 use clap::ValueEnum;
 use domain::{ConversationId, TenantId, Timestamp};
-use runtime::backoff::Backoff;
 use serde_json::json;
 use wire::audit::{AuditActor, AuditMonth};
 use wire::proto::operate::v1 as proto;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use runtime::backoff::Backoff;
+use backoff::Backoff;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::Sender;
 

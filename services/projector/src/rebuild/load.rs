@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use archive::{Archive, ArchiveError};
+use backoff::exponential;
 use backon::Retryable as _;
 use domain::{Partition, Sequence};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use read_model::projections::conversations::lease::{self, Checkpoint, Holder, LEASE_TTL_MS, Lease};
 use read_model::projections::conversations::{ApplyError, Batch, copy};
 use read_model::{ReadModel, ReadModelError};
-use runtime::backoff::exponential;
 use runtime::rate_limiter::RateLimiter;
 use runtime::shutdown::Shutdown;
 use thiserror::Error;

@@ -2,6 +2,7 @@
 
 mod answers;
 mod approvals;
+mod closed_runs;
 mod event_ids;
 mod failures;
 pub(crate) mod fixture;
@@ -15,6 +16,7 @@ mod slow_model;
 pub(crate) mod sse;
 mod streams;
 mod structured_answers;
+mod surfaces;
 mod titles;
 mod tool_call_details;
 mod tools;

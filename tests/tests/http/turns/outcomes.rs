@@ -8,20 +8,19 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 use tests::eventually::eventually;
 use tests::generated;
-use tests::http_client::{Answer, HttpClient};
-use wire::proto::operate::v1::{self as proto, Scope};
+use tests::http_client::Answer;
+use wire::proto::operate::v1 as proto;
 use wire::proto::read::v1 as read;
 use wire::proto::read::v1::list_conversations_request::Filter;
 
 use super::fixture::TurnFixture;
 use super::model::{Model, Reply};
-use crate::fixture::{begin, list, text};
+use super::surfaces::{Callers, Surface, TOOL};
+use crate::fixture::{list, text};
 
 const DOCUMENT: &str = "docs/reference/errors.md";
 /// Longer than a test waits for an answer that it stops or abandons.
 const LATE: Duration = Duration::from_mins(5);
-/// The tool that nobody but the caller runs.
-const TOOL: &str = "look";
 
 /// A way in which an answer ends: what the user says to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,49 +73,21 @@ impl End {
     }
 }
 
-/// A surface that answers, and how it is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Surface {
-    Chat,
-    Turn { stream: bool },
-    Completion { stream: bool },
-    Response { stream: bool },
-}
-
-impl Surface {
-    const ALL: [Self; 7] = [
-        Self::Chat,
-        Self::Turn { stream: false },
-        Self::Turn { stream: true },
-        Self::Completion { stream: false },
-        Self::Completion { stream: true },
-        Self::Response { stream: false },
-        Self::Response { stream: true },
-    ];
-
-    /// What a caller sees of the end.
-    fn seen(self, answer: &Answer) -> String {
-        if answer.status != 200 {
-            return error(answer);
-        }
-        match self {
-            Self::Chat | Self::Turn { stream: true } => chunk(&answer.text()),
-            Self::Turn { stream: false } => "200".to_owned(),
-            Self::Completion { stream: true } => completion_chunks(&answer.text()),
-            Self::Completion { stream: false } => {
-                format!("200 `{}`", text(&answer.json()["choices"][0], "finish_reason"))
-            }
-            Self::Response { stream: true } => response_events(&answer.text()),
-            Self::Response { stream: false } => format!("200 {}", status(&answer.json())),
-        }
+/// What a caller sees of the end.
+fn seen_by(surface: Surface, answer: &Answer) -> String {
+    if answer.status != 200 {
+        return error(answer);
     }
-}
-
-/// A frontend and a back end of one gateway.
-struct Callers<'f> {
-    fixture: &'f TurnFixture,
-    frontend: HttpClient,
-    back_end: HttpClient,
+    match surface {
+        Surface::Chat | Surface::Turn { stream: true } => chunk(&answer.text()),
+        Surface::Turn { stream: false } => "200".to_owned(),
+        Surface::Completion { stream: true } => completion_chunks(&answer.text()),
+        Surface::Completion { stream: false } => {
+            format!("200 `{}`", text(&answer.json()["choices"][0], "finish_reason"))
+        }
+        Surface::Response { stream: true } => response_events(&answer.text()),
+        Surface::Response { stream: false } => format!("200 {}", status(&answer.json())),
+    }
 }
 
 /// What became of an end on all surfaces.
@@ -126,79 +97,29 @@ struct Seen {
     conversations: Vec<String>,
 }
 
-impl<'f> Callers<'f> {
-    /// Of the gateway of this frontend.
-    async fn of(fixture: &'f TurnFixture, frontend: HttpClient) -> Self {
-        let scopes = [Scope::Append, Scope::Read, Scope::Erase];
-        let key = fixture.operator.secret_key(&scopes, &[fixture.agent_id]).await;
-        let bearer = format!("Bearer {}", key.secret);
-        let back_end = frontend.without("x-api-key").without("x-session-id").with("authorization", &bearer);
-        eventually("a gateway that knows the key", || async {
-            (back_end.get("/openai/v1/models").await.status == 200).then_some(())
-        })
-        .await;
-        Self { fixture, frontend, back_end }
-    }
+/// Says the name of an end on every surface at once. `cause` ends answers that do not end by themselves, when all have begun.
+async fn ask(callers: &Callers<'_>, end: End, cause: impl Future<Output = ()>) -> Seen {
+    let conversations = callers.begin().await;
+    let asked = Surface::ALL.into_iter().zip(&conversations);
+    let answers = join_all(asked.map(|(surface, conversation)| callers.ask(surface, conversation, end.name())));
+    let (answers, ()) = tokio::join!(answers, cause);
+    Seen { answers, conversations }
+}
 
-    /// Says the name of an end on every surface at once. `cause` ends answers that do not end by themselves, when all have begun.
-    async fn ask(&self, end: End, cause: impl Future<Output = ()>) -> Seen {
-        let mut conversations = Vec::new();
-        for surface in Surface::ALL {
-            conversations.push(match surface {
-                Surface::Chat | Surface::Turn { .. } => begin(&self.frontend, &json!({})).await,
-                Surface::Completion { .. } | Surface::Response { .. } => {
-                    text(&self.back_end.post("/openai/v1/conversations", &json!({})).await.ok(200), "id").to_owned()
-                }
-            });
-        }
-        let asked = Surface::ALL.into_iter().zip(&conversations);
-        let answers = join_all(asked.map(|(surface, conversation)| self.ask_one(surface, conversation, end)));
-        let (answers, ()) = tokio::join!(answers, cause);
-        Seen { answers, conversations }
-    }
-
-    async fn ask_one(&self, surface: Surface, conversation: &str, end: End) -> Answer {
-        let (say, agent) = (end.name(), self.fixture.agent_id);
-        match surface {
-            Surface::Chat => {
-                self.frontend.post(&format!("/api/chats/{conversation}/messages"), &json!({"content": say})).await
-            }
-            Surface::Turn { stream } => {
-                let body = json!({"message": say, "session_id": conversation, "stream": stream});
-                self.frontend.post("/v1/chat", &body).await
-            }
-            Surface::Completion { stream } => {
-                let function = json!({"type": "function", "function": {"name": TOOL}});
-                let messages = json!([{"role": "user", "content": say}]);
-                let body = json!({"model": agent, "messages": messages, "tools": [function], "stream": stream});
-                let client = self.back_end.with("x-hansard-conversation", conversation);
-                client.post("/openai/v1/chat/completions", &body).await
-            }
-            Surface::Response { stream } => {
-                let function = json!({"type": "function", "name": TOOL, "parameters": {}});
-                let body = json!({
-                    "model": agent, "input": say, "tools": [function], "stream": stream, "conversation": conversation,
-                });
-                self.back_end.post("/openai/v1/responses", &body).await
-            }
-        }
-    }
-
-    /// The cells of an end: whole answers before streams, then what is stored.
-    async fn cells(&self, seen: &Seen) -> Vec<String> {
-        let answers: Vec<String> =
-            Surface::ALL.iter().zip(&seen.answers).map(|(surface, answer)| surface.seen(answer)).collect();
-        let mut cells = vec![answers[0].clone()];
-        cells.extend(answers[1..].chunks(2).map(|both| both.join("; stream: ")));
-        let page = self.frontend.get(&format!("/api/chats/{}", seen.conversations[0])).await.ok(200);
-        cells.push(shown(list(&page, "messages").last().unwrap()));
-        let events = seen.answers[6].text();
-        let created = events.lines().find_map(|line| line.strip_prefix("data: ")).map(str::parse::<Value>);
-        let id = created.and_then(Result::ok).map(|event| text(&event["response"], "id").to_owned());
-        let stored = self.back_end.get(&format!("/openai/v1/responses/{}", id.unwrap())).await;
-        cells.push(Surface::Response { stream: false }.seen(&stored));
-        cells
-    }
+/// The cells of an end: whole answers before streams, then what is stored.
+async fn cells(callers: &Callers<'_>, seen: &Seen) -> Vec<String> {
+    let answers: Vec<String> =
+        Surface::ALL.iter().zip(&seen.answers).map(|(surface, answer)| seen_by(*surface, answer)).collect();
+    let mut cells = vec![answers[0].clone()];
+    cells.extend(answers[1..].chunks(2).map(|both| both.join("; stream: ")));
+    let page = callers.frontend.get(&format!("/api/chats/{}", seen.conversations[0])).await.ok(200);
+    cells.push(shown(list(&page, "messages").last().unwrap()));
+    let events = seen.answers[6].text();
+    let created = events.lines().find_map(|line| line.strip_prefix("data: ")).map(str::parse::<Value>);
+    let id = created.and_then(Result::ok).map(|event| text(&event["response"], "id").to_owned());
+    let stored = callers.back_end.get(&format!("/openai/v1/responses/{}", id.unwrap())).await;
+    cells.push(seen_by(Surface::Response { stream: false }, &stored));
+    cells
 }
 
 /// The runs of the agent that are active, with their conversations: one on every surface.
@@ -317,7 +238,7 @@ async fn every_end_on_every_surface() {
     let mut table = format!("\n| {} |\n|{}\n", header.join(" | "), "---|".repeat(header.len()));
     for end in End::ALL {
         let seen = match end {
-            End::Stopped => callers.ask(end, stop(&fixture)).await,
+            End::Stopped => ask(&callers, end, stop(&fixture)).await,
             End::Draining => {
                 let (mut other, frontend) = fixture.second_gateway().await;
                 let others = Callers::of(&fixture, frontend).await;
@@ -325,17 +246,17 @@ async fn every_end_on_every_surface() {
                     active_runs(&fixture).await;
                     other.stop().await;
                 };
-                others.ask(end, drain).await
+                ask(&others, end, drain).await
             }
             End::Completed
             | End::WaitsForCalls
             | End::CutByTokenLimit
             | End::Refused
             | End::FailedForNow
-            | End::Failed => callers.ask(end, std::future::ready(())).await,
+            | End::Failed => ask(&callers, end, std::future::ready(())).await,
         };
         fixture.idle(&seen.conversations[0]).await;
-        let cells = callers.cells(&seen).await;
+        let cells = cells(&callers, &seen).await;
         writeln!(table, "| {} | {} |", end.name(), cells.join(" | ")).unwrap();
     }
     generated::check(DOCUMENT, "outcomes", &format!("{table}\n"));

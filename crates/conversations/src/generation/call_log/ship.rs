@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
+use backoff::exponential;
 use backon::Retryable as _;
 use domain::{Label, LogId, LoggedBody, ModelCall, Timestamp, Violation};
 use models::Exchange;
 use redact::{Counts, Rules, redact_text};
-use runtime::backoff::exponential;
 use runtime::shutdown::Shutdown;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;

@@ -18,9 +18,9 @@ use super::rewind_version;
 use crate::http::chats::create_chat::{ClientContextBody, NewChat, create};
 use crate::http::chats::messages::send_message::stream_answer;
 use crate::http::not_found::not_found;
-use crate::http::owned_chat::{OwnedChat, find_latest_chat};
+use crate::http::owned_chat::{OwnedChat, find_settled_chat};
 use crate::http::turns::permissions::{AllowedRoles, Webhooks};
-use crate::http::turns::turn::{self, Turn, finish_closed_run};
+use crate::http::turns::turn::{self, Turn};
 use crate::http::turns::ui_answer::StreamedEvent;
 use crate::http::turns::{last_turn, problems};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
@@ -101,9 +101,8 @@ pub(in crate::http) async fn send_ui_messages(
     let chat = if is_new {
         get_or_create_chat(&state, &caller, &frontend.via, id, &body).await?
     } else {
-        find_latest_chat(&state, &caller, id).await?
+        find_settled_chat(&state, &caller, id).await?
     };
-    let chat = if request.answers.is_empty() { chat } else { finish_closed_run(&state, chat).await? };
     let mut turn = turn_of(&state, &chat, request).await?;
     turn.key = key.0.or(turn.key);
     turn.via = frontend.via;
@@ -121,7 +120,7 @@ async fn get_or_create_chat(
     id: &str,
     body: &RawValue,
 ) -> Result<OwnedChat, HttpProblem> {
-    let missing = match find_latest_chat(state, caller, id).await {
+    let missing = match find_settled_chat(state, caller, id).await {
         Err(problem) if problem == not_found() => problem,
         found => return found,
     };
@@ -133,9 +132,9 @@ async fn get_or_create_chat(
         ..NewChat::default()
     };
     match create(state, caller, via, chat, IdempotencyKey(None)).await {
-        Ok(_) => find_latest_chat(state, caller, id).await,
+        Ok(_) => find_settled_chat(state, caller, id).await,
         // It is someone else's, was erased, or was created by a concurrent request of the caller.
-        Err(problem) if problem.status == StatusCode::CONFLICT => find_latest_chat(state, caller, id).await,
+        Err(problem) if problem.status == StatusCode::CONFLICT => find_settled_chat(state, caller, id).await,
         Err(problem) if problem.status == StatusCode::NOT_FOUND => Err(missing),
         Err(problem) => Err(problem),
     }

@@ -10,9 +10,9 @@ use runtime::http::HttpProblem;
 use serde::{Deserialize, Serialize};
 
 use super::{last_turn, problems};
-use crate::http::owned_chat::{OwnedChat, read_conversation};
+use crate::http::owned_chat::OwnedChat;
 use crate::http::{HttpState, positions};
-use conversations::generation::{RunKey, Start, StartAt};
+use conversations::generation::{Start, StartAt};
 use conversations::quotas::account::{Account, RequestSource};
 use conversations::quotas::size_of_message;
 use history::Deadline;
@@ -82,11 +82,6 @@ impl Turn {
     /// Whether the answer is a new message: it follows a user's message. Rewinds go back to one.
     fn answers_a_message(&self) -> bool {
         matches!(self.facts.last(), Some(Fact::MessageAppended(_) | Fact::Annotation(Annotation::HistoryRewound(_))))
-    }
-
-    /// Whether it has results of calls, approvals or refusals.
-    pub(in crate::http) fn answers_calls(&self) -> bool {
-        self.results().next().is_some() || !self.approved.is_empty()
     }
 
     /// Whether it has approvals or refusals of calls.
@@ -182,20 +177,4 @@ pub(in crate::http) async fn start(state: &HttpState, chat: &OwnedChat, turn: Tu
     quotas.count_sent(&account, &sent);
     let approvals = state.approvals(&chat.target.access.agent);
     Ok(StartedRun { run: started.run, ui: UiStream::new(started.run, continued.as_ref(), approvals) })
-}
-
-/// The chat after its last run is finished, if the run's parts have ended; otherwise the chat unchanged.
-///
-/// # Errors
-/// The chat cannot be read.
-pub(in crate::http) async fn finish_closed_run(state: &HttpState, chat: OwnedChat) -> Result<OwnedChat, HttpProblem> {
-    let Some(active) = &chat.conversation.head.active_run else {
-        return Ok(chat);
-    };
-    let run = RunKey { agent: chat.target.access.agent.clone(), key: chat.target.key.clone(), run: active.id };
-    if !state.generations.finish_if_closed(&run).await {
-        return Ok(chat);
-    }
-    let (conversation, _) = read_conversation(state, &chat.target).await?;
-    Ok(OwnedChat { conversation, ..chat })
 }

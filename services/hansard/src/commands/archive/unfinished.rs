@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use archive::{Archive, ArchiveError, CataloguedSegment, LastCommits};
+use backoff::exponential;
 use backon::Retryable as _;
 use domain::ConversationKey;
 use event_log::Removal;
-use runtime::backoff::exponential;
 
 use super::report::Report;
 

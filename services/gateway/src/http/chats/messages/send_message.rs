@@ -9,9 +9,9 @@ use utoipa::ToSchema;
 
 use conversations::answer::Answer;
 
-use crate::http::owned_chat::{OwnedChat, find_latest_chat};
+use crate::http::owned_chat::{OwnedChat, find_settled_chat};
 use crate::http::turns::permissions;
-use crate::http::turns::turn::{self, StartedRun, Turn, finish_closed_run};
+use crate::http::turns::turn::{self, StartedRun, Turn};
 use crate::http::turns::turn_body::{self, ApprovalBody, ToolResultBody};
 use crate::http::turns::ui_answer::{StreamedEvent, UiAnswer};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
@@ -75,9 +75,8 @@ pub(in crate::http) async fn send_message(
     let client_message_id = body.client_message_id.take();
     let mut turn = parse_turn(body)?;
     turn.via = frontend.via.clone();
-    let chat = find_latest_chat(&state, &caller, &id).await?;
+    let chat = find_settled_chat(&state, &caller, &id).await?;
     turn.key = key.0.or_else(|| Some(turn::key_from_message_id(&chat, client_message_id.as_deref()?)));
-    let chat = if turn.answers_calls() { finish_closed_run(&state, chat).await? } else { chat };
     stream_answer(&state, open, &chat, turn).await
 }
 

@@ -17,11 +17,11 @@ use super::turn_with_history::GivenHistory;
 use super::{turn_messages, turn_with_history};
 use crate::http::body::texts;
 use crate::http::conversation_names::names;
-use crate::http::owned_chat::{OwnedChat, find_latest_chat};
+use crate::http::owned_chat::{OwnedChat, find_settled_chat};
 use crate::http::turns::delivery::{self, FailureDetail, WholeForm};
 use crate::http::turns::last_turn::failed_message_version;
 use crate::http::turns::permissions::AllowedRoles;
-use crate::http::turns::turn::{self, StartedRun, Turn, finish_closed_run};
+use crate::http::turns::turn::{self, StartedRun, Turn};
 use crate::http::turns::ui_answer::{StreamedEvent, UiAnswer};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
 use conversations::answer::{Answer, WholeAnswer};
@@ -115,7 +115,6 @@ pub(in crate::http) async fn chat(
         }
         (Some(session), TurnMessages::History(messages)) => {
             let given = GivenHistory { messages, allowed, via: frontend.via.clone() };
-            let session = finish_closed_run(&state, session).await?;
             let started = Box::pin(turn_with_history::start(&state, &session, given, key)).await?;
             follow(&state, &session, started).await?
         }
@@ -143,7 +142,7 @@ pub(in crate::http) async fn chat(
 
 /// The caller's session; `None`: the caller does not own it.
 async fn find_session(state: &HttpState, caller: &Caller, id: &str) -> Result<Option<OwnedChat>, HttpProblem> {
-    match find_latest_chat(state, caller, id).await {
+    match find_settled_chat(state, caller, id).await {
         Ok(session) => Ok(Some(session)),
         Err(problem) if problem.code == Reason::ConversationNotFound.as_str() => Ok(None),
         Err(problem) => Err(problem),
@@ -157,7 +156,6 @@ async fn start_in_session(
     text: String,
     mut turn: Turn,
 ) -> Result<(Answer, UiStream), HttpProblem> {
-    let session = finish_closed_run(state, session).await?;
     // A retry with a key finds its first attempt by the key.
     let failed = match turn.key {
         Some(_) => None,

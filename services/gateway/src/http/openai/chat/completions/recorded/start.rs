@@ -18,12 +18,12 @@ use crate::http::commands::COMMAND_MAX;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::write::{locked, rejected};
 use crate::http::openai::retry_count::is_retry;
-use crate::http::owned_chat::head_from_leader;
+use crate::http::owned_chat::settled_head;
 use crate::http::positions;
 use crate::http::state::HttpState;
 use crate::http::turns::problems;
 use crate::http::turns::turn::client_metadata;
-use conversations::generation::{NewConversation, RequestSettings, RunKey, Start, StartAt};
+use conversations::generation::{NewConversation, RequestSettings, Start, StartAt};
 use conversations::quotas::account::Account;
 use conversations::request_hash::RequestHash;
 
@@ -85,7 +85,10 @@ pub(super) async fn start(
     };
     let mut earlier_plan: Option<Plan> = None;
     for _ in 0..ATTEMPTS_MAX {
-        let head = settled_head(state, caller, turn, known.take()).await?;
+        let head = match known.take() {
+            Some(head) if head.active_run.is_none() => head,
+            _ => settled_head(state, &turn.key, caller.service.call.deadline).await?,
+        };
         let earlier = is_retry(headers).then(|| turn.request.earlier(&head, state.now())).flatten();
         let earlier = earlier.map(|commit| commit.id.started_run());
         match (&head.active_run, earlier) {
@@ -110,29 +113,6 @@ pub(super) async fn start(
         earlier_plan = Some(plan);
     }
     Err(locked())
-}
-
-/// The head, which may be known, after its run is finished if the run's parts have ended.
-async fn settled_head(
-    state: &HttpState,
-    caller: &OpenAiCaller,
-    turn: &RecordedTurn,
-    known: Option<Head>,
-) -> Result<Head, HttpProblem> {
-    let deadline = caller.service.call.deadline;
-    let head = match known {
-        Some(head) => head,
-        None => head_from_leader(state, &turn.key, deadline).await?.0,
-    };
-    let Some(active) = &head.active_run else {
-        return Ok(head);
-    };
-    let run = RunKey { agent: turn.access.agent.clone(), key: turn.key.clone(), run: active.id };
-    if !state.generations.finish_if_closed(&run).await {
-        return Ok(head);
-    }
-    let (head, _) = head_from_leader(state, &turn.key, deadline).await?;
-    Ok(head)
 }
 
 /// What to record after this head; `None`: the conversation has changed since.

@@ -7,9 +7,9 @@ use runtime::http::{HttpProblem, Json, Path};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::http::owned_chat::{Authority, OwnedChat, read_conversation};
+use crate::http::owned_chat::{Authority, OwnedChat, read_conversation, settled};
 use crate::http::turns::permissions;
-use crate::http::turns::turn::{Turn, finish_closed_run};
+use crate::http::turns::turn::Turn;
 use crate::http::turns::turn_body::{self, ApprovalBody};
 use crate::http::{Admin, HttpState, IdempotencyKey};
 use conversations::identity::IdentityRule;
@@ -64,7 +64,7 @@ pub(in crate::http) async fn approve_calls(
     let (conversation, _) = read_conversation(&state, &target).await?;
     let owned =
         OwnedChat { authority: Authority::Administrator(verified_owner(&state, &conversation)), target, conversation };
-    let chat = finish_closed_run(&state, owned).await?;
+    let chat = settled(&state, owned).await?;
     let run = permissions::start(&state, &chat, turn).await?;
     let body = ApprovedBody { run_id: run.run.to_string() };
     Ok((StatusCode::ACCEPTED, Json(body)))

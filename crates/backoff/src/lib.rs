@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
 
+/// From this attempt on every delay is the maximum: a base of 1 ns has grown beyond a minute.
+const ATTEMPT_MAX: u32 = 40;
+
 /// Delays without end. The n-th delay is random between half of `base * 2^n` and all of it; `cap` is the maximum.
 ///
 /// No delay is zero, and callers that failed together wait for different times.
@@ -11,6 +14,13 @@ use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
 pub fn exponential(base: Duration, cap: Duration) -> ExponentialBuilder {
     // backon adds a jitter of up to the whole delay.
     ExponentialBuilder::new().with_min_delay(base / 2).with_max_delay(cap / 2).with_jitter().without_max_times()
+}
+
+/// The delay after `attempt` failed attempts: the same as [`exponential`], for code that counts its attempts itself.
+#[must_use]
+pub fn delay(attempt: u32, base: Duration, cap: Duration) -> Duration {
+    let attempt = usize::try_from(attempt.min(ATTEMPT_MAX)).unwrap_or(usize::MAX);
+    exponential(base, cap).build().nth(attempt).unwrap_or(cap)
 }
 
 /// Delays for a loop that cannot be written as a closure for [`backon::Retryable`].
@@ -64,6 +74,18 @@ mod tests {
         let waits = exponential(Duration::from_millis(10), Duration::from_millis(50));
         let series = [Some(10), Some(20), Some(40), Some(50), Some(50), None, None];
         check(waits.with_max_times(5), &series);
+    }
+
+    #[test]
+    fn delays_of_counted_attempts() {
+        let (base, cap) = (Duration::from_millis(4), Duration::from_millis(500));
+        for (attempt, most_ms) in [(0, 4), (1, 8), (5, 128), (7, 500), (ATTEMPT_MAX + 1, 500), (u32::MAX, 500)] {
+            let most = Duration::from_millis(most_ms);
+            for _ in 0..100 {
+                let delay = delay(attempt, base, cap);
+                assert!((most / 2..=most).contains(&delay), "{attempt}: {delay:?}");
+            }
+        }
     }
 
     #[test]
