@@ -1,5 +1,7 @@
 //! Invalid values of callers.
 
+use std::borrow::Cow;
+
 use thiserror::Error;
 
 /// One value that breaks a rule: the field, the rule and the remedy.
@@ -64,6 +66,18 @@ pub enum ViolationReason {
     EventTooLarge,
     /// A commit over the payload limit of the NATS server.
     CommitTooLarge,
+    /// Two fields exclude each other.
+    Conflict,
+    /// The field, or its value, is not supported: leave it out.
+    Unsupported,
+    /// A field that the request does not have.
+    Unknown,
+}
+
+impl From<ViolationReason> for Cow<'static, str> {
+    fn from(reason: ViolationReason) -> Self {
+        reason.as_str().into()
+    }
 }
 
 impl ViolationReason {
@@ -82,6 +96,9 @@ impl ViolationReason {
             Self::TooManyEvents => "TOO_MANY_EVENTS",
             Self::EventTooLarge => "EVENT_TOO_LARGE",
             Self::CommitTooLarge => "COMMIT_TOO_LARGE",
+            Self::Conflict => "FIELD_CONFLICT",
+            Self::Unsupported => "FIELD_UNSUPPORTED",
+            Self::Unknown => "FIELD_UNKNOWN",
         }
     }
 }

@@ -5,6 +5,7 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequest, FromRequestParts, OptionalFromRequest, Request};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use domain::ViolationReason;
 use http::request::Parts;
 use http::{HeaderMap, StatusCode, header};
 use serde::Serialize;
@@ -152,7 +153,7 @@ fn from_path(rejection: &PathRejection) -> HttpProblem {
         _ => None,
     };
     let detail = "a part of the path is malformed: check the ids in it";
-    HttpProblem { field: key, ..HttpProblem::new(StatusCode::BAD_REQUEST, "FIELD_MALFORMED", detail) }
+    HttpProblem { field: key, ..HttpProblem::new(StatusCode::BAD_REQUEST, ViolationReason::Malformed, detail) }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Problems for JSON and queries that cannot be deserialized: the field and the expected type, never the value.
 
+use domain::ViolationReason;
 use http::StatusCode;
 use serde_json::error::Category;
 
@@ -32,7 +33,7 @@ pub(super) fn from_query(error: &serde_path_to_error::Error<serde_urlencoded::de
 fn mismatch(path: &str, message: &str) -> HttpProblem {
     let message = message.split(" at line ").next().unwrap_or_default();
     if let Some(name) = field_name(message, "missing field ") {
-        return HttpProblem::of_field("FIELD_MISSING", join(path, name), "is missing: add it");
+        return HttpProblem::of_field(ViolationReason::Missing, join(path, name), "is missing: add it");
     }
     if field_name(message, "unknown field ").is_some() {
         let known = message.split_once(", expected ").map(|(_, known)| known);
@@ -40,7 +41,7 @@ fn mismatch(path: &str, message: &str) -> HttpProblem {
             || "is unknown: remove it".to_owned(),
             |known| format!("is unknown: remove it, or use {known}"),
         );
-        return HttpProblem::of_field("FIELD_UNKNOWN", cut(path), cut(&detail));
+        return HttpProblem::of_field(ViolationReason::Unknown, cut(path), cut(&detail));
     }
     // The text before it contains the value.
     let detail = match message.split_once(", expected ") {
@@ -49,7 +50,7 @@ fn mismatch(path: &str, message: &str) -> HttpProblem {
         None => message.to_owned(),
     };
     let field = if path == "." { "body" } else { path };
-    HttpProblem::of_field("FIELD_MALFORMED", cut(field), cut(&detail))
+    HttpProblem::of_field(ViolationReason::Malformed, cut(field), cut(&detail))
 }
 
 /// The name in backquotes after a prefix.

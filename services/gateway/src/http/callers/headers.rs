@@ -2,6 +2,7 @@
 //! sites.
 
 use axum::http::HeaderMap;
+use domain::ViolationReason;
 use runtime::http::HttpProblem;
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -98,7 +99,7 @@ pub(in crate::http) fn header_text(headers: &HeaderMap, name: &str) -> Result<Op
     let text = headers.get(name).map(|value| value.to_str().map(str::to_owned));
     text.transpose().map_err(|_| {
         let detail = format!("the header {name} has bytes that are not visible ASCII: send it in the body");
-        HttpProblem::of_field("FIELD_MALFORMED", name, detail)
+        HttpProblem::of_field(ViolationReason::Malformed, name, detail)
     })
 }
 

@@ -3,7 +3,7 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
-use domain::{AgentId, ConversationId, ConversationKey, Owner, TenantId};
+use domain::{AgentId, ConversationId, ConversationKey, Owner, TenantId, ViolationReason};
 use history::{Deadline, Freshness, Target};
 use registry::{AccessError, AgentAccess, Principal, Scope};
 use runtime::http::HttpProblem;
@@ -260,7 +260,7 @@ fn from_access(error: AccessError) -> HttpProblem {
 
 fn agent_missing() -> HttpProblem {
     let detail = "is required unless the token is bound to one agent: send the agent of the conversation";
-    HttpProblem::of_field("FIELD_MISSING", AGENT_HEADER, detail)
+    HttpProblem::of_field(ViolationReason::Missing, AGENT_HEADER, detail)
 }
 
 fn ambiguous() -> HttpProblem {

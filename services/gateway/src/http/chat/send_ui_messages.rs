@@ -3,9 +3,9 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use domain::Fact;
 use domain::event::Role;
 use domain::head::OpenCall;
+use domain::{Fact, ViolationReason};
 use runs::ui_message::UiRole;
 use runs::{ChatRequest, InstructionRole, ToolAnswer, Trigger, UiMessage};
 use runtime::http::{HttpProblem, Json, StreamSlot, parse_json};
@@ -94,7 +94,7 @@ pub(in crate::http) async fn send_ui_messages(
     check_instructions(&state, &caller, &request)?;
     let Some(id) = request.chat_id.as_deref().filter(|id| !id.is_empty()) else {
         let detail = "id is required: send the id of the chat";
-        return Err(HttpProblem::of_field("FIELD_MISSING", "id", detail));
+        return Err(HttpProblem::of_field(ViolationReason::Missing, "id", detail));
     };
     let is_new = matches!(request.trigger, Trigger::Submit { message_id: None });
     let is_new = is_new && request.user_message.is_some();

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use domain::Version;
+use domain::{Version, ViolationReason};
 use runtime::http::{HttpProblem, Json, Path};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -95,7 +95,7 @@ pub(in crate::http) async fn fork_chat(
         (None, None) => chat.conversation.head.version,
         (Some(_), Some(_)) => {
             let detail = "version and messageId are both given: send one of them";
-            return Err(HttpProblem::of_field("FIELD_CONFLICT", "messageId", detail));
+            return Err(HttpProblem::of_field(ViolationReason::Conflict, "messageId", detail));
         }
     };
     let fork = NewChat {

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Redirect;
+use domain::ViolationReason;
 use runtime::http::HttpProblem;
 use serde::Deserialize;
 use wire::proto::operate::v1::{DashboardView, SetDashboardViewRequest};
@@ -27,7 +28,7 @@ pub(super) async fn save_view(
     Form(form): Form<ViewForm>,
 ) -> Result<Redirect, HttpProblem> {
     if let Err(wrong) = ConversationFilter::parse(&form.q) {
-        return Err(HttpProblem::of_field("FIELD_MALFORMED", "q", wrong));
+        return Err(HttpProblem::of_field(ViolationReason::Malformed, "q", wrong));
     }
     let action = Action { action: DashboardAction::Changed, conversation: None, detail: "saved views" };
     record(&state, &person, action).await?;

@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use domain::{RecordedEvent, Version};
+use domain::{RecordedEvent, Version, ViolationReason};
 use history::{Direction, Page as EventPage, PageBounds, Target, decode};
 use pages::components::PageLinks;
 use pages::dashboard::audit_log::{AuditFilterForm, AuditLogPage, AuditRow, audit_log};
@@ -76,7 +76,7 @@ impl AuditQuery {
         let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
         let actor_kind = text(&self.actor).map(|name| {
             let detail = "actor is no kind of actor: write person, administrator or service_token";
-            AuditActor::parse(&name).ok_or_else(|| HttpProblem::of_field("FIELD_MALFORMED", "actor", detail))
+            AuditActor::parse(&name).ok_or_else(|| HttpProblem::of_field(ViolationReason::Malformed, "actor", detail))
         });
         Ok(AuditFilter {
             actor_kind: actor_kind.transpose()?,
@@ -171,7 +171,7 @@ fn month(text: Option<&str>, current: AuditMonth) -> Result<AuditMonth, HttpProb
     };
     AuditMonth::parse(text).ok_or_else(|| {
         let detail = "month is no month: write it like 2026-11";
-        HttpProblem::of_field("FIELD_MALFORMED", "month", detail)
+        HttpProblem::of_field(ViolationReason::Malformed, "month", detail)
     })
 }
 

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use domain::Version;
+use domain::{Version, ViolationReason};
 use runtime::http::{HttpProblem, Query};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -67,6 +67,6 @@ fn last_version(text: Option<&str>) -> Result<u64, HttpProblem> {
     let version = text.and_then(|text| text.parse().ok());
     version.ok_or_else(|| {
         let detail = "the header last-event-id is not the id of an event: leave it out to get all events";
-        HttpProblem::of_field("FIELD_MALFORMED", LAST_EVENT_ID, detail)
+        HttpProblem::of_field(ViolationReason::Malformed, LAST_EVENT_ID, detail)
     })
 }

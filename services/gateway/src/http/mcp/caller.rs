@@ -3,7 +3,7 @@
 use axum::extract::FromRequestParts as _;
 use axum::http::request::Parts;
 use axum::http::{HeaderName, StatusCode, header};
-use domain::{AgentId, Owner, TenantAccess, TenantId};
+use domain::{AgentId, Owner, TenantAccess, TenantId, ViolationReason};
 use history::{Freshness, Target};
 use registry::Scope;
 use runs::Disclosure;
@@ -226,7 +226,7 @@ fn parse_agent(text: &str) -> Result<AgentId, HttpProblem> {
 
 /// The problem of an agent, with the name of the tools' argument.
 pub(super) fn with_argument(problem: HttpProblem) -> HttpProblem {
-    if problem.code == "FIELD_MISSING" {
+    if problem.code == ViolationReason::Missing.as_str() {
         return agent_missing();
     }
     match problem.field.as_deref() {
@@ -237,7 +237,7 @@ pub(super) fn with_argument(problem: HttpProblem) -> HttpProblem {
 
 fn agent_missing() -> HttpProblem {
     let detail = "is required, because the tenant has several agents: name the agent, or let the host send the header x-agent-id";
-    HttpProblem::of_field("FIELD_MISSING", "agent_id", detail)
+    HttpProblem::of_field(ViolationReason::Missing, "agent_id", detail)
 }
 
 fn unauthenticated() -> HttpProblem {

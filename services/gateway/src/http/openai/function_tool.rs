@@ -1,6 +1,6 @@
 //! A function that the caller runs, as OpenAI's APIs describe it.
 
-use domain::{JsonText, ToolName, Violation};
+use domain::{JsonText, ToolName, Violation, ViolationReason};
 use models::{TOOLS_MAX, Tool};
 use runtime::http::HttpProblem;
 use serde::Deserialize;
@@ -54,7 +54,7 @@ pub fn check_count(count: usize) -> Result<(), HttpProblem> {
         return Ok(());
     }
     let detail = format!("tools has {count} entries, the maximum is {TOOLS_MAX}");
-    Err(HttpProblem::of_field("FIELD_OUT_OF_RANGE", "tools", detail))
+    Err(HttpProblem::of_field(ViolationReason::OutOfRange, "tools", detail))
 }
 
 /// The name of the tool of the request with this name.
@@ -70,6 +70,5 @@ pub fn named(tools: &[Tool], name: &str) -> Result<ToolName, HttpProblem> {
 /// The problem of a choice of tools.
 #[must_use]
 pub fn invalid_choice(rule: &str) -> HttpProblem {
-    let detail = format!("tool_choice {rule}");
-    HttpProblem::of_field("FIELD_MALFORMED", "tool_choice", detail)
+    Violation::new(ViolationReason::Malformed, rule).within("tool_choice").into()
 }

@@ -1,5 +1,6 @@
 //! Ranges of sampling parameters, as OpenAI limits them.
 
+use domain::{Violation, ViolationReason};
 use runtime::http::HttpProblem;
 
 /// Temperatures.
@@ -24,5 +25,5 @@ pub fn within(field: &str, value: Option<f64>, (min, max): (f64, f64)) -> Result
 /// A number or a count is out of its range.
 #[must_use]
 pub fn out_of_range(field: &str, rule: &str) -> HttpProblem {
-    HttpProblem::of_field("FIELD_OUT_OF_RANGE", field, format!("{field} {rule}"))
+    Violation::new(ViolationReason::OutOfRange, rule).within(field).into()
 }

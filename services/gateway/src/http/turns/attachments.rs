@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use domain::content::MediaSource;
-use domain::{AttachmentType, Label, Part};
+use domain::{AttachmentType, Label, Part, ViolationReason};
 use runtime::http::HttpProblem;
 
 use crate::http::frontend_settings::AcceptedFiles;
@@ -20,7 +20,7 @@ pub(in crate::http) fn check(field: &str, parts: &[Part], accepted: &AcceptedFil
     if !accepted.types.is_empty() && files.len() > files_max {
         let count = files.len();
         let detail = format!("{field} has {count} files, but the agent accepts at most {files_max}: send fewer");
-        return Err(HttpProblem::of_field("FIELD_OUT_OF_RANGE", field, detail));
+        return Err(HttpProblem::of_field(ViolationReason::OutOfRange, field, detail));
     }
     for (index, file) in files.iter().enumerate() {
         let at = format!("file {} of {field}", index.saturating_add(1));
@@ -86,7 +86,7 @@ impl<'a> File<'a> {
 
 fn too_long(field: &str, at: &str, bytes_max: usize) -> HttpProblem {
     let detail = format!("{at} is longer than {bytes_max} bytes, which the agent accepts at most: send a smaller file");
-    HttpProblem::of_field("FIELD_TOO_LONG", field, detail)
+    HttpProblem::of_field(ViolationReason::TooLong, field, detail)
 }
 
 fn not_accepted(field: &str, what: &str, accepted: &AcceptedFiles) -> HttpProblem {

@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
+use domain::ViolationReason;
 use runtime::http::{HttpProblem, Json, Path, StreamSlot};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -89,7 +90,7 @@ fn parse_turn(body: SendMessageBody) -> Result<Turn, HttpProblem> {
     }
     if turn.is_empty() {
         let detail = "content is required, or parts, toolResults or approvals";
-        return Err(HttpProblem::of_field("FIELD_MISSING", "content", detail));
+        return Err(HttpProblem::of_field(ViolationReason::Missing, "content", detail));
     }
     Ok(turn)
 }

@@ -4,7 +4,7 @@ use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use domain::RunId;
+use domain::{RunId, ViolationReason};
 use runs::sse::PartId;
 use runs::{UiMessage, UiStream, replay};
 use runtime::http::{HttpProblem, Path, Query, StreamSlot};
@@ -73,7 +73,7 @@ fn parse_last_event(text: &[u8]) -> Result<LastEvent, HttpProblem> {
     let number = || text?.parse().ok().map(LastEvent::Number);
     part.or_else(number).ok_or_else(|| {
         let detail = "the header last-event-id is not the id of an event: leave it out to get all events";
-        HttpProblem::of_field("FIELD_MALFORMED", LAST_EVENT_ID, detail)
+        HttpProblem::of_field(ViolationReason::Malformed, LAST_EVENT_ID, detail)
     })
 }
 

@@ -2,6 +2,7 @@
 
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
+use domain::ViolationReason;
 use read_model::queries::USAGE_ROWS_MAX;
 use runtime::http::HttpProblem;
 
@@ -21,7 +22,7 @@ pub(super) fn file<T, const COUNT: usize>(
 ) -> Result<Response, HttpProblem> {
     if is_cut(rows) {
         let detail = format!("the range has {USAGE_ROWS_MAX} rows or more: choose fewer days, or one agent");
-        return Err(HttpProblem::of_field("FIELD_OUT_OF_RANGE", "to", &detail));
+        return Err(HttpProblem::of_field(ViolationReason::OutOfRange, "to", &detail));
     }
     let mut content = Vec::new();
     row(&columns.map(str::to_owned), &mut content);

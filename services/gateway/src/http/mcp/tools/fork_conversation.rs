@@ -1,6 +1,6 @@
 //! `fork_conversation`: continues a conversation in a new one, from any of its versions.
 
-use domain::Version;
+use domain::{Version, ViolationReason};
 use rmcp::model::Tool;
 use rmcp::schemars::JsonSchema;
 use runtime::http::HttpProblem;
@@ -72,7 +72,7 @@ fn version(given: Option<u64>, last: Version) -> Result<u64, HttpProblem> {
         return Ok(version);
     }
     let detail = format!("must be between 1 and {last}, and is {version}");
-    Err(HttpProblem::of_field("FIELD_OUT_OF_RANGE", "version", detail))
+    Err(HttpProblem::of_field(ViolationReason::OutOfRange, "version", detail))
 }
 
 async fn fork(context: ToolContext<'_>, arguments: Arguments) -> Result<Fork, HttpProblem> {

@@ -12,6 +12,7 @@ mod new_conversation;
 mod record_interaction;
 mod search_conversations;
 
+use domain::ViolationReason;
 use std::sync::Arc;
 
 use axum::http::StatusCode;
@@ -228,7 +229,7 @@ fn bounded(field: &'static str, given: Option<i64>, default: u32, max: u32) -> R
     let number = u32::try_from(given).ok().filter(|number| (1..=max).contains(number));
     number.ok_or_else(|| {
         let detail = format!("must be between 1 and {max}, and is {given}");
-        HttpProblem::of_field("FIELD_OUT_OF_RANGE", field, detail)
+        HttpProblem::of_field(ViolationReason::OutOfRange, field, detail)
     })
 }
 

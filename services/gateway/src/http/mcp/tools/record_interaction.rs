@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use domain::event::{Fact, MessageAppended, Role};
-use domain::{CommitId, ConversationId, Part};
+use domain::{CommitId, ConversationId, Part, ViolationReason};
 use registry::Scope;
 use rmcp::model::Tool;
 use rmcp::schemars::JsonSchema;
@@ -185,7 +185,7 @@ fn message(id: Uuid, role: Role, text: String, metadata: Option<&str>) -> (event
 fn check_text(field: &'static str, text: &str) -> Result<(), HttpProblem> {
     if text.is_empty() {
         let detail = "is empty: both messages must have content";
-        return Err(HttpProblem::of_field("FIELD_MISSING", field, detail));
+        return Err(HttpProblem::of_field(ViolationReason::Missing, field, detail));
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! The input of a request, as items to record.
 
-use domain::{ConversationKey, Version};
+use domain::{ConversationKey, Version, ViolationReason};
 use runtime::http::HttpProblem;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
@@ -25,7 +25,7 @@ pub(super) const INPUT: &str = "input";
 pub(super) fn raw_items(input: Option<&RawValue>) -> Result<Vec<Box<RawValue>>, HttpProblem> {
     let missing = || {
         let detail = "input is missing or empty: send a text or items";
-        HttpProblem::of_field("FIELD_MISSING", INPUT, detail)
+        HttpProblem::of_field(ViolationReason::Missing, INPUT, detail)
     };
     let input = input.ok_or_else(missing)?;
     if let Ok(text) = serde_json::from_str::<String>(input.get()) {
@@ -34,7 +34,7 @@ pub(super) fn raw_items(input: Option<&RawValue>) -> Result<Vec<Box<RawValue>>, 
     }
     let items = serde_json::from_str::<Vec<Box<RawValue>>>(input.get()).map_err(|_| {
         let detail = "input is neither a text nor a list of items";
-        HttpProblem::of_field("FIELD_MALFORMED", INPUT, detail)
+        HttpProblem::of_field(ViolationReason::Malformed, INPUT, detail)
     })?;
     if items.is_empty() {
         return Err(missing());

@@ -1,5 +1,6 @@
 //! The body of a request.
 
+use domain::{Violation, ViolationReason};
 use models::RequestOptions;
 use runtime::http::HttpProblem;
 use serde::Deserialize;
@@ -21,7 +22,6 @@ pub const RESPONSE_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Maximum number of items of `input`.
 pub const RESPONSE_ITEMS_MAX: usize = 2_000;
 /// The code of a field that cannot be read.
-const MALFORMED: &str = "FIELD_MALFORMED";
 /// What `include` may name that an answer of Hansard cannot have.
 const LOGPROBS: &str = "message.output_text.logprobs";
 
@@ -140,11 +140,11 @@ impl ResponseRequest {
         }
         if self.conversation.is_some() && self.previous_response_id.is_some() {
             let rule = "cannot be used together with conversation: send one of them";
-            return Err(wrong("FIELD_CONFLICT", "previous_response_id", rule));
+            return Err(wrong(ViolationReason::Conflict, "previous_response_id", rule));
         }
         if self.background.unwrap_or_default() && !self.is_recorded() {
             let rule = "needs store: a response that is not recorded cannot be read later";
-            return Err(wrong("FIELD_CONFLICT", "background", rule));
+            return Err(wrong(ViolationReason::Conflict, "background", rule));
         }
         self.check_values()
     }
@@ -156,8 +156,9 @@ impl ResponseRequest {
             .into_iter()
             .filter_map(|(name, value)| Some((name, value.as_ref()?)));
         for (name, value) in others.chain(tools) {
-            serde_json::from_str::<Value>(value.get())
-                .map_err(|error| wrong(MALFORMED, name, &format!("has a value that is not readable: {error}")))?;
+            serde_json::from_str::<Value>(value.get()).map_err(|error| {
+                wrong(ViolationReason::Malformed, name, &format!("has a value that is not readable: {error}"))
+            })?;
         }
         Ok(())
     }
@@ -217,7 +218,7 @@ impl ResponseRequest {
         };
         let reasoning = serde_json::from_str::<Option<ReasoningBody>>(given.get()).map_err(|_| {
             let rule = "is not an object with `effort`";
-            wrong(MALFORMED, "reasoning", rule)
+            wrong(ViolationReason::Malformed, "reasoning", rule)
         })?;
         Ok(reasoning.and_then(|reasoning| reasoning.effort))
     }
@@ -230,7 +231,7 @@ impl ResponseRequest {
         let truncation = self.truncation.clone().unwrap_or("disabled".to_owned());
         if !["auto", "disabled"].contains(&truncation.as_str()) {
             let rule = "must be `auto` or `disabled`";
-            return Err(wrong(MALFORMED, "truncation", rule));
+            return Err(wrong(ViolationReason::Malformed, "truncation", rule));
         }
         let given = |value: &Option<Box<RawValue>>| {
             let value = value.as_ref().filter(|value| value.get() != "null");
@@ -265,6 +266,6 @@ fn raw(json: &str) -> Box<RawValue> {
     raw.or_else(|_| to_raw_value(&())).unwrap_or_default()
 }
 
-fn wrong(code: &'static str, field: &str, rule: &str) -> HttpProblem {
-    HttpProblem::of_field(code, field, format!("{field} {rule}"))
+fn wrong(reason: ViolationReason, field: &str, rule: &str) -> HttpProblem {
+    Violation::new(reason, rule).within(field).into()
 }

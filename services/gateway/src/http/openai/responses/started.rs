@@ -2,7 +2,7 @@
 
 use axum::http::HeaderMap;
 use domain::bounds::{CREATE_EVENTS_MAX, CREATE_RUN_EVENTS_MAX, EVENTS_PER_COMMIT_MAX, RUN_EVENTS_MAX};
-use domain::{CommitId, ConversationKey, NewEvent, RunId, Timestamp, Version};
+use domain::{CommitId, ConversationKey, NewEvent, RunId, Timestamp, Version, ViolationReason};
 use history::Deadline;
 use registry::AgentAccess;
 use runtime::http::HttpProblem;
@@ -186,7 +186,7 @@ async fn append_first(
             "input has {} items, at most {room} fit into one commit: append the first ones before",
             events.len()
         );
-        return Err(HttpProblem::of_field("FIELD_OUT_OF_RANGE", super::input::INPUT, detail));
+        return Err(HttpProblem::of_field(ViolationReason::OutOfRange, super::input::INPUT, detail));
     };
     let last = events.split_off(events.len() - room);
     let (first, further) = events.split_at(events.len().min(CREATE_EVENTS_MAX));

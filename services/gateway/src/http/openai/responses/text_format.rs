@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::JsonText;
+use domain::{JsonText, Violation, ViolationReason};
 use runtime::http::HttpProblem;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -71,7 +71,7 @@ fn schema(members: Members) -> Result<Members, HttpProblem> {
 }
 
 fn malformed(field: &str, rule: &str) -> HttpProblem {
-    HttpProblem::of_field("FIELD_MALFORMED", field, format!("{field} {rule}"))
+    Violation::new(ViolationReason::Malformed, rule).within(field).into()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The tools of a request, which the caller runs. Tools that OpenAI runs are not supported.
 
-use domain::Violation;
+use domain::{Violation, ViolationReason};
 use models::{Tool, ToolChoice};
 use runtime::http::HttpProblem;
 use serde::Deserialize;
@@ -45,7 +45,7 @@ pub(super) fn tools(given: &[Box<RawValue>]) -> Result<Vec<Tool>, HttpProblem> {
 fn not_a_tool(index: usize) -> HttpProblem {
     let field = format!("tools[{index}]");
     let detail = "is not a tool: send an object with `type` and `name`";
-    HttpProblem::of_field("FIELD_MALFORMED", field, detail)
+    HttpProblem::of_field(ViolationReason::Malformed, field, detail)
 }
 
 /// Which of the tools the model may or must call. A choice of allowed tools removes the others.

@@ -2,7 +2,7 @@
 
 use domain::bounds::EVENT_BYTES_MAX;
 use domain::event::{MessageAppended, Role};
-use domain::{Part, Violation};
+use domain::{Part, Violation, ViolationReason};
 use runtime::http::HttpProblem;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -80,7 +80,7 @@ pub(super) fn messages(
     if history.len() > GIVEN_MESSAGES_MAX {
         let count = history.len();
         let detail = format!("messages has {count} entries, at most {GIVEN_MESSAGES_MAX} are accepted");
-        return Err(HttpProblem::of_field("FIELD_OUT_OF_RANGE", "messages", detail));
+        return Err(HttpProblem::of_field(ViolationReason::OutOfRange, "messages", detail));
     }
     let mut messages = Vec::with_capacity(history.len() + 1);
     for (index, given) in history.into_iter().enumerate() {
@@ -137,7 +137,7 @@ fn check(text: &str, field: impl Fn() -> String) -> Result<(), HttpProblem> {
 }
 
 fn missing(field: &str, detail: &str) -> HttpProblem {
-    HttpProblem::of_field("FIELD_MISSING", field, detail)
+    HttpProblem::of_field(ViolationReason::Missing, field, detail)
 }
 
 #[cfg(test)]

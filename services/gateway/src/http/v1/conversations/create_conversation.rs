@@ -2,6 +2,7 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use domain::ViolationReason;
 use registry::Scope;
 use runtime::http::{HttpProblem, Json};
 use serde::Deserialize;
@@ -88,11 +89,11 @@ fn owner(user: Option<String>, session: Option<String>) -> Result<event::Owner, 
         (None, Some(session)) => event::owner::Kind::SessionId(session),
         (None, None) => {
             let detail = "is missing: send userId or sessionId, the owner of the conversation";
-            return Err(HttpProblem::of_field("FIELD_MISSING", "userId", detail));
+            return Err(HttpProblem::of_field(ViolationReason::Missing, "userId", detail));
         }
         (Some(_), Some(_)) => {
             let detail = "is given beside userId: a conversation has one owner";
-            return Err(HttpProblem::of_field("FIELD_CONFLICT", "sessionId", detail));
+            return Err(HttpProblem::of_field(ViolationReason::Conflict, "sessionId", detail));
         }
     };
     Ok(event::Owner { kind: Some(kind) })

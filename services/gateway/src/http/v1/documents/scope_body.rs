@@ -1,6 +1,8 @@
 //! Whose documents a request names, and the name of a document.
 
-use domain::{ChannelId, ConversationId, DocumentName, DocumentNamespace, Owner, SessionId, UserId, Violation};
+use domain::{
+    ChannelId, ConversationId, DocumentName, DocumentNamespace, Owner, SessionId, UserId, Violation, ViolationReason,
+};
 use history::Deadline;
 use registry::{AgentAccess, Scope};
 use runtime::http::HttpProblem;
@@ -40,7 +42,7 @@ impl ScopeBody {
         let scope = given.next().unwrap_or(Ok(DocumentScope::Agent));
         if given.next().is_some() {
             let detail = "has several members: send at most one";
-            return Err(HttpProblem::of_field("FIELD_CONFLICT", "scope", detail));
+            return Err(HttpProblem::of_field(ViolationReason::Conflict, "scope", detail));
         }
         scope.map_err(|violation| HttpProblem::from(violation.within("scope")))
     }

@@ -2,7 +2,7 @@
 
 use context::{CONTEXT_KINDS, Policy};
 use domain::event::Role;
-use domain::{EventKind, Fact, RecordedEvent, Version};
+use domain::{EventKind, Fact, RecordedEvent, Version, ViolationReason};
 use formats::Format;
 use history::{Direction, Page as Events, PageBounds, Target, decode};
 use pages::dashboard::context::{ContextForm, ContextPage, Difference, Verification, context};
@@ -118,7 +118,7 @@ pub(super) fn format_of(query: &ContextQuery) -> Result<Format, HttpProblem> {
     Format::parse(&query.format).ok_or_else(|| {
         let names: Vec<&str> = Format::ALL.iter().map(|format| format.as_str()).collect();
         let detail = format!("`format` is unknown: use {}", names.join(", "));
-        HttpProblem::of_field("FIELD_MALFORMED", "format", detail)
+        HttpProblem::of_field(ViolationReason::Malformed, "format", detail)
     })
 }
 
@@ -147,9 +147,9 @@ pub(super) async fn assemble(
     request: proto::AssembleContextRequest,
 ) -> Result<AssembledContext, HttpProblem> {
     let gateway = &state.gateway;
-    let request = ContextRequest::from_proto(gateway, target, request)
-        .await?
-        .ok_or_else(|| HttpProblem::of_field("FIELD_MISSING", "format", "a context needs a format".to_owned()))?;
+    let request = ContextRequest::from_proto(gateway, target, request).await?.ok_or_else(|| {
+        HttpProblem::of_field(ViolationReason::Missing, "format", "a context needs a format".to_owned())
+    })?;
     assembly::assemble(gateway, target, &request, &[]).await.map_err(HttpProblem::from)
 }
 

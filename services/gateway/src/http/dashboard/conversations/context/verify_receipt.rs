@@ -1,6 +1,7 @@
 //! `POST /dashboard/conversations/{id}/context/verify`: assembles the context of a receipt again and compares it byte for byte.
 
 use axum::extract::State;
+use domain::ViolationReason;
 use formats::Format;
 use pages::dashboard::context::Verification;
 use runtime::http::{HttpProblem, Path};
@@ -28,11 +29,11 @@ pub(in crate::http::dashboard) async fn verify_receipt(
     let target = person.admin.target(&state, &id).await?;
     let receipt: Receipt = wire::json::read(RECEIPT, &form.receipt).map_err(|error| {
         let detail = format!("the receipt is not valid: {error}. Copy it whole from this page or a file");
-        HttpProblem::of_field("FIELD_MALFORMED", "receipt", detail)
+        HttpProblem::of_field(ViolationReason::Malformed, "receipt", detail)
     })?;
     let format = Format::from_number(receipt.format).ok_or_else(|| {
         let detail = "the receipt names no format of this gateway".to_owned();
-        HttpProblem::of_field("FIELD_MALFORMED", "receipt.format", detail)
+        HttpProblem::of_field(ViolationReason::Malformed, "receipt.format", detail)
     })?;
     let query = ContextQuery {
         version: (receipt.version > 0).then_some(receipt.version),

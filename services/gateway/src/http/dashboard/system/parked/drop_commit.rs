@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Redirect;
-use domain::Sequence;
+use domain::{Sequence, ViolationReason};
 use runtime::http::HttpProblem;
 use serde::Deserialize;
 
@@ -27,7 +27,7 @@ pub(in crate::http::dashboard) async fn drop_commit(
     let key = key(&form.tenant, &form.conversation)?;
     if form.confirmation.trim() != key.conversation.as_str() {
         let detail = "confirmation is not the id of the conversation: type it exactly";
-        return Err(HttpProblem::of_field("FIELD_MALFORMED", "confirmation", detail));
+        return Err(HttpProblem::of_field(ViolationReason::Malformed, "confirmation", detail));
     }
     request(&state, &person, key, Some(Sequence(form.sequence))).await
 }

@@ -1,6 +1,6 @@
 //! Sampling and the form of the answer.
 
-use domain::JsonText;
+use domain::{JsonText, ViolationReason};
 use models::RequestOptions;
 use runtime::http::HttpProblem;
 use serde_json::Value;
@@ -77,7 +77,7 @@ impl CompletionRequest {
             Some("json_object" | "json_schema") => Ok(Some(json)),
             _ => {
                 let detail = "response_format.type must be `text`, `json_object` or `json_schema`";
-                Err(HttpProblem::of_field("FIELD_MALFORMED", "response_format.type", detail))
+                Err(HttpProblem::of_field(ViolationReason::Malformed, "response_format.type", detail))
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The body of a request.
 
-use domain::Fact;
+use domain::{Fact, ViolationReason};
 use formats::{Format, ParseError};
 use runtime::http::HttpProblem;
 use serde::Deserialize;
@@ -152,10 +152,10 @@ fn facts(messages: &RawValue) -> Result<Vec<Fact>, HttpProblem> {
     let facts = formats::parse_history(Format::OpenAiChat, body.as_bytes()).map_err(malformed)?;
     let broken = |code, detail: String| Err(HttpProblem::of_field(code, "messages", detail));
     match facts.len() {
-        0 => broken("FIELD_MISSING", "messages is empty: send at least one".to_owned()),
+        0 => broken(ViolationReason::Missing, "messages is empty: send at least one".to_owned()),
         1..=COMPLETION_EVENTS_MAX => Ok(facts),
         count => broken(
-            "FIELD_OUT_OF_RANGE",
+            ViolationReason::OutOfRange,
             format!("messages has {count} messages, calls and results, the maximum is {COMPLETION_EVENTS_MAX}"),
         ),
     }
@@ -165,11 +165,11 @@ fn malformed(error: ParseError) -> HttpProblem {
     match error {
         ParseError::Unusable { field, reason } => {
             let detail = format!("{field} {reason}");
-            HttpProblem::of_field("FIELD_MALFORMED", field, detail)
+            HttpProblem::of_field(ViolationReason::Malformed, field, detail)
         }
         ParseError::Malformed { .. } | ParseError::Failed { .. } | ParseError::Incomplete => {
             let detail = format!("messages {error}");
-            HttpProblem::of_field("FIELD_MALFORMED", "messages", detail)
+            HttpProblem::of_field(ViolationReason::Malformed, "messages", detail)
         }
     }
 }

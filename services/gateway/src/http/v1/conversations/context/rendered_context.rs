@@ -1,5 +1,6 @@
 //! What a model reads next, rendered in a format: the query, the answer, and what makes it.
 
+use domain::ViolationReason;
 use std::time::Instant;
 
 use context::Policy;
@@ -143,5 +144,5 @@ fn with_query_names(problem: HttpProblem) -> HttpProblem {
 fn unknown_format() -> HttpProblem {
     let names: Vec<&str> = Format::ALL.iter().map(|format| format.as_str()).collect();
     let detail = format!("is not a format: use {}", names.join(", "));
-    HttpProblem::of_field("FIELD_MALFORMED", "format", detail)
+    HttpProblem::of_field(ViolationReason::Malformed, "format", detail)
 }

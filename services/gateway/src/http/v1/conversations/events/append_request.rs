@@ -3,6 +3,7 @@
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts as _, Request};
 use axum::http::{HeaderMap, header};
+use domain::ViolationReason;
 use runtime::http::{HttpProblem, Json, Query};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -41,7 +42,7 @@ impl FromRequest<HttpState> for AppendRequest {
         }
         if query.expected_version.is_some() {
             let detail = "is for NDJSON: set it in the body";
-            return Err(HttpProblem::of_field("FIELD_CONFLICT", "expectedVersion", detail));
+            return Err(HttpProblem::of_field(ViolationReason::Conflict, "expectedVersion", detail));
         }
         let request = Request::from_parts(parts, body);
         let Json(document) = Json::from_request(request, state).await?;

@@ -37,15 +37,15 @@ impl AppendEventsBody {
             (None, Some(messages), metadata) => chat(&messages, metadata.as_deref()),
             (None, None, _) => {
                 let detail = "is missing: send events or messages";
-                return Err(HttpProblem::of_field("FIELD_MISSING", "events", detail));
+                return Err(HttpProblem::of_field(ViolationReason::Missing, "events", detail));
             }
             (Some(_), Some(_), _) => {
                 let detail = "is given beside events: send one of them";
-                return Err(HttpProblem::of_field("FIELD_CONFLICT", "messages", detail));
+                return Err(HttpProblem::of_field(ViolationReason::Conflict, "messages", detail));
             }
             (Some(_), None, Some(_)) => {
                 let detail = "is given beside events: set it on each event";
-                return Err(HttpProblem::of_field("FIELD_CONFLICT", "metadata", detail));
+                return Err(HttpProblem::of_field(ViolationReason::Conflict, "metadata", detail));
             }
         };
         events.map_err(HttpProblem::from)

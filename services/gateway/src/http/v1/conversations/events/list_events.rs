@@ -131,7 +131,7 @@ impl ListRecordedQuery {
         match paging.into_iter().find(|(_, is_given)| *is_given) {
             Some((field, _)) => {
                 let detail = "is for pages: leave it out, or accept application/json";
-                Err(HttpProblem::of_field("FIELD_CONFLICT", field, detail))
+                Err(HttpProblem::of_field(ViolationReason::Conflict, field, detail))
             }
             None => Ok(()),
         }

@@ -2,7 +2,7 @@
 
 use axum::http::HeaderMap;
 use domain::event::{MessageAppended, Role};
-use domain::{Fact, Part};
+use domain::{Fact, Part, ViolationReason};
 use runtime::http::HttpProblem;
 use utoipa::IntoParams;
 
@@ -116,7 +116,7 @@ fn value(headers: &HeaderMap, name: &'static str) -> Result<Option<String>, Http
     if text.len() > CLIENT_VALUE_BYTES_MAX {
         let rule = format!("has {} bytes, at most {CLIENT_VALUE_BYTES_MAX} are allowed", text.len());
         let detail = format!("{name} {rule}");
-        return Err(HttpProblem::of_field("FIELD_TOO_LONG", name, detail));
+        return Err(HttpProblem::of_field(ViolationReason::TooLong, name, detail));
     }
     // All chats of the client would be one conversation.
     if text.contains("{{") {
@@ -127,7 +127,7 @@ fn value(headers: &HeaderMap, name: &'static str) -> Result<Option<String>, Http
 }
 
 fn malformed(name: &'static str, rule: &str) -> HttpProblem {
-    HttpProblem::of_field("FIELD_MALFORMED", name, format!("{name} {rule}"))
+    HttpProblem::of_field(ViolationReason::Malformed, name, format!("{name} {rule}"))
 }
 
 /// Whether the messages are a task of Open WebUI, which forwards the chat's id with tasks too: a single prompt, as its default

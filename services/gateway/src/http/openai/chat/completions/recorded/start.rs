@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use axum::http::HeaderMap;
 use domain::bounds::{CREATE_RUN_EVENTS_MAX, RUN_EVENTS_MAX};
 use domain::event::{HistoryRewound, MessageAppended, Role};
-use domain::{CommitId, ConversationKey, Fact, Head, NewEvent, RunId, Version};
+use domain::{CommitId, ConversationKey, Fact, Head, NewEvent, RunId, Version, ViolationReason};
 use history::{Deadline, Freshness, Target};
 use registry::AgentAccess;
 use runtime::http::HttpProblem;
@@ -199,7 +199,7 @@ fn events(turn: &RecordedTurn, plan: &Plan, most: usize) -> Result<Vec<NewEvent>
             "messages has {} events that are not recorded yet, at most {most} are recorded with a request: record the older ones with POST /v1/conversations/{{id}}/events",
             events.len()
         );
-        return Err(HttpProblem::of_field("FIELD_OUT_OF_RANGE", "messages", detail));
+        return Err(HttpProblem::of_field(ViolationReason::OutOfRange, "messages", detail));
     }
     let mut of_user = events.iter_mut().rev();
     if let Some(message) = of_user.find(|event| is_of_user(&event.fact)) {

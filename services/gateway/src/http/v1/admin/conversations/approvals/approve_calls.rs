@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use domain::{Conversation, Owner};
+use domain::{Conversation, Owner, ViolationReason};
 use runtime::http::{HttpProblem, Json, Path};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -58,7 +58,7 @@ pub(in crate::http) async fn approve_calls(
     turn_body::add_approvals(&mut turn, body.approvals)?;
     if turn.is_empty() {
         let detail = "approvals is required: send at least one";
-        return Err(HttpProblem::of_field("FIELD_MISSING", "approvals", detail));
+        return Err(HttpProblem::of_field(ViolationReason::Missing, "approvals", detail));
     }
     turn.key = key.0;
     let (conversation, _) = read_conversation(&state, &target).await?;
