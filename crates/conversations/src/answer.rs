@@ -13,8 +13,8 @@ use futures::stream::{BoxStream, unfold};
 use futures::{FutureExt as _, Stream, StreamExt as _};
 use runs::sse::KEEP_ALIVE;
 use runs::{Interruption, Outcome, RunFold};
-use runtime::http::DrainSignal;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 use wire::status::Problem;
 use wire::token::PositionToken;
@@ -43,7 +43,7 @@ pub trait Encoder: Send + 'static {
     ///
     /// # Errors
     /// A document in the part cannot be written.
-    fn part(&mut self, part: &RunPart, fold: &RunFold) -> Result<String, Unreadable>;
+    fn part(&mut self, part: RunPart, fold: &RunFold) -> Result<String, Unreadable>;
 
     /// The last text of an answer that ended, after it is recorded.
     fn end(&mut self, outcome: &Outcome, fold: &RunFold) -> String;
@@ -111,7 +111,7 @@ impl Answer {
     pub async fn begun<E>(
         mut self,
         wait: Duration,
-        draining: &DrainSignal,
+        draining: &CancellationToken,
         failure: impl FnOnce(&Outcome) -> Option<E>,
     ) -> Result<Self, E> {
         let (mut fold, mut parts) = (new_fold(), Vec::new());
@@ -162,8 +162,8 @@ impl Answer {
         self.parts = futures::stream::iter(first.into_iter().collect::<Vec<_>>()).chain(rest).boxed();
     }
 
-    /// The texts of the answer, as a surface encodes it.
-    pub fn stream<E: Encoder>(self, encoder: E, draining: DrainSignal) -> impl Stream<Item = Bytes> + Send {
+    /// The texts of the answer, as a surface encodes it. Ends soon after `draining` is cancelled.
+    pub fn stream<E: Encoder>(self, encoder: E, draining: CancellationToken) -> impl Stream<Item = Bytes> + Send {
         let delivery = Delivery { answer: self, encoder, draining, fold: new_fold(), stage: Stage::Opening };
         unfold(delivery, async |mut delivery| {
             loop {
@@ -175,8 +175,8 @@ impl Answer {
         })
     }
 
-    /// Reads the answer to its end, and waits until it is recorded.
-    pub async fn whole(mut self, draining: DrainSignal) -> WholeAnswer {
+    /// Reads the answer to its end, and waits until it is recorded. Ends early when `draining` is cancelled.
+    pub async fn whole(mut self, draining: CancellationToken) -> WholeAnswer {
         let mut fold = new_fold();
         let outcome = loop {
             if let Some(outcome) = outcome(&fold) {
@@ -203,7 +203,7 @@ enum Stage {
 struct Delivery<E> {
     answer: Answer,
     encoder: E,
-    draining: DrainSignal,
+    draining: CancellationToken,
     fold: RunFold,
     stage: Stage,
 }
@@ -232,7 +232,7 @@ impl<E: Encoder> Delivery<E> {
             return KEEP_ALIVE.to_owned();
         };
         let text =
-            next.and_then(|part| self.encoder.part(&part, &self.fold).map_err(|Unreadable| Interruption::Unreadable));
+            next.and_then(|part| self.encoder.part(part, &self.fold).map_err(|Unreadable| Interruption::Unreadable));
         text.unwrap_or_else(|reason| {
             self.stage = Stage::Over;
             self.encoder.interrupted(reason)
@@ -243,12 +243,12 @@ impl<E: Encoder> Delivery<E> {
 /// The next part, which the fold then contains.
 async fn next_part(
     parts: &mut BoxStream<'static, FollowItem>,
-    draining: &DrainSignal,
+    draining: &CancellationToken,
     fold: &mut RunFold,
 ) -> Result<RunPart, Interruption> {
     let followed = tokio::select! {
         biased;
-        () = draining.begun() => return Err(Interruption::Draining),
+        () = draining.cancelled() => return Err(Interruption::Draining),
         followed = parts.next() => followed,
     };
     let Some(FollowItem::Part(part)) = followed else {
@@ -271,3 +271,6 @@ fn outcome(fold: &RunFold) -> Option<Outcome> {
 fn new_fold() -> RunFold {
     RunFold::new(RunStarted { run: RunId(Uuid::nil()), model: None, provider: None })
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,18 +1,18 @@
 //! The HTTP listener: for frontends with an agent's public key, for tenants' administrators, and for public endpoints.
 //!
 //! Folders follow the URLs, without `/api` and without ids: `POST /api/chats/{id}/messages` is in `chats/messages`,
-//! `POST /api/chat` in `chat`, `GET /v1/admin/usage` in `v1/admin`. Each endpoint is a file; an action of a resource, such as
+//! `POST /api/chat` in `ai_sdk`, `GET /v1/admin/usage` in `v1/admin`. Each endpoint is a file; an action of a resource, such as
 //! `/stop`, is a file in the folder of the resource. [`router`] lists the endpoints, and the description at
 //! `GET /openapi.json` is generated from them.
 //!
 //! `runtime::http` has what all requests of any server share: size, time, panics. The other modules here are shared by
 //! endpoints: [`cors`] and [`rate_limits`] cover every request; [`callers`] identifies the caller; [`owned_chat`] finds the
-//! caller's conversation; [`turns`] starts and streams answers; [`live`] streams conversations; [`commands`] calls the writer; [`problem`] maps every error
-//! to a problem.
+//! caller's conversation; [`turns`] starts runs and delivers their answers; [`live`] streams conversations; [`commands`] calls the writer.
+//! `runtime::http` converts every error to a problem.
 
+pub mod ai_sdk;
 pub mod body;
 pub mod callers;
-pub mod chat;
 pub mod chats;
 pub mod commands;
 pub mod config;

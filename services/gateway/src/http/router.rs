@@ -11,20 +11,19 @@ use utoipa::openapi::OpenApi;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouterExt as _};
 use utoipa_axum::routes;
 
+use super::ai_sdk::send_ui_messages::{self, UI_REQUEST_BYTES_MAX};
+use super::ai_sdk::stop_ui_chat;
+use super::ai_sdk::stream::follow_ui_chat;
 use super::callers::session_renewal;
-use super::chat::send_ui_messages::{self, UI_REQUEST_BYTES_MAX};
-use super::chat::stop_ui_chat;
-use super::chat::stream::follow_ui_chat;
 use super::chats::events::watch_chat;
 use super::chats::export::export_chat;
 use super::chats::messages::send_message;
 use super::chats::stream::follow_chat;
 use super::chats::{change_chat, create_chat, erase_chat, fork_chat, get_chat, list_chats, stop_chat};
-use super::openai::chat::completions::{COMPLETION_BYTES_MAX, create_completion};
+use super::openai::completions::{COMPLETION_BYTES_MAX, create_completion};
 use super::openai::conversations::items::{create_items, delete_item, get_item, list_items};
 use super::openai::conversations::{
-    create_conversation as create_openai_conversation, delete_conversation,
-    get_conversation as get_openai_conversation, update_conversation as update_openai_conversation,
+    create_openai_conversation, delete_openai_conversation, get_openai_conversation, update_openai_conversation,
 };
 use super::openai::errors;
 use super::openai::models::{get_model, list_models};
@@ -47,11 +46,9 @@ use super::v1::chat::sessions::messages::list_messages;
 use super::v1::chat::sessions::{create_session, list_sessions};
 use super::v1::conversations::context::get_context;
 use super::v1::conversations::events::append_events::{self, APPEND_BYTES_MAX};
-use super::v1::conversations::events::list_events as list_recorded_events;
+use super::v1::conversations::events::list_recorded_events;
 use super::v1::conversations::events::stream::watch_recorded_conversation;
-use super::v1::conversations::{
-    create_conversation, get_conversation as get_recorded_conversation, update_conversation,
-};
+use super::v1::conversations::{create_conversation, get_recorded_conversation, update_conversation};
 use super::v1::documents::delete::delete_document;
 use super::v1::documents::get::get_document;
 use super::v1::documents::namespaces::list_namespaces;
@@ -152,7 +149,7 @@ fn openai() -> OpenApiRouter<HttpState> {
         .routes(routes!(
             get_openai_conversation::get_openai_conversation,
             update_openai_conversation::update_openai_conversation,
-            delete_conversation::delete_openai_conversation
+            delete_openai_conversation::delete_openai_conversation
         ))
         .routes(
             routes!(create_items::create_openai_items, list_items::list_openai_items)

@@ -1,6 +1,6 @@
 //! The AI SDK's own requests, as its transport sends them.
 
-use gateway::http::chat::send_ui_messages::UI_REQUEST_BYTES_MAX;
+use gateway::http::ai_sdk::send_ui_messages::UI_REQUEST_BYTES_MAX;
 use serde_json::{Value, json};
 use tests::events::{call, user as user_message};
 

@@ -111,6 +111,7 @@ impl TurnFixture {
         let settings = &self.stack.gateway.settings.gateway;
         other.settings.gateway.models = settings.models.clone();
         other.settings.gateway.generation = settings.generation.clone();
+        other.settings.gateway.http.server.request_timeout_ms = settings.http.server.request_timeout_ms;
         other.start().await;
         let client = self.client.with_addr(other.settings.gateway.http.server.addr);
         (other, client)

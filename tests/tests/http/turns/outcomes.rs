@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use futures::future::join_all;
+use gateway::GatewayConfig;
 use serde_json::{Value, json};
 use tests::eventually::eventually;
 use tests::generated;
@@ -19,6 +20,8 @@ use super::surfaces::{Callers, Surface, TOOL};
 use crate::fixture::{list, text};
 
 const DOCUMENT: &str = "docs/reference/errors.md";
+/// Half of it is longer than the test.
+const REQUEST_TIMEOUT_MS: u64 = 300_000;
 /// Longer than a test waits for an answer that it stops or abandons.
 const LATE: Duration = Duration::from_mins(5);
 
@@ -232,7 +235,12 @@ async fn every_end_on_every_surface() {
         input_schema_json: "{}".to_owned(),
         ..proto::ToolSettings::default()
     };
-    let fixture = TurnFixture::with_model(&model, vec![tool], |gateway| gateway.generation.drain_ms = 500).await;
+    let settings = |gateway: &mut GatewayConfig| {
+        gateway.generation.drain_ms = 500;
+        // Every whole answer ends before its status must be sent, on a slow machine too.
+        gateway.http.server.request_timeout_ms = REQUEST_TIMEOUT_MS;
+    };
+    let fixture = TurnFixture::with_model(&model, vec![tool], settings).await;
     let callers = Callers::of(&fixture, fixture.client.clone()).await;
     let header = ["end", "page, stream", "`/v1/chat`", "Completions", "Responses", "page, reloaded", "response, read"];
     let mut table = format!("\n| {} |\n|{}\n", header.join(" | "), "---|".repeat(header.len()));

@@ -79,7 +79,7 @@ impl McpCaller {
     /// How to read a conversation. The read includes every commit that was acknowledged before.
     ///
     /// # Errors
-    /// [`not_found`](crate::http::`owned_chat`::`not_found`) for a missing conversation and for a foreign one alike; 403 without the
+    /// [`not_found`](crate::http::not_found::not_found) for a missing conversation and for a foreign one alike; 403 without the
     /// scope; 503 if the record does not answer.
     pub(super) async fn target(&self, state: &HttpState, id: &str) -> Result<Target, HttpProblem> {
         match self {

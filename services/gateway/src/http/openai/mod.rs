@@ -8,7 +8,7 @@
 //! URLs.
 
 pub mod caller;
-pub mod chat;
+pub mod completions;
 pub mod conversation_ids;
 pub mod conversations;
 pub mod errors;

@@ -46,7 +46,7 @@ pub(in crate::http) struct WholeForm<F> {
 
 /// The answer as server-sent events. The response holds its slot until it ends.
 pub(in crate::http) fn stream(answer: Answer, encoder: impl Encoder, open: StreamSlot) -> Response {
-    let texts = answer.stream(encoder, open.drain()).map(Ok::<_, Infallible>);
+    let texts = answer.stream(encoder, open.drain().token()).map(Ok::<_, Infallible>);
     open.respond(sse::response(Body::from_stream(texts)))
 }
 
@@ -62,7 +62,7 @@ pub(in crate::http) async fn whole<T: Serialize + Send + 'static>(
     form: WholeForm<impl FnOnce(WholeAnswer) -> T + Send + 'static>,
 ) -> Result<Response, HttpProblem> {
     let WholeForm { body, detail, late } = form;
-    let draining = open.drain();
+    let draining = open.drain().token();
     let answering = async move {
         let answer = answer.whole(draining).await;
         if let Some(problem) = problem_of(&answer.outcome, answer.run, detail) {

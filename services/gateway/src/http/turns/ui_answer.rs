@@ -77,8 +77,8 @@ impl Encoder for UiEncoder {
         }
     }
 
-    fn part(&mut self, part: &RunPart, _: &RunFold) -> Result<String, Unreadable> {
-        let part = self.answer.disclosure.part(part.clone());
+    fn part(&mut self, part: RunPart, _: &RunFold) -> Result<String, Unreadable> {
+        let part = self.answer.disclosure.part(part);
         let chunks = self.answer.ui.push(&part);
         self.last = part.number;
         if part.number <= self.answer.after {

@@ -1,12 +1,12 @@
 //! `/openai/v1/conversations`: OpenAI's Conversations API. A conversation of any other API is readable here, and the other
 //! way round.
 
-pub mod create_conversation;
-pub mod delete_conversation;
-pub mod get_conversation;
+pub mod create_openai_conversation;
+pub mod delete_openai_conversation;
+pub mod get_openai_conversation;
 pub mod items;
 pub(in crate::http::openai) mod metadata;
-pub mod update_conversation;
+pub mod update_openai_conversation;
 pub(in crate::http::openai) mod write;
 
 use domain::{ConversationId, Timestamp};

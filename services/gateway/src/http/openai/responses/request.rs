@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 use super::parameters::Parameters;
 use super::text_format::response_format;
 use super::tools::{tool_choice, tools};
-use crate::http::openai::chat::completions::failure::not_supported;
+use crate::http::openai::completions::failure::not_supported;
 use crate::http::openai::conversations::metadata;
 use crate::http::openai::sampling::{SHARES, TEMPERATURES, out_of_range, within};
 use conversations::generation::RequestSettings;

@@ -7,7 +7,7 @@ use runtime::http::HttpProblem;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::http::openai::chat::completions::failure::not_supported;
+use crate::http::openai::completions::failure::not_supported;
 
 /// The member `text` of a request.
 #[derive(Debug, Deserialize)]

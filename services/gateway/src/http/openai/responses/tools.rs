@@ -6,7 +6,7 @@ use runtime::http::HttpProblem;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::http::openai::chat::completions::failure::not_supported;
+use crate::http::openai::completions::failure::not_supported;
 use crate::http::openai::function_tool::{FunctionTool, check_count, invalid_choice, named};
 
 /// The kind of a tool or of a choice.

@@ -3,7 +3,7 @@
 pub mod context;
 pub mod create_conversation;
 pub mod events;
-pub mod get_conversation;
+pub mod get_recorded_conversation;
 pub mod update_conversation;
 
 use domain::Timestamp;

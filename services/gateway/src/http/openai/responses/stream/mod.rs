@@ -71,7 +71,7 @@ impl Encoder for ResponseEvents {
         self.new_events()
     }
 
-    fn part(&mut self, part: &RunPart, fold: &RunFold) -> Result<String, Unreadable> {
+    fn part(&mut self, part: RunPart, fold: &RunFold) -> Result<String, Unreadable> {
         let offset = std::mem::replace(&mut self.finished, fold.finished_facts().len());
         let (events, items) = (&mut self.events, &mut self.items);
         let place = &self.place;

@@ -36,7 +36,7 @@ fn run(kinds: Vec<RunPartKind>) -> Vec<Value> {
     for (number, kind) in (1..).zip(kinds) {
         let part = RunPart { number, kind };
         fold.absorb(&part).unwrap();
-        text.push_str(&events.part(&part, &fold).unwrap());
+        text.push_str(&events.part(part, &fold).unwrap());
     }
     if let Some(end) = fold.end() {
         text.push_str(&events.end(&Outcome::of(end, &fold.facts()), &fold));

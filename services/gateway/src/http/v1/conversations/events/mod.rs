@@ -5,5 +5,5 @@ pub mod append_lines;
 pub mod append_request;
 pub mod document;
 pub mod lines;
-pub mod list_events;
+pub mod list_recorded_events;
 pub mod stream;

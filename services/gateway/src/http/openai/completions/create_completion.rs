@@ -74,7 +74,7 @@ pub(in crate::http) async fn create_completion(
     let mut response = if is_streamed {
         // A failure before the first part has a status. A slow model's answer starts without it.
         let failure = |outcome: &Outcome| problem_of(outcome, None, FailureDetail::Message);
-        let answer = answer.begun(delivery::status_wait(&state), &open.drain(), failure).await?;
+        let answer = answer.begun(delivery::status_wait(&state), &open.drain().token(), failure).await?;
         delivery::stream(answer, CompletionChunks::new(head), open)
     } else {
         let form = WholeForm {

@@ -15,8 +15,8 @@ impl Encoder for CompletionChunks {
         frame(&self.first())
     }
 
-    fn part(&mut self, part: &RunPart, _: &RunFold) -> Result<String, Unreadable> {
-        Ok(self.push(part.kind.clone()).iter().map(frame).collect())
+    fn part(&mut self, part: RunPart, _: &RunFold) -> Result<String, Unreadable> {
+        Ok(self.push(part.kind).iter().map(frame).collect())
     }
 
     /// The last chunks and `[DONE]`, or an error.

@@ -1,3 +1,0 @@
-//! `/openai/v1/chat`: chat completions.
-
-pub mod completions;
