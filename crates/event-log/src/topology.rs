@@ -28,6 +28,7 @@ use tokio::time::Instant;
 use wire::token::RecordId;
 
 use crate::connection::config::RecordConfig;
+use crate::connection::get::wait_for_leader;
 use crate::connection::known_time;
 use crate::connection::{ApiFailure, Connection, NO_LEADER};
 use crate::error::{RecordError, Unavailable};
@@ -304,11 +305,18 @@ pub(crate) async fn info(
     deadline: Instant,
 ) -> Result<Option<StreamInfo>, Unavailable> {
     let request = format!("STREAM.INFO.{stream}");
-    let answer: Answer = connection.api_read(&request, &json!({}), deadline).await?;
-    match (answer.info, answer.error) {
-        (Some(info), None) => Ok(Some(info)),
-        (_, Some(failure)) if failure.err_code == STREAM_NOT_FOUND => Ok(None),
-        _ => Err(Unavailable::new("the state of a stream cannot be read")),
+    let mut attempt = 0_u32;
+    loop {
+        let answer: Answer = connection.api_read(&request, &json!({}), deadline).await?;
+        return match (answer.info, answer.error) {
+            (Some(info), None) => Ok(Some(info)),
+            (_, Some(failure)) if failure.err_code == STREAM_NOT_FOUND => Ok(None),
+            (_, Some(failure)) if failure.err_code == NO_LEADER && Instant::now() < deadline => {
+                wait_for_leader(&mut attempt).await;
+                continue;
+            }
+            _ => Err(Unavailable::new("the state of a stream cannot be read")),
+        };
     }
 }
 

@@ -129,14 +129,19 @@ impl Connection {
                 (Some(message), None) => parse_leader_reply(message).map(Some),
                 (_, Some(failure)) if failure.err_code == NO_MESSAGE_FOUND => Ok(None),
                 (_, Some(failure)) if failure.err_code == NO_LEADER && Instant::now() < deadline => {
-                    sleep(backoff::delay(attempt, RETRY_DELAY_BASE, ELECTION_WAIT_MAX)).await;
-                    attempt = attempt.saturating_add(1);
+                    wait_for_leader(&mut attempt).await;
                     continue;
                 }
                 _ => Err(Unavailable::new("the leader rejected a read")),
             };
         }
     }
+}
+
+/// Waits before the next attempt while a stream has no leader.
+pub(crate) async fn wait_for_leader(attempt: &mut u32) {
+    sleep(backoff::delay(*attempt, RETRY_DELAY_BASE, ELECTION_WAIT_MAX)).await;
+    *attempt = attempt.saturating_add(1);
 }
 
 /// Parses a reply of Direct Get, which has the stream's metadata in headers.
