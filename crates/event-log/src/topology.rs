@@ -22,6 +22,7 @@ use std::ops::Range;
 
 use async_nats::jetstream::stream::Config;
 use domain::{ConversationId, ConversationKey, Partition, RunId, Sequence, TenantId};
+use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::time::Instant;
@@ -299,25 +300,28 @@ pub(crate) async fn last_sequence(
 }
 
 /// Configuration and state of a stream from its leader; `None`: the stream does not exist.
-pub(crate) async fn info(
-    connection: &Connection,
-    stream: &str,
+pub(crate) fn info<'a>(
+    connection: &'a Connection,
+    stream: &'a str,
     deadline: Instant,
-) -> Result<Option<StreamInfo>, Unavailable> {
-    let request = format!("STREAM.INFO.{stream}");
-    let mut attempt = 0_u32;
-    loop {
-        let answer: Answer = connection.api_read(&request, &json!({}), deadline).await?;
-        return match (answer.info, answer.error) {
-            (Some(info), None) => Ok(Some(info)),
-            (_, Some(failure)) if failure.err_code == STREAM_NOT_FOUND => Ok(None),
-            (_, Some(failure)) if failure.err_code == NO_LEADER && Instant::now() < deadline => {
-                wait_for_leader(&mut attempt).await;
-                continue;
-            }
-            _ => Err(Unavailable::new("the state of a stream cannot be read")),
-        };
-    }
+) -> BoxFuture<'a, Result<Option<StreamInfo>, Unavailable>> {
+    // Boxed, because the futures of every start contain this one.
+    Box::pin(async move {
+        let request = format!("STREAM.INFO.{stream}");
+        let mut attempt = 0_u32;
+        loop {
+            let answer: Answer = connection.api_read(&request, &json!({}), deadline).await?;
+            return match (answer.info, answer.error) {
+                (Some(info), None) => Ok(Some(info)),
+                (_, Some(failure)) if failure.err_code == STREAM_NOT_FOUND => Ok(None),
+                (_, Some(failure)) if failure.err_code == NO_LEADER && Instant::now() < deadline => {
+                    wait_for_leader(&mut attempt).await;
+                    continue;
+                }
+                _ => Err(Unavailable::new("the state of a stream cannot be read")),
+            };
+        }
+    })
 }
 
 async fn existing(connection: &Connection, stream: &str, deadline: Instant) -> Result<StreamInfo, RecordError> {

@@ -14,11 +14,11 @@ impl Encoder for Names {
 
     fn part(&mut self, part: RunPart, fold: &RunFold) -> Result<String, Unreadable> {
         assert_eq!(fold.next_number(), part.number + 1, "the fold contains the part");
-        match part.kind {
-            RunPartKind::TextDelta(text) if text == BROKEN => Err(Unreadable),
-            RunPartKind::KeptAlive => Ok(String::new()),
-            _ => Ok(format!("part {}", part.number)),
+        if part.kind == text(BROKEN) {
+            return Err(Unreadable);
         }
+        let is_silent = part.kind == RunPartKind::KeptAlive;
+        Ok(if is_silent { String::new() } else { format!("part {}", part.number) })
     }
 
     fn end(&mut self, outcome: &Outcome, _: &RunFold) -> String {
