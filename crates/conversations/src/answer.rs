@@ -37,7 +37,10 @@ pub struct Answer {
 /// What a surface writes for an answer. Pure: equal parts give equal texts, so that a client can resume.
 pub trait Encoder: Send + 'static {
     /// The text before the first part.
-    fn opening(&mut self) -> String;
+    ///
+    /// # Errors
+    /// A document that is sent again cannot be written.
+    fn opening(&mut self) -> Result<String, Unreadable>;
 
     /// The text of a part, also of the last one, before the answer is recorded. `fold` contains the part.
     ///
@@ -214,7 +217,8 @@ impl<E: Encoder> Delivery<E> {
         match self.stage {
             Stage::Opening => {
                 self.stage = Stage::Parts;
-                Some(self.encoder.opening())
+                let opening = self.encoder.opening();
+                Some(self.written(opening))
             }
             Stage::Parts => Some(self.next_text().await),
             Stage::Over => None,
@@ -231,12 +235,26 @@ impl<E: Encoder> Delivery<E> {
         let Ok(next) = timeout(HEARTBEAT, next).await else {
             return KEEP_ALIVE.to_owned();
         };
-        let text =
-            next.and_then(|part| self.encoder.part(part, &self.fold).map_err(|Unreadable| Interruption::Unreadable));
-        text.unwrap_or_else(|reason| {
-            self.stage = Stage::Over;
-            self.encoder.interrupted(reason)
+        match next {
+            Ok(part) => {
+                let text = self.encoder.part(part, &self.fold);
+                self.written(text)
+            }
+            Err(reason) => self.interrupt(reason),
+        }
+    }
+
+    /// The text, or the last one if it cannot be written.
+    fn written(&mut self, text: Result<String, Unreadable>) -> String {
+        text.unwrap_or_else(|Unreadable| {
+            tracing::error!("a recorded document of a run cannot be written");
+            self.interrupt(Interruption::Unreadable)
         })
+    }
+
+    fn interrupt(&mut self, reason: Interruption) -> String {
+        self.stage = Stage::Over;
+        self.encoder.interrupted(reason)
     }
 }
 

@@ -22,15 +22,14 @@ use std::ops::Range;
 
 use async_nats::jetstream::stream::Config;
 use domain::{ConversationId, ConversationKey, Partition, RunId, Sequence, TenantId};
-use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::time::Instant;
 use wire::token::RecordId;
 
 use crate::connection::config::RecordConfig;
-use crate::connection::get::wait_for_leader;
 use crate::connection::known_time;
+use crate::connection::reads::ApiAnswer;
 use crate::connection::{ApiFailure, Connection, NO_LEADER};
 use crate::error::{RecordError, Unavailable};
 
@@ -136,6 +135,12 @@ struct Answer {
     #[serde(flatten)]
     info: Option<StreamInfo>,
     error: Option<ApiFailure>,
+}
+
+impl ApiAnswer for Answer {
+    fn failure(&self) -> Option<&ApiFailure> {
+        self.error.as_ref()
+    }
 }
 
 /// The id and the number of partitions in the streams' metadata.
@@ -300,28 +305,18 @@ pub(crate) async fn last_sequence(
 }
 
 /// Configuration and state of a stream from its leader; `None`: the stream does not exist.
-pub(crate) fn info<'a>(
-    connection: &'a Connection,
-    stream: &'a str,
+pub(crate) async fn info(
+    connection: &Connection,
+    stream: &str,
     deadline: Instant,
-) -> BoxFuture<'a, Result<Option<StreamInfo>, Unavailable>> {
-    // Boxed, because the futures of every start contain this one.
-    Box::pin(async move {
-        let request = format!("STREAM.INFO.{stream}");
-        let mut attempt = 0_u32;
-        loop {
-            let answer: Answer = connection.api_read(&request, &json!({}), deadline).await?;
-            return match (answer.info, answer.error) {
-                (Some(info), None) => Ok(Some(info)),
-                (_, Some(failure)) if failure.err_code == STREAM_NOT_FOUND => Ok(None),
-                (_, Some(failure)) if failure.err_code == NO_LEADER && Instant::now() < deadline => {
-                    wait_for_leader(&mut attempt).await;
-                    continue;
-                }
-                _ => Err(Unavailable::new("the state of a stream cannot be read")),
-            };
-        }
-    })
+) -> Result<Option<StreamInfo>, Unavailable> {
+    let request = format!("STREAM.INFO.{stream}");
+    let answer: Answer = connection.api_read(&request, &json!({}), deadline).await?;
+    match (answer.info, answer.error) {
+        (Some(info), None) => Ok(Some(info)),
+        (_, Some(failure)) if failure.err_code == STREAM_NOT_FOUND => Ok(None),
+        _ => Err(Unavailable::new("the state of a stream cannot be read")),
+    }
 }
 
 async fn existing(connection: &Connection, stream: &str, deadline: Instant) -> Result<StreamInfo, RecordError> {

@@ -5,11 +5,15 @@ use futures::stream;
 use super::*;
 
 /// Names what it is asked for.
-struct Names;
+#[derive(Default)]
+struct Names {
+    /// Whether the opening cannot be written.
+    has_broken_opening: bool,
+}
 
 impl Encoder for Names {
-    fn opening(&mut self) -> String {
-        "opening".to_owned()
+    fn opening(&mut self) -> Result<String, Unreadable> {
+        if self.has_broken_opening { Err(Unreadable) } else { Ok("opening".to_owned()) }
     }
 
     fn part(&mut self, part: RunPart, fold: &RunFold) -> Result<String, Unreadable> {
@@ -55,7 +59,7 @@ fn answer(kinds: Vec<RunPartKind>) -> Answer {
 }
 
 async fn texts(answer: Answer, draining: CancellationToken) -> Vec<String> {
-    let texts = answer.stream(Names, draining);
+    let texts = answer.stream(Names::default(), draining);
     texts.map(|text| String::from_utf8(text.to_vec()).unwrap()).collect().await
 }
 
@@ -71,6 +75,12 @@ async fn a_delivery_ends_with_the_outcome_or_the_interruption() {
     check(vec![text("a")], &["part 1", "Gone"]).await;
     check(vec![text("a"), text(BROKEN), text("b")], &["part 1", "Unreadable"]).await;
     check(Vec::new(), &["Gone"]).await;
+}
+
+#[tokio::test]
+async fn an_opening_that_cannot_be_written_ends_a_delivery() {
+    let texts = answer(vec![text("a")]).stream(Names { has_broken_opening: true }, CancellationToken::new());
+    assert_eq!(texts.collect::<Vec<_>>().await, ["Unreadable"]);
 }
 
 #[tokio::test]

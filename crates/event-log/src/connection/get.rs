@@ -1,7 +1,5 @@
 //! Reads single messages of a stream, from any replica or from the leader.
 
-use std::time::Duration;
-
 use async_nats::{HeaderMap, StatusCode};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -10,19 +8,17 @@ use domain::{CommitId, Sequence, Timestamp};
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
-use crate::connection::RETRY_DELAY_BASE;
 use crate::connection::read_limit::Source;
-use crate::connection::{ApiFailure, Connection, NO_LEADER, Outgoing};
+use crate::connection::reads::ApiAnswer;
+use crate::connection::{ApiFailure, Connection, Outgoing};
 use crate::error::Unavailable;
 use crate::headers;
 use crate::headers::TraceHeaders;
 
 /// "no message found".
 const NO_MESSAGE_FOUND: u64 = 10_037;
-/// Maximum wait for a leader before a read is repeated.
-const ELECTION_WAIT_MAX: Duration = Duration::from_millis(250);
 
 /// A message of any stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,6 +74,12 @@ struct LeaderAnswer {
     error: Option<ApiFailure>,
 }
 
+impl ApiAnswer for LeaderAnswer {
+    fn failure(&self) -> Option<&ApiFailure> {
+        self.error.as_ref()
+    }
+}
+
 #[derive(Deserialize)]
 struct LeaderMessage {
     subject: String,
@@ -122,26 +124,13 @@ impl Connection {
         deadline: Instant,
     ) -> Result<Option<RawMessage>, Unavailable> {
         let request = format!("STREAM.MSG.GET.{stream}");
-        let mut attempt = 0_u32;
-        loop {
-            let answer: LeaderAnswer = self.api_read(&request, query, deadline).await?;
-            return match (answer.message, answer.error) {
-                (Some(message), None) => parse_leader_reply(message).map(Some),
-                (_, Some(failure)) if failure.err_code == NO_MESSAGE_FOUND => Ok(None),
-                (_, Some(failure)) if failure.err_code == NO_LEADER && Instant::now() < deadline => {
-                    wait_for_leader(&mut attempt).await;
-                    continue;
-                }
-                _ => Err(Unavailable::new("the leader rejected a read")),
-            };
+        let answer: LeaderAnswer = self.api_read(&request, query, deadline).await?;
+        match (answer.message, answer.error) {
+            (Some(message), None) => parse_leader_reply(message).map(Some),
+            (_, Some(failure)) if failure.err_code == NO_MESSAGE_FOUND => Ok(None),
+            _ => Err(Unavailable::new("the leader rejected a read")),
         }
     }
-}
-
-/// Waits before the next attempt while a stream has no leader.
-pub(crate) async fn wait_for_leader(attempt: &mut u32) {
-    sleep(backoff::delay(*attempt, RETRY_DELAY_BASE, ELECTION_WAIT_MAX)).await;
-    *attempt = attempt.saturating_add(1);
 }
 
 /// Parses a reply of Direct Get, which has the stream's metadata in headers.

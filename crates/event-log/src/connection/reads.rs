@@ -6,10 +6,10 @@ use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
-use crate::connection::Connection;
 use crate::connection::read_limit::Source;
+use crate::connection::{ApiFailure, Connection, NO_LEADER, RETRY_DELAY_BASE};
 use crate::error::Unavailable;
 
 /// How long a read of one message or of a stream's state waits before its request is sent again; each later time twice as long. A request
@@ -22,9 +22,25 @@ pub(crate) const BATCH_TIMEOUT: Duration = Duration::from_secs(5);
 /// A batch read that is repeated until its deadline.
 pub(crate) const BATCH_TIMED_OUT: Unavailable = Unavailable::new("a batch read timed out");
 
+/// Maximum wait for a leader before a read is repeated.
+const ELECTION_WAIT_MAX: Duration = Duration::from_millis(250);
+
+/// An answer of the `JetStream` API.
+pub(crate) trait ApiAnswer: DeserializeOwned {
+    /// Why the request failed; `None`: it did not.
+    fn failure(&self) -> Option<&ApiFailure>;
+}
+
 #[derive(Deserialize)]
 struct Names {
     streams: Option<Vec<String>>,
+    error: Option<ApiFailure>,
+}
+
+impl ApiAnswer for Names {
+    fn failure(&self) -> Option<&ApiFailure> {
+        self.error.as_ref()
+    }
 }
 
 impl Connection {
@@ -71,15 +87,28 @@ impl Connection {
         Box::pin(self.read(source, deadline, read)).await
     }
 
-    /// A request of the `JetStream` API to a stream's leader that changes nothing.
-    pub(crate) async fn api_read<T: DeserializeOwned>(
+    /// A request of the `JetStream` API to a stream's leader that changes nothing. It is sent again while the stream has no leader.
+    pub(crate) async fn api_read<T: ApiAnswer>(
         &self,
         request: &str,
         body: &(impl Serialize + ?Sized),
         deadline: Instant,
     ) -> Result<T, Unavailable> {
-        let send = || self.api(request, body, deadline);
-        self.read_with_resends(Source::Leader, deadline, send).await
+        // Boxed, so that the futures of all readers stay small.
+        Box::pin(async move {
+            let mut attempt = 0_u32;
+            loop {
+                let send = || self.api::<T>(request, body, deadline);
+                let answer = self.read_with_resends(Source::Leader, deadline, send).await?;
+                let is_electing = answer.failure().is_some_and(|failure| failure.err_code == NO_LEADER);
+                if !is_electing || Instant::now() >= deadline {
+                    return Ok(answer);
+                }
+                sleep(backoff::delay(attempt, RETRY_DELAY_BASE, ELECTION_WAIT_MAX)).await;
+                attempt = attempt.saturating_add(1);
+            }
+        })
+        .await
     }
 
     /// One of the streams that match a filter.

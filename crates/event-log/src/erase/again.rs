@@ -10,6 +10,8 @@ use serde::Deserialize;
 use serde_json::json;
 use thiserror::Error;
 
+use crate::connection::ApiFailure;
+use crate::connection::reads::ApiAnswer;
 use crate::error::Unavailable;
 use crate::record::Record;
 use crate::topology;
@@ -41,6 +43,13 @@ pub enum EraseAgainError {
 #[derive(Deserialize)]
 struct Answer {
     state: Option<State>,
+    error: Option<ApiFailure>,
+}
+
+impl ApiAnswer for Answer {
+    fn failure(&self) -> Option<&ApiFailure> {
+        self.error.as_ref()
+    }
 }
 
 #[derive(Deserialize)]

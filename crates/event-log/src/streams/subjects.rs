@@ -6,6 +6,8 @@ use domain::{ConversationKey, Partition, TenantId};
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::connection::ApiFailure;
+use crate::connection::reads::ApiAnswer;
 use crate::error::Unavailable;
 use crate::record::Record;
 use crate::topology;
@@ -38,7 +40,13 @@ struct Answer {
     #[serde(default)]
     total: usize,
     state: Option<State>,
-    error: Option<serde_json::Value>,
+    error: Option<ApiFailure>,
+}
+
+impl ApiAnswer for Answer {
+    fn failure(&self) -> Option<&ApiFailure> {
+        self.error.as_ref()
+    }
 }
 
 #[derive(Deserialize)]
@@ -112,7 +120,7 @@ impl Record {
         for _ in 0..PAGES_MAX {
             let request = json!({ "subjects_filter": filter, "offset": subjects.len() });
             let info = format!("STREAM.INFO.{stream}");
-            let page: Answer = self.connection().api(&info, &request, self.deadline()).await?;
+            let page: Answer = self.connection().api_read(&info, &request, self.deadline()).await?;
             if page.error.is_some() {
                 return Err(Unavailable::new("the state of a stream cannot be read"));
             }

@@ -174,12 +174,17 @@ pub async fn head_from_leader(
     Ok((head, last))
 }
 
-/// The head that a turn starts from: as [`head_from_leader`], after an active run is finished whose parts have ended.
+/// The head that a turn starts from: `head`, or a later one after an active run is finished whose parts have ended. The caller has
+/// checked access by the head.
 ///
 /// # Errors
 /// As [`head_from_leader`].
-pub async fn settled_head(state: &HttpState, key: &ConversationKey, deadline: Deadline) -> Result<Head, HttpProblem> {
-    let (head, _) = head_from_leader(state, key, deadline).await?;
+pub async fn settled_head(
+    state: &HttpState,
+    key: &ConversationKey,
+    head: Head,
+    deadline: Deadline,
+) -> Result<Head, HttpProblem> {
     if !state.generations.finish_active(key, &head).await {
         return Ok(head);
     }

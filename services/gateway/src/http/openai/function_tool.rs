@@ -7,6 +7,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
+use super::wrong_field::wrong;
+
 use super::verbatim::verbatim;
 
 /// The schema of a function without parameters.
@@ -70,5 +72,5 @@ pub fn named(tools: &[Tool], name: &str) -> Result<ToolName, HttpProblem> {
 /// The problem of a choice of tools.
 #[must_use]
 pub fn invalid_choice(rule: &str) -> HttpProblem {
-    Violation::new(ViolationReason::Malformed, rule).within("tool_choice").into()
+    wrong(ViolationReason::Malformed, "tool_choice", rule)
 }

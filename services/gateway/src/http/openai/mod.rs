@@ -20,6 +20,7 @@ pub mod responses;
 mod retry_count;
 pub mod sampling;
 mod verbatim;
+mod wrong_field;
 
 /// The path of the base URL.
 pub const BASE_PATH: &str = "/openai/v1";

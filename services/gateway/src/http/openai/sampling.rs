@@ -1,7 +1,8 @@
 //! Ranges of sampling parameters, as OpenAI limits them.
 
-use domain::{Violation, ViolationReason};
 use runtime::http::HttpProblem;
+
+use super::wrong_field::out_of_range;
 
 /// Temperatures.
 pub const TEMPERATURES: (f64, f64) = (0.0, 2.0);
@@ -20,10 +21,4 @@ pub fn within(field: &str, value: Option<f64>, (min, max): (f64, f64)) -> Result
     }
     let rule = format!("is out of its range: {min} to {max}");
     Err(out_of_range(field, &rule))
-}
-
-/// A number or a count is out of its range.
-#[must_use]
-pub fn out_of_range(field: &str, rule: &str) -> HttpProblem {
-    Violation::new(ViolationReason::OutOfRange, rule).within(field).into()
 }

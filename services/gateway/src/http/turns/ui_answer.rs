@@ -70,10 +70,10 @@ struct UiEncoder {
 }
 
 impl Encoder for UiEncoder {
-    fn opening(&mut self) -> String {
+    fn opening(&mut self) -> Result<String, Unreadable> {
         match std::mem::take(&mut self.answer.opening).as_slice() {
-            [] => String::new(),
-            chunks => frames(None, chunks).unwrap_or_default(),
+            [] => Ok(String::new()),
+            chunks => frames(None, chunks).map_err(|_| Unreadable),
         }
     }
 

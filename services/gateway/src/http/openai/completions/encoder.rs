@@ -11,8 +11,8 @@ use crate::http::openai::errors::OpenAiError;
 use crate::http::turns::delivery::{FailureDetail, ended_early, problem_of};
 
 impl Encoder for CompletionChunks {
-    fn opening(&mut self) -> String {
-        frame(&self.first())
+    fn opening(&mut self) -> Result<String, Unreadable> {
+        Ok(frame(&self.first()))
     }
 
     fn part(&mut self, part: RunPart, _: &RunFold) -> Result<String, Unreadable> {

@@ -5,7 +5,6 @@ pub mod answer;
 pub mod chunks;
 pub mod create_completion;
 mod encoder;
-pub(in crate::http::openai) mod failure;
 pub mod options;
 pub mod recorded;
 pub mod request;

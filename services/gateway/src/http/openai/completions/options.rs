@@ -6,8 +6,9 @@ use runtime::http::HttpProblem;
 use serde_json::Value;
 
 use super::request::{CompletionRequest, StopBody};
-use crate::http::openai::sampling::{PENALTIES, SHARES, TEMPERATURES, out_of_range, within};
+use crate::http::openai::sampling::{PENALTIES, SHARES, TEMPERATURES, within};
 use crate::http::openai::verbatim::verbatim;
+use crate::http::openai::wrong_field::out_of_range;
 
 /// Maximum number of texts that end an answer, as OpenAI limits them.
 pub const STOP_MAX: usize = 4;

@@ -8,8 +8,8 @@ use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::failure::not_supported;
 use super::tools::{CompletionTool, ToolChoiceBody, tool_choice, tools};
+use crate::http::openai::wrong_field::not_supported;
 use conversations::generation::RequestSettings;
 
 /// Most bytes of a body.

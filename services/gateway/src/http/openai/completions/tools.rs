@@ -6,8 +6,8 @@ use runtime::http::HttpProblem;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::failure::not_supported;
 use crate::http::openai::function_tool::{FunctionTool, check_count, invalid_choice, named};
+use crate::http::openai::wrong_field::not_supported;
 
 /// A tool.
 #[derive(Debug, Deserialize, ToSchema)]

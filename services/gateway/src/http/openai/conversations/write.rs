@@ -13,7 +13,7 @@ use crate::http::callers::end_user::IdOrigin;
 use crate::http::commands::result_for_caller;
 use crate::http::not_found::not_found;
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::owned_chat::{is_not_owned, settled_head};
+use crate::http::owned_chat::{head_from_leader, is_not_owned, settled_head};
 use crate::http::state::HttpState;
 use conversations::request_hash::RequestHash;
 use conversations::writer::command_target;
@@ -80,12 +80,13 @@ impl Writable {
     ) -> Result<Self, HttpProblem> {
         let destination = Destination::find(state, caller, id).await?;
         let deadline = caller.service.call.deadline;
-        let head = settled_head(state, &destination.key, deadline).await?;
+        let (head, _) = head_from_leader(state, &destination.key, deadline).await?;
         if head.agent != destination.access.agent {
             return Err(not_found());
         }
         let origin = IdOrigin::of(&destination.key.conversation);
         caller.end_user.check_owner(origin, head.owner.as_ref())?;
+        let head = settled_head(state, &destination.key, head, deadline).await?;
         Ok(Self { destination, head })
     }
 

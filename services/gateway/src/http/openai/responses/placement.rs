@@ -15,7 +15,7 @@ use crate::http::not_found::not_found;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversation_ids::OwnedId;
 use crate::http::openai::conversations::write::Writable;
-use crate::http::owned_chat::settled_head;
+use crate::http::owned_chat::{head_from_leader, settled_head};
 use crate::http::state::HttpState;
 use conversations::generation::NewConversation;
 use conversations::writer::WriterService;
@@ -93,7 +93,8 @@ impl Placement {
         let end = previous.continued_from(&access.agent)?;
         let key = &previous.target.key;
         let deadline = caller.service.call.deadline;
-        let head = settled_head(state, key, deadline).await?;
+        let (head, _) = head_from_leader(state, key, deadline).await?;
+        let head = settled_head(state, key, head, deadline).await?;
         let is_own = !previous.noted.names_conversation;
         let unchanged = version_without_items_after(state, &previous.target, end).await?;
         let is_last = unchanged == Some(head.version);

@@ -1,6 +1,6 @@
 //! The body of a request.
 
-use domain::{Violation, ViolationReason};
+use domain::ViolationReason;
 use models::RequestOptions;
 use runtime::http::HttpProblem;
 use serde::Deserialize;
@@ -12,9 +12,9 @@ use utoipa::ToSchema;
 use super::parameters::Parameters;
 use super::text_format::response_format;
 use super::tools::{tool_choice, tools};
-use crate::http::openai::completions::failure::not_supported;
 use crate::http::openai::conversations::metadata;
-use crate::http::openai::sampling::{SHARES, TEMPERATURES, out_of_range, within};
+use crate::http::openai::sampling::{SHARES, TEMPERATURES, within};
+use crate::http::openai::wrong_field::{not_supported, out_of_range, wrong};
 use conversations::generation::RequestSettings;
 
 /// Most bytes of a body.
@@ -264,8 +264,4 @@ impl ResponseRequest {
 fn raw(json: &str) -> Box<RawValue> {
     let raw = RawValue::from_string(json.to_owned());
     raw.or_else(|_| to_raw_value(&())).unwrap_or_default()
-}
-
-fn wrong(reason: ViolationReason, field: &str, rule: &str) -> HttpProblem {
-    Violation::new(reason, rule).within(field).into()
 }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use domain::{JsonText, Violation, ViolationReason};
+use domain::{JsonText, ViolationReason};
 use runtime::http::HttpProblem;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::http::openai::completions::failure::not_supported;
+use crate::http::openai::wrong_field::{not_supported, wrong};
 
 /// The member `text` of a request.
 #[derive(Debug, Deserialize)]
@@ -33,7 +33,7 @@ struct ChatFormat {
 /// 400 with the field.
 pub(super) fn response_format(given: &RawValue) -> Result<Option<JsonText>, HttpProblem> {
     let text = serde_json::from_str::<Option<TextBody>>(given.get())
-        .map_err(|_| malformed("text", "is not an object with `format`"))?;
+        .map_err(|_| wrong(ViolationReason::Malformed, "text", "is not an object with `format`"))?;
     let Some(text) = text else {
         return Ok(None);
     };
@@ -51,7 +51,7 @@ pub(super) fn response_format(given: &RawValue) -> Result<Option<JsonText>, Http
         Some("json_schema") => ("json_schema", Some(schema(members)?)),
         _ => {
             let rule = "must be `text`, `json_object` or `json_schema`";
-            return Err(malformed("text.format.type", rule));
+            return Err(wrong(ViolationReason::Malformed, "text.format.type", rule));
         }
     };
     let in_chat_form = ChatFormat { r#type: kind, json_schema };
@@ -65,13 +65,9 @@ pub(super) fn response_format(given: &RawValue) -> Result<Option<JsonText>, Http
 fn schema(members: Members) -> Result<Members, HttpProblem> {
     let member = |name: &str| members.get(name).map_or("", |value| value.get());
     if !member("name").starts_with('"') || !member("schema").starts_with('{') {
-        return Err(malformed("text.format", "needs `name` and `schema`"));
+        return Err(wrong(ViolationReason::Malformed, "text.format", "needs `name` and `schema`"));
     }
     Ok(members)
-}
-
-fn malformed(field: &str, rule: &str) -> HttpProblem {
-    Violation::new(ViolationReason::Malformed, rule).within(field).into()
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use runtime::http::HttpProblem;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::http::openai::completions::failure::not_supported;
 use crate::http::openai::function_tool::{FunctionTool, check_count, invalid_choice, named};
+use crate::http::openai::wrong_field::not_supported;
 
 /// The kind of a tool or of a choice.
 #[derive(Debug, Deserialize)]

@@ -18,7 +18,7 @@ use crate::http::commands::COMMAND_MAX;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::write::{locked, rejected};
 use crate::http::openai::retry_count::is_retry;
-use crate::http::owned_chat::settled_head;
+use crate::http::owned_chat::{head_from_leader, settled_head};
 use crate::http::positions;
 use crate::http::state::HttpState;
 use crate::http::turns::problems;
@@ -85,10 +85,12 @@ pub(super) async fn start(
     };
     let mut earlier_plan: Option<Plan> = None;
     for _ in 0..ATTEMPTS_MAX {
+        let deadline = caller.service.call.deadline;
         let head = match known.take() {
-            Some(head) if head.active_run.is_none() => head,
-            _ => settled_head(state, &turn.key, caller.service.call.deadline).await?,
+            Some(head) => head,
+            None => head_from_leader(state, &turn.key, deadline).await?.0,
         };
+        let head = settled_head(state, &turn.key, head, deadline).await?;
         let earlier = is_retry(headers).then(|| turn.request.earlier(&head, state.now())).flatten();
         let earlier = earlier.map(|commit| commit.id.started_run());
         match (&head.active_run, earlier) {

@@ -64,11 +64,11 @@ impl ResponseEvents {
 }
 
 impl Encoder for ResponseEvents {
-    fn opening(&mut self) -> String {
+    fn opening(&mut self) -> Result<String, Unreadable> {
         for name in ["response.created", "response.in_progress"] {
             self.events.add(name, json!({"response": self.object}));
         }
-        self.new_events()
+        Ok(self.new_events())
     }
 
     fn part(&mut self, part: RunPart, fold: &RunFold) -> Result<String, Unreadable> {

@@ -32,7 +32,7 @@ fn events() -> ResponseEvents {
 fn run(kinds: Vec<RunPartKind>) -> Vec<Value> {
     let mut events = events();
     let mut fold = RunFold::new(RunStarted { run: RunId(Uuid::nil()), model: None, provider: None });
-    let mut text = events.opening();
+    let mut text = events.opening().unwrap();
     for (number, kind) in (1..).zip(kinds) {
         let part = RunPart { number, kind };
         fold.absorb(&part).unwrap();
