@@ -17,9 +17,9 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 use wire::status::Problem;
-use wire::token::PositionToken;
 
 use crate::generation::{FollowItem, Generations};
+use crate::positions::record_write;
 
 /// A stream sends a keep-alive after this time without a part.
 pub const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -30,8 +30,8 @@ pub struct Answer {
     recorded_in: Option<(ConversationKey, RunId)>,
     /// The parts of the run, from the first.
     parts: BoxStream<'static, FollowItem>,
-    /// Completes when the answer is recorded, at most ten seconds after its last part.
-    recorded: BoxFuture<'static, Option<PositionToken>>,
+    /// Completes when the answer is recorded, at most ten seconds after its last part. Later reads of the request include it.
+    recorded: BoxFuture<'static, ()>,
 }
 
 /// What a surface writes for an answer. Pure: equal parts give equal texts, so that a client can resume.
@@ -68,8 +68,6 @@ pub struct WholeAnswer {
     pub facts: Vec<Fact>,
     /// How it ended.
     pub outcome: Outcome,
-    /// The position of the commit that has its end; `None`: it is not recorded, or not in time.
-    pub position: Option<PositionToken>,
 }
 
 impl Answer {
@@ -80,14 +78,18 @@ impl Answer {
     pub async fn of_run(generations: &Generations, key: &ConversationKey, run: RunId) -> Result<Self, Problem> {
         let parts = generations.follow(key, run, 1).await?.boxed();
         let (waiting, conversation) = (generations.clone(), key.clone());
-        let recorded = async move { waiting.recorded(&conversation, run).await };
+        let recorded = async move {
+            if let Some(position) = waiting.recorded(&conversation, run).await {
+                record_write(&position.encode());
+            }
+        };
         Ok(Self { recorded_in: Some((key.clone(), run)), parts, recorded: recorded.boxed() })
     }
 
     /// An answer that is not recorded, of these parts.
     #[must_use]
     pub fn unrecorded(parts: BoxStream<'static, FollowItem>) -> Self {
-        Self { recorded_in: None, parts, recorded: std::future::ready(None).boxed() }
+        Self { recorded_in: None, parts, recorded: std::future::ready(()).boxed() }
     }
 
     /// The conversation and the run in which it is recorded; `None`: it is not.
@@ -189,8 +191,10 @@ impl Answer {
                 break Outcome::Interrupted(reason);
             }
         };
-        let position = if matches!(outcome, Outcome::Interrupted(_)) { None } else { self.recorded.await };
-        WholeAnswer { run: self.recorded_in.map(|(_, run)| run), facts: fold.facts(), outcome, position }
+        if !matches!(outcome, Outcome::Interrupted(_)) {
+            self.recorded.await;
+        }
+        WholeAnswer { run: self.recorded_in.map(|(_, run)| run), facts: fold.facts(), outcome }
     }
 }
 

@@ -1,13 +1,15 @@
 //! Conversations: what every surface of the gateway does with them.
 //!
-//! Data comes from the read model (rows) and from the record (commits without rows). This crate appends nothing itself: commands go
-//! to the writer. A read has two steps: [`request`] checks the caller, and the `history` crate reads one snapshot. [`generation`]
-//! runs models; [`generation::call_log`] logs their requests and replies if the agent's settings ask for it. It knows neither HTTP
-//! nor an API's names of fields: surfaces translate them.
+//! Data comes from the read model (rows) and from the record (commits without rows). This crate appends nothing itself: [`commands`]
+//! go to the writer. A read has two steps: [`request`] checks the caller of gRPC, [`open`] that of frontends, and the `history` crate
+//! reads one snapshot. [`generation`] runs models; [`generation::call_log`] logs their requests and replies if the agent's settings
+//! ask for it; [`answer`] delivers what they answer. [`positions`] of a request fence its reads. This crate knows neither HTTP nor an
+//! API's names of fields: surfaces translate them.
 
 pub mod answer;
 pub mod assembly;
 pub mod audit;
+pub mod commands;
 pub mod documents;
 pub mod generation;
 pub mod identity;
@@ -15,8 +17,11 @@ pub mod jwks;
 pub mod keyed_histories;
 pub mod listing;
 pub mod metrics;
+pub mod names;
+pub mod open;
 pub mod page_token;
 pub mod policies;
+pub mod positions;
 pub mod problem;
 pub mod quotas;
 pub mod request;
@@ -37,10 +42,23 @@ use runtime::clock::Clock;
 use uuid::{NoContext, Uuid};
 
 use audit::TokenReads;
+use commands::Commands;
+use generation::Generations;
 use policies::Policies;
 use runtime::compute::Compute;
 use token_keys::TokenKeys;
 use watcher::Watchers;
+
+/// What surfaces act through. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Conversations {
+    /// Reads.
+    pub gateway: Gateway,
+    /// Commands to the writer.
+    pub commands: Commands,
+    /// Runs, with the gateway's own token.
+    pub generations: Generations,
+}
 
 /// The dependencies of reads. Clones share them.
 #[derive(Debug, Clone)]

@@ -11,7 +11,7 @@ mod pool;
 mod repeatable;
 
 pub use channel::{NoWriter, Repeated, WriterChannel};
-pub use error::{WriterError, has_reason, without_headers};
+pub use error::WriterError;
 
 use std::time::Duration;
 

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use strum::{EnumString, IntoStaticStr};
 use thiserror::Error;
 
 /// One value that breaks a rule: the field, the rule and the remedy.
@@ -42,21 +43,27 @@ impl Violation {
 }
 
 /// The rules that a value can break. The names are stable: callers branch on them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 pub enum ViolationReason {
     /// A required field is empty.
+    #[strum(serialize = "FIELD_MISSING")]
     Missing,
     /// An id or label with invalid characters.
+    #[strum(serialize = "FIELD_MALFORMED")]
     Malformed,
     /// An id that is reserved for other owners.
+    #[strum(serialize = "FIELD_RESERVED")]
     Reserved,
     /// Text or a document over its bound.
+    #[strum(serialize = "FIELD_TOO_LONG")]
     TooLong,
     /// Not JSON, or not JSON of the required kind.
     InvalidJson,
     /// U+0000 in a field that the read models store as text.
     NulCharacter,
     /// A number or time outside its range.
+    #[strum(serialize = "FIELD_OUT_OF_RANGE")]
     OutOfRange,
     /// A commit without events.
     NoEvents,
@@ -67,10 +74,13 @@ pub enum ViolationReason {
     /// A commit over the payload limit of the NATS server.
     CommitTooLarge,
     /// Two fields exclude each other.
+    #[strum(serialize = "FIELD_CONFLICT")]
     Conflict,
     /// The field, or its value, is not supported: leave it out.
+    #[strum(serialize = "FIELD_UNSUPPORTED")]
     Unsupported,
     /// A field that the request does not have.
+    #[strum(serialize = "FIELD_UNKNOWN")]
     Unknown,
 }
 
@@ -84,22 +94,7 @@ impl ViolationReason {
     /// The reason in `google.rpc.ErrorInfo.reason`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Missing => "FIELD_MISSING",
-            Self::Malformed => "FIELD_MALFORMED",
-            Self::Reserved => "FIELD_RESERVED",
-            Self::TooLong => "FIELD_TOO_LONG",
-            Self::InvalidJson => "INVALID_JSON",
-            Self::NulCharacter => "NUL_CHARACTER",
-            Self::OutOfRange => "FIELD_OUT_OF_RANGE",
-            Self::NoEvents => "NO_EVENTS",
-            Self::TooManyEvents => "TOO_MANY_EVENTS",
-            Self::EventTooLarge => "EVENT_TOO_LARGE",
-            Self::CommitTooLarge => "COMMIT_TOO_LARGE",
-            Self::Conflict => "FIELD_CONFLICT",
-            Self::Unsupported => "FIELD_UNSUPPORTED",
-            Self::Unknown => "FIELD_UNKNOWN",
-        }
+        self.into()
     }
 }
 

@@ -1,13 +1,19 @@
 //! The stable reasons of failed calls, and the status code of each.
 
 use domain::ViolationReason;
+use strum::{EnumString, IntoStaticStr};
 use tonic::Code;
 
 /// Why a call failed. The names are stable: callers branch on them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
 pub enum Reason {
     /// A field breaks a rule.
+    #[strum(disabled)]
     Field(ViolationReason),
+    /// A service answered with a status code alone, or with a reason of a later version.
+    #[strum(disabled)]
+    Other(Code),
     /// The bearer token is missing, unknown or revoked.
     Unauthenticated,
     /// The token does not have the scope that the call needs.
@@ -78,6 +84,8 @@ pub enum Reason {
     PositionNotReached,
     /// The record is unavailable.
     RecordUnavailable,
+    /// The gateway has no writer that accepts its token.
+    WriterUnavailable,
     /// The rows belong to another record, or to commits that the record has lost: an operator must decide.
     RecordDiverged,
     /// The read model is unavailable.
@@ -109,67 +117,30 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// The reason in `google.rpc.ErrorInfo.reason`.
+    /// The reason with this name, if this version knows it.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        let of_field = || name.parse().map(Self::Field);
+        name.parse().or_else(|_| of_field()).ok()
+    }
+
+    /// The name in `google.rpc.ErrorInfo.reason`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Field(reason) => reason.as_str(),
-            Self::Unauthenticated => "UNAUTHENTICATED",
-            Self::MissingScope => "MISSING_SCOPE",
-            Self::AgentNotFound => "AGENT_NOT_FOUND",
-            Self::ConversationNotFound => "CONVERSATION_NOT_FOUND",
-            Self::RegistryEntryNotFound => "REGISTRY_ENTRY_NOT_FOUND",
-            Self::RegistryEntryExists => "REGISTRY_ENTRY_EXISTS",
-            Self::ConversationExists => "CONVERSATION_EXISTS",
-            Self::VersionConflict => "VERSION_CONFLICT",
-            Self::Contention => "CONTENTION",
-            Self::ConversationArchived => "CONVERSATION_ARCHIVED",
-            Self::ConversationErased => "CONVERSATION_ERASED",
-            Self::ToolCallNotOpen => "TOOL_CALL_NOT_OPEN",
-            Self::ToolCallAlreadyOpen => "TOOL_CALL_ALREADY_OPEN",
-            Self::ToolMismatch => "TOOL_MISMATCH",
-            Self::TooManyOpenCalls => "TOO_MANY_OPEN_CALLS",
-            Self::SummaryBeyondHistory => "SUMMARY_BEYOND_HISTORY",
-            Self::RewindBeyondHistory => "REWIND_BEYOND_HISTORY",
-            Self::SummaryStale => "SUMMARY_STALE",
-            Self::RunActive => "RUN_ACTIVE",
-            Self::RunNotActive => "RUN_NOT_ACTIVE",
-            Self::RunStopping => "RUN_STOPPING",
-            Self::PartsSuperseded => "PARTS_SUPERSEDED",
-            Self::OwnerMismatch => "OWNER_MISMATCH",
-            Self::OwnerFixed => "OWNER_FIXED",
-            Self::ForkPointNotFound => "FORK_POINT_NOT_FOUND",
-            Self::ForkTooDeep => "FORK_TOO_DEEP",
-            Self::HasForks => "HAS_FORKS",
-            Self::IdempotencyKeyReused => "IDEMPOTENCY_KEY_REUSED",
-            Self::IdempotencyKeyInFuture => "IDEMPOTENCY_KEY_IN_FUTURE",
-            Self::PageTokenInvalid => "PAGE_TOKEN_INVALID",
-            Self::PageTokenOfOtherQuery => "PAGE_TOKEN_OF_OTHER_QUERY",
-            Self::PositionTokenMalformed => "POSITION_TOKEN_MALFORMED",
-            Self::PositionTokenOfOtherRecord => "POSITION_TOKEN_OF_OTHER_RECORD",
-            Self::PositionNotReached => "POSITION_NOT_REACHED",
-            Self::RecordUnavailable => "RECORD_UNAVAILABLE",
-            Self::RecordDiverged => "RECORD_DIVERGED",
-            Self::ReadModelUnavailable => "READ_MODEL_UNAVAILABLE",
-            Self::Draining => "DRAINING",
-            Self::QuotaExceeded => "QUOTA_EXCEEDED",
-            Self::Overloaded => "OVERLOADED",
-            Self::BudgetTooSmall => "BUDGET_TOO_SMALL",
-            Self::TemplateFailed => "TEMPLATE_FAILED",
-            Self::DestinationNotAllowed => "DESTINATION_NOT_ALLOWED",
-            Self::ModelServerNotAllowed => "MODEL_SERVER_NOT_ALLOWED",
-            Self::ModelNotConfigured => "MODEL_NOT_CONFIGURED",
-            Self::SearchQueryInvalid => "SEARCH_QUERY_INVALID",
-            Self::SearchDisabled => "SEARCH_DISABLED",
-            Self::SearchTimedOut => "SEARCH_TIMED_OUT",
-            Self::DataCorrupt => "DATA_CORRUPT",
+        if let Self::Field(reason) = self {
+            return reason.as_str();
         }
+        if let Self::Other(code) = self {
+            return CodeOnly::of(code).name;
+        }
+        self.into()
     }
 
     /// The status code of the reason.
     #[must_use]
     pub fn code(self) -> Code {
         match self {
+            Self::Other(code) => code,
             Self::Field(_)
             | Self::IdempotencyKeyInFuture
             | Self::PageTokenInvalid
@@ -207,6 +178,7 @@ impl Reason {
             | Self::TemplateFailed => Code::FailedPrecondition,
             Self::PositionNotReached
             | Self::RecordUnavailable
+            | Self::WriterUnavailable
             | Self::RecordDiverged
             | Self::ReadModelUnavailable
             | Self::ModelNotConfigured
@@ -214,6 +186,57 @@ impl Reason {
             | Self::Draining => Code::Unavailable,
             Self::QuotaExceeded | Self::Overloaded => Code::ResourceExhausted,
             Self::DataCorrupt => Code::DataLoss,
+        }
+    }
+}
+
+/// A failure that only a status code explains.
+pub(crate) struct CodeOnly {
+    pub(crate) code: Code,
+    pub(crate) name: &'static str,
+    /// What the caller can do. The message of the service could contain anything.
+    pub(crate) message: &'static str,
+}
+
+impl CodeOnly {
+    pub(crate) fn of(code: Code) -> Self {
+        let (name, message) = match code {
+            Code::Unavailable => ("UNAVAILABLE", "a service does not answer: try again"),
+            Code::DeadlineExceeded => ("DEADLINE_EXCEEDED", "a service did not answer in time: try again"),
+            Code::ResourceExhausted => (Reason::Overloaded.as_str(), "a service is at its bound: try again later"),
+            Code::Cancelled => ("CANCELLED", "the call was cancelled"),
+            Code::Ok
+            | Code::Unknown
+            | Code::InvalidArgument
+            | Code::NotFound
+            | Code::AlreadyExists
+            | Code::PermissionDenied
+            | Code::FailedPrecondition
+            | Code::Aborted
+            | Code::OutOfRange
+            | Code::Unimplemented
+            | Code::Internal
+            | Code::DataLoss
+            | Code::Unauthenticated => {
+                let message = "the server failed to answer: try again, or report the request id";
+                return Self { code: Code::Internal, name: "INTERNAL", message };
+            }
+        };
+        Self { code, name, message }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_parsed() {
+        for reason in [Reason::QuotaExceeded, Reason::HasForks, Reason::Field(ViolationReason::TooLong)] {
+            assert_eq!(Reason::parse(reason.as_str()), Some(reason));
+        }
+        for unknown in ["", "FIELD", "OTHER", "UNAVAILABLE", "has_forks"] {
+            assert_eq!(Reason::parse(unknown), None, "{unknown}");
         }
     }
 }

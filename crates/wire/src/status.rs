@@ -2,24 +2,27 @@
 //!
 //! This module defines the details; each service maps its errors to reasons. Source: <https://google.aip.dev/193>.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use domain::{Violation, ViolationReason};
 use tonic::Status;
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt as _};
 
+use crate::reason::CodeOnly;
 pub use crate::reason::Reason;
 
 /// `google.rpc.ErrorInfo.domain` of every error.
 pub const ERROR_DOMAIN: &str = "hansard";
 
-/// An error for a caller. `From` converts it into a [`Status`].
+/// An error for a caller. `From` converts it into a [`Status`], and the status of another service into it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     reason: Reason,
+    /// The reason's name, if this version does not know it.
+    other_name: Option<Box<str>>,
     message: String,
-    metadata: Vec<(&'static str, String)>,
+    metadata: BTreeMap<String, String>,
     fields: Vec<FieldProblem>,
     retry_after: Option<Duration>,
     quota: Option<Box<QuotaProblem>>,
@@ -35,7 +38,8 @@ struct QuotaProblem {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FieldProblem {
     field: String,
-    reason: Reason,
+    /// The name of the reason.
+    reason: String,
     description: String,
 }
 
@@ -48,8 +52,9 @@ impl Problem {
     pub fn new(reason: Reason, message: impl Into<String>) -> Self {
         Self {
             reason,
+            other_name: None,
             message: message.into(),
-            metadata: Vec::new(),
+            metadata: BTreeMap::new(),
             fields: Vec::new(),
             retry_after: None,
             quota: None,
@@ -67,7 +72,11 @@ impl Problem {
     #[must_use]
     pub fn of_field(reason: Reason, field: &str, description: impl Into<String>) -> Self {
         let description = description.into();
-        let problem = FieldProblem { field: field.to_owned(), reason, description: description.clone() };
+        let problem = FieldProblem {
+            field: field.to_owned(),
+            reason: reason.as_str().to_owned(),
+            description: description.clone(),
+        };
         Self { fields: vec![problem], ..Self::new(reason, format!("{field} {description}")) }
     }
 
@@ -79,7 +88,7 @@ impl Problem {
         let mut problem = Self::from(violations.next().unwrap_or_else(unknown));
         let more = violations.map(|violation| FieldProblem {
             field: violation.field,
-            reason: Reason::Field(violation.reason),
+            reason: violation.reason.as_str().to_owned(),
             description: violation.description,
         });
         problem.fields.extend(more);
@@ -88,8 +97,8 @@ impl Problem {
 
     /// Adds a pair to `google.rpc.ErrorInfo.metadata`; keys are `lower_snake_case`.
     #[must_use]
-    pub fn with(mut self, key: &'static str, value: impl Into<String>) -> Self {
-        self.metadata.push((key, value.into()));
+    pub fn with(mut self, key: &str, value: impl Into<String>) -> Self {
+        self.metadata.insert(key.to_owned(), value.into());
         self
     }
 
@@ -113,6 +122,12 @@ impl Problem {
         self.reason
     }
 
+    /// The name of the reason.
+    #[must_use]
+    pub fn reason_name(&self) -> &str {
+        self.other_name.as_deref().unwrap_or(self.reason.as_str())
+    }
+
     /// The message.
     #[must_use]
     pub fn message(&self) -> &str {
@@ -126,8 +141,9 @@ impl Problem {
     }
 
     /// The pairs in `google.rpc.ErrorInfo.metadata`.
-    pub fn metadata(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.metadata.iter().map(|(key, value)| (*key, value.as_str()))
+    #[must_use]
+    pub fn metadata(&self) -> &BTreeMap<String, String> {
+        &self.metadata
     }
 
     /// When to retry, if a retry can succeed.
@@ -137,9 +153,8 @@ impl Problem {
     }
 
     fn details(&self) -> ErrorDetails {
-        let metadata: HashMap<String, String> =
-            self.metadata.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
-        let mut details = ErrorDetails::with_error_info(self.reason.as_str(), ERROR_DOMAIN, metadata);
+        let metadata: HashMap<String, String> = self.metadata.clone().into_iter().collect();
+        let mut details = ErrorDetails::with_error_info(self.reason_name(), ERROR_DOMAIN, metadata);
         if let Some(delay) = self.retry_after {
             details.set_retry_info(Some(delay));
         }
@@ -156,7 +171,7 @@ impl Problem {
 
 fn field_violation(problem: &FieldProblem) -> FieldViolation {
     let mut violation = FieldViolation::new(&problem.field, &problem.description);
-    problem.reason.as_str().clone_into(&mut violation.reason);
+    violation.reason.clone_from(&problem.reason);
     violation
 }
 
@@ -171,6 +186,40 @@ impl From<Problem> for Status {
     fn from(problem: Problem) -> Self {
         let details = problem.details();
         Self::with_error_details(problem.reason.code(), problem.message, details)
+    }
+}
+
+/// The answer of another service. Without a reason of ours, the problem has a message of its own: the service's could contain
+/// anything.
+impl From<Status> for Problem {
+    fn from(status: Status) -> Self {
+        let details = status.get_error_details();
+        let Some(info) = details.error_info() else {
+            let CodeOnly { code, message, .. } = CodeOnly::of(status.code());
+            return Self::new(Reason::Other(code), message);
+        };
+        let known = Reason::parse(&info.reason);
+        let violations = details.bad_request().map(|request| request.field_violations.as_slice()).unwrap_or_default();
+        let quota = details.quota_failure().and_then(|quota| quota.violations.first());
+        Self {
+            reason: known.unwrap_or(Reason::Other(status.code())),
+            other_name: known.is_none().then(|| info.reason.as_str().into()),
+            message: status.message().to_owned(),
+            metadata: info.metadata.clone().into_iter().collect(),
+            fields: violations.iter().map(field_problem).collect(),
+            retry_after: details.retry_info().and_then(|retry| retry.retry_delay),
+            quota: quota.map(|quota| {
+                Box::new(QuotaProblem { subject: quota.subject.clone(), description: quota.description.clone() })
+            }),
+        }
+    }
+}
+
+fn field_problem(violation: &FieldViolation) -> FieldProblem {
+    FieldProblem {
+        field: violation.field.clone(),
+        reason: violation.reason.clone(),
+        description: violation.description.clone(),
     }
 }
 
@@ -223,5 +272,46 @@ mod tests {
         let retry = details.retry_info().expect("retry info");
         assert_eq!(retry.retry_delay, Some(Duration::from_millis(250)));
         assert!(details.bad_request().is_none());
+    }
+
+    #[test]
+    fn an_answer_comes_back_as_it_was() {
+        let violation = Violation::new(ViolationReason::TooLong, "has 2 bytes").within("title");
+        for problem in [
+            Problem::new(Reason::VersionConflict, "another version").with("current_version", "7"),
+            Problem::from(violation),
+            Problem::new(Reason::QuotaExceeded, "too many")
+                .with_quota("tenants/a", "runs per minute")
+                .retry_after(Duration::from_secs(2)),
+        ] {
+            assert_eq!(Problem::from(Status::from(problem.clone())), problem);
+        }
+    }
+
+    #[test]
+    fn a_reason_of_a_later_version_is_passed_on() {
+        let details = ErrorDetails::with_error_info("TOO_LOUD", ERROR_DOMAIN, HashMap::new());
+        let status = Status::with_error_details(Code::FailedPrecondition, "whisper", details);
+        let problem = Problem::from(status.clone());
+        assert_eq!((problem.reason_name(), problem.message()), ("TOO_LOUD", "whisper"));
+        assert_eq!(problem.reason(), Reason::Other(Code::FailedPrecondition));
+        let passed = Status::from(problem);
+        assert_eq!((passed.code(), passed.details()), (status.code(), status.details()));
+    }
+
+    #[test]
+    fn messages_without_a_reason_are_not_quoted() {
+        for (code, passed, name) in [
+            (Code::Unavailable, Code::Unavailable, "UNAVAILABLE"),
+            (Code::DeadlineExceeded, Code::DeadlineExceeded, "DEADLINE_EXCEEDED"),
+            (Code::ResourceExhausted, Code::ResourceExhausted, "OVERLOADED"),
+            (Code::Cancelled, Code::Cancelled, "CANCELLED"),
+            (Code::InvalidArgument, Code::Internal, "INTERNAL"),
+            (Code::Unknown, Code::Internal, "INTERNAL"),
+        ] {
+            let problem = Problem::from(Status::new(code, "a secret"));
+            assert_eq!((problem.reason().code(), problem.reason_name()), (passed, name));
+            assert!(!problem.message().contains("secret"));
+        }
     }
 }

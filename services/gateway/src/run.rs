@@ -30,7 +30,6 @@ use wire::proto::read::v1::read_service_server::ReadServiceServer;
 
 use crate::document_rpc::DocumentRpc;
 use crate::history_rpc::HistoryRpc;
-use crate::http::commands::Commands;
 use crate::http::message_pages::PAGES_AT_ONCE;
 use crate::http::rate_limits::RateLimits;
 use crate::http::{HttpState, router};
@@ -38,7 +37,9 @@ use crate::lag_samples::LagSamples;
 use crate::openid::Provider;
 use crate::rpc::{ForwardedWrites, ReadRpc};
 use crate::{GatewayConfig, key_report, retention};
+use conversations::Conversations;
 use conversations::audit::TokenReads;
+use conversations::commands::Commands;
 use conversations::generation::{Dependencies, Generations};
 use conversations::policies::Policies;
 use conversations::token_keys::TokenKeys;
@@ -76,6 +77,7 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     // Loaded while dependencies connect, and before the first caller, so that no context waits for it.
     let vocabulary = tokio::task::spawn_blocking(tokens::load);
     let writer = WriterClient::at(&config.writer_url, config.writer_token.clone())?;
+    let commands = Commands::new(writer.clone());
     let gateway = connect(&config, shutdown).await?;
     let health = Health::new(&["nats", "postgres", "registry", ROWS_OF_RECORD, WRITER, WRITER_TOKEN]);
     watch_health(&health, shutdown, &gateway);
@@ -85,7 +87,7 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
         record: gateway.reader.record.clone(),
         registry: gateway.registry.clone(),
         read_model: gateway.reader.read_model.clone(),
-        writer: writer.clone(),
+        commands: commands.clone(),
         token: config.writer_token.clone(),
         clock: gateway.clock.clone(),
     };
@@ -106,17 +108,15 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
         lag: sampled_lag(&gateway, shutdown),
         provider: provider.map(Arc::new),
         limits: RateLimits::new(&config.http),
-        commands: Commands::new(writer.clone()),
-        generations,
+        conversations: Conversations { gateway: gateway.clone(), commands: commands.clone(), generations },
         health: health.clone(),
         section: Arc::new(config.http),
-        gateway: gateway.clone(),
     };
     vocabulary.await.map_err(StartError::dependency)?;
     let http = bind_http(state).await?;
     let admin = Admin::bind(config.admin_addr, health.clone(), metrics).await?;
     let forwarded = ForwardedWrites::to(writer.forwarding(), gateway.clone());
-    let server = grpc_server(config.grpc, health, gateway, writer).service(forwarded).bind().await?;
+    let server = grpc_server(config.grpc, health, gateway, commands).service(forwarded).bind().await?;
     let running =
         Running { grpc_addr: server.local_addr(), http_addr: http.local_addr(), admin_addr: admin.local_addr() };
     runtime::serve::spawn("gateway", Listeners::new(server, http), admin, shutdown);
@@ -185,14 +185,14 @@ fn sampled_lag(gateway: &Gateway, shutdown: &Shutdown) -> LagSamples {
 }
 
 /// The gRPC services.
-fn grpc_server(config: GrpcConfig, health: Health, gateway: Gateway, writer: WriterClient) -> GrpcServer {
+fn grpc_server(config: GrpcConfig, health: Health, gateway: Gateway, commands: Commands) -> GrpcServer {
     let known_callers = gateway.registry.clone();
     let read = ReadServiceServer::new(ReadRpc::new(gateway.clone())).max_decoding_message_size(MESSAGE_BYTES_MAX);
     let audit = AuditServiceServer::new(ReadRpc::new(gateway.clone()));
-    let document_rpc = DocumentRpc::new(gateway.clone(), writer.clone());
+    let document_rpc = DocumentRpc::new(gateway.clone(), commands.clone());
     let documents = DocumentServiceServer::new(document_rpc).max_decoding_message_size(MESSAGE_BYTES_MAX);
     let history =
-        HistoryServiceServer::new(HistoryRpc::new(gateway, writer)).max_decoding_message_size(MESSAGE_BYTES_MAX);
+        HistoryServiceServer::new(HistoryRpc::new(gateway, commands)).max_decoding_message_size(MESSAGE_BYTES_MAX);
     GrpcServer::new(config, health)
         .trusted_callers(move |headers| known_callers.known_token_id(headers).is_some())
         .descriptors(wire::proto::FILE_DESCRIPTOR_SET)

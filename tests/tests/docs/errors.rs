@@ -28,18 +28,33 @@ fn arms<'a>(text: &'a str, function: &str) -> BTreeMap<&'a str, &'a str> {
     found
 }
 
-/// The variants of an enum with their comments, in order.
-fn variants(text: &str, name: &str) -> Vec<(String, String)> {
+/// A reason of an enum.
+struct ReasonRow {
+    variant: String,
+    /// The name for callers.
+    name: String,
+    meaning: String,
+}
+
+/// The variants of an enum of reasons, in order, but for those that are no names.
+fn variants(text: &str, name: &str) -> Vec<ReasonRow> {
     let (_, rest) = text.split_once(&format!("pub enum {name} {{\n")).expect("the enum");
     let (body, _) = rest.split_once("\n}\n").expect("its end");
-    let (mut found, mut comment) = (Vec::new(), Vec::new());
+    let (mut found, mut comment, mut attribute) = (Vec::new(), Vec::new(), "");
     for line in body.lines().map(str::trim) {
         if let Some(words) = line.strip_prefix("/// ") {
             comment.push(words);
+        } else if line.starts_with('#') {
+            attribute = line;
         } else {
             let variant = line.split([',', '(']).next().unwrap_or_default();
-            found.push((variant.to_owned(), source::cell(&comment)));
+            let given = attribute.split('"').nth(1);
+            let name = given.map_or_else(|| upper_case(variant), str::to_owned);
+            if attribute != "#[strum(disabled)]" {
+                found.push(ReasonRow { variant: variant.to_owned(), name, meaning: source::cell(&comment) });
+            }
             comment.clear();
+            attribute = "";
         }
     }
     found
@@ -47,7 +62,11 @@ fn variants(text: &str, name: &str) -> Vec<(String, String)> {
 
 /// `Code::InvalidArgument` as gRPC spells it.
 fn code(value: &str) -> String {
-    let name = value.rsplit("::").next().unwrap_or_default();
+    upper_case(value.rsplit("::").next().unwrap_or_default())
+}
+
+/// `InvalidArgument` as `INVALID_ARGUMENT`.
+fn upper_case(name: &str) -> String {
     let mut code = String::new();
     for sign in name.chars().filter(|sign| sign.is_alphanumeric()) {
         if sign.is_uppercase() && !code.is_empty() {
@@ -61,10 +80,9 @@ fn code(value: &str) -> String {
 #[test]
 fn reasons_of_grpc() {
     let text = source::read("crates/wire/src/reason.rs");
-    let (names, codes) = (arms(&text, "fn as_str("), arms(&text, "fn code("));
+    let codes = arms(&text, "fn code(");
     let mut table = "\n| reason | code | meaning |\n|---|---|---|\n".to_owned();
-    for (variant, meaning) in variants(&text, "Reason").into_iter().filter(|(name, _)| name != "Field") {
-        let name = names.get(variant.as_str()).expect("a name").trim_matches('"');
+    for ReasonRow { variant, name, meaning } in variants(&text, "Reason") {
         let code = code(codes.get(variant.as_str()).expect("a code"));
         writeln!(table, "| `{name}` | `{code}` | {meaning} |").expect("text");
     }
@@ -75,10 +93,8 @@ fn reasons_of_grpc() {
 fn reasons_of_fields() {
     let text = source::read("crates/domain/src/violation.rs");
     let bounds = source::read("crates/domain/src/bounds.rs");
-    let names = arms(&text, "fn as_str(");
     let mut table = "\n| reason | meaning |\n|---|---|\n".to_owned();
-    for (variant, meaning) in variants(&text, "ViolationReason") {
-        let name = names.get(variant.as_str()).expect("a name").trim_matches('"');
+    for ReasonRow { name, meaning, .. } in variants(&text, "ViolationReason") {
         let meaning = source::with_constants(&meaning.replace("crate::bounds::", ""), &bounds);
         writeln!(table, "| `{name}` | {meaning} |").expect("text");
     }

@@ -2,20 +2,20 @@
 
 use domain::bounds::DOCUMENT_VALUE_BYTES_MAX;
 use domain::document::parse_ttl;
-use domain::{CommitId, JsonText, Timestamp, Violation};
-use tonic::{Response, Status};
+use domain::{CommitId, JsonText, Timestamp, Version, Violation};
 use wire::conversation::owner_to_proto;
 use wire::proto::event::v1 as event;
 use wire::proto::event::v1::event::Fact;
 use wire::proto::write::v1 as proto;
-use wire::proto::write::v1::CommitResult;
 use wire::status::{Problem, Reason};
 
 use super::find::{DocumentState, find};
 use super::scope::DocumentLocation;
 use crate::Gateway;
+use crate::commands::{Command, Commands, Issuer};
+use crate::positions::record_write;
 use crate::request::Call;
-use crate::writer::{WriterClient, command_target, has_reason, without_headers};
+use crate::writer::command_target;
 
 /// A change of a document.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ pub struct Change<'call> {
     /// Reads the document.
     pub gateway: &'call Gateway,
     /// Appends under the caller's own token.
-    pub writer: &'call WriterClient,
+    pub commands: &'call Commands,
     /// The caller.
     pub call: &'call Call,
     /// The document.
@@ -40,6 +40,11 @@ impl Change<'_> {
     /// Whether it is a retry whose first attempt made the last commit of the document.
     fn is_recorded_in(&self, state: &DocumentState) -> bool {
         self.key.is_some() && state.last_commit == self.key
+    }
+
+    async fn send(&self, command: impl Command) -> Result<Written, Problem> {
+        let result = self.commands.send(Issuer::Service(self.call), command).await?;
+        Ok(Written { version: result.version, recorded_at: result.recorded_at, position_token: result.position_token })
     }
 }
 
@@ -76,9 +81,9 @@ pub struct Deleted {
 ///
 /// # Errors
 /// The document has another version than expected or was erased; the value is invalid; the writer rejects the call.
-pub async fn put(change: Change<'_>, value: NewValue) -> Result<Written, Status> {
-    change.location.owner().map_err(Problem::from)?;
-    check(&value).map_err(Problem::from)?;
+pub async fn put(change: Change<'_>, value: NewValue) -> Result<Written, Problem> {
+    change.location.owner()?;
+    check(&value)?;
     let name = &change.location.name;
     let fact = Fact::DocumentPut(event::DocumentPut {
         namespace: name.namespace.labels().to_vec(),
@@ -90,7 +95,7 @@ pub async fn put(change: Change<'_>, value: NewValue) -> Result<Written, Status>
         None => put_any(change, fact).await,
         Some(0) => put_new(change, fact).await,
         Some(version) => match append(change, &fact, Some(version)).await {
-            Err(status) if has_reason(&status, Reason::ConversationNotFound) => Err(conflict(version, 0)),
+            Err(problem) if problem.reason() == Reason::ConversationNotFound => Err(conflict(version, 0)),
             outcome => outcome,
         },
     }
@@ -100,18 +105,11 @@ pub async fn put(change: Change<'_>, value: NewValue) -> Result<Written, Status>
 ///
 /// # Errors
 /// As [`put`].
-pub async fn delete(change: Change<'_>) -> Result<Deleted, Status> {
-    change.location.owner().map_err(Problem::from)?;
+pub async fn delete(change: Change<'_>) -> Result<Deleted, Problem> {
+    change.location.owner()?;
     let state = find(change.gateway, change.location).await?;
     if change.is_recorded_in(&state) && state.value.is_none() {
-        return Ok(Deleted {
-            deleted: true,
-            written: Written {
-                version: state.version.0,
-                recorded_at: Some(wire::time::to_proto(state.recorded_at)),
-                position_token: state.position_token,
-            },
-        });
+        return Ok(Deleted { deleted: true, written: recorded_before(state.version, state) });
     }
     let value = state.live(change.now);
     let version = value.map_or(0, |value| value.version.0);
@@ -139,23 +137,23 @@ fn check(value: &NewValue) -> Result<(), Violation> {
 
 /// Records a value, whatever the version. A retry sends the same commands in the same order, so that the writer finds the first
 /// attempt.
-async fn put_any(change: Change<'_>, fact: Fact) -> Result<Written, Status> {
+async fn put_any(change: Change<'_>, fact: Fact) -> Result<Written, Problem> {
     if change.key.is_none() {
         match append(change, &fact, None).await {
-            Err(status) if has_reason(&status, Reason::ConversationNotFound) => {}
+            Err(problem) if problem.reason() == Reason::ConversationNotFound => {}
             outcome => return outcome,
         }
     }
     match create(change, &fact).await {
-        Err(status) if has_reason(&status, Reason::ConversationExists) => append(change, &fact, None).await,
+        Err(problem) if problem.reason() == Reason::ConversationExists => append(change, &fact, None).await,
         outcome => outcome,
     }
 }
 
 /// Records the first value, or the first one after a deletion or an expiry.
-async fn put_new(change: Change<'_>, fact: Fact) -> Result<Written, Status> {
+async fn put_new(change: Change<'_>, fact: Fact) -> Result<Written, Problem> {
     match create(change, &fact).await {
-        Err(status) if has_reason(&status, Reason::ConversationExists) => {}
+        Err(problem) if problem.reason() == Reason::ConversationExists => {}
         outcome => return outcome,
     }
     let state = find(change.gateway, change.location).await?;
@@ -164,18 +162,14 @@ async fn put_new(change: Change<'_>, fact: Fact) -> Result<Written, Status> {
     };
     if change.is_recorded_in(&state) {
         // The first attempt has recorded it after a deletion.
-        return Ok(Written {
-            version: value.version.0,
-            recorded_at: Some(wire::time::to_proto(state.recorded_at)),
-            position_token: state.position_token,
-        });
+        return Ok(recorded_before(value.version, state));
     }
     Err(conflict(0, value.version.0))
 }
 
-async fn create(change: Change<'_>, fact: &Fact) -> Result<Written, Status> {
+async fn create(change: Change<'_>, fact: &Fact) -> Result<Written, Problem> {
     let target = &change.location.target;
-    let owner = change.location.owner().map_err(Problem::from)?;
+    let owner = change.location.owner()?;
     // Another key than that of an append: the writer rejects a key with another request.
     let key = change.key.map(|key| key.part(b"create").to_string());
     let request = proto::CreateConversationRequest {
@@ -186,12 +180,10 @@ async fn create(change: Change<'_>, fact: &Fact) -> Result<Written, Status> {
         events: vec![new_event(fact)],
         ..proto::CreateConversationRequest::default()
     };
-    let mut writer = change.writer.write_for(change.call);
-    let answer = writer.create_conversation(request).await;
-    written(answer.map(Response::into_inner), |answer| answer.result)
+    change.send(request).await
 }
 
-async fn append(change: Change<'_>, fact: &Fact, expected: Option<u64>) -> Result<Written, Status> {
+async fn append(change: Change<'_>, fact: &Fact, expected: Option<u64>) -> Result<Written, Problem> {
     let target = &change.location.target;
     let key = change.key.map(|key| key.to_string()).unwrap_or_default();
     let command = command_target(&target.access.agent, &target.key.conversation, key);
@@ -200,22 +192,24 @@ async fn append(change: Change<'_>, fact: &Fact, expected: Option<u64>) -> Resul
         events: vec![new_event(fact)],
         ..proto::AppendEventsRequest::default()
     };
-    let mut writer = change.writer.write_for(change.call);
-    let answer = writer.append_events(request).await;
-    written(answer.map(Response::into_inner), |answer| answer.result)
+    change.send(request).await
 }
 
 fn new_event(fact: &Fact) -> event::Event {
     event::Event { fact: Some(fact.clone()), ..event::Event::default() }
 }
 
-fn written<T>(answer: Result<T, Status>, result_of: impl FnOnce(T) -> Option<CommitResult>) -> Result<Written, Status> {
-    let answer = answer.map_err(|status| without_headers(&status))?;
-    let result = result_of(answer).unwrap_or_default();
-    Ok(Written { version: result.version, recorded_at: result.recorded_at, position_token: result.position_token })
+/// What the first attempt has recorded.
+fn recorded_before(version: Version, state: DocumentState) -> Written {
+    record_write(&state.position_token);
+    Written {
+        version: version.0,
+        recorded_at: Some(wire::time::to_proto(state.recorded_at)),
+        position_token: state.position_token,
+    }
 }
 
-fn conflict(expected: u64, current: u64) -> Status {
+fn conflict(expected: u64, current: u64) -> Problem {
     let message = format!("the document is at version {current}, not at {expected}");
-    Problem::new(Reason::VersionConflict, message).with("current_version", current.to_string()).into()
+    Problem::new(Reason::VersionConflict, message).with("current_version", current.to_string())
 }

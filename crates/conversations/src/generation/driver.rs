@@ -69,8 +69,8 @@ async fn execute_and_close(generations: &Generations, spec: &RunSpec) -> bool {
         // The run is over, or another gateway publishes its parts and its end.
         PublishEnd::NotActive | PublishEnd::Superseded | PublishEnd::SenderDropped => return false,
         PublishEnd::Stopping => end_with(RunOutcome::Stopped),
-        PublishEnd::Refused(status) => {
-            tracing::error!(code = ?status.code(), "the writer refused the parts of a run");
+        PublishEnd::Refused(problem) => {
+            tracing::error!(code = ?problem.reason().code(), "the writer refused the parts of a run");
             fail_with("parts_refused", "the writer refused the parts of the run")
         }
     };

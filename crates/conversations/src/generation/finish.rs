@@ -71,8 +71,8 @@ pub(super) async fn finish(
                 return Ok(finished);
             }
             Err(WriterError::NotActive) => return Ok(Finished::Over),
-            Err(WriterError::Permanent(status)) => {
-                tracing::error!(run.id = %run.run, code = ?status.code(), "the writer rejected the events of a run");
+            Err(WriterError::Permanent(problem)) => {
+                tracing::error!(run.id = %run.run, code = ?problem.reason().code(), "the writer rejected the events of a run");
             }
             Err(
                 WriterError::Retryable(_) | WriterError::Stopping | WriterError::Superseded | WriterError::RunActive(_),

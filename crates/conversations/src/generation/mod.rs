@@ -48,9 +48,7 @@ use runtime::config::Secret;
 use runtime::fair::{FairPermit, FairSemaphore};
 use runtime::shutdown::Shutdown;
 use tokio::sync::Semaphore;
-use tonic::Status;
 use wire::proto::run::v1 as proto;
-use wire::proto::write::v1::CommitResult;
 use wire::status::{Problem, Reason};
 
 pub use call_model::reported_usage;
@@ -70,15 +68,16 @@ use call_log::CallLog;
 use output_schemas::OutputSchemas;
 use run_key::RunSpec;
 use settings::{ModelChoice, RunSettings};
-use start::{hide_token_errors, too_many_runs};
+use start::too_many_runs;
 use webhooks::Webhooks;
 
 use crate::assembly::ContextRequest;
+use crate::commands::own_problem;
 use crate::quotas::account::Account;
 use crate::quotas::metering::Metering;
 use crate::quotas::{CountedRun, Quotas};
 use crate::writer::WriterClient;
-use crate::{Gateway, problem};
+use crate::{Gateway, positions, problem};
 use history::{Deadline, Freshness, Target};
 
 /// Maximum number of waiting runs of one tenant on this gateway. Further runs are rejected.
@@ -186,10 +185,12 @@ impl Generations {
     ///
     /// # Errors
     /// The writer refuses or does not answer.
-    pub async fn stop(&self, run: &RunKey) -> Result<CommitResult, Status> {
+    pub async fn stop(&self, run: &RunKey) -> Result<(), Problem> {
         let request = proto::StopRunRequest { target: Some(run.target(None)), run_id: run.run.to_string() };
-        let answer = self.writer.runs().stop_run(request).await.map_err(hide_token_errors)?;
-        Ok(answer.into_inner().result.unwrap_or_default())
+        let answer = self.writer.runs().stop_run(request).await.map_err(own_problem)?;
+        let result = answer.into_inner().result.unwrap_or_default();
+        positions::record_write(&result.position_token);
+        Ok(())
     }
 
     /// The active run of a conversation, read from the stream's leader. The caller checks access first.

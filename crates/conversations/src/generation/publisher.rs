@@ -13,8 +13,8 @@ use domain::{RunPart, RunPartKind, Sequence};
 use runs::Coalescer;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::timeout;
-use tonic::Status;
 use wire::proto::run::v1 as proto;
+use wire::status::Problem;
 
 use super::run_parts::size_bytes;
 use super::{RunKey, metrics};
@@ -61,7 +61,7 @@ pub(super) enum PublishEnd {
     Superseded,
     NotActive,
     /// The writer rejected the parts.
-    Refused(Status),
+    Refused(Problem),
 }
 
 impl PartSender {
@@ -198,7 +198,7 @@ async fn send(writer: &WriterClient, request: proto::AppendPartsRequest) -> Resu
         WriterError::Stopping => PublishEnd::Stopping,
         WriterError::Superseded => PublishEnd::Superseded,
         WriterError::NotActive | WriterError::RunActive(_) => PublishEnd::NotActive,
-        WriterError::Retryable(status) | WriterError::Permanent(status) => PublishEnd::Refused(status),
+        WriterError::Retryable(problem) | WriterError::Permanent(problem) => PublishEnd::Refused(problem),
     })
 }
 

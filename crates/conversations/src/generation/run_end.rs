@@ -92,8 +92,8 @@ pub(super) async fn close(generations: &Generations, run: &RunKey, end: RunEnd) 
             Err(WriterError::NotActive) => return Ok(CloseResult::Over),
             // Another process publishes: read the last part again.
             Err(WriterError::Superseded | WriterError::Stopping | WriterError::RunActive(_)) => {}
-            Err(WriterError::Retryable(status) | WriterError::Permanent(status)) => {
-                let code = status.code();
+            Err(WriterError::Retryable(problem) | WriterError::Permanent(problem)) => {
+                let code = problem.reason().code();
                 let message = format!("the writer rejected the end of the run: {code:?}");
                 return Err(Problem::new(Reason::RecordUnavailable, message));
             }

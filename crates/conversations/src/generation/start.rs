@@ -6,7 +6,7 @@ use backoff::Backoff;
 use domain::event::RunStarted;
 use domain::{CallId, CommitId, ConversationKey, Fact, Head, Label, NewEvent, Owner, RunId, UserId, Version};
 use registry::AgentAccess;
-use tonic::{Code, Response, Status};
+use tonic::{Response, Status};
 use wire::conversation::owner_to_proto;
 use wire::proto::event::v1 as event;
 use wire::proto::run::v1 as proto;
@@ -17,9 +17,10 @@ use wire::status::{Problem, Reason};
 use super::finish::finish;
 use super::run_key::RunKey;
 use super::{Generations, RequestSettings, RunSpec, driver, parts_log};
+use crate::commands::own_problem;
 use crate::quotas::account::Account;
 use crate::writer::{ATTEMPT_MAX, Repeated, WriterClient, WriterError};
-use crate::{problem, request};
+use crate::{positions, problem, request};
 use history::Deadline;
 
 /// First wait between two attempts to start.
@@ -94,14 +95,14 @@ impl Generations {
     /// # Errors
     /// `RUN_ACTIVE`, with the active run's id; `CONVERSATION_EXISTS` for a new one; any other refusal of the writer; `OVERLOADED`: `runs_max` is reached;
     /// `DRAINING`: the gateway shuts down; `RECORD_UNAVAILABLE`: the writer does not answer in time.
-    pub async fn start(&self, start: Start) -> Result<RunHandle, Status> {
+    pub async fn start(&self, start: Start) -> Result<RunHandle, Problem> {
         if self.shutdown.has_begun() {
             let message = "this gateway is shutting down: try another one";
-            return Err(Problem::new(Reason::Draining, message).retry_after(problem::RETRY_AFTER).into());
+            return Err(Problem::new(Reason::Draining, message).retry_after(problem::RETRY_AFTER));
         }
         let mut settings = self.settings(&start.access)?;
         if let Some(request) = &start.settings {
-            request.check(&self.models, &settings.model).map_err(Problem::from)?;
+            request.check(&self.models, &settings.model)?;
             request.choose(&mut settings.model);
             // The caller runs the tools of the request.
             settings.rules.clear();
@@ -112,7 +113,7 @@ impl Generations {
             Ok(permit) => Some(permit),
             // The first attempt of this start holds a permit.
             Err(_) if is_active(self, &run, start.idempotency_key).await => None,
-            Err(problem) => return Err(problem.into()),
+            Err(problem) => return Err(problem),
         };
         let provider = self.models.provider(&settings.model.server);
         let started = RunStarted {
@@ -121,6 +122,7 @@ impl Generations {
             provider: provider.and_then(|provider| Label::parse(provider).ok()),
         };
         let (commit, is_ours) = commit_start(self, &run, &start, &started, command).await?;
+        positions::record_write(&commit.position_token);
         let handle = RunHandle { run: run.run, commit };
         if is_ours {
             let spec = RunSpec {
@@ -235,7 +237,7 @@ async fn commit_start(
     start: &Start,
     started: &RunStarted,
     command: CommitId,
-) -> Result<(CommitResult, bool), Status> {
+) -> Result<(CommitResult, bool), Problem> {
     let command = StartCommand::of(run, start, started, command);
     let mut backoff = Backoff::new(WAIT_BASE, WAIT_MAX);
     let mut finished = 0;
@@ -249,24 +251,27 @@ async fn commit_start(
             }
             Err(status) => status,
         };
-        match WriterError::from(status.clone()) {
+        let problem = own_problem(status);
+        match WriterError::from(problem.clone()) {
             WriterError::RunActive(active) => {
                 finished += 1;
                 let active = RunKey { run: active, ..run.clone() };
                 if finished > RUNS_FINISHED_MAX || !generations.finish_if_closed(&active).await {
-                    return Err(status);
+                    return Err(problem);
                 }
             }
-            WriterError::Retryable(_) => {
+            WriterError::Retryable(_) if problem.reason() != Reason::WriterUnavailable => {
                 is_retry = true;
                 if start.deadline.is_over() {
-                    return Err(unavailable(&status));
+                    return Err(unavailable(&problem));
                 }
                 backoff.wait().await;
             }
-            WriterError::NotActive | WriterError::Stopping | WriterError::Superseded | WriterError::Permanent(_) => {
-                return Err(hide_token_errors(status));
-            }
+            WriterError::Retryable(_)
+            | WriterError::NotActive
+            | WriterError::Stopping
+            | WriterError::Superseded
+            | WriterError::Permanent(_) => return Err(problem),
         }
     }
 }
@@ -284,19 +289,10 @@ fn new_event(given: &NewEvent) -> event::Event {
     }
 }
 
-/// The status for the caller. Callers do not see errors about the gateway's own token.
-pub(super) fn hide_token_errors(status: Status) -> Status {
-    if !matches!(status.code(), Code::Unauthenticated | Code::PermissionDenied) {
-        return status;
-    }
-    tracing::error!(code = ?status.code(), "the writer rejected the gateway's own token: set `writer_token`");
-    unavailable(&status)
-}
-
-/// The writer does not answer, or its answer is unusable.
-pub(super) fn unavailable(status: &Status) -> Status {
-    let message = format!("the writer does not answer ({:?}): try again", status.code());
-    Problem::new(Reason::RecordUnavailable, message).retry_after(problem::RETRY_AFTER).into()
+/// The writer does not answer.
+fn unavailable(problem: &Problem) -> Problem {
+    let message = format!("the writer does not answer ({:?}): try again", problem.reason().code());
+    Problem::new(Reason::RecordUnavailable, message).retry_after(problem::RETRY_AFTER)
 }
 
 pub(super) fn too_many_runs(runs_max: usize) -> Problem {

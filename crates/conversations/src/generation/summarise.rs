@@ -13,7 +13,7 @@ use models::ModelRequest;
 use registry::ProviderLogs;
 use wire::proto::operate::v1::SummarySettings;
 use wire::proto::write::v1 as write;
-use wire::status::Reason;
+use wire::status::{Problem, Reason};
 
 use super::background::{Failure, TaskKind};
 use super::structured_answer::{text, whole};
@@ -23,7 +23,7 @@ use super::{Generations, ModelChoice, RunKey, RunSpec, metrics};
 use crate::assembly::{self, CONTEXT_BYTES_MAX, ContextRequest};
 use crate::policies::ReadyPolicy;
 use crate::quotas::account::Account;
-use crate::writer::{ATTEMPT_MAX, has_reason};
+use crate::writer::ATTEMPT_MAX;
 
 /// The user's message that follows the history in the request to the model.
 pub const REQUEST: &str = "Summarise our conversation so far for yourself, so that you can go on with it when you see \
@@ -166,7 +166,7 @@ impl Task {
         match writer.append_events(request).await {
             Ok(_) => Ok("made"),
             Err(status) => {
-                let is_stale = has_reason(&status, Reason::SummaryStale);
+                let is_stale = Problem::from(status).reason() == Reason::SummaryStale;
                 is_stale.then_some("outrun").ok_or(Failure("not_appended"))
             }
         }

@@ -7,10 +7,9 @@ use history::{Batch, Deadline, Direction, Query, Snapshot, Target, View, decode}
 use models::ModelRequest;
 use prost_types::FieldMask;
 use registry::ProviderLogs;
-use tonic_types::StatusExt as _;
 use wire::proto::operate::v1::TitleSettings;
 use wire::proto::write::v1 as write;
-use wire::status::Reason;
+use wire::status::{Problem, Reason};
 
 use super::background::{Failure, TaskKind};
 use super::structured_answer::{text, whole};
@@ -176,13 +175,12 @@ impl Task {
         let Err(status) = writer.update_conversation(request).await else {
             return Ok(Some("made"));
         };
-        let info = status.get_details_error_info();
-        let is = |reason: Reason| info.as_ref().is_some_and(|info| info.reason == reason.as_str());
-        if is(Reason::VersionConflict) {
+        let reason = Problem::from(status).reason();
+        if reason == Reason::VersionConflict {
             return Ok(None);
         }
         // Another task has written a title, and a caller has removed it since.
-        let is_over = is(Reason::IdempotencyKeyReused);
+        let is_over = reason == Reason::IdempotencyKeyReused;
         is_over.then_some(Some("outrun")).ok_or(Failure("not_appended"))
     }
 

@@ -8,17 +8,18 @@ use domain::event::MessageAppended;
 use domain::{CommitId, Version};
 use keyed_history::merge::new_turns;
 use prost::Message as _;
-use tonic::Status;
 use tracing::Instrument as _;
 use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
+use wire::status::Problem;
 
 use super::location::HistoryLocation;
 use super::record_error::RecordError;
 use super::stored_history::{History, HistoryQuery};
 use super::warning::Warning;
+use crate::commands::{Command, Commands, Issuer};
 use crate::request::Call;
-use crate::writer::{WriterClient, command_target};
+use crate::writer::command_target;
 use crate::{Gateway, metrics};
 
 /// Maximum number of retries.
@@ -37,7 +38,7 @@ pub struct Recording<'call> {
     /// Reads the history.
     pub gateway: &'call Gateway,
     /// Appends under the caller's own token.
-    pub writer: &'call WriterClient,
+    pub commands: &'call Commands,
     /// The caller.
     pub call: &'call Call,
     /// The location of the history, or why it is unknown.
@@ -67,7 +68,7 @@ pub struct RecordedHistory {
 ///
 /// # Errors
 /// The writer rejects the call.
-pub async fn record(recording: Recording<'_>) -> Result<RecordedHistory, Status> {
+pub async fn record(recording: Recording<'_>) -> Result<RecordedHistory, Problem> {
     let began = Instant::now();
     let mut recorded = RecordedHistory::default();
     recorded.warning = match recording.location {
@@ -99,14 +100,21 @@ struct LocatedRecording<'call> {
     location: &'call HistoryLocation,
 }
 
+impl LocatedRecording<'_> {
+    async fn send(&self, command: impl Command) -> Result<write::CommitResult, RecordError> {
+        let Recording { commands, call, .. } = self.request;
+        Ok(commands.send(Issuer::Service(call), command).await?)
+    }
+}
+
 /// Records with retries after lost races. Returns a warning if not all could be recorded.
-async fn attempts(recording: LocatedRecording<'_>, recorded: &mut RecordedHistory) -> Result<Option<Warning>, Status> {
+async fn attempts(recording: LocatedRecording<'_>, recorded: &mut RecordedHistory) -> Result<Option<Warning>, Problem> {
     let mut backoff = Backoff::bounded(WAIT_BASE, WAIT_MAX, RETRIES_MAX);
     let mut seen = recording.request.seen;
     loop {
         let warning = match attempt(recording, &mut seen, recorded).await {
             Ok(()) => return Ok(None),
-            Err(RecordError::Refused(status)) => return Err(status),
+            Err(RecordError::Refused(problem)) => return Err(problem),
             Err(RecordError::Permanent(warning)) => return Ok(Some(warning)),
             Err(RecordError::Retryable(warning)) => warning,
         };
@@ -185,9 +193,7 @@ async fn create(recording: LocatedRecording<'_>) -> Result<Version, RecordError>
         owner: Some(event::Owner { kind: Some(owner) }),
         ..write::CreateConversationRequest::default()
     };
-    let mut writer = recording.request.writer.write_for(recording.request.call);
-    let created = writer.create_conversation(request).await?.into_inner();
-    Ok(Version(created.result.unwrap_or_default().version))
+    Ok(Version(recording.send(request).await?.version))
 }
 
 /// Appends one commit at the expected version.
@@ -211,9 +217,7 @@ async fn append(
         events: events.collect(),
         ..write::AppendEventsRequest::default()
     };
-    let mut writer = recording.request.writer.write_for(recording.request.call);
-    let appended = writer.append_events(request).await?.into_inner();
-    Ok(appended.result.unwrap_or_default())
+    recording.send(request).await
 }
 
 /// The id of a commit, derived from the call's key and the index of its first message: equal in all attempts, and unique

@@ -1,11 +1,9 @@
 //! Classifies a failed attempt to record: retry, warn the caller, or reject the call.
 
-use tonic::{Code, Status};
-use tonic_types::StatusExt as _;
-use wire::status::Reason;
+use tonic::Code;
+use wire::status::{Problem, Reason};
 
 use super::warning::Warning;
-use crate::writer::without_headers;
 
 /// Why messages were not recorded.
 #[derive(Debug)]
@@ -14,7 +12,7 @@ pub(super) enum RecordError {
     Retryable(Warning),
     /// A retry cannot succeed. The caller receives the warning.
     Permanent(Warning),
-    Refused(Status),
+    Refused(Problem),
 }
 
 /// An error of the read.
@@ -30,29 +28,25 @@ impl From<Warning> for RecordError {
 }
 
 /// An error of the writer.
-impl From<Status> for RecordError {
-    fn from(status: Status) -> Self {
-        let info = status.get_details_error_info();
-        let reason = info.as_ref().map_or("", |info| info.reason.as_str());
-        let is = |expected: Reason| expected.as_str() == reason;
-        let has_lost_race = is(Reason::VersionConflict)
-            || is(Reason::Contention)
-            || is(Reason::ConversationExists)
-            || is(Reason::ConversationNotFound);
+impl From<Problem> for RecordError {
+    fn from(problem: Problem) -> Self {
+        let reason = problem.reason();
+        let lost_races =
+            [Reason::VersionConflict, Reason::Contention, Reason::ConversationExists, Reason::ConversationNotFound];
         let is_callers_error = matches!(
-            status.code(),
+            reason.code(),
             Code::Unauthenticated | Code::PermissionDenied | Code::InvalidArgument | Code::NotFound
         );
-        if has_lost_race {
+        if lost_races.contains(&reason) {
             Self::Retryable(Warning::Conflict)
-        } else if is(Reason::IdempotencyKeyReused) {
+        } else if reason == Reason::IdempotencyKeyReused {
             Self::Permanent(Warning::KeyReused)
-        } else if is(Reason::ConversationArchived) {
+        } else if reason == Reason::ConversationArchived {
             Self::Permanent(Warning::Archived)
-        } else if is(Reason::ConversationErased) {
+        } else if reason == Reason::ConversationErased {
             Self::Permanent(Warning::Erased)
         } else if is_callers_error {
-            Self::Refused(without_headers(&status))
+            Self::Refused(problem)
         } else {
             Self::Retryable(Warning::Unavailable)
         }
@@ -61,16 +55,16 @@ impl From<Status> for RecordError {
 
 #[cfg(test)]
 mod tests {
-    use wire::status::Problem;
+    use tonic::Status;
 
     use super::*;
 
-    fn check(status: Status, expected: &str) {
-        let message = status.to_string();
-        let seen = match RecordError::from(status) {
+    fn check(problem: Problem, expected: &str) {
+        let message = format!("{problem:?}");
+        let seen = match RecordError::from(problem) {
             RecordError::Retryable(warning) => format!("retryable {}", warning.code()),
             RecordError::Permanent(warning) => format!("permanent {}", warning.code()),
-            RecordError::Refused(status) => format!("refused {:?}", status.code()),
+            RecordError::Refused(problem) => format!("refused {:?}", problem.reason().code()),
         };
         assert_eq!(seen, expected, "{message}");
     }
@@ -93,20 +87,10 @@ mod tests {
             (Reason::Draining, "retryable HISTORY_UNAVAILABLE"),
             (Reason::DataCorrupt, "retryable HISTORY_UNAVAILABLE"),
         ] {
-            check(Problem::new(reason, "x").into(), expected);
+            check(Problem::new(reason, "x"), expected);
         }
-        check(Status::unavailable("no connection"), "retryable HISTORY_UNAVAILABLE");
-        check(Status::deadline_exceeded("x"), "retryable HISTORY_UNAVAILABLE");
-        check(Status::invalid_argument("x"), "refused InvalidArgument");
-    }
-
-    #[test]
-    fn a_refusal_keeps_its_details() {
-        let status = Status::from(Problem::new(Reason::MissingScope, "needs append"));
-        let RecordError::Refused(passed) = RecordError::from(status) else {
-            panic!("the call is not rejected");
-        };
-        let info = passed.get_details_error_info().expect("error info");
-        assert_eq!((info.reason.as_str(), passed.message()), ("MISSING_SCOPE", "needs append"));
+        check(Status::unavailable("no connection").into(), "retryable HISTORY_UNAVAILABLE");
+        check(Status::deadline_exceeded("x").into(), "retryable HISTORY_UNAVAILABLE");
+        check(Status::invalid_argument("x").into(), "retryable HISTORY_UNAVAILABLE");
     }
 }

@@ -154,15 +154,14 @@ fn outcome(answer: &Result<bool, WriterError>) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use tonic::Status;
 
     use super::*;
 
     #[test]
     fn a_call_is_sent_until_the_writer_answers() {
-        let unavailable = || WriterError::Retryable(Status::unavailable(""));
+        let unavailable = || WriterError::Retryable(Problem::new(Reason::RecordUnavailable, ""));
         let (mut retries, shutdown) = (Retries::default(), Shutdown::new());
-        let refused = WriterError::Permanent(Status::permission_denied(""));
+        let refused = WriterError::Permanent(Problem::new(Reason::MissingScope, ""));
         for _ in 0..1_000 {
             assert!(retries.allow(&unavailable(), &shutdown));
         }
@@ -178,8 +177,8 @@ mod tests {
     fn a_call_has_one_outcome() {
         assert_eq!(outcome(&Ok(true)), "kept");
         assert_eq!(outcome(&Ok(false)), "no_stream");
-        assert_eq!(outcome(&Err(WriterError::Retryable(Status::unavailable("")))), "unreachable");
-        assert_eq!(outcome(&Err(WriterError::Permanent(Status::permission_denied("")))), "refused");
+        assert_eq!(outcome(&Err(WriterError::Retryable(Problem::new(Reason::RecordUnavailable, "")))), "unreachable");
+        assert_eq!(outcome(&Err(WriterError::Permanent(Problem::new(Reason::MissingScope, "")))), "refused");
         assert_eq!(outcome(&Err(WriterError::NotActive)), "refused");
     }
 

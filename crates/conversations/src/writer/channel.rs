@@ -33,7 +33,6 @@ use tower::{Service, ServiceExt as _};
 use wire::status::{Problem, Reason};
 
 use super::attempts::{Attempts, Failure, Step};
-use super::error::has_reason;
 use super::peer::{Destination, Peer, Traffic, failure_of};
 use super::pool::WriterPool;
 use super::repeatable::repeat_of;
@@ -273,7 +272,7 @@ fn is_grpc(answer: &Response<Body>) -> bool {
 /// How a writer that answered failed. A writer that drains rejects calls before it reads them.
 fn failure_in(answer: &response::Parts) -> Option<Failure> {
     let status = Status::from_header_map(&answer.headers).filter(|status| status.code() == Code::Unavailable)?;
-    Some(if has_reason(&status, Reason::Draining) { Failure::NotSent } else { Failure::Unavailable })
+    Some(if Problem::from(status).reason() == Reason::Draining { Failure::NotSent } else { Failure::Unavailable })
 }
 
 /// The whole body of an answer. An answer that breaks off is no answer.
@@ -356,7 +355,7 @@ mod tests {
             let body = Body::new(Full::new(Bytes::from([vec![0; 5], message].concat())));
             let request = Request::post(APPEND).body(body).unwrap();
             let status = WriterChannel::to(vec![one, other]).send(request).await.unwrap_err();
-            assert!(has_reason(&status, Reason::RecordUnavailable), "{status:?}");
+            assert_eq!(Problem::from(status).reason(), Reason::RecordUnavailable);
             let calls = of_one.load(Ordering::SeqCst) + of_other.load(Ordering::SeqCst);
             assert_eq!(calls, expected, "{key:?}");
         }
@@ -369,7 +368,7 @@ mod tests {
         let outages = Outages { addresses: "".into(), log: FailureLog::default() };
         let ended = ended_by_status(broken, outages).collect().await.unwrap();
         let status = Status::from_header_map(ended.trailers().unwrap()).unwrap();
-        assert!(status.code() == Code::Unavailable && has_reason(&status, Reason::RecordUnavailable), "{status:?}");
+        assert_eq!(Problem::from(status).reason(), Reason::RecordUnavailable);
         assert_eq!(ended.to_bytes(), "x");
     }
 

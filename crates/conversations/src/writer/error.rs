@@ -2,22 +2,7 @@
 
 use domain::RunId;
 use tonic::{Code, Status};
-use tonic_types::StatusExt as _;
-use wire::status::Reason;
-
-/// Whether the writer rejects a command for this reason.
-#[must_use]
-pub fn has_reason(status: &Status, reason: Reason) -> bool {
-    let info = status.get_details_error_info();
-    info.is_some_and(|info| info.reason == reason.as_str())
-}
-
-/// A status for callers, without the headers of the writer's answer.
-#[must_use]
-pub fn without_headers(status: &Status) -> Status {
-    let details = status.details().to_vec().into();
-    Status::with_details(status.code(), status.message(), details)
-}
+use wire::status::{Problem, Reason};
 
 /// Why the writer rejected a command or did not answer.
 #[derive(Debug)]
@@ -31,9 +16,9 @@ pub enum WriterError {
     /// Another process published parts of the run.
     Superseded,
     /// The same request may succeed later.
-    Retryable(Status),
+    Retryable(Problem),
     /// The same request cannot succeed.
-    Permanent(Status),
+    Permanent(Problem),
 }
 
 impl WriterError {
@@ -46,38 +31,41 @@ impl WriterError {
 
 impl From<Status> for WriterError {
     fn from(status: Status) -> Self {
-        let info = status.get_details_error_info();
-        let Some(info) = info else {
-            // The status comes from the connection or from a proxy, not from the writer.
-            return Self::Retryable(status);
-        };
-        let is = |expected: Reason| expected.as_str() == info.reason;
-        let run = info.metadata.get("run_id").map(|run| RunId::parse(run));
-        if let (true, Some(Ok(run))) = (is(Reason::RunActive), run) {
+        Problem::from(status).into()
+    }
+}
+
+impl From<Problem> for WriterError {
+    fn from(problem: Problem) -> Self {
+        let reason = problem.reason();
+        let is = |reasons: &[Reason]| reasons.contains(&reason);
+        let run = problem.metadata().get("run_id").and_then(|run| RunId::parse(run).ok());
+        if let (Reason::RunActive, Some(run)) = (reason, run) {
             return Self::RunActive(run);
         }
-        let is_over = is(Reason::RunNotActive) || is(Reason::ConversationNotFound) || is(Reason::ConversationErased);
         // A version is never reached again, and the caller learns when the quota allows a retry.
-        let is_permanent = is(Reason::VersionConflict) || is(Reason::QuotaExceeded);
-        let is_retryable = matches!(
-            status.code(),
-            Code::Unavailable
-                | Code::ResourceExhausted
-                | Code::Aborted
-                | Code::Cancelled
-                | Code::DeadlineExceeded
-                | Code::Unknown
-        );
-        if is_over {
+        let is_permanent = is(&[Reason::VersionConflict, Reason::QuotaExceeded]);
+        // Without a reason, the answer is not the writer's: it comes from the connection or from a proxy.
+        let is_retryable = reason == Reason::Other(Code::Internal)
+            || matches!(
+                reason.code(),
+                Code::Unavailable
+                    | Code::ResourceExhausted
+                    | Code::Aborted
+                    | Code::Cancelled
+                    | Code::DeadlineExceeded
+                    | Code::Unknown
+            );
+        if is(&[Reason::RunNotActive, Reason::ConversationNotFound, Reason::ConversationErased]) {
             Self::NotActive
-        } else if is(Reason::RunStopping) {
+        } else if is(&[Reason::RunStopping]) {
             Self::Stopping
-        } else if is(Reason::PartsSuperseded) {
+        } else if is(&[Reason::PartsSuperseded]) {
             Self::Superseded
         } else if is_retryable && !is_permanent {
-            Self::Retryable(status)
+            Self::Retryable(problem)
         } else {
-            Self::Permanent(status)
+            Self::Permanent(problem)
         }
     }
 }
@@ -85,7 +73,6 @@ impl From<Status> for WriterError {
 #[cfg(test)]
 mod tests {
     use uuid::Uuid;
-    use wire::status::Problem;
 
     use super::*;
 

@@ -1,13 +1,11 @@
 //! Errors of the services as HTTP problems: `?` converts them.
 
-use std::borrow::Cow;
-
 use domain::Violation;
 use http::StatusCode;
 use tonic::{Code, Status};
-use tonic_types::{ErrorDetails, StatusExt as _};
 use wire::status::{Problem, Reason};
 
+use super::field_names::with_callers_field;
 use super::problem::HttpProblem;
 
 /// The detail for a conversation that does not exist for the caller. The reason is not disclosed.
@@ -15,16 +13,26 @@ const NOT_FOUND: &str = "no such conversation for this caller: check its id and 
 
 impl From<Problem> for HttpProblem {
     fn from(problem: Problem) -> Self {
-        let reason = problem.reason();
-        let status = status_of(reason.code(), reason.as_str());
+        let (reason, name) = (problem.reason(), problem.reason_name().to_owned());
+        let status = status_of(reason.code(), &name);
         if reason == Reason::ConversationNotFound {
-            return Self::new(status, reason.as_str(), NOT_FOUND);
+            return Self::new(status, name, NOT_FOUND);
         }
-        let mut converted = Self::new(status, reason.as_str(), problem.message());
-        converted.field = problem.field().map(str::to_owned);
-        converted.retry_after = problem.retry_delay();
-        converted.metadata = problem.metadata().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-        converted
+        let converted = Self {
+            field: problem.field().map(str::to_owned),
+            retry_after: problem.retry_delay(),
+            metadata: problem.metadata().clone(),
+            ..Self::new(status, name, problem.message())
+        };
+        with_callers_field(converted)
+    }
+}
+
+impl HttpProblem {
+    /// The reason that the services know by the code; `None`: only HTTP has it.
+    #[must_use]
+    pub fn reason(&self) -> Option<Reason> {
+        Reason::parse(&self.code)
     }
 }
 
@@ -35,57 +43,11 @@ impl From<Violation> for HttpProblem {
     }
 }
 
-/// A status of another service. If it has no reason of ours, the problem has no message: the message could contain anything.
-impl From<&Status> for HttpProblem {
-    fn from(status: &Status) -> Self {
-        let details = status.get_error_details();
-        let Some(info) = details.error_info() else {
-            return unexplained(status.code());
-        };
-        let code: Cow<'static, str> = info.reason.clone().into();
-        let mut problem = Self::new(status_of(status.code(), &code), code, status.message());
-        problem.field = field_of(&details);
-        problem.retry_after = details.retry_info().and_then(|retry| retry.retry_delay);
-        problem.metadata = info.metadata.clone().into_iter().collect();
-        problem
-    }
-}
-
+/// The answer of another service.
 impl From<Status> for HttpProblem {
     fn from(status: Status) -> Self {
-        Self::from(&status)
+        Problem::from(status).into()
     }
-}
-
-fn field_of(details: &ErrorDetails) -> Option<String> {
-    let violations = &details.bad_request()?.field_violations;
-    Some(violations.first()?.field.clone())
-}
-
-fn unexplained(code: Code) -> HttpProblem {
-    let (name, detail) = match code {
-        Code::Unavailable => ("UNAVAILABLE", "a service does not answer: try again"),
-        Code::DeadlineExceeded => ("DEADLINE_EXCEEDED", "a service did not answer in time: try again"),
-        Code::ResourceExhausted => ("OVERLOADED", "a service is at its bound: try again later"),
-        Code::Cancelled => ("CANCELLED", "the call was cancelled"),
-        Code::Ok
-        | Code::Unknown
-        | Code::InvalidArgument
-        | Code::NotFound
-        | Code::AlreadyExists
-        | Code::PermissionDenied
-        | Code::FailedPrecondition
-        | Code::Aborted
-        | Code::OutOfRange
-        | Code::Unimplemented
-        | Code::Internal
-        | Code::DataLoss
-        | Code::Unauthenticated => {
-            let detail = "the server failed to answer: try again, or report the request id";
-            return HttpProblem::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", detail);
-        }
-    };
-    HttpProblem::new(status_of(code, name), name, detail)
 }
 
 /// As `google.rpc.Code` specifies, with two exceptions: a state that forbids the request is a conflict, and an
@@ -152,21 +114,5 @@ mod tests {
         assert_eq!(problem.field.as_deref(), Some("page.size"));
         assert_eq!(problem.retry_after, Some(Duration::from_millis(250)));
         assert_eq!(problem.metadata["limit"], "7");
-    }
-
-    #[test]
-    fn messages_of_other_services_are_not_quoted() {
-        for (code, status, name) in [
-            (Code::Unavailable, 503, "UNAVAILABLE"),
-            (Code::DeadlineExceeded, 504, "DEADLINE_EXCEEDED"),
-            (Code::ResourceExhausted, 503, "OVERLOADED"),
-            (Code::Cancelled, 503, "CANCELLED"),
-            (Code::InvalidArgument, 500, "INTERNAL"),
-            (Code::Unknown, 500, "INTERNAL"),
-        ] {
-            let problem = HttpProblem::from(&Status::new(code, "a secret"));
-            assert_eq!((problem.status.as_u16(), &*problem.code), (status, name));
-            assert!(!problem.detail.contains("secret"));
-        }
     }
 }

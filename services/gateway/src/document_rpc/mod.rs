@@ -13,21 +13,21 @@ use wire::proto::document::v1 as proto;
 use wire::proto::document::v1::document_service_server::DocumentService;
 
 use conversations::Gateway;
+use conversations::commands::Commands;
 use conversations::documents::Document;
-use conversations::writer::WriterClient;
 
 /// The document service over gRPC.
 #[derive(Debug, Clone)]
 pub struct DocumentRpc {
     gateway: Gateway,
-    writer: WriterClient,
+    commands: Commands,
 }
 
 impl DocumentRpc {
-    /// The service of a gateway; `writer` records documents.
+    /// The service of a gateway; `commands` record documents.
     #[must_use]
-    pub fn new(gateway: Gateway, writer: WriterClient) -> Self {
-        Self { gateway, writer }
+    pub fn new(gateway: Gateway, commands: Commands) -> Self {
+        Self { gateway, commands }
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) fn change<'call>(
     expected: Option<u64>,
     key: Option<CommitId>,
 ) -> Change<'call> {
-    Change { gateway: &rpc.gateway, writer: &rpc.writer, call, location, expected, key, now: rpc.gateway.now() }
+    Change { gateway: &rpc.gateway, commands: &rpc.commands, call, location, expected, key, now: rpc.gateway.now() }
 }
 
 fn kind(kind: Option<Kind>) -> Result<DocumentScope, Violation> {

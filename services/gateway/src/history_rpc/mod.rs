@@ -11,21 +11,21 @@ use wire::proto::history::v1 as proto;
 use wire::proto::history::v1::history_service_server::HistoryService;
 
 use conversations::Gateway;
+use conversations::commands::Commands;
 use conversations::keyed_histories::Warning;
-use conversations::writer::WriterClient;
 
 /// The history service over gRPC.
 #[derive(Debug, Clone)]
 pub struct HistoryRpc {
     gateway: Gateway,
-    writer: WriterClient,
+    commands: Commands,
 }
 
 impl HistoryRpc {
-    /// The service of a gateway; `writer` records messages.
+    /// The service of a gateway; `commands` record messages.
     #[must_use]
-    pub fn new(gateway: Gateway, writer: WriterClient) -> Self {
-        Self { gateway, writer }
+    pub fn new(gateway: Gateway, commands: Commands) -> Self {
+        Self { gateway, commands }
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) async fn handle(
     let key = ResolvedKey::of(&rpc.gateway, &call, request.key).await?;
     let recorded = record(Recording {
         gateway: &rpc.gateway,
-        writer: &rpc.writer,
+        commands: &rpc.commands,
         call: &call,
         location: key.location(),
         current: &current,

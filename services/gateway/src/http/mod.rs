@@ -6,17 +6,15 @@
 //! `GET /openapi.json` is generated from them.
 //!
 //! `runtime::http` has what all requests of any server share: size, time, panics. The other modules here are shared by
-//! endpoints: [`cors`] and [`rate_limits`] cover every request; [`callers`] identifies the caller; [`owned_chat`] finds the
-//! caller's conversation; [`turns`] starts runs and delivers their answers; [`live`] streams conversations; [`commands`] calls the writer.
+//! endpoints: [`cors`] and [`rate_limits`] cover every request; [`callers`] identifies the caller; [`turns`] starts runs and delivers
+//! their answers; [`live`] streams conversations. What they do with conversations is in the crate `conversations`.
 //! `runtime::http` converts every error to a problem.
 
 pub mod ai_sdk;
 pub mod body;
 pub mod callers;
 pub mod chats;
-pub mod commands;
 pub mod config;
-pub mod conversation_names;
 mod cookies;
 pub mod cors;
 mod csv_row;
@@ -27,11 +25,11 @@ pub mod get_health;
 pub mod idempotency;
 pub mod live;
 pub mod mcp;
+mod member_names;
 pub mod message_pages;
 pub mod not_found;
 pub mod openai;
 pub mod openapi;
-pub mod owned_chat;
 pub mod positions;
 pub mod prices;
 pub mod rate_limits;
@@ -49,5 +47,4 @@ pub use callers::admin::Admin;
 pub use callers::frontend::{CallerHeaders, CallerIds, Frontend};
 pub use config::HttpSection;
 pub use idempotency::IdempotencyKey;
-pub use owned_chat::OwnedChat;
 pub use state::HttpState;

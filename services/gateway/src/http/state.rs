@@ -1,5 +1,6 @@
 //! What every handler gets.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use domain::{AgentId, Timestamp, ToolName};
@@ -9,24 +10,18 @@ use runtime::health::Health;
 use tokio::sync::Semaphore;
 use wire::proto::operate::v1::AgentSettings;
 
-use super::commands::Commands;
 use super::config::HttpSection;
 use super::frontend_settings;
 use super::rate_limits::RateLimits;
 use crate::lag_samples::LagSamples;
 use crate::openid::Provider;
-use conversations::Gateway;
-use conversations::generation::Generations;
+use conversations::Conversations;
 
 /// What every handler gets. Clones share it.
 #[derive(Debug, Clone)]
 pub struct HttpState {
-    /// Reads.
-    pub gateway: Gateway,
-    /// Commands to the writer, with the gateway's own token.
-    pub commands: Commands,
-    /// Runs, with the gateway's own token.
-    pub generations: Generations,
+    /// Reads, commands and runs.
+    pub conversations: Conversations,
     /// The rate limits.
     pub limits: RateLimits,
     /// The health of the gateway.
@@ -39,6 +34,15 @@ pub struct HttpState {
     pub pages: Arc<Semaphore>,
     /// The lag of the last minutes.
     pub lag: LagSamples,
+}
+
+/// Handlers pass the state on as what they act through.
+impl Deref for HttpState {
+    type Target = Conversations;
+
+    fn deref(&self) -> &Conversations {
+        &self.conversations
+    }
 }
 
 impl HttpState {

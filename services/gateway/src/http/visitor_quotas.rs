@@ -38,7 +38,7 @@ pub fn for_visitor(problem: HttpProblem) -> HttpProblem {
 
 fn is_shared(problem: &HttpProblem) -> bool {
     let is_shown = |name: &String| Scope::ALL.iter().any(|scope| is_shown(*scope) && scope.as_str() == name);
-    problem.code == Reason::QuotaExceeded.as_str() && !problem.metadata.get(SCOPE).is_some_and(is_shown)
+    problem.reason() == Some(Reason::QuotaExceeded) && !problem.metadata.get(SCOPE).is_some_and(is_shown)
 }
 
 fn without_bound(problem: HttpProblem) -> HttpProblem {

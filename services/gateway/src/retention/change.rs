@@ -1,22 +1,20 @@
 //! One change of a conversation by retention. The command depends only on the row, so every gateway sends the same command.
 
-use std::time::Duration;
-
 use domain::{AgentId, CommitId, TenantId, Version};
 use read_model::{ExpiredConversation, ExpiryRule};
-use tonic::{Code, Status};
+use tonic::Code;
 use wire::proto::event::v1 as event;
 use wire::proto::event::v1::event::Fact;
 use wire::proto::write::v1 as proto;
 use wire::proto::write::v1::CommitResult;
+use wire::status::{Problem, Reason};
 
 use super::Dependencies;
+use conversations::commands::Issuer;
 use conversations::writer::command_target;
 
 /// The topic of the note before an archiving.
 const TOPIC: &str = "retention";
-/// The deadline of one call of the writer.
-const ANSWER_MAX: Duration = Duration::from_secs(8);
 
 /// The change that a rule requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,27 +66,25 @@ pub(super) async fn apply(deps: Dependencies, target: Target, change: Change) ->
         Change::Archive { messages_max } => archive(&deps, &target, messages_max).await,
     };
     let outcome = outcome_of(&answer);
-    if let (Outcome::Failed, Err(status)) = (outcome, &answer) {
+    if let (Outcome::Failed, Err(problem)) = (outcome, &answer) {
         let conversation = &target.found.id;
-        tracing::warn!(tenant.id = %target.tenant, conversation.id = %conversation, code = ?status.code(), "a retention change failed");
+        tracing::warn!(tenant.id = %target.tenant, conversation.id = %conversation, code = problem.reason_name(), "a retention change failed");
     }
     outcome
 }
 
 /// Erases the conversation, unless forks read through it. The writer checks that, so that new forks count too.
-async fn erase(deps: &Dependencies, target: &Target) -> Result<CommitResult, Status> {
+async fn erase(deps: &Dependencies, target: &Target) -> Result<CommitResult, Problem> {
     let request = proto::EraseConversationRequest {
         target: Some(command_at_version(target, "erase")),
         expected_owner: None,
         forks: proto::ForkRule::Refuse.into(),
     };
-    let mut writer = deps.writer.write(ANSWER_MAX);
-    let answer = writer.erase_conversation(request).await?;
-    Ok(answer.into_inner().result.unwrap_or_default())
+    deps.commands.send(Issuer::Gateway, request).await
 }
 
 /// Appends a note with the reason, then archives the conversation. Events in between cannot make the conversation shorter.
-async fn archive(deps: &Dependencies, target: &Target, messages_max: u64) -> Result<CommitResult, Status> {
+async fn archive(deps: &Dependencies, target: &Target, messages_max: u64) -> Result<CommitResult, Problem> {
     if !is_noted(target) {
         let held = target.found.head.totals.messages;
         let noted = event::SystemNoted {
@@ -100,13 +96,10 @@ async fn archive(deps: &Dependencies, target: &Target, messages_max: u64) -> Res
             events: vec![event::Event { fact: Some(Fact::SystemNoted(noted)), ..event::Event::default() }],
             ..proto::AppendEventsRequest::default()
         };
-        let mut writer = deps.writer.write(ANSWER_MAX);
-        writer.append_events(request).await?;
+        deps.commands.send(Issuer::Gateway, request).await?;
     }
     let request = proto::ArchiveConversationRequest { target: Some(command(target, "archive")) };
-    let mut writer = deps.writer.write(ANSWER_MAX);
-    let answer = writer.archive_conversation(request).await?;
-    Ok(answer.into_inner().result.unwrap_or_default())
+    deps.commands.send(Issuer::Gateway, request).await
 }
 
 /// Whether the last commit is the note of an earlier attempt.
@@ -135,19 +128,16 @@ fn key(target: &Target, step: &str, version: Version) -> CommitId {
 }
 
 /// The outcome of an answer of the writer.
-pub(super) fn outcome_of(answer: &Result<CommitResult, Status>) -> Outcome {
-    let code = match answer {
+pub(super) fn outcome_of(answer: &Result<CommitResult, Problem>) -> Outcome {
+    let reason = match answer {
         Ok(result) if result.replayed || result.commit_id.is_empty() => return Outcome::Settled,
         Ok(_) => return Outcome::Changed,
-        Err(status) => status.code(),
+        Err(problem) => problem.reason(),
     };
-    if [Code::Aborted, Code::NotFound, Code::FailedPrecondition].contains(&code) {
+    if matches!(reason.code(), Code::Aborted | Code::NotFound | Code::FailedPrecondition) {
         return Outcome::Settled;
     }
-    if [Code::Unauthenticated, Code::PermissionDenied].contains(&code) {
-        return Outcome::Refused;
-    }
-    Outcome::Failed
+    if reason == Reason::WriterUnavailable { Outcome::Refused } else { Outcome::Failed }
 }
 
 #[cfg(test)]
@@ -169,30 +159,29 @@ mod tests {
 
     #[test]
     fn answers_have_outcomes() {
-        let check = |answer: Result<(&str, bool), Code>, expected: Outcome| {
+        let check = |answer: Result<(&str, bool), Reason>, expected: Outcome| {
             let answer = answer
                 .map(|(commit_id, replayed)| CommitResult {
                     commit_id: commit_id.to_owned(),
                     replayed,
                     ..CommitResult::default()
                 })
-                .map_err(|code| Status::new(code, ""));
+                .map_err(|reason| Problem::new(reason, ""));
             assert_eq!(outcome_of(&answer), expected, "{answer:?}");
         };
         check(Ok(("c", false)), Outcome::Changed);
         check(Ok(("c", true)), Outcome::Settled);
         check(Ok(("", false)), Outcome::Settled);
-        for (code, expected) in [
-            (Code::Aborted, Outcome::Settled),
-            (Code::NotFound, Outcome::Settled),
-            (Code::FailedPrecondition, Outcome::Settled),
-            (Code::Unauthenticated, Outcome::Refused),
-            (Code::PermissionDenied, Outcome::Refused),
-            (Code::Unavailable, Outcome::Failed),
-            (Code::DeadlineExceeded, Outcome::Failed),
-            (Code::ResourceExhausted, Outcome::Failed),
+        for (reason, expected) in [
+            (Reason::VersionConflict, Outcome::Settled),
+            (Reason::ConversationNotFound, Outcome::Settled),
+            (Reason::HasForks, Outcome::Settled),
+            (Reason::WriterUnavailable, Outcome::Refused),
+            (Reason::RecordUnavailable, Outcome::Failed),
+            (Reason::Other(Code::DeadlineExceeded), Outcome::Failed),
+            (Reason::Overloaded, Outcome::Failed),
         ] {
-            check(Err(code), expected);
+            check(Err(reason), expected);
         }
     }
 }

@@ -1,29 +1,27 @@
 //! Deletes expired documents. They are not read any more; the deletion removes their rows, and is part of their history.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use domain::{AgentId, CommitId, DocumentName, TenantAccess, TenantId, Timestamp};
 use read_model::ReadModelError;
 use read_model::queries::documents::{ExpiredDocuments, ExpiryCursor, expired_documents};
 use registry::{Principal, Scope};
-use tonic::Status;
 use wire::proto::event::v1 as event;
 use wire::proto::event::v1::event::Fact;
 use wire::proto::write::v1 as proto;
 use wire::proto::write::v1::CommitResult;
+use wire::status::Problem;
 
 use super::Dependencies;
 use super::change::outcome_of;
 use super::progress::Progress;
 use super::resume_points::{DocumentsPoint, ResumePoints, starting_with};
 use super::rules::RuleKind;
+use conversations::commands::Issuer;
 use conversations::writer::command_target;
 
 /// Maximum number of pages of expired documents that a round reads. The next round continues after them.
 const PAGES_MAX: u32 = 1_000;
-/// The deadline of one call of the writer.
-const ANSWER_MAX: Duration = Duration::from_secs(8);
 
 /// Deletes expired documents of every tenant of the database, one conversation after another, within the limits of `progress`. It is not
 /// that of the rules: each has [`super::Limits::changes_max`] for itself, so neither delays the other. The next round continues where
@@ -130,7 +128,7 @@ impl Sweep<'_> {
 
 /// Deletes the documents by one commit, unless their conversation has changed. The deletions happen when the last event did: they are
 /// no activity that keeps a conversation.
-async fn delete(deps: &Dependencies, tenant: &TenantId, found: &ExpiredDocuments) -> Result<CommitResult, Status> {
+async fn delete(deps: &Dependencies, tenant: &TenantId, found: &ExpiredDocuments) -> Result<CommitResult, Problem> {
     let deleted = |name: &DocumentName| event::Event {
         occurred_at: Some(wire::time::to_proto(found.last_event_at)),
         fact: Some(Fact::DocumentDeleted(event::DocumentDeleted {
@@ -147,9 +145,7 @@ async fn delete(deps: &Dependencies, tenant: &TenantId, found: &ExpiredDocuments
         events: found.names.iter().map(deleted).collect(),
         ..proto::AppendEventsRequest::default()
     };
-    let mut writer = deps.writer.write(ANSWER_MAX);
-    let answer = writer.append_events(request).await?;
-    Ok(answer.into_inner().result.unwrap_or_default())
+    deps.commands.send(Issuer::Gateway, request).await
 }
 
 /// The idempotency key: gateways that find the same documents send the same command.

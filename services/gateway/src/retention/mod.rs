@@ -43,7 +43,7 @@ pub use progress::FAILURES_MAX;
 pub use resume_points::ResumePoints;
 pub use round::{PAGES_PER_RULE_MAX, round};
 
-use conversations::writer::WriterClient;
+use conversations::commands::Commands;
 
 /// The dependencies of the job. Clones share them.
 #[derive(Debug, Clone)]
@@ -54,8 +54,8 @@ pub struct Dependencies {
     pub registry: Registry,
     /// The rows of one database, whose tenants a round processes; of all databases for [`start`].
     pub read_model: ReadModel,
-    /// The writer.
-    pub writer: WriterClient,
+    /// Changes.
+    pub commands: Commands,
     /// The gateway's own token: scopes append and read, any tenant.
     pub token: Secret,
     /// The clock.

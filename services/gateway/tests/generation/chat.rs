@@ -14,11 +14,11 @@ use futures::StreamExt as _;
 use history::{Deadline, Direction, Freshness, Page, PageBounds, Query, Target, decode};
 use registry::Scope;
 use tokio::time::{Instant, sleep, timeout};
-use tonic::Status;
 use uuid::Uuid;
 use wire::proto::event::v1::{Owner, owner};
 use wire::proto::write::v1 as write;
 use wire::proto::write::v1::write_service_client::WriteServiceClient;
+use wire::status::Problem;
 
 use crate::node::Node;
 use crate::stack::{DEADLINE, Stack, TENANT, answered_by, shared};
@@ -92,7 +92,7 @@ impl<'s> Chat<'s> {
         self.start(node, vec![user(text)]).await.unwrap()
     }
 
-    pub(crate) async fn start(&self, node: &Node, facts: Vec<Fact>) -> Result<RunHandle, Status> {
+    pub(crate) async fn start(&self, node: &Node, facts: Vec<Fact>) -> Result<RunHandle, Problem> {
         self.start_with(node, facts, |_| ()).await
     }
 
@@ -101,7 +101,7 @@ impl<'s> Chat<'s> {
         node: &Node,
         facts: Vec<Fact>,
         change: impl FnOnce(&mut Start),
-    ) -> Result<RunHandle, Status> {
+    ) -> Result<RunHandle, Problem> {
         let access = self.target(node).await.access;
         let mut start = Start {
             verified_user: None,

@@ -1,7 +1,6 @@
 //! Starts of runs: accepted, rejected and repeated.
 
-use tonic::Code;
-use tonic_types::StatusExt as _;
+use wire::status::Reason;
 
 use conversations::generation::Start;
 use domain::RunOutcome;
@@ -36,10 +35,8 @@ fn a_second_run_is_rejected_with_the_id_of_the_first() {
         let handle = chat.say(&one, &prose(30)).await;
         chat.wait_for_words(&other, handle.run, 2).await;
         let refused = chat.start(&other, vec![user("me too")]).await.unwrap_err();
-        assert_eq!(refused.code(), Code::FailedPrecondition);
-        let info = refused.get_details_error_info().unwrap();
-        assert_eq!(info.reason, "RUN_ACTIVE");
-        assert_eq!(info.metadata["run_id"], handle.run.to_string());
+        assert_eq!(refused.reason(), Reason::RunActive);
+        assert_eq!(refused.metadata()["run_id"], handle.run.to_string());
         let (outcome, events) = chat.wait_for_finish(&other, handle.run).await;
         assert_eq!(outcome, RunOutcome::Completed);
         assert_eq!(answers(&events), [format!("echo: {}", prose(30))]);
@@ -80,7 +77,7 @@ fn the_number_of_runs_is_limited() {
         let second = Chat::begin(stack, &first.agent).await;
         let handle = first.say(&node, &prose(10)).await;
         let refused = second.start(&node, vec![user("x")]).await.unwrap_err();
-        assert_eq!(refused.code(), Code::ResourceExhausted);
+        assert_eq!(refused.reason(), Reason::Overloaded);
         first.wait_for_finish(&node, handle.run).await;
         while second.start(&node, vec![user("x")]).await.is_err() {
             tokio::task::yield_now().await;

@@ -64,7 +64,7 @@ async fn a_conversation_with_an_active_run_is_skipped() {
     stack.agent("strict", rules(1, 0, 1)).await;
     stack.create("strict", "c", session("s"), START).await;
     stack.say("strict", "c", 2).await;
-    let mut service = stack.deps.writer.runs();
+    let mut service = stack.client().runs();
     let start =
         StartRunRequest { target: Some(target("strict", "c")), run_id: RUN.to_owned(), ..StartRunRequest::default() };
     service.start_run(start).await.unwrap();

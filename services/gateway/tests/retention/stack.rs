@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::future::Future;
 use std::time::Duration;
 
+use conversations::commands::Commands;
 use conversations::writer::{WriterClient, WriterService};
 use devstack::{NatsServer, test};
 use domain::{AgentId, ConversationId, ConversationKey, DisplayName, Head, Label, Status, TenantId, Timestamp};
@@ -68,7 +69,7 @@ impl Stack {
         let token = token(&registry, &[Scope::Append, Scope::Read, Scope::Erase], None).await;
         let deps = Dependencies {
             read_model: ReadModel::connect_lazy(&read_model).unwrap(),
-            writer: WriterClient::at(&writer_url, token.clone()).unwrap(),
+            commands: Commands::new(WriterClient::at(&writer_url, token.clone()).unwrap()),
             token,
             clock: Clock::Manual(clock.clone()),
             record,
@@ -137,13 +138,18 @@ impl Stack {
 
     /// The writer, under the gateway's token.
     pub(crate) fn writer(&self) -> WriteServiceClient<WriterService> {
-        self.deps.writer.write(DEADLINE)
+        self.client().write(DEADLINE)
+    }
+
+    /// A client of the writer under the gateway's token.
+    pub(crate) fn client(&self) -> WriterClient {
+        WriterClient::at(&self.writer_url, self.deps.token.clone()).unwrap()
     }
 
     /// Replaces the gateway's token.
     pub(crate) fn set_token(&mut self, token: Secret) {
-        self.deps.writer = WriterClient::at(&self.writer_url, token.clone()).unwrap();
         self.deps.token = token;
+        self.deps.commands = Commands::new(self.client());
     }
 
     /// Runs a round without resume points.

@@ -124,10 +124,10 @@ fn command_error(problem: &Problem) -> proto::CommandError {
     let retry_after_ms = problem.retry_delay().map_or(0, |delay| delay.as_millis());
     proto::CommandError {
         code: u32::try_from(i32::from(problem.reason().code())).unwrap_or_default(),
-        reason: problem.reason().as_str().to_owned(),
+        reason: problem.reason_name().to_owned(),
         message: problem.message().to_owned(),
         field: problem.field().unwrap_or_default().to_owned(),
-        metadata: problem.metadata().map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
+        metadata: problem.metadata().clone().into_iter().collect(),
         retry_after_ms: u64::try_from(retry_after_ms).unwrap_or(u64::MAX),
     }
 }

@@ -17,15 +17,15 @@ use wire::proto::event::v1::ClientContext;
 use super::rewind_version;
 use crate::http::chats::create_chat::{ClientContextBody, NewChat, create};
 use crate::http::chats::messages::send_message::stream_answer;
-use crate::http::not_found::not_found;
-use crate::http::owned_chat::{OwnedChat, find_settled_chat};
 use crate::http::turns::permissions::{AllowedRoles, Webhooks};
 use crate::http::turns::turn::{self, Turn};
 use crate::http::turns::ui_answer::StreamedEvent;
 use crate::http::turns::{last_turn, problems};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
 use conversations::identity::Caller;
+use conversations::open::{OwnedChat, find_settled_chat};
 use conversations::quotas::account::RequestSource;
+use wire::status::Reason;
 
 /// Maximum number of bytes of a request, which contains the page's whole history.
 pub const UI_REQUEST_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -121,8 +121,8 @@ async fn get_or_create_chat(
     body: &RawValue,
 ) -> Result<OwnedChat, HttpProblem> {
     let missing = match find_settled_chat(state, caller, id).await {
-        Err(problem) if problem == not_found() => problem,
-        found => return found,
+        Err(problem) if problem.reason() == Reason::ConversationNotFound => problem,
+        found => return Ok(found?),
     };
     let members: NewChatMembers = parse_json(body.get().as_bytes())?;
     let chat = NewChat {
@@ -132,10 +132,10 @@ async fn get_or_create_chat(
         ..NewChat::default()
     };
     match create(state, caller, via, chat, IdempotencyKey(None)).await {
-        Ok(_) => find_settled_chat(state, caller, id).await,
+        Ok(_) => Ok(find_settled_chat(state, caller, id).await?),
         // It is someone else's, was erased, or was created by a concurrent request of the caller.
-        Err(problem) if problem.status == StatusCode::CONFLICT => find_settled_chat(state, caller, id).await,
-        Err(problem) if problem.status == StatusCode::NOT_FOUND => Err(missing),
+        Err(problem) if problem.status == StatusCode::CONFLICT => Ok(find_settled_chat(state, caller, id).await?),
+        Err(problem) if problem.status == StatusCode::NOT_FOUND => Err(missing.into()),
         Err(problem) => Err(problem),
     }
 }

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 
 use super::content::Verbatim;
 use super::instant::rfc3339;
-use crate::http::conversation_names::Names;
+use conversations::names::Names;
 
 /// A conversation without its events.
 #[derive(Debug, Clone, Serialize, ToSchema)]

@@ -10,9 +10,9 @@ use wire::status::Reason;
 
 use super::{admin_reads, problems};
 use crate::http::not_found::not_found;
-use crate::http::owned_chat::head_from_leader;
 use crate::http::{HttpState, cors, positions};
 use conversations::identity::Refusal;
+use conversations::open::head_from_leader;
 use history::{Deadline, Freshness, Target};
 
 /// A caller who may read everything of a tenant. As an extractor, it records the request in the audit log.

@@ -13,7 +13,6 @@ use wire::proto::operate::v1::{AuditedRead, DashboardAction, RecordReadsRequest}
 use wire::status::{Problem, Reason};
 
 use crate::http::HttpState;
-use crate::http::commands::COMMAND_MAX;
 use conversations::problem::RETRY_AFTER;
 
 /// Counts of the whole tenant, without conversations.
@@ -79,8 +78,8 @@ pub async fn record(
         idempotency_key: state.gateway.new_key().to_string(),
         reads: vec![read],
     };
-    let mut writer = state.commands.writer().registry(COMMAND_MAX);
-    writer.record_reads(request).await.map(drop).map_err(|status| {
+    let mut registry = state.commands.registry();
+    registry.record_reads(request).await.map(drop).map_err(|status| {
         tracing::warn!(tenant.id = tenant.as_str(), code = ?status.code(), "a read of an administrator is not in the audit log");
         let message = "the audit log does not answer, and reads of administrators are recorded first: try again";
         HttpProblem::from(Problem::new(Reason::RecordUnavailable, message).retry_after(RETRY_AFTER))

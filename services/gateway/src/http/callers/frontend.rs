@@ -13,9 +13,9 @@ use wire::status::Reason;
 pub use super::headers::{CallerHeaders, CallerIds};
 use super::headers::{check_query, header_text};
 use super::problems;
-use crate::http::owned_chat::{OwnedChat, find_latest_chat};
 use crate::http::{HttpState, cookies, cors, positions};
 use conversations::identity::{Caller, Claims, IdentityRule, Refusal};
+use conversations::open::{OwnedChat, find_latest_chat};
 use conversations::quotas::account::RequestSource;
 
 const API_KEY_HEADER: &str = "x-api-key";
@@ -94,7 +94,7 @@ impl Frontend {
     /// As [`Frontend::caller`] and [`find_latest_chat`].
     pub async fn chat(&self, state: &HttpState, id: &str) -> Result<OwnedChat, HttpProblem> {
         let caller = self.caller(state, CallerIds::default()).await?;
-        find_latest_chat(state, &caller, id).await
+        Ok(find_latest_chat(state, &caller, id).await?)
     }
 
     /// The caller of a listing: the user of the token, or the session if the request names no user.

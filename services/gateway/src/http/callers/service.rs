@@ -13,12 +13,12 @@ use wire::proto::write::v1 as write;
 use wire::status::Reason;
 
 use super::headers::{check_query, header_text};
-use crate::http::conversation_names::{self, ReadFrom};
 use crate::http::not_found::not_found;
-use crate::http::owned_chat::head_from_leader;
 use crate::http::state::HttpState;
 use crate::http::{cors, positions};
 use conversations::audit;
+use conversations::names::ReadFrom;
+use conversations::open::head_from_leader;
 use conversations::problem::access_problem;
 use conversations::request::Call;
 use conversations::writer::command_target;
@@ -163,7 +163,7 @@ impl Service {
         let recorded = state.gateway.record_token_read(&self.principal, (&access, &key), self.call.deadline).await;
         recorded?;
         Ok(Target {
-            fence: positions::fence(&state.gateway, &key).await?,
+            fence: conversations::positions::fence(&state.gateway, &key).await?,
             access,
             key,
             freshness: Freshness::Fresh,
@@ -239,7 +239,7 @@ impl Service {
             return Ok(id);
         }
         let access = self.authorize(state, scope, agent).await?;
-        let found = conversation_names::find(state, &access, owner, id.as_str(), ReadFrom::Leader).await?;
+        let found = conversations::names::find(state, &access, owner, id.as_str(), ReadFrom::Leader).await?;
         Ok(found.map_or(id, |key| key.conversation))
     }
 

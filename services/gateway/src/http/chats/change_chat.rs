@@ -10,9 +10,10 @@ use utoipa::ToSchema;
 use wire::proto::write::v1 as write;
 
 use crate::http::body::{ConversationBody, json_text};
-use crate::http::conversation_names::names;
-use crate::http::owned_chat::{OwnedChat, find_chat, find_latest_chat};
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, commands};
+use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
+use conversations::commands::Issuer;
+use conversations::names::names;
+use conversations::open::{OwnedChat, find_chat, find_latest_chat};
 use conversations::quotas::account::Account;
 use conversations::quotas::size_of_message;
 
@@ -76,8 +77,7 @@ pub(in crate::http) async fn change_chat(
         let account = Account::of(&caller.access, Some(&caller.owner), &frontend.via);
         let (quotas, sent) = (state.generations.quotas(), [(Quota::StoredBytes, size_of_message(&request))]);
         quotas.check_sent(&account, &sent)?;
-        let answer = state.commands.write().update_conversation(request).await;
-        commands::result(answer, |answer| answer.result)?;
+        state.commands.send(Issuer::Gateway, request).await?;
         quotas.count_sent(&account, &sent);
     }
     if body.archived == Some(true) {
@@ -108,13 +108,13 @@ fn update(
 async fn archive(state: &HttpState, chat: &OwnedChat, key: IdempotencyKey) -> Result<(), HttpProblem> {
     let target = Some(chat.command_target(key.for_part("archive").text()));
     let request = write::ArchiveConversationRequest { target };
-    let answer = state.commands.write().archive_conversation(request).await;
-    commands::result(answer, |answer| answer.result).map(drop)
+    state.commands.send(Issuer::Gateway, request).await?;
+    Ok(())
 }
 
 async fn restore(state: &HttpState, chat: &OwnedChat, key: IdempotencyKey) -> Result<(), HttpProblem> {
     let target = Some(chat.command_target(key.for_part("restore").text()));
     let request = write::RestoreConversationRequest { target };
-    let answer = state.commands.write().restore_conversation(request).await;
-    commands::result(answer, |answer| answer.result).map(drop)
+    state.commands.send(Issuer::Gateway, request).await?;
+    Ok(())
 }

@@ -13,9 +13,10 @@ use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
 
 use crate::http::body::json_text;
-use crate::http::conversation_names::{Names, find_or_new, names};
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, commands, frontend_settings};
+use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, frontend_settings};
+use conversations::commands::Issuer;
 use conversations::identity::Caller;
+use conversations::names::{Names, find_or_new, names};
 use conversations::quotas::account::{Account, RequestSource};
 use conversations::quotas::size_of_message;
 
@@ -170,8 +171,7 @@ pub async fn create(
     let quotas = state.generations.quotas();
     let sent = [(Quota::Conversations, 1), (Quota::StoredBytes, size_of_message(&request))];
     quotas.check_sent(&account, &sent)?;
-    let answer = state.commands.write().create_conversation(request).await;
-    let created = commands::result(answer, |answer| answer.result)?;
+    let created = state.commands.send(Issuer::Gateway, request).await?;
     if !created.replayed {
         quotas.count_sent(&account, &sent);
     }

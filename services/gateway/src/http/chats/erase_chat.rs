@@ -12,11 +12,11 @@ use wire::proto::write::v1::ForkRule;
 use wire::status::Reason;
 
 use super::forks::{self, Eraser, Erasure, erase};
-use crate::http::conversation_names::{ReadFrom, candidates, find, read_head};
 use crate::http::not_found::not_found;
-use crate::http::owned_chat::read_target;
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
 use conversations::identity::Caller;
+use conversations::names::{ReadFrom, candidates, find, read_head};
+use conversations::open::read_target;
 use history::{Deadline, Freshness, Readable, Target};
 
 /// How to erase.
@@ -154,7 +154,7 @@ async fn retry(
 ) -> Result<Erasure, HttpProblem> {
     for rule in [ForkRule::Refuse, ForkRule::Sever] {
         match erase(state, eraser, chat, Some(key), rule).await {
-            Err(problem) if problem.code == Reason::IdempotencyKeyReused.as_str() => {}
+            Err(problem) if problem.reason() == Some(Reason::IdempotencyKeyReused) => {}
             answer => return answer,
         }
     }

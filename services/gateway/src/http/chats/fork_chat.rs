@@ -12,10 +12,10 @@ use wire::proto::event::v1::{ClientContext, ForkPoint};
 
 use super::create_chat::{ClientContextBody, CreatedChatBody, NewChat, create, created};
 use crate::http::body::json_text;
-use crate::http::conversation_names::names;
 use crate::http::message_pages::search;
-use crate::http::owned_chat::{OwnedChat, find_latest_chat};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
+use conversations::names::names;
+use conversations::open::{OwnedChat, find_latest_chat};
 
 /// The point of the fork, and its values.
 #[derive(Debug, Default, Deserialize, ToSchema)]

@@ -12,8 +12,9 @@ use wire::conversation::owner_to_proto;
 use wire::proto::write::v1 as proto;
 use wire::status::Reason;
 
-use crate::http::owned_chat::is_not_owned;
-use crate::http::{HttpState, IdempotencyKey, commands};
+use crate::http::{HttpState, IdempotencyKey};
+use conversations::commands::Issuer;
+use conversations::open::is_not_owned;
 use conversations::writer::command_target;
 
 /// Maximum number of forks that one request erases.
@@ -75,16 +76,10 @@ pub async fn erase(
         expected_owner: eraser.owner.map(owner_to_proto),
         forks: forks.into(),
     };
-    let answer = state.commands.write().erase_conversation(request).await;
-    let mut pending_commits = 0;
-    let result = commands::result(answer, |answer| {
-        pending_commits = answer.pending_commits;
-        answer.result
-    });
-    match result {
-        Ok(_) => Ok(Erasure::Done { pending_commits }),
-        Err(problem) if is_not_owned(&problem) => Ok(Erasure::NotOwned),
-        Err(problem) => Err(problem),
+    match state.commands.erase(Issuer::Gateway, request).await {
+        Ok(pending_commits) => Ok(Erasure::Done { pending_commits }),
+        Err(problem) if is_not_owned(problem.reason()) => Ok(Erasure::NotOwned),
+        Err(problem) => Err(problem.into()),
     }
 }
 
@@ -124,7 +119,7 @@ pub async fn erase_with_forks(
 }
 
 fn is_refusal(problem: &HttpProblem) -> bool {
-    problem.code == Reason::HasForks.as_str()
+    problem.reason() == Some(Reason::HasForks)
 }
 
 /// The forks in the rows, the nearest first, at most `limit`.

@@ -7,10 +7,10 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::chat_message::ChatMessageBody;
 use crate::http::body::{ConversationBody, EventBody};
-use crate::http::conversation_names::names;
 use crate::http::message_pages::{Paging, read_page};
-use crate::http::owned_chat::find_chat;
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState};
+use conversations::names::names;
+use conversations::open::find_chat;
 
 /// Which messages to return.
 #[derive(Debug, Default, Deserialize, IntoParams)]

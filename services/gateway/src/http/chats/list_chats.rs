@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::http::body::{ConversationBody, StatusName};
-use crate::http::conversation_names::{Names, names};
-use crate::http::positions::{self, catch_up};
 use crate::http::{CallerHeaders, Frontend, HttpState};
 use conversations::listing::{Listing, Paging};
+use conversations::names::{Names, names};
+use conversations::positions::{self, catch_up};
 use conversations::request::BoundedNumber;
 use history::Deadline;
 

@@ -7,9 +7,9 @@ use runtime::http::{HttpProblem, Json, Path};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::commands::problem_from_status;
-use crate::http::{CallerHeaders, Frontend, HttpState, positions};
+use crate::http::{CallerHeaders, Frontend, HttpState};
 use conversations::generation::RunKey;
+use wire::status::Reason;
 
 /// The run that stops.
 #[derive(Debug, Serialize, ToSchema)]
@@ -46,18 +46,12 @@ pub(in crate::http) async fn stop_chat(
     };
     let run = RunKey { agent: chat.target.access.agent.clone(), key: chat.target.key.clone(), run: active.id };
     match state.generations.stop(&run).await {
-        Ok(result) => {
-            positions::record_write(&result.position_token);
+        Ok(()) => {
             let body = StoppedBody { run_id: active.id.to_string() };
             Ok((StatusCode::ACCEPTED, Json(body)).into_response())
         }
-        Err(status) => {
-            let problem = problem_from_status(&status);
-            if problem.code == wire::status::Reason::RunNotActive.as_str() {
-                // The run has finished meanwhile.
-                return Ok(StatusCode::NO_CONTENT.into_response());
-            }
-            Err(problem)
-        }
+        // The run has finished meanwhile.
+        Err(problem) if problem.reason() == Reason::RunNotActive => Ok(StatusCode::NO_CONTENT.into_response()),
+        Err(problem) => Err(problem.into()),
     }
 }

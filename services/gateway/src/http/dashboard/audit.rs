@@ -8,7 +8,7 @@ pub use wire::proto::operate::v1::DashboardAction;
 
 use super::Person;
 use crate::http::HttpState;
-use crate::http::commands::{COMMAND_MAX, problem_from_status};
+use conversations::commands::own_problem;
 
 /// What a person does, for the audit log.
 #[derive(Debug, Clone, Copy)]
@@ -37,7 +37,7 @@ pub(super) async fn record_for(state: &HttpState, token: &str, action: Action<'_
         conversation_id: action.conversation.map_or_else(String::new, ToString::to_string),
         detail: action.detail.to_owned(),
     };
-    let mut writer = state.commands.writer().registry(COMMAND_MAX);
-    writer.record_dashboard_action(request).await.map_err(|status| problem_from_status(&status))?;
+    let mut registry = state.commands.registry();
+    registry.record_dashboard_action(request).await.map_err(own_problem)?;
     Ok(())
 }

@@ -12,7 +12,7 @@ use super::conversation_filter::ConversationFilter;
 use super::list_url::list_url;
 use super::{BASE_PATH, Form, Person};
 use crate::http::HttpState;
-use crate::http::commands::{COMMAND_MAX, problem_from_status};
+use conversations::commands::own_problem;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct ViewForm {
@@ -37,7 +37,7 @@ pub(super) async fn save_view(
         session_token: person.token,
         view: Some(DashboardView { name: form.name, filter: form.q }),
     };
-    let mut writer = state.commands.writer().registry(COMMAND_MAX);
-    writer.set_dashboard_view(request).await.map_err(|status| problem_from_status(&status))?;
+    let mut registry = state.commands.registry();
+    registry.set_dashboard_view(request).await.map_err(own_problem)?;
     Ok(Redirect::to(&location))
 }

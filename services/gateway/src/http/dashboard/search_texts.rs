@@ -13,7 +13,8 @@ use wire::status::Problem;
 use super::audit::{self, Action, DashboardAction};
 use super::list_url::list_url;
 use super::{Page, Person};
-use crate::http::{HttpState, positions};
+use crate::http::HttpState;
+use conversations::positions;
 use conversations::search::{
     SEARCH_PAGE, SearchAgents, SearchAudience, SearchOrder, SearchPage, SearchRequest, SearchResult, search,
 };

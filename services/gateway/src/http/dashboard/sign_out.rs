@@ -10,16 +10,16 @@ use super::person::sign_in_required;
 use super::sign_in::with_cookie;
 use super::{Person, session_cookie};
 use crate::http::HttpState;
-use crate::http::commands::{COMMAND_MAX, problem_from_status};
+use conversations::commands::own_problem;
 
 pub(super) async fn sign_out(State(state): State<HttpState>, person: Person) -> Result<Response, HttpProblem> {
     let action = Action { action: DashboardAction::SignedOut, conversation: None, detail: "" };
     record(&state, &person, action).await?;
     let request = EndDashboardTokenRequest { token: person.token, is_session: true };
-    let mut writer = state.commands.writer().registry(COMMAND_MAX);
-    let ended = writer.end_dashboard_token(request).await;
+    let mut registry = state.commands.registry();
+    let ended = registry.end_dashboard_token(request).await;
     // Without it, the session remains valid on other devices: the person must know.
-    ended.map_err(|status| problem_from_status(&status))?;
+    ended.map_err(own_problem)?;
     let cleared = session_cookie::clear().ok_or_else(sign_in_required)?;
     Ok(with_cookie("/dashboard/sign-in", cleared))
 }

@@ -12,9 +12,10 @@ use runtime::http::HttpProblem;
 use tracing::Instrument as _;
 use wire::status::{Problem, Reason};
 
+use crate::http::HttpState;
 use crate::http::not_found::not_found;
 use crate::http::rate_limits::CountedStream;
-use crate::http::{HttpState, OwnedChat};
+use conversations::open::OwnedChat;
 use conversations::watcher::{self, Items, Subscription, Watch, WatchEnd, WatchItem};
 
 /// Whose stream it is.

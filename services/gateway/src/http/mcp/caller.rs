@@ -14,10 +14,10 @@ use wire::status::Reason;
 use crate::http::callers::admin_reads;
 use crate::http::callers::service::Service;
 use crate::http::live::Viewed;
-use crate::http::owned_chat::find_latest_chat;
 use crate::http::state::HttpState;
 use crate::http::{Admin, Frontend, positions};
 use conversations::identity::Caller;
+use conversations::open::find_latest_chat;
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const USER_TOKEN: HeaderName = HeaderName::from_static("x-user-token");

@@ -17,8 +17,8 @@ use super::caller::McpCaller;
 use super::resource_metadata::{self, SCOPES};
 use super::{MCP_BODY_BYTES_MAX, hosts, subscriptions};
 use crate::http::config::McpSection;
-use crate::http::positions;
 use crate::http::state::HttpState;
+use conversations::positions::RequestScope;
 
 /// The error of JSON-RPC for text that is not JSON.
 const PARSE_ERROR: i32 = -32700;
@@ -44,7 +44,7 @@ async fn admit(state: &HttpState, request: Request) -> Result<(Request, Option<S
     let caller = McpCaller::authenticate(&mut parts, state).await.map_err(refused)?;
     caller.require_any_scope().map_err(refused)?;
     parts.extensions.insert(Arc::new(caller));
-    if let Some(positions) = positions::of_request() {
+    if let Some(positions) = RequestScope::current() {
         parts.extensions.insert(positions);
     }
     let slot = if is_listen {
@@ -102,7 +102,7 @@ fn rpc_error(code: i32, message: &str) -> Response {
 fn challenged(problem: HttpProblem, section: &McpSection) -> Response {
     let error = if problem.status == StatusCode::UNAUTHORIZED {
         "invalid_token"
-    } else if problem.code == Reason::MissingScope.as_str() {
+    } else if problem.reason() == Some(Reason::MissingScope) {
         "insufficient_scope"
     } else {
         return problem.into_response();

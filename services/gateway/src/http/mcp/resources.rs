@@ -13,8 +13,8 @@ use super::caller::McpCaller;
 use super::failure::Failure;
 use super::tools::messages::{self, MESSAGES_MAX};
 use super::tools::{ToolContext, ToolName};
-use crate::http::positions::catch_up;
 use conversations::listing::{Listing, Paging};
+use conversations::positions::catch_up;
 
 /// The start of a conversation's URI.
 const URI_PREFIX: &str = "hansard://conversations/";

@@ -114,7 +114,7 @@ async fn follow(context: ToolContext<'_>, address: Option<IpAddr>, uri: &str) ->
         Followed::open(context.state, address, viewed, |last| Ok(last.next())).await
     };
     let followed = opened.await.map_err(|problem: HttpProblem| {
-        if problem.code == Reason::ConversationNotFound.as_str() {
+        if problem.reason() == Some(Reason::ConversationNotFound) {
             return missing();
         }
         unreadable(&problem.into())

@@ -18,7 +18,7 @@ use wire::status::Problem;
 
 use crate::http::HttpState;
 use crate::http::not_found::not_found;
-use crate::http::owned_chat::OwnedChat;
+use conversations::open::OwnedChat;
 use conversations::request::BoundedNumber;
 
 /// Page size.

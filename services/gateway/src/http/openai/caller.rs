@@ -65,7 +65,7 @@ impl OpenAiCaller {
         }
         let access = self.service.access(state, scope, model).await;
         access.map_err(|problem| {
-            if model.is_some() && problem.code == Reason::AgentNotFound.as_str() {
+            if model.is_some() && problem.reason() == Some(Reason::AgentNotFound) {
                 return model_not_found();
             }
             problem

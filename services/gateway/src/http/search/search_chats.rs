@@ -4,8 +4,8 @@ use axum::extract::State;
 use runtime::http::{HttpProblem, Json, Query};
 
 use super::{SearchCaller, SearchParams, SearchResultsBody, page};
-use crate::http::conversation_names::names;
 use crate::http::{CallerHeaders, Frontend, HttpState};
+use conversations::names::names;
 use conversations::search::{SearchAgents, SearchAudience};
 
 /// Search the caller's conversations.

@@ -7,7 +7,8 @@ use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
 use super::search_results::{Details, SearchResultsBody};
-use crate::http::{HttpState, positions};
+use crate::http::HttpState;
+use conversations::positions;
 use conversations::request::BoundedNumber;
 use conversations::search::{SEARCH_PAGE, SearchAgents, SearchAudience, SearchOrder, SearchRequest, search};
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::http::body::{StatusName, rfc3339};
-use crate::http::conversation_names::Names;
+use conversations::names::Names;
 use conversations::search::{SearchPage, SearchResult};
 
 /// A page of search results.

@@ -14,11 +14,12 @@ use utoipa::ToSchema;
 use wire::conversation::owner_to_proto;
 use wire::proto::write::v1 as write;
 
-use crate::http::owned_chat::is_not_owned;
-use crate::http::positions::catch_up;
-use crate::http::{Frontend, HttpState, commands};
+use crate::http::{Frontend, HttpState};
+use conversations::commands::Issuer;
 use conversations::identity::Caller;
 use conversations::listing::{Listing, Paging};
+use conversations::open::is_not_owned;
+use conversations::positions::catch_up;
 use conversations::writer::command_target;
 use history::Deadline;
 
@@ -194,11 +195,10 @@ async fn change_owner(
         owner: Some(owner_to_proto(&user.owner)),
         expected_owner: Some(owner_to_proto(session)),
     };
-    let answer = state.commands.write().change_owner(request).await;
-    match commands::result(answer, |answer| answer.result) {
+    match state.commands.send(Issuer::Gateway, request).await {
         Ok(result) => Ok(result.first_version > 0),
-        Err(problem) if is_not_owned(&problem) => Ok(false),
-        Err(problem) => Err(problem),
+        Err(problem) if is_not_owned(problem.reason()) => Ok(false),
+        Err(problem) => Err(problem.into()),
     }
 }
 

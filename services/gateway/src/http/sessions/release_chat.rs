@@ -11,11 +11,12 @@ use wire::proto::write::v1::ChangeOwnerRequest;
 use wire::status::Reason;
 
 use super::claim_session::known_user;
-use crate::http::conversation_names::{ReadFrom, candidates, find, find_owned};
 use crate::http::not_found::not_found;
-use crate::http::owned_chat::{find_chat, is_not_owned};
-use crate::http::{Frontend, HttpState, IdempotencyKey, commands};
+use crate::http::{Frontend, HttpState, IdempotencyKey};
+use conversations::commands::Issuer;
 use conversations::identity::Caller;
+use conversations::names::{ReadFrom, candidates, find, find_owned};
+use conversations::open::{find_chat, is_not_owned};
 use conversations::writer::command_target;
 
 /// The conversation and the session.
@@ -58,18 +59,17 @@ pub(in crate::http) async fn release_chat(
         owner: Some(owner_to_proto(&session)),
         expected_owner: Some(owner_to_proto(&user.owner)),
     };
-    let answer = state.commands.write().change_owner(request).await;
-    match commands::result(answer, |answer| answer.result) {
+    match state.commands.send(Issuer::Gateway, request).await {
         Ok(result) if result.first_version > 0 => Ok(StatusCode::NO_CONTENT),
         // The session owned it before this request.
         Ok(_) => Err(not_found()),
-        Err(problem) if is_not_owned(&problem) => Err(not_found()),
-        Err(problem) if problem.code == Reason::IdempotencyKeyReused.as_str() => {
+        Err(problem) if is_not_owned(problem.reason()) => Err(not_found()),
+        Err(problem) if problem.reason() == Reason::IdempotencyKeyReused => {
             // Nothing is disclosed about conversations of others, not even that the key was used.
             find_chat(&state, &user, &body.chat_id).await?;
-            Err(problem)
+            Err(problem.into())
         }
-        Err(problem) => Err(problem),
+        Err(problem) => Err(problem.into()),
     }
 }
 

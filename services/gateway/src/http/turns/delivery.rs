@@ -19,8 +19,8 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
+use crate::http::sse;
 use crate::http::state::HttpState;
-use crate::http::{positions, sse};
 
 /// Sent while an answer is generated: white space before JSON has no meaning.
 const STILL_ALIVE: &[u8] = b" ";
@@ -67,10 +67,6 @@ pub(in crate::http) async fn whole<T: Serialize + Send + 'static>(
         let answer = answer.whole(draining).await;
         if let Some(problem) = problem_of(&answer.outcome, answer.run, detail) {
             return Err(problem);
-        }
-        // A caller that has the answer can read it in the conversation.
-        if let Some(position) = answer.position {
-            positions::record_write(&position.encode());
         }
         Ok(body(answer))
     };

@@ -6,7 +6,7 @@ use history::{Direction, EffectiveHistory, Newest, Page, PageBounds, Query, Wind
 use runtime::http::HttpProblem;
 
 use crate::http::HttpState;
-use crate::http::owned_chat::OwnedChat;
+use conversations::open::OwnedChat;
 
 /// Maximum number of runs, from the newest backward, that are searched for the first attempt.
 const RUNS_LOOKED_THROUGH_MAX: usize = 1_000;

@@ -6,8 +6,9 @@ use runs::ui_message::{UiPart, UiRole};
 use runs::{UiMessage, page};
 use runtime::http::HttpProblem;
 
+use crate::http::HttpState;
 use crate::http::message_pages::{MessagesPage, Paging, read_page};
-use crate::http::{HttpState, OwnedChat};
+use conversations::open::OwnedChat;
 
 /// The chat's last message. A run that starts without a message continues it, if it is the assistant's.
 pub(in crate::http) async fn last_message(

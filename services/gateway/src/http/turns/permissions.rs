@@ -14,8 +14,8 @@ use wire::proto::operate::v1::{AgentSettings, Approvers};
 use super::turn::{self, StartedRun, Turn};
 use super::{attachments, first_attempt, problems};
 use crate::http::frontend_settings::accepted_files;
-use crate::http::owned_chat::{Authority, OwnedChat};
 use crate::http::state::HttpState;
+use conversations::open::{Authority, OwnedChat};
 
 /// The roles that an agent allows its public callers in addition to `user`.
 #[derive(Debug, Default)]

@@ -2,30 +2,16 @@
 
 use axum::http::StatusCode;
 use domain::RunId;
-use runtime::http::HttpProblem;
-use tonic::Status;
-use wire::status::Reason;
+use runtime::http::{HttpProblem, list_entry};
+use wire::status::{Problem, Reason};
 
-/// The problem of a turn that was not started; `fields` are the caller's names of the events, in order. `RUN_ACTIVE`
-/// has the id of the active run in its metadata, as `run_id`.
-pub(in crate::http) fn not_started(status: &Status, fields: &[String]) -> HttpProblem {
-    renamed(HttpProblem::from(status), fields)
-}
-
-/// The writer's `events[2].…` is the third of the caller's fields.
-fn renamed(mut problem: HttpProblem, fields: &[String]) -> HttpProblem {
-    let Some(writers) = problem.field.clone() else {
-        return problem;
-    };
-    let index = writers.strip_prefix("events[").and_then(|rest| rest.split_once(']'));
-    let callers = index.and_then(|(index, _)| fields.get(index.parse::<usize>().ok()?));
-    if let Some(callers) = callers {
-        if let Some(rest) = problem.detail.strip_prefix(writers.as_str()) {
-            problem.detail = format!("{callers}{rest}");
-        }
-        problem.field = Some(callers.clone());
-    }
-    problem
+/// The problem of a turn that was not started; `fields` are the caller's names of the events, in order: the writer's `events[2].…`
+/// is the third of them.
+pub(in crate::http) fn not_started(problem: Problem, fields: &[String]) -> HttpProblem {
+    HttpProblem::from(problem).rename_field(|field| {
+        let (index, _) = list_entry(field, "events")?;
+        fields.get(index).cloned()
+    })
 }
 
 /// The turn has no message and no open call.
@@ -89,20 +75,23 @@ pub(in crate::http) fn no_such_message() -> HttpProblem {
 
 #[cfg(test)]
 mod tests {
+    use domain::{Violation, ViolationReason};
+
     use super::*;
 
-    fn check(field: &str, detail: &str, expected: (&str, &str)) {
+    fn check(field: &str, expected: (&str, &str)) {
         let fields = ["toolResults[0]".to_owned(), "content".to_owned()];
-        let problem = renamed(HttpProblem::of_field("X", field, detail), &fields);
+        let violation = Violation::new(ViolationReason::TooLong, "is long").within(field);
+        let problem = not_started(violation.into(), &fields);
         let actual = (problem.field.as_deref(), problem.detail.as_str());
         assert_eq!(actual, (Some(expected.0), expected.1));
     }
 
     #[test]
     fn fields_have_the_callers_names() {
-        check("events[1].message_appended", "events[1].message_appended is long", ("content", "content is long"));
-        check("events[0]", "no such call", ("toolResults[0]", "no such call"));
-        check("events[2]", "is long", ("events[2]", "is long"));
-        check("target", "is long", ("target", "is long"));
+        check("events[1].message_appended", ("content", "content is long"));
+        check("events[0]", ("toolResults[0]", "toolResults[0] is long"));
+        check("events[2]", ("events[2]", "events[2] is long"));
+        check("target", ("target", "target is long"));
     }
 }

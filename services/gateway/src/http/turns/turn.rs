@@ -10,9 +10,10 @@ use runtime::http::HttpProblem;
 use serde::{Deserialize, Serialize};
 
 use super::{last_turn, problems};
-use crate::http::owned_chat::OwnedChat;
-use crate::http::{HttpState, positions};
+use crate::http::HttpState;
+use conversations::commands::COMMAND_MAX;
 use conversations::generation::{Start, StartAt};
+use conversations::open::OwnedChat;
 use conversations::quotas::account::{Account, RequestSource};
 use conversations::quotas::size_of_message;
 use history::Deadline;
@@ -169,11 +170,10 @@ pub(in crate::http) async fn start(state: &HttpState, chat: &OwnedChat, turn: Tu
         approved_calls: turn.approved,
         verified_user: chat.authority.verified_user().cloned(),
         idempotency_key: turn.key,
-        deadline: Deadline::until(None).at_most(crate::http::commands::COMMAND_MAX),
+        deadline: Deadline::until(None).at_most(COMMAND_MAX),
     };
     let started =
-        state.generations.start(start).await.map_err(|status| problems::not_started(&status, &turn.fields))?;
-    positions::record_write(&started.commit.position_token);
+        state.generations.start(start).await.map_err(|problem| problems::not_started(problem, &turn.fields))?;
     quotas.count_sent(&account, &sent);
     let approvals = state.approvals(&chat.target.access.agent);
     Ok(StartedRun { run: started.run, ui: UiStream::new(started.run, continued.as_ref(), approvals) })

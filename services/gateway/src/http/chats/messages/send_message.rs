@@ -10,12 +10,12 @@ use utoipa::ToSchema;
 
 use conversations::answer::Answer;
 
-use crate::http::owned_chat::{OwnedChat, find_settled_chat};
 use crate::http::turns::permissions;
 use crate::http::turns::turn::{self, StartedRun, Turn};
 use crate::http::turns::turn_body::{self, ApprovalBody, ToolResultBody};
 use crate::http::turns::ui_answer::{StreamedEvent, UiAnswer};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
+use conversations::open::{OwnedChat, find_settled_chat};
 
 /// A message, results of open calls, or approvals; at least one of them.
 #[derive(Debug, Deserialize, ToSchema)]

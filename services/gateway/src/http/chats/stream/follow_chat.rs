@@ -14,8 +14,9 @@ use utoipa::IntoParams;
 use crate::http::sse::LAST_EVENT_ID;
 use crate::http::turns::last_turn;
 use crate::http::turns::ui_answer::{StreamedEvent, UiAnswer};
-use crate::http::{CallerHeaders, Frontend, HttpState, OwnedChat};
+use crate::http::{CallerHeaders, Frontend, HttpState};
 use conversations::answer::Answer;
+use conversations::open::OwnedChat;
 
 /// Where the stream starts.
 #[derive(Debug, Default, Deserialize, IntoParams)]

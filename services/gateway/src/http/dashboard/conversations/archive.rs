@@ -6,8 +6,9 @@ use runtime::http::{HttpProblem, Path};
 use wire::proto::write::v1::ArchiveConversationRequest;
 
 use super::{DashboardAction, command, record, transcript_of};
+use crate::http::HttpState;
 use crate::http::dashboard::Person;
-use crate::http::{HttpState, commands};
+use conversations::commands::Issuer;
 
 pub(in crate::http::dashboard) async fn archive(
     State(state): State<HttpState>,
@@ -19,7 +20,6 @@ pub(in crate::http::dashboard) async fn archive(
     let action = DashboardAction::Changed;
     record(&state, &person, action, conversation, "archive").await?;
     let request = ArchiveConversationRequest { target: Some(command(&target)) };
-    let answer = state.commands.write().archive_conversation(request).await;
-    commands::result(answer, |answer| answer.result)?;
+    state.commands.send(Issuer::Gateway, request).await?;
     Ok(transcript_of(&target))
 }

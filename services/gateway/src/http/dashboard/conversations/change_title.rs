@@ -7,8 +7,9 @@ use serde::Deserialize;
 use wire::proto::write::v1::UpdateConversationRequest;
 
 use super::{DashboardAction, command, record, transcript_of};
+use crate::http::HttpState;
 use crate::http::dashboard::{Form, Person};
-use crate::http::{HttpState, commands};
+use conversations::commands::Issuer;
 
 /// The title. No `Debug`: it may be content of the conversation.
 #[derive(Deserialize)]
@@ -33,7 +34,6 @@ pub(in crate::http::dashboard) async fn change_title(
         title: new.title,
         ..UpdateConversationRequest::default()
     };
-    let answer = state.commands.write().update_conversation(request).await;
-    commands::result(answer, |answer| answer.result)?;
+    state.commands.send(Issuer::Gateway, request).await?;
     Ok(transcript_of(&target))
 }

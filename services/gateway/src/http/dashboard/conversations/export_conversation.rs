@@ -8,7 +8,7 @@ use super::{DashboardAction, record};
 use crate::http::HttpState;
 use crate::http::chats::export::{Export, ExportQuery};
 use crate::http::dashboard::Person;
-use crate::http::owned_chat::read_fenced;
+use conversations::open::read_fenced;
 
 pub(in crate::http::dashboard) async fn export_conversation(
     open: StreamSlot,

@@ -6,8 +6,9 @@ use runtime::http::{HttpProblem, Path};
 use wire::proto::write::v1::RestoreConversationRequest;
 
 use super::{DashboardAction, command, record, transcript_of};
+use crate::http::HttpState;
 use crate::http::dashboard::Person;
-use crate::http::{HttpState, commands};
+use conversations::commands::Issuer;
 
 pub(in crate::http::dashboard) async fn restore(
     State(state): State<HttpState>,
@@ -19,7 +20,6 @@ pub(in crate::http::dashboard) async fn restore(
     let action = DashboardAction::Changed;
     record(&state, &person, action, conversation, "restore").await?;
     let request = RestoreConversationRequest { target: Some(command(&target)) };
-    let answer = state.commands.write().restore_conversation(request).await;
-    commands::result(answer, |answer| answer.result)?;
+    state.commands.send(Issuer::Gateway, request).await?;
     Ok(transcript_of(&target))
 }

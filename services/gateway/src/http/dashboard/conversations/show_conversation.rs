@@ -16,7 +16,7 @@ use crate::http::HttpState;
 use crate::http::body::{EventBody, json_line};
 use crate::http::chats::forks::list_forks;
 use crate::http::dashboard::{Page, Person};
-use crate::http::owned_chat::read_fenced;
+use conversations::open::read_fenced;
 
 /// The bounds of a page: its HTML stays small, whatever a conversation contains.
 pub const TRANSCRIPT_PAGE: PageBounds = PageBounds { events_max: 100, bytes_max: 2 * 1024 * 1024 };

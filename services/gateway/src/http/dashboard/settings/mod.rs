@@ -19,7 +19,6 @@ use wire::status::{Problem, Reason};
 
 use super::Person;
 use crate::http::HttpState;
-use crate::http::commands::COMMAND_MAX;
 use conversations::writer::WriterService;
 
 /// Maximum size of an answer of the registry service, in bytes: the keys of an agent or of the tenant, or one agent.
@@ -27,9 +26,7 @@ pub const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// The registry service under the session of the person.
 fn registry(state: &HttpState, person: &Person) -> RegistryServiceClient<WriterService> {
-    let writer = state.commands.writer();
-    let client = writer.registry_for(&person.token, COMMAND_MAX);
-    client.max_decoding_message_size(ANSWER_BYTES_MAX)
+    state.commands.registry_for(&person.token).max_decoding_message_size(ANSWER_BYTES_MAX)
 }
 
 /// The agent with this id, if it is of the person's tenant. Foreign and missing agents look alike.

@@ -21,7 +21,7 @@ pub(super) struct Rejection {
 ///
 /// # Errors
 /// The session has ended, or the writer does not answer: the form cannot correct it.
-pub(super) fn rejection(status: &Status) -> Result<Rejection, HttpProblem> {
+pub(super) fn rejection(status: Status) -> Result<Rejection, HttpProblem> {
     let problem = failure(status);
     match problem.field {
         Some(field) => Ok(Rejection { status: problem.status, field, detail: problem.detail }),
@@ -30,7 +30,7 @@ pub(super) fn rejection(status: &Status) -> Result<Rejection, HttpProblem> {
 }
 
 /// The problem of a call that no form caused.
-pub(super) fn failure(status: &Status) -> HttpProblem {
+pub(super) fn failure(status: Status) -> HttpProblem {
     if status.code() == Code::Unauthenticated {
         return sign_in_required();
     }

@@ -12,8 +12,8 @@ use wire::proto::operate::v1::EndDashboardTokenRequest;
 
 use super::{sign_in_failed, start_session};
 use crate::http::HttpState;
-use crate::http::commands::{COMMAND_MAX, problem_from_status};
 use crate::http::dashboard::{BASE_PATH, Form, Page};
+use conversations::commands::own_problem;
 
 /// The token of the link. No `Debug`: it is a secret.
 #[derive(Deserialize)]
@@ -44,8 +44,8 @@ pub(in crate::http::dashboard) async fn use_link(
     let access = registry.verify_dashboard_token(DashboardUse::Link, &link.token, state.now());
     let person = access.ok_or_else(sign_in_failed)?.person;
     let request = EndDashboardTokenRequest { token: link.token, is_session: false };
-    let mut writer = state.commands.writer().registry(COMMAND_MAX);
-    let ended = writer.end_dashboard_token(request).await.map_err(|status| problem_from_status(&status))?;
+    let mut service = state.commands.registry();
+    let ended = service.end_dashboard_token(request).await.map_err(own_problem)?;
     // Of concurrent uses, one ends the link.
     if !ended.into_inner().has_ended {
         return Err(sign_in_failed());

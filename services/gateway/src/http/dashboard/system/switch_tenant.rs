@@ -10,11 +10,11 @@ use wire::proto::operate::v1::EndDashboardTokenRequest;
 
 use super::PATH;
 use crate::http::HttpState;
-use crate::http::commands::{COMMAND_MAX, problem_from_status};
 use crate::http::dashboard::audit::{Action, DashboardAction, record, record_for};
 use crate::http::dashboard::person::sign_in_required;
 use crate::http::dashboard::sign_in::with_cookie;
 use crate::http::dashboard::{Form, Person, session_cookie};
+use conversations::commands::own_problem;
 
 #[derive(Debug, Deserialize)]
 pub(in crate::http::dashboard) struct TenantForm {
@@ -36,8 +36,8 @@ pub(in crate::http::dashboard) async fn switch_tenant(
     let left = entry(DashboardAction::SignedOut, "to another tenant");
     record(&state, &person, left).await?;
     let request = EndDashboardTokenRequest { token: person.token, is_session: true };
-    let mut writer = state.commands.writer().registry(COMMAND_MAX);
-    writer.end_dashboard_token(request).await.map_err(|status| problem_from_status(&status))?;
+    let mut service = state.commands.registry();
+    service.end_dashboard_token(request).await.map_err(own_problem)?;
     let cookie = session_cookie::set(&token).ok_or_else(sign_in_required)?;
     Ok(with_cookie(PATH, cookie))
 }

@@ -13,7 +13,7 @@ use crate::http::mcp::failure::Failure;
 use crate::http::mcp::objects::ConversationObject;
 use crate::http::mcp::time::iso8601;
 use crate::http::not_found::not_found;
-use crate::http::owned_chat::read_conversation;
+use conversations::open::read_conversation;
 
 /// The arguments.
 #[derive(Debug, Deserialize, JsonSchema)]

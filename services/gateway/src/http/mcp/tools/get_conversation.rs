@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::{ToolContext, ToolName, define, reads};
 use crate::http::mcp::failure::Failure;
 use crate::http::mcp::objects::ConversationObject;
-use crate::http::owned_chat::read_conversation;
+use conversations::open::read_conversation;
 
 /// The arguments.
 #[derive(Debug, Deserialize, JsonSchema)]

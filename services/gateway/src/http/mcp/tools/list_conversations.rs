@@ -10,8 +10,8 @@ use serde::Deserialize;
 use super::{ToolContext, ToolName, bounded, define, reads};
 use crate::http::mcp::failure::Failure;
 use crate::http::mcp::objects::ConversationObject;
-use crate::http::positions::catch_up;
 use conversations::listing::{Listing, Paging};
+use conversations::positions::catch_up;
 
 /// The number of conversations if none is asked for.
 const CONVERSATIONS_DEFAULT: u32 = 20;

@@ -10,8 +10,8 @@ use wire::proto::write::v1::{CommitResult, CreateConversationRequest};
 use wire::status::Reason;
 
 use super::ToolContext;
-use crate::http::commands::{result, result_for_caller};
 use crate::http::mcp::caller::{McpCaller, check_own_agent, with_argument};
+use conversations::commands::Issuer;
 
 /// A conversation to create.
 #[derive(Debug)]
@@ -44,15 +44,13 @@ pub(super) async fn create(context: ToolContext<'_>, new: NewConversation) -> Re
             let only = context.caller.only_agent(state, new.agent.as_deref());
             let named = new.agent.as_deref().or(only.as_deref());
             let access = service.access(state, Scope::Append, named).await.map_err(with_argument)?;
-            let mut writer = state.commands.write_for(&service.call);
-            let answer = writer.create_conversation(request(access.agent.as_str()));
-            result_for_caller(answer.await, |answer| answer.result)
+            let request = request(access.agent.as_str());
+            Ok(state.commands.send(Issuer::Service(&service.call), request).await?)
         }
         McpCaller::User(caller) => {
             check_own_agent(caller, new.agent.as_deref())?;
             let request = request(caller.access.agent.as_str());
-            let answer = state.commands.write().create_conversation(request).await;
-            result(answer, |answer| answer.result)
+            Ok(state.commands.send(Issuer::Gateway, request).await?)
         }
         McpCaller::Admin(_) => Err(read_only()),
     }

@@ -6,7 +6,7 @@ use domain::{CommitId, ConversationId, Part, ViolationReason};
 use registry::Scope;
 use rmcp::model::Tool;
 use rmcp::schemars::JsonSchema;
-use runtime::http::HttpProblem;
+use runtime::http::{HttpProblem, list_entry};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 use wire::conversation::owner_to_proto;
@@ -16,15 +16,15 @@ use wire::proto::write::v1::{AppendEventsRequest, CommitResult};
 use super::new_conversation::{read_only, recorded_at};
 use super::{ToolContext, ToolName, adds, define};
 use crate::http::callers::end_user::{EndUser, IdOrigin};
-use crate::http::commands::{result, result_for_caller, with_field};
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::mcp::caller::McpCaller;
 use crate::http::mcp::failure::Failure;
 use crate::http::mcp::objects::MessageObject;
 use crate::http::mcp::time::iso8601;
 use crate::http::not_found::not_found;
-use crate::http::owned_chat::{find_latest_chat, is_not_owned};
 use crate::http::turns::permissions::AllowedRoles;
+use conversations::commands::Issuer;
+use conversations::open::{find_latest_chat, is_not_owned};
 
 /// The arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -120,9 +120,8 @@ async fn append(
             let expected_owner = end_user.expected_owner(id_origin(id)?)?;
             let expected_owner = expected_owner.as_ref().map(owner_to_proto);
             let request = AppendEventsRequest { target, events, expected_owner, ..AppendEventsRequest::default() };
-            let answer = state.commands.write_for(&service.call).append_events(request).await;
-            let appended = result_for_caller(answer, |answer| answer.result);
-            appended.map_err(|problem| if is_not_owned(&problem) { not_found() } else { problem })
+            let appended = state.commands.send(Issuer::Service(&service.call), request).await;
+            appended.map_err(|problem| if is_not_owned(problem.reason()) { not_found() } else { problem.into() })
         }
         McpCaller::User(caller) => {
             let chat = find_latest_chat(state, caller, id).await?;
@@ -133,8 +132,7 @@ async fn append(
             }
             let target = Some(chat.command_target(key.text()));
             let request = AppendEventsRequest { target, events, ..AppendEventsRequest::default() };
-            let answer = state.commands.write().append_events(request).await;
-            result(answer, |answer| answer.result)
+            Ok(state.commands.send(Issuer::Gateway, request).await?)
         }
         McpCaller::Admin(_) => Err(read_only()),
     }
@@ -192,19 +190,16 @@ fn check_text(field: &'static str, text: &str) -> Result<(), HttpProblem> {
 
 /// Replaces the writer's path of an event's field by the argument.
 fn with_argument(problem: HttpProblem) -> HttpProblem {
-    let field = problem.field.clone().unwrap_or_default();
-    let argument = if field.ends_with("metadata_json") {
-        "metadata"
-    } else if field.starts_with("events[0]") {
-        "user_message"
-    } else if field.starts_with("events[1]") {
-        "assistant_response"
-    } else if field == "idempotency-key" {
-        "idempotency_key"
-    } else {
-        return problem;
-    };
-    with_field(problem, argument)
+    problem.rename_field(|field| {
+        let argument = match list_entry(field, "events") {
+            Some((_, "metadata_json")) => "metadata",
+            Some((0, _)) => "user_message",
+            Some((1, _)) => "assistant_response",
+            None if field == "idempotency-key" => "idempotency_key",
+            Some(_) | None => return None,
+        };
+        Some(argument.to_owned())
+    })
 }
 
 fn assistant_not_allowed() -> HttpProblem {

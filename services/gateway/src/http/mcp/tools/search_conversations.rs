@@ -9,7 +9,7 @@ use super::{ToolContext, ToolName, bounded, define, reads};
 use crate::http::mcp::caller::McpCaller;
 use crate::http::mcp::failure::Failure;
 use crate::http::mcp::time::iso8601;
-use crate::http::positions;
+use conversations::positions;
 use conversations::search::{SearchAgents, SearchAudience, SearchOrder, SearchRequest, SearchResult, search};
 
 /// The number of results if none is asked for.

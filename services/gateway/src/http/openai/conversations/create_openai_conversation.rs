@@ -16,11 +16,11 @@ use super::items::NewItems;
 use super::write::rejected;
 use super::{ConversationObject, metadata};
 use crate::http::body::Verbatim;
-use crate::http::commands::result_for_caller;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversation_ids::OwnedId;
 use crate::http::openai::items::open_calls::OpenBefore;
 use crate::http::state::HttpState;
+use conversations::commands::Issuer;
 
 /// The first items and the metadata. Both are optional.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -67,9 +67,7 @@ pub(in crate::http) async fn create_openai_conversation(
         events,
         ..write::CreateConversationRequest::default()
     };
-    let mut writer = state.commands.write_for(&caller.service.call);
-    let answer = writer.create_conversation(request).await;
-    let created = result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
+    let created = state.commands.send(Issuer::Service(&caller.service.call), request).await.map_err(rejected)?;
     let recorded_at = created.recorded_at.map(wire::time::from_proto).and_then(Result::ok);
     let metadata = Verbatim(JsonText::recorded(metadata_json));
     let created_at = recorded_at.unwrap_or_else(|| state.now());

@@ -11,11 +11,11 @@ use wire::conversation::owner_to_proto;
 use wire::proto::write::v1 as write;
 
 use super::write::rejected;
-use crate::http::commands::result_for_caller;
-use crate::http::conversation_names::{ReadFrom, candidates, read_head};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::retry_count::is_retry;
 use crate::http::state::HttpState;
+use conversations::commands::Issuer;
+use conversations::names::{ReadFrom, candidates, read_head};
 use conversations::request_hash::is_within_window;
 use conversations::writer::command_target;
 
@@ -65,9 +65,7 @@ pub(in crate::http) async fn delete_openai_conversation(
         target: Some(command_target(&access.agent, &conversation, String::new())),
         ..write::EraseConversationRequest::default()
     };
-    let mut writer = state.commands.write_for(&caller.service.call);
-    let answer = writer.erase_conversation(erase).await;
-    result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
+    state.commands.send(Issuer::Service(&caller.service.call), erase).await.map_err(rejected)?;
     Ok(Json(DeletedConversationObject::new(id)))
 }
 

@@ -19,8 +19,8 @@ use crate::http::body::Verbatim;
 use crate::http::callers::end_user::IdOrigin;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversation_ids::api_id;
-use crate::http::positions;
 use crate::http::state::HttpState;
+use conversations::positions;
 
 /// A conversation without its items.
 #[derive(Debug, Serialize, ToSchema)]

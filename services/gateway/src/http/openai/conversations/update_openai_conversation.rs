@@ -9,9 +9,9 @@ use wire::proto::write::v1 as write;
 
 use super::write::{Writable, rejected};
 use super::{ConversationObject, metadata, object, open, target};
-use crate::http::commands::result_for_caller;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::state::HttpState;
+use conversations::commands::Issuer;
 
 /// The new metadata.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -45,9 +45,7 @@ pub(in crate::http) async fn update_openai_conversation(
         metadata_json,
         ..write::UpdateConversationRequest::default()
     };
-    let mut writer = state.commands.write_for(&caller.service.call);
-    let answer = writer.update_conversation(request).await;
-    result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
+    state.commands.send(Issuer::Service(&caller.service.call), request).await.map_err(rejected)?;
     let target = target(&state, &caller, &id).await?;
     object(open(&state, &caller, &target).await?).await.map(Json)
 }

@@ -10,11 +10,11 @@ use wire::proto::write::v1::{self as write, CommitResult};
 use wire::status::Reason;
 
 use crate::http::callers::end_user::IdOrigin;
-use crate::http::commands::result_for_caller;
 use crate::http::not_found::not_found;
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::owned_chat::{head_from_leader, is_not_owned, settled_head};
 use crate::http::state::HttpState;
+use conversations::commands::Issuer;
+use conversations::open::{head_from_leader, is_not_owned, settled_head};
 use conversations::request_hash::RequestHash;
 use conversations::writer::command_target;
 
@@ -110,26 +110,22 @@ impl Writable {
             events,
             ..write::AppendEventsRequest::default()
         };
-        let mut writer = state.commands.write_for(&caller.service.call);
-        let answer = writer.append_events(request).await;
-        result_for_caller(answer, |answer| answer.result).map_err(rejected)
+        state.commands.send(Issuer::Service(&caller.service.call), request).await.map_err(rejected)
     }
 }
 
 /// The writer's rejection in OpenAI's terms. Its libraries repeat a 409, which would not help here.
-pub(in crate::http::openai) fn rejected(problem: HttpProblem) -> HttpProblem {
-    let reasons = [Reason::VersionConflict, Reason::Contention, Reason::RunActive];
-    if reasons.iter().any(|reason| reason.as_str() == problem.code) {
-        return locked();
+pub(in crate::http::openai) fn rejected(problem: impl Into<HttpProblem>) -> HttpProblem {
+    let problem = problem.into();
+    match problem.reason() {
+        Some(Reason::VersionConflict | Reason::Contention | Reason::RunActive) => locked(),
+        Some(reason) if is_not_owned(reason) => not_found(),
+        _ if problem.status == StatusCode::CONFLICT => {
+            let field = problem.field.clone().unwrap_or("conversation".to_owned());
+            HttpProblem { status: StatusCode::BAD_REQUEST, ..problem.in_field(field) }
+        }
+        _ => problem,
     }
-    if is_not_owned(&problem) {
-        return not_found();
-    }
-    if problem.status == StatusCode::CONFLICT {
-        let field = problem.field.clone().unwrap_or("conversation".to_owned());
-        return HttpProblem { status: StatusCode::BAD_REQUEST, ..problem.in_field(field) };
-    }
-    problem
 }
 
 /// Another request changes the conversation, or a run is active.

@@ -11,10 +11,10 @@ use utoipa::ToSchema;
 use wire::proto::write::v1 as write;
 
 use super::recorded::{RecordedResponse, version_without_items_after};
-use crate::http::commands::result_for_caller;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversations::write::rejected;
 use crate::http::state::HttpState;
+use conversations::commands::Issuer;
 use conversations::writer::command_target;
 
 /// The version before the first response of a conversation of its own: only its creation.
@@ -76,9 +76,7 @@ async fn erase(state: &HttpState, caller: &OpenAiCaller, found: &RecordedRespons
         target: Some(command_target(&found.target.access.agent, conversation, String::new())),
         ..write::EraseConversationRequest::default()
     };
-    let mut writer = state.commands.write_for(&caller.service.call);
-    let answer = writer.erase_conversation(erase).await;
-    result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
+    state.commands.send(Issuer::Service(&caller.service.call), erase).await.map_err(rejected)?;
     Ok(())
 }
 
@@ -99,8 +97,6 @@ async fn hide(
         events: vec![wire::event::fact_to_proto(&rewound)],
         ..write::AppendEventsRequest::default()
     };
-    let mut writer = state.commands.write_for(&caller.service.call);
-    let answer = writer.append_events(append).await;
-    result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
+    state.commands.send(Issuer::Service(&caller.service.call), append).await.map_err(rejected)?;
     Ok(())
 }

@@ -8,17 +8,17 @@ use runtime::http::HttpProblem;
 use uuid::Uuid;
 use wire::proto::event::v1 as event;
 use wire::proto::write::v1::CommitResult;
-use wire::proto::write::v1::write_service_client::WriteServiceClient;
 
 use super::recorded::{RecordedResponse, version_without_items_after};
 use crate::http::not_found::not_found;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversation_ids::OwnedId;
 use crate::http::openai::conversations::write::Writable;
-use crate::http::owned_chat::{head_from_leader, settled_head};
+use crate::http::openai::conversations::write::rejected;
 use crate::http::state::HttpState;
+use conversations::commands::{Command, Issuer};
 use conversations::generation::NewConversation;
-use conversations::writer::WriterService;
+use conversations::open::{head_from_leader, settled_head};
 
 /// The conversation of a response, before the response.
 #[derive(Debug)]
@@ -51,9 +51,10 @@ pub(super) struct Creator<'a> {
 }
 
 impl Creator<'_> {
-    /// The write service under the caller's token.
-    pub(super) fn writer(&self) -> WriteServiceClient<WriterService> {
-        self.state.commands.write_for(&self.caller.service.call)
+    /// Sends a command under the caller's token.
+    pub(super) async fn send(&self, command: impl Command) -> Result<CommitResult, HttpProblem> {
+        let call = &self.caller.service.call;
+        self.state.commands.send(Issuer::Service(call), command).await.map_err(rejected)
     }
 }
 

@@ -9,7 +9,7 @@ use runtime::http::HttpProblem;
 use serde_json::value::RawValue;
 use wire::conversation::owner_to_proto;
 use wire::proto::event::v1 as event;
-use wire::proto::write::v1::{self as write, CommitResult};
+use wire::proto::write::v1::{self as write};
 
 use super::input::{ContinuedHistory, resolved};
 use super::object::ResponseHead;
@@ -17,15 +17,13 @@ use super::output::OutputPlace;
 use super::parameters::{Noted, Parameters};
 use super::placement::{Creator, Placement, recorded_at};
 use super::response_id::ResponseId;
-use crate::http::commands::{COMMAND_MAX, result_for_caller};
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversation_ids::api_id;
 use crate::http::openai::conversations::write::rejected;
 use crate::http::openai::items::open_calls::OpenBefore;
 use crate::http::openai::retry_count::is_retry;
-use crate::http::positions;
 use crate::http::state::HttpState;
-use crate::http::turns::problems::not_started;
+use conversations::commands::COMMAND_MAX;
 use conversations::generation::{NewConversation, RequestSettings, Start, StartAt};
 use conversations::quotas::account::Account;
 use conversations::request_hash::RequestHash;
@@ -152,8 +150,7 @@ async fn record(
         idempotency_key: Some(command),
         deadline: Deadline::until(None).at_most(COMMAND_MAX),
     };
-    let started = state.generations.start(start).await.map_err(|status| rejected(not_started(&status, &[])))?;
-    positions::record_write(&started.commit.position_token);
+    let started = state.generations.start(start).await.map_err(rejected)?;
     Ok(StartCommit {
         id: command,
         started: Version(started.commit.version),
@@ -199,8 +196,7 @@ async fn append_first(
             events: chunk.iter().map(to_proto).collect(),
             ..write::AppendEventsRequest::default()
         };
-        let answer = creator.writer().append_events(request).await;
-        let appended: CommitResult = result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
+        let appended = creator.send(request).await?;
         placement.version = Version(appended.version);
     }
     Ok(last)
@@ -222,8 +218,7 @@ async fn create(
         events: events.iter().map(to_proto).collect(),
         ..write::CreateConversationRequest::default()
     };
-    let answer = creator.writer().create_conversation(request).await;
-    let created = result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
+    let created = creator.send(request).await?;
     Ok(Version(created.version))
 }
 

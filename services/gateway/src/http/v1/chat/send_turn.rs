@@ -16,8 +16,6 @@ use super::turn_messages::{TurnMessages, check_assistant};
 use super::turn_with_history::GivenHistory;
 use super::{turn_messages, turn_with_history};
 use crate::http::body::texts;
-use crate::http::conversation_names::names;
-use crate::http::owned_chat::{OwnedChat, find_settled_chat};
 use crate::http::turns::delivery::{self, FailureDetail, WholeForm};
 use crate::http::turns::last_turn::failed_message_version;
 use crate::http::turns::permissions::AllowedRoles;
@@ -27,6 +25,8 @@ use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey}
 use conversations::answer::{Answer, WholeAnswer};
 use conversations::generation::{StatelessTurn, reported_usage};
 use conversations::identity::Caller;
+use conversations::names::names;
+use conversations::open::{OwnedChat, find_settled_chat};
 use conversations::quotas::account::{Account, RequestSource};
 
 /// One turn.
@@ -144,8 +144,8 @@ pub(in crate::http) async fn chat(
 async fn find_session(state: &HttpState, caller: &Caller, id: &str) -> Result<Option<OwnedChat>, HttpProblem> {
     match find_settled_chat(state, caller, id).await {
         Ok(session) => Ok(Some(session)),
-        Err(problem) if problem.code == Reason::ConversationNotFound.as_str() => Ok(None),
-        Err(problem) => Err(problem),
+        Err(problem) if problem.reason() == Reason::ConversationNotFound => Ok(None),
+        Err(problem) => Err(problem.into()),
     }
 }
 

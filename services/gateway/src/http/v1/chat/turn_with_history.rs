@@ -10,12 +10,12 @@ use wire::status::Reason;
 
 use super::turn_messages::check_assistant;
 use crate::http::not_found::not_found;
-use crate::http::owned_chat::OwnedChat;
 use crate::http::turns::first_attempt;
 use crate::http::turns::permissions::AllowedRoles;
 use crate::http::turns::turn::{self, StartedRun, Turn};
 use crate::http::{HttpState, IdempotencyKey};
 use conversations::keyed_histories::stored_history::{self, History, HistoryQuery};
+use conversations::open::OwnedChat;
 use conversations::quotas::account::RequestSource;
 
 /// Maximum number of attempts while the session changes without new messages: a title, a summary.
@@ -52,7 +52,7 @@ pub(super) async fn start(
             Ok(started) => return Ok(started),
             Err(problem) => problem,
         };
-        if problem.code == Reason::IdempotencyKeyReused.as_str() {
+        if problem.reason() == Some(Reason::IdempotencyKeyReused) {
             return retry(state, session, &given, key, problem).await;
         }
         if problem.code != Reason::VersionConflict.as_str() || attempts == ATTEMPTS_MAX {

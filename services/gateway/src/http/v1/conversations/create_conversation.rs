@@ -14,10 +14,10 @@ use wire::proto::write::v1 as write;
 use crate::http::body::json_text;
 use crate::http::callers::service::{Service, ServiceHeaders};
 use crate::http::chats::create_chat::ClientContextBody;
-use crate::http::commands::result_for_caller;
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::state::HttpState;
 use crate::http::v1::conversations::CommitBody;
+use conversations::commands::Issuer;
 
 /// The conversation and its owner: `userId` or `sessionId`.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -77,9 +77,7 @@ pub(in crate::http) async fn create_conversation(
         provider_conversation_id: body.provider_conversation_id.unwrap_or_default(),
         ..write::CreateConversationRequest::default()
     };
-    let mut writer = state.commands.write_for(&service.call);
-    let answer = writer.create_conversation(request).await;
-    let created = result_for_caller(answer, |answer| answer.result)?;
+    let created = state.commands.send(Issuer::Service(&service.call), request).await?;
     Ok((StatusCode::CREATED, Json(created.into())))
 }
 

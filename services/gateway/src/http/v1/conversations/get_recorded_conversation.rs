@@ -5,8 +5,8 @@ use runtime::http::{HttpProblem, Json, Path};
 
 use crate::http::body::ConversationBody;
 use crate::http::callers::service::{Service, ServiceHeaders};
-use crate::http::owned_chat::read_conversation;
 use crate::http::state::HttpState;
+use conversations::open::read_conversation;
 
 /// A conversation without its events.
 #[utoipa::path(

@@ -11,10 +11,10 @@ use wire::proto::write::v1 as write;
 use crate::http::body::json_text;
 use crate::http::callers::service::{Service, ServiceHeaders};
 use crate::http::chats::change_chat::given;
-use crate::http::commands::result_for_caller;
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::state::HttpState;
 use crate::http::v1::conversations::CommitBody;
+use conversations::commands::Issuer;
 
 /// The changes. Absent members stay unchanged; `null` removes a value.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -64,9 +64,7 @@ pub(in crate::http) async fn update_conversation(
     Json(body): Json<UpdateConversationBody>,
 ) -> Result<Json<CommitBody>, HttpProblem> {
     let target = service.command_target(&state, &id, key.text()).await?;
-    let mut writer = state.commands.write_for(&service.call);
-    let answer = writer.update_conversation(body.into_request(target)).await;
-    let updated = result_for_caller(answer, |answer| answer.result)?;
+    let updated = state.commands.send(Issuer::Service(&service.call), body.into_request(target)).await?;
     Ok(Json(updated.into()))
 }
 

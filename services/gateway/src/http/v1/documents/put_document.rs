@@ -10,9 +10,8 @@ use utoipa::ToSchema;
 use super::scope_body::{ScopeBody, change, locate};
 use crate::http::body::json_text;
 use crate::http::callers::service::{Service, ServiceHeaders};
-use crate::http::commands::{problem_for_caller, with_member_names};
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::positions;
+use crate::http::member_names::with_member_names;
 use crate::http::state::HttpState;
 use conversations::documents::{NewValue, put};
 
@@ -75,8 +74,7 @@ pub(in crate::http) async fn put_document(
     let location = locate(&state, &service, &scopes, body.scope, name).await?;
     let change = change(&state, &service, &location, body.expected_version, key);
     let value = NewValue { value_json: json_text(Some(body.value)), ttl_seconds: body.ttl_seconds.unwrap_or_default() };
-    let written = put(change, value).await.map_err(|status| with_member_names(problem_for_caller(&status)))?;
-    positions::record_write(&written.position_token);
+    let written = put(change, value).await.map_err(with_member_names)?;
     Ok(Json(PutDocumentResult {
         version: written.version,
         conversation_id: location.target.key.conversation.to_string(),

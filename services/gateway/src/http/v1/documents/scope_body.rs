@@ -97,7 +97,7 @@ pub(super) fn change<'call>(
 ) -> Change<'call> {
     Change {
         gateway: &state.gateway,
-        writer: state.commands.writer(),
+        commands: &state.commands,
         call: &service.call,
         location,
         expected,

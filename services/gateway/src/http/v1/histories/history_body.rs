@@ -8,9 +8,9 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::named_history::NamedHistory;
 use crate::http::body::MessageContentBody;
-use crate::http::positions;
 use crate::http::state::HttpState;
 use conversations::keyed_histories::{MESSAGES, Warning, load};
+use conversations::positions;
 use conversations::request::BoundedNumber;
 
 /// The number of messages of an answer.

@@ -11,7 +11,7 @@ use utoipa::IntoParams;
 
 use crate::http::body::NewMessageBody;
 use crate::http::callers::service::Service;
-use crate::http::commands::with_member_names;
+use crate::http::member_names::with_member_names;
 use crate::http::state::HttpState;
 use conversations::keyed_histories::{HistoryLocation, Warning, parse_messages};
 use conversations::metrics;

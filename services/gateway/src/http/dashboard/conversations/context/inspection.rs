@@ -17,8 +17,8 @@ use super::values::{self, NewColumn};
 use crate::http::HttpState;
 use crate::http::dashboard::conversations::{DashboardAction, record};
 use crate::http::dashboard::{Page, Person};
-use crate::http::owned_chat::read_fenced;
 use conversations::assembly::{self, AssembledContext, ContextRequest};
+use conversations::open::read_fenced;
 
 /// Events that are listed with their outcome.
 const EVENTS: PageBounds = PageBounds { events_max: 200, bytes_max: 2 * 1024 * 1024 };

@@ -13,7 +13,7 @@ use runtime::http::HttpProblem;
 use crate::http::HttpState;
 use crate::http::chats::forks::{FORKS_MAX, list_forks};
 use crate::http::dashboard::{Page, Person};
-use crate::http::owned_chat::read_conversation;
+use conversations::open::read_conversation;
 
 /// Conversations whose content is counted concurrently.
 const COUNTS_IN_FLIGHT: usize = 8;

@@ -46,7 +46,7 @@ pub(in crate::http::dashboard) async fn save_settings(
             Ok((StatusCode::OK, saved(&person, agent, &names)))
         }
         Err(status) => {
-            let rejection = rejection(&status)?;
+            let rejection = rejection(status)?;
             let is_at_field = form.reject(&rejection);
             let notice = (Tone::Bad, rejection.detail.as_str());
             answer(rejection.status, &form, (!is_at_field).then_some(notice))

@@ -48,7 +48,7 @@ pub(in crate::http::dashboard) async fn add_signing_key(
             Ok((StatusCode::OK, page(&state, &person, shown).await?))
         }
         Err(status) => {
-            let rejection = rejection(&status)?;
+            let rejection = rejection(status)?;
             let error = &rejection.detail;
             rejected(&state, &person, &form, rejection.status, error).await
         }

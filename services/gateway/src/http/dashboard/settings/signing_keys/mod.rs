@@ -31,8 +31,7 @@ struct Shown<'a> {
 /// The page of the keys, read again.
 async fn page(state: &HttpState, person: &Person, shown: Shown<'_>) -> Result<Page, HttpProblem> {
     let request = ListSigningKeysRequest { tenant_id: person.admin.tenant.tenant().to_string() };
-    let listed =
-        registry(state, person).list_signing_keys(request).await.map_err(|status| failure(&status))?.into_inner();
+    let listed = registry(state, person).list_signing_keys(request).await.map_err(failure)?.into_inner();
     let now = state.now();
     let rows: Vec<SigningKeyRow> = listed.signing_keys.into_iter().map(|key| row(key, now)).collect();
     Ok(Page(signing_keys(SigningKeysPage {

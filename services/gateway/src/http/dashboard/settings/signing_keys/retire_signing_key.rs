@@ -35,7 +35,7 @@ pub(in crate::http::dashboard) async fn retire_signing_key(
     let Err(status) = retired else {
         return Ok(Redirect::to(SIGNING_KEYS_PATH).into_response());
     };
-    let rejection = rejection(&status)?;
+    let rejection = rejection(status)?;
     let shown = Shown { error: Some(&rejection.detail), ..Shown::default() };
     let page = page(&state, &person, shown).await?;
     Ok((rejection.status, page).into_response())

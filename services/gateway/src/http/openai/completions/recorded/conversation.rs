@@ -13,12 +13,13 @@ use uuid::{Builder, Uuid};
 
 use super::client_headers::Recording;
 use crate::http::callers::end_user::IdOrigin;
-use crate::http::conversation_names::{self, ReadFrom, tenant_key};
 use crate::http::not_found::not_found;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversation_ids::{OwnedId, record_id};
-use crate::http::owned_chat::head_from_leader;
 use crate::http::state::HttpState;
+use conversations::names::{ReadFrom, tenant_key};
+use conversations::open::head_from_leader;
+use wire::status::Reason;
 
 /// The first part of the input for a derived id.
 const SCHEME: &str = "hansard.openai.chat.v1";
@@ -59,7 +60,8 @@ pub(super) async fn find_or_new(
         Recording::In(id) => {
             let named = match (record_id(id).ok(), caller.end_user.owner()) {
                 (Some(id), Some(owner)) if !id.is_history() => {
-                    let found = conversation_names::find(state, access, &owner, id.as_str(), ReadFrom::Leader).await?;
+                    let found =
+                        conversations::names::find(state, access, &owner, id.as_str(), ReadFrom::Leader).await?;
                     found.or_else(|| Some(key(access, id)))
                 }
                 (id, _) => id.map(|id| key(access, id)),
@@ -107,17 +109,16 @@ async fn find(
     let Some(key) = key else {
         return Ok(None);
     };
-    let found = head_from_leader(state, &key, caller.service.call.deadline).await;
-    let owned = found.and_then(|(head, _)| {
-        if head.agent != *agent {
-            return Err(not_found());
-        }
-        caller.end_user.check_owner(IdOrigin::of(&key.conversation), head.owner.as_ref())?;
-        Ok(head)
-    });
-    match owned {
-        Ok(head) => Ok(Some((key, head))),
-        Err(problem) if problem == not_found() => Ok(None),
+    let head = match head_from_leader(state, &key, caller.service.call.deadline).await {
+        Err(problem) if problem.reason() == Reason::ConversationNotFound => return Ok(None),
+        found => found?.0,
+    };
+    if head.agent != *agent {
+        return Ok(None);
+    }
+    match caller.end_user.check_owner(IdOrigin::of(&key.conversation), head.owner.as_ref()) {
+        Ok(()) => Ok(Some((key, head))),
+        Err(problem) if problem.reason() == Some(Reason::ConversationNotFound) => Ok(None),
         Err(problem) => Err(problem),
     }
 }

@@ -14,16 +14,16 @@ use wire::status::Reason;
 use super::conversation::created_by_another;
 use super::plan::{self, Plan};
 use super::stored_history::{HistoryEnd, read};
-use crate::http::commands::COMMAND_MAX;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::write::{locked, rejected};
 use crate::http::openai::retry_count::is_retry;
-use crate::http::owned_chat::{head_from_leader, settled_head};
-use crate::http::positions;
 use crate::http::state::HttpState;
 use crate::http::turns::problems;
 use crate::http::turns::turn::client_metadata;
+use conversations::commands::COMMAND_MAX;
 use conversations::generation::{NewConversation, RequestSettings, Start, StartAt};
+use conversations::open::{head_from_leader, settled_head};
+use conversations::positions;
 use conversations::quotas::account::Account;
 use conversations::request_hash::RequestHash;
 
@@ -73,7 +73,7 @@ pub(super) async fn start(
         TurnPlace::In(head) => Some(head.as_ref().clone()),
         TurnPlace::New(new) => match start_in_new(state, turn, new).await {
             // A concurrent request of the same chat was faster.
-            Err(problem) if problem.code == Reason::ConversationExists.as_str() => {
+            Err(problem) if problem.reason() == Some(Reason::ConversationExists) => {
                 let head = created_by_another(state, caller, &turn.access.agent, &turn.key).await?;
                 if let Some(commit) = turn.request.creation(&head) {
                     return Ok(commit.id.started_run());
@@ -109,7 +109,7 @@ pub(super) async fn start(
             return Err(locked());
         }
         match start_at(state, turn, &head, &plan).await {
-            Err(problem) if problem.code == Reason::VersionConflict.as_str() => {}
+            Err(problem) if problem.reason() == Some(Reason::VersionConflict) => {}
             outcome => return outcome.map_err(rejected),
         }
         earlier_plan = Some(plan);
@@ -185,8 +185,7 @@ async fn start_by(
         idempotency_key: Some(command),
         deadline: Deadline::until(None).at_most(COMMAND_MAX),
     };
-    let started = state.generations.start(start).await.map_err(|status| problems::not_started(&status, &fields))?;
-    positions::record_write(&started.commit.position_token);
+    let started = state.generations.start(start).await.map_err(|problem| problems::not_started(problem, &fields))?;
     Ok(started.run)
 }
 

@@ -14,7 +14,6 @@ use super::find_item::find;
 use super::new_items::unresolved;
 use super::reopened_calls::{Reopened, closed_calls, reopened};
 use super::{Appended, ITEMS_BYTES_MAX, ItemListObject, NewItems, items_of};
-use crate::http::commands::result_for_caller;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::write::{Destination, Writable, rejected};
 use crate::http::openai::conversations::{open, target};
@@ -22,6 +21,7 @@ use crate::http::openai::items::new_item::read;
 use crate::http::openai::items::open_calls::OpenBefore;
 use crate::http::openai::retry_count::is_retry;
 use crate::http::state::HttpState;
+use conversations::commands::Issuer;
 use conversations::request_hash::RequestHash;
 
 /// A request that appends items.
@@ -103,9 +103,8 @@ impl ItemsRequest<'_> {
             expected_owner: self.destination.expected_owner(self.caller)?,
             attempt: Some(write::Attempt { is_retry: is_retry(self.headers), ..hash.attempt() }),
         };
-        let mut writer = self.state.commands.write_for(&self.caller.service.call);
-        let answer = writer.append_events(request).await;
-        let result = result_for_caller(answer, |answer| answer.result).map_err(rejected)?;
+        let result =
+            self.state.commands.send(Issuer::Service(&self.caller.service.call), request).await.map_err(rejected)?;
         if result.replayed {
             return self.earlier(&result).await;
         }

@@ -4,7 +4,6 @@ use axum::extract::State;
 use registry::Scope;
 use runtime::http::{HttpProblem, Json, Path};
 
-use crate::http::commands::problem_from_status;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::responses::ResponseObject;
 use crate::http::openai::responses::recorded::RecordedResponse;
@@ -32,7 +31,7 @@ pub(in crate::http) async fn cancel_response(
     if found.end.is_some() {
         return found.object().map(Json);
     }
-    state.generations.stop(&found.run_key()).await.map_err(|status| problem_from_status(&status))?;
+    state.generations.stop(&found.run_key()).await?;
     state.generations.wait_for_finish(&found.target.key, found.id.run).await;
     let found = RecordedResponse::find(&state, &caller, &id).await?;
     found.object().map(Json)

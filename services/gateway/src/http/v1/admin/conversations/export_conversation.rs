@@ -5,8 +5,8 @@ use axum::response::Response;
 use runtime::http::{HttpProblem, Path, Query, StreamSlot};
 
 use crate::http::chats::export::{Export, ExportQuery};
-use crate::http::owned_chat::read_fenced;
 use crate::http::{Admin, HttpState};
+use conversations::open::read_fenced;
 
 /// Every event of any conversation of the tenant, as a file.
 ///

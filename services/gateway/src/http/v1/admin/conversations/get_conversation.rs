@@ -4,8 +4,8 @@ use axum::extract::State;
 use runtime::http::{HttpProblem, Json, Path};
 
 use crate::http::body::ConversationBody;
-use crate::http::owned_chat::read_conversation;
 use crate::http::{Admin, HttpState};
+use conversations::open::read_conversation;
 
 /// A conversation of the tenant.
 #[utoipa::path(

@@ -8,9 +8,9 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::http::body::ConversationBody;
 use crate::http::chats::list_chats::{CHATS_PAGE, page};
-use crate::http::conversation_names::names;
 use crate::http::{CallerHeaders, Frontend, HttpState};
 use conversations::listing::Listing;
+use conversations::names::names;
 
 /// Which sessions to list.
 #[derive(Debug, Default, Deserialize, IntoParams)]

@@ -15,7 +15,6 @@ use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::assemble_context_request::Policy as RequestedPolicy;
 use wire::status::Problem;
 
-use crate::http::commands::with_field;
 use crate::http::state::HttpState;
 use conversations::Gateway;
 use conversations::assembly::{self, AssembledContext, ContextRequest};
@@ -131,14 +130,16 @@ fn body(context: AssembledContext, policy: Option<Value>) -> Result<RenderedCont
 
 /// Replaces the names of gRPC fields by those of the query.
 fn with_query_names(problem: HttpProblem) -> HttpProblem {
-    let name = match problem.field.as_deref() {
-        Some("messages_max") => "messages",
-        Some("at_version") => "version",
-        // Everything else in the policy is valid: the agent has it.
-        Some(field) if field.starts_with("policy_json") => "budget",
-        Some(_) | None => return problem,
-    };
-    with_field(problem, name)
+    problem.rename_field(|field| {
+        let name = match field {
+            "messages_max" => "messages",
+            "at_version" => "version",
+            // Everything else in the policy is valid: the agent has it.
+            field if field.starts_with("policy_json") => "budget",
+            _ => return None,
+        };
+        Some(name.to_owned())
+    })
 }
 
 fn unknown_format() -> HttpProblem {

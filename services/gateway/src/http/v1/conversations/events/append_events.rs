@@ -12,10 +12,11 @@ use super::append_request::{AppendQuery, AppendRequest};
 use super::document::AppendEventsBody;
 use super::lines::Lines;
 use crate::http::callers::service::{Service, ServiceHeaders};
-use crate::http::commands::{result_for_caller, with_member_names};
 use crate::http::idempotency::IdempotencyKey;
+use crate::http::member_names::with_member_names;
 use crate::http::state::HttpState;
 use crate::http::v1::conversations::CommitBody;
+use conversations::commands::Issuer;
 
 /// Most bytes of a body: 500 events of a usual size. A single event has at most 512 KiB.
 pub const APPEND_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -94,7 +95,6 @@ async fn append_document(
         events,
         ..write::AppendEventsRequest::default()
     };
-    let mut writer = state.commands.write_for(&service.call);
-    let answer = writer.append_events(request).await;
-    result_for_caller(answer, |answer| answer.result).map(CommitBody::from).map_err(with_member_names)
+    let commit = state.commands.send(Issuer::Service(&service.call), request).await;
+    commit.map(CommitBody::from).map_err(with_member_names)
 }

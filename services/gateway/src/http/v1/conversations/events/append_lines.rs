@@ -5,7 +5,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use domain::bounds::EVENTS_PER_COMMIT_MAX;
 use history::Deadline;
-use runtime::http::{HttpProblem, parse_json};
+use runtime::http::{HttpProblem, list_entry, parse_json};
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 use utoipa::ToSchema;
@@ -14,9 +14,10 @@ use wire::proto::write::v1 as write;
 
 use super::lines::{Line, Lines};
 use crate::http::body::NewEventBody;
-use crate::http::commands::{result_for_caller, with_field, with_member_names};
 use crate::http::idempotency::IdempotencyKey;
+use crate::http::member_names::with_member_names;
 use crate::http::state::HttpState;
+use conversations::commands::Issuer;
 use conversations::request::Call;
 
 /// Maximum size of the lines of one commit.
@@ -111,9 +112,8 @@ impl Import<'_> {
         };
         let bearer = self.call.bearer().unwrap_or_default().to_owned();
         let call = Call::new(bearer, Deadline::until(None).at_most(left));
-        let answer = { self.state.commands.write_for(&call) }.append_events(request).await;
-        let result = result_for_caller(answer, |answer| answer.result)
-            .map_err(|problem| in_line(with_member_names(problem), &commit.lines))?;
+        let appended = self.state.commands.send(Issuer::Service(&call), request).await;
+        let result = appended.map_err(|problem| in_line(with_member_names(problem), &commit.lines))?;
         if self.target.expected_version.is_some() {
             self.target.expected_version = Some(result.version);
         }
@@ -182,9 +182,8 @@ fn of_line(mut problem: HttpProblem, line: u64) -> HttpProblem {
 /// The problem of a commit with these lines. The writer names an event by its index.
 fn in_line(mut problem: HttpProblem, lines: &[u64]) -> HttpProblem {
     let named = problem.field.as_deref().and_then(|field| {
-        let (index, rest) = field.strip_prefix("events[")?.split_once(']')?;
-        let line = lines.get(index.parse::<usize>().ok()?).copied()?;
-        Some((line, rest.trim_start_matches('.').to_owned()))
+        let (index, within) = list_entry(field, "events")?;
+        Some((*lines.get(index)?, within.to_owned()))
     });
     let Some((line, field)) = named else {
         let (first, last) = (lines.first(), lines.last());
@@ -192,7 +191,7 @@ fn in_line(mut problem: HttpProblem, lines: &[u64]) -> HttpProblem {
         problem.detail = format!("lines {first} to {last}: {}", problem.detail);
         return problem.with("line", first.to_string());
     };
-    of_line(with_field(problem, &field), line)
+    of_line(problem.rename_field(|_| Some(field)), line)
 }
 
 #[cfg(test)]

@@ -16,9 +16,9 @@ use utoipa::{IntoParams, ToSchema};
 use crate::http::body::EventBody;
 use crate::http::callers::service::{Service, ServiceHeaders};
 use crate::http::chats::export::{Export, ExportFormat, NDJSON};
-use crate::http::owned_chat::read_fenced;
 use crate::http::state::HttpState;
 use crate::http::v1::admin::conversations::events::list_events::{EVENTS_PAGE, EVENTS_PAGE_BYTES_MAX, event_bodies};
+use conversations::open::read_fenced;
 
 /// Which events to list.
 #[derive(Debug, Default, Deserialize, IntoParams)]

@@ -7,9 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::http::callers::service::{Service, ServiceHeaders};
-use crate::http::commands::problem_for_caller;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::positions;
 use crate::http::state::HttpState;
 use crate::http::v1::documents::scope_body::{ScopeBody, change, locate};
 use conversations::documents::delete;
@@ -64,8 +62,7 @@ pub(in crate::http) async fn delete_document(
     let name = (body.namespace, body.key);
     let location = locate(&state, &service, &scopes, body.scope, name).await?;
     let change = change(&state, &service, &location, body.expected_version, key);
-    let deleted = delete(change).await.map_err(|status| problem_for_caller(&status))?;
-    positions::record_write(&deleted.written.position_token);
+    let deleted = delete(change).await?;
     let version = deleted.written.version;
     Ok(Json(DeleteDocumentResult { deleted: deleted.deleted, version: (version != 0).then_some(version) }))
 }

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::http::callers::service::{Service, ServiceHeaders};
-use crate::http::positions;
 use crate::http::state::HttpState;
 use crate::http::v1::documents::scope_body::{ScopeBody, authorize, labels};
 use conversations::documents::{DOCUMENT_DEPTH, DOCUMENT_NAMESPACES_PAGE, DocumentsPage, NamespaceSearch, namespaces};
+use conversations::positions;
 
 /// Which namespaces to return.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -8,11 +8,11 @@ use utoipa::ToSchema;
 
 use crate::http::body::json_text;
 use crate::http::callers::service::{Service, ServiceHeaders};
-use crate::http::positions;
 use crate::http::state::HttpState;
 use crate::http::v1::documents::document_body::DocumentBody;
 use crate::http::v1::documents::scope_body::{ScopeBody, authorize, labels};
 use conversations::documents::{DOCUMENTS_PAGE, DocumentSearch, DocumentsPage, parse_filter, search};
+use conversations::positions;
 
 /// Which documents to return.
 #[derive(Debug, Deserialize, ToSchema)]

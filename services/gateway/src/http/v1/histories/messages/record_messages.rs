@@ -9,9 +9,7 @@ use utoipa::ToSchema;
 
 use crate::http::body::NewMessageBody;
 use crate::http::callers::service::{Service, ServiceHeaders};
-use crate::http::commands::problem_for_caller;
 use crate::http::idempotency::IdempotencyKey;
-use crate::http::positions;
 use crate::http::state::HttpState;
 use crate::http::v1::histories::history_body::{WarningBody, warning_bodies};
 use crate::http::v1::histories::named_history::{NamedHistory, NamespaceQuery, current_messages};
@@ -84,15 +82,14 @@ pub(in crate::http) async fn record_messages(
     let history = NamedHistory::find(&state, &service, &scopes, &key, &namespace).await?;
     let recording = Recording {
         gateway: &state.gateway,
-        writer: state.commands.writer(),
+        commands: &state.commands,
         call: &service.call,
         location: history.location(),
         current: &current,
         seen: body.loaded_version.map(Version),
         idempotency_key: idempotency_key.0,
     };
-    let recorded = record(recording).await.map_err(|status| problem_for_caller(&status))?;
-    positions::record_write(&recorded.position_token);
+    let recorded = record(recording).await?;
     Ok(Json(RecordedMessagesBody::of(&history, recorded)))
 }
 

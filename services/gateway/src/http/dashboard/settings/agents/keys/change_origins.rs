@@ -33,7 +33,7 @@ pub(in crate::http::dashboard) async fn change_origins(
     let Err(status) = set else {
         return Ok(keys_page(&agent).into_response());
     };
-    let rejection = rejection(&status)?;
+    let rejection = rejection(status)?;
     let form =
         RejectedKeyForm { key: &key, origins: &form.origins, error: &rejection.detail, ..RejectedKeyForm::default() };
     let page = rejected(&state, &person, &agent, rejection.status, form).await?;

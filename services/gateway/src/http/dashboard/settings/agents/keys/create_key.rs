@@ -45,7 +45,7 @@ pub(in crate::http::dashboard) async fn create_key(
             created(&state, &person, &agent, new).await
         }
         Err(status) => {
-            let rejection = rejection(&status)?;
+            let rejection = rejection(status)?;
             let form = RejectedKeyForm {
                 name: &form.name,
                 origins: &form.origins,

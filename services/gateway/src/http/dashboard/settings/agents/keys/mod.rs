@@ -33,7 +33,7 @@ struct Shown<'a> {
 async fn keys_of(state: &HttpState, person: &Person, agent: &str) -> Result<Vec<ApiKey>, HttpProblem> {
     agent_of(state, person, agent)?;
     let request = ListApiKeysRequest { agent_id: agent.to_owned() };
-    let listed = registry(state, person).list_api_keys(request).await.map_err(|status| failure(&status))?;
+    let listed = registry(state, person).list_api_keys(request).await.map_err(failure)?;
     Ok(listed.into_inner().api_keys)
 }
 

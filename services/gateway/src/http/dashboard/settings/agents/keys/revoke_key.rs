@@ -39,6 +39,6 @@ pub(in crate::http::dashboard) async fn revoke_key(
         return Ok(page.into_response());
     }
     let request = RevokeApiKeyRequest { api_key_id: key };
-    registry(&state, &person).revoke_api_key(request).await.map_err(|status| failure(&status))?;
+    registry(&state, &person).revoke_api_key(request).await.map_err(failure)?;
     Ok(keys_page(&agent).into_response())
 }

@@ -40,7 +40,7 @@ pub(in crate::http::dashboard) async fn rotate_key(
             created(&state, &person, &agent, new).await
         }
         Err(status) => {
-            let rejection = rejection(&status)?;
+            let rejection = rejection(status)?;
             let form = RejectedKeyForm { error: &rejection.detail, ..RejectedKeyForm::default() };
             rejected(&state, &person, &agent, rejection.status, form).await
         }

@@ -51,7 +51,7 @@ pub(in crate::http::dashboard) async fn save_policy(
             Ok((StatusCode::OK, page))
         }
         Err(status) => {
-            let rejection = rejection(&status)?;
+            let rejection = rejection(status)?;
             let preview = Preview::Failed(rejection.detail);
             let page = page(&person, &agent, &form, &preview, None);
             Ok((rejection.status, page))

@@ -39,7 +39,7 @@ pub(in crate::http::dashboard) async fn rotate_secret(
             Ok((StatusCode::OK, page))
         }
         Err(status) => {
-            let rejection = rejection(&status)?;
+            let rejection = rejection(status)?;
             let error = Some(rejection.detail.as_str());
             let page = page(&state, &person, agent, None, error).await?;
             Ok((rejection.status, page))

@@ -7,12 +7,12 @@ use runtime::http::{HttpProblem, Json, Path};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::http::owned_chat::{Authority, OwnedChat, read_conversation, settled};
 use crate::http::turns::permissions;
 use crate::http::turns::turn::Turn;
 use crate::http::turns::turn_body::{self, ApprovalBody};
 use crate::http::{Admin, HttpState, IdempotencyKey};
 use conversations::identity::IdentityRule;
+use conversations::open::{Authority, OwnedChat, read_conversation, settled};
 
 /// An administrator's decisions about tool calls.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -2,8 +2,6 @@
 
 use runtime::http::HttpProblem;
 
-use super::with_field;
-
 /// Names in the writer's paths of fields that JSON does not have: the fact of an event, and the kind of a part.
 const WRAPPERS: [&str; 15] = [
     "message_appended",
@@ -24,11 +22,8 @@ const WRAPPERS: [&str; 15] = [
 ];
 
 /// Replaces the writer's path of an event's field by the caller's: `events[0].tool_called.call_id` by `events[0].callId`.
-pub(in crate::http) fn with_member_names(problem: HttpProblem) -> HttpProblem {
-    match problem.field.as_deref().map(member_path) {
-        Some(members) => with_field(problem, &members),
-        None => problem,
-    }
+pub(in crate::http) fn with_member_names(problem: impl Into<HttpProblem>) -> HttpProblem {
+    problem.into().rename_field(|field| Some(member_path(field)))
 }
 
 fn member_path(field: &str) -> String {

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use domain::{Position, TenantId};
+use history::{Deadline, FencedTables, WAIT_DEFAULT};
 use read_model::projections::conversations::wait_until_reached;
 use read_model::{ReadModel, ReadModelError};
 use tokio::time::timeout;
 use wire::status::Problem;
 
-use conversations::Gateway;
-use history::{Deadline, FencedTables, WAIT_DEFAULT};
+use crate::{Gateway, problem};
 
 /// The longest wait for the rows.
 pub const CATCH_UP_MAX: Duration = Duration::from_secs(2);
@@ -34,12 +34,12 @@ pub async fn rows_at(gateway: &Gateway, tenant: &TenantId, positions: &[Position
     let reader = &gateway.reader;
     let read = reader.rows_at(tenant, positions, FencedTables::Conversations);
     let rows = in_time(reader.fence_wait, read).await?;
-    rows.ok_or_else(conversations::problem::position_not_reached)
+    rows.ok_or_else(problem::position_not_reached)
 }
 
 async fn in_time<T>(wait_max: Duration, answer: impl Future<Output = Result<T, ReadModelError>>) -> Result<T, Problem> {
     match timeout(wait_max + WAIT_DEFAULT, answer).await {
-        Ok(answer) => answer.map_err(|error| conversations::problem::of_read_model(&error)),
-        Err(_) => Err(conversations::problem::read_model_timed_out()),
+        Ok(answer) => answer.map_err(|error| problem::of_read_model(&error)),
+        Err(_) => Err(problem::read_model_timed_out()),
     }
 }

@@ -1,8 +1,8 @@
-//! Names of fields: the writer's, and those of HTTP callers.
+//! Names of fields: those of the services, and those of HTTP callers.
 
-use runtime::http::HttpProblem;
+use super::problem::HttpProblem;
 
-/// The writer's name of a field, and the HTTP caller's.
+/// The services' name of a field, and the HTTP caller's.
 const NAMES: [(&str, &str); 15] = [
     ("metadata_json", "metadata"),
     ("client_context.page_url", "context.pageUrl"),
@@ -21,27 +21,24 @@ const NAMES: [(&str, &str); 15] = [
     ("owner.user_id", "userId"),
 ];
 
-/// Replaces the writer's name of a field by the caller's.
-pub(in crate::http) fn with_callers_field(problem: HttpProblem) -> HttpProblem {
-    let known = |field: &String| NAMES.iter().find(|(writers, _)| writers == field);
-    match problem.field.as_ref().and_then(known) {
-        Some((_, callers)) => with_field(problem, callers),
-        None => problem,
-    }
+/// Replaces the services' name of a field by the caller's.
+pub(super) fn with_callers_field(problem: HttpProblem) -> HttpProblem {
+    problem.rename_field(|field| {
+        let known = NAMES.iter().find(|(services, _)| *services == field);
+        known.map(|(_, callers)| (*callers).to_owned())
+    })
 }
 
-/// Replaces the name of the field, also where the detail begins with it.
-pub(in crate::http) fn with_field(mut problem: HttpProblem, name: &str) -> HttpProblem {
-    let field = problem.field.replace(name.to_owned()).unwrap_or_default();
-    if let Some(rest) = problem.detail.strip_prefix(&field) {
-        problem.detail = format!("{name}{rest}");
-    }
-    problem
+/// The index of an entry of a list, and the path within the entry: of `events[3].call_id` in `events`, 3 and `call_id`.
+#[must_use]
+pub fn list_entry<'a>(field: &'a str, list: &str) -> Option<(usize, &'a str)> {
+    let (index, within) = field.strip_prefix(list)?.strip_prefix('[')?.split_once(']')?;
+    Some((index.parse().ok()?, within.trim_start_matches('.')))
 }
 
 #[cfg(test)]
 mod tests {
-    use axum::http::StatusCode;
+    use http::StatusCode;
 
     use super::*;
 
@@ -62,5 +59,18 @@ mod tests {
             ("context.pageUrl", "context.pageUrl is too long"),
         );
         check("title", "title is too long", ("title", "title is too long"));
+    }
+
+    #[test]
+    fn entries_of_lists_have_an_index() {
+        for (field, expected) in [
+            ("events[3].call_id", Some((3, "call_id"))),
+            ("events[0]", Some((0, ""))),
+            ("events", None),
+            ("events[x]", None),
+            ("older_events[1]", None),
+        ] {
+            assert_eq!(list_entry(field, "events"), expected, "{field}");
+        }
     }
 }

@@ -2,19 +2,16 @@
 
 use domain::{Conversation, ConversationKey, Head, Owner, Position, Status, UserId};
 use history::{CommitPosition, Deadline, Freshness, Snapshot, Target};
-use runtime::http::HttpProblem;
 use wire::proto::write::v1 as write;
-use wire::status::Reason;
+use wire::status::{Problem, Reason};
 
-use super::not_found::not_found;
+use crate::identity::Caller;
+use crate::names::{ReadFrom, find, read_head};
+use crate::problem::not_found;
+use crate::writer::command_target;
+use crate::{Conversations, positions};
 
-use super::conversation_names::{ReadFrom, find, read_head};
-use super::positions;
-use super::state::HttpState;
-use conversations::identity::Caller;
-use conversations::writer::command_target;
-
-/// A conversation of the caller, in its current state.
+/// A conversation of the caller, in its current conversations.
 #[derive(Debug)]
 pub struct OwnedChat {
     /// How to read it.
@@ -69,9 +66,13 @@ impl OwnedChat {
 ///
 /// # Errors
 /// A position that the request has sent is invalid.
-pub async fn read_target(state: &HttpState, caller: &Caller, key: ConversationKey) -> Result<Target, HttpProblem> {
+pub async fn read_target(
+    conversations: &Conversations,
+    caller: &Caller,
+    key: ConversationKey,
+) -> Result<Target, Problem> {
     Ok(Target {
-        fence: positions::fence(&state.gateway, &key).await?,
+        fence: positions::fence(&conversations.gateway, &key).await?,
         key,
         access: caller.access.clone(),
         freshness: Freshness::Fresh,
@@ -81,10 +82,8 @@ pub async fn read_target(state: &HttpState, caller: &Caller, key: ConversationKe
 
 /// Whether the writer rejected a command because the expected owner does not own the conversation, or no longer does.
 #[must_use]
-pub fn is_not_owned(problem: &HttpProblem) -> bool {
-    [Reason::OwnerMismatch, Reason::ConversationNotFound, Reason::ConversationErased]
-        .iter()
-        .any(|reason| reason.as_str() == problem.code)
+pub fn is_not_owned(reason: Reason) -> bool {
+    matches!(reason, Reason::OwnerMismatch | Reason::ConversationNotFound | Reason::ConversationErased)
 }
 
 /// The caller's conversation that this id means. It may have been created a moment ago, and the owner may have changed: before a
@@ -93,37 +92,41 @@ pub fn is_not_owned(problem: &HttpProblem) -> bool {
 /// # Errors
 /// [`not_found`] if it does not exist, if it has another tenant, agent or owner, if it was erased, and if the id is
 /// invalid; or the conversation cannot be read.
-pub async fn find_chat(state: &HttpState, caller: &Caller, id: &str) -> Result<OwnedChat, HttpProblem> {
-    let found = find(state, &caller.access, &caller.owner, id, ReadFrom::Replica).await?;
+pub async fn find_chat(conversations: &Conversations, caller: &Caller, id: &str) -> Result<OwnedChat, Problem> {
+    let found = find(conversations, &caller.access, &caller.owner, id, ReadFrom::Replica).await?;
     if let Some(key) = found
-        && let Some(owned) = read_owned(state, caller, read_target(state, caller, key).await?).await?
+        && let Some(owned) = read_owned(conversations, caller, read_target(conversations, caller, key).await?).await?
     {
         return Ok(owned);
     }
-    find_latest_chat(state, caller, id).await
+    find_latest_chat(conversations, caller, id).await
 }
 
 /// The caller's conversation, read from the stream's leader: for decisions about writes.
 ///
 /// # Errors
 /// As [`find_chat`].
-pub async fn find_latest_chat(state: &HttpState, caller: &Caller, id: &str) -> Result<OwnedChat, HttpProblem> {
-    let found = find(state, &caller.access, &caller.owner, id, ReadFrom::Leader).await?;
+pub async fn find_latest_chat(conversations: &Conversations, caller: &Caller, id: &str) -> Result<OwnedChat, Problem> {
+    let found = find(conversations, &caller.access, &caller.owner, id, ReadFrom::Leader).await?;
     let key = found.ok_or_else(not_found)?;
-    let target = Target { freshness: Freshness::Leader, ..read_target(state, caller, key).await? };
-    let owned = read_owned(state, caller, target).await?;
+    let target = Target { freshness: Freshness::Leader, ..read_target(conversations, caller, key).await? };
+    let owned = read_owned(conversations, caller, target).await?;
     owned.ok_or_else(not_found)
 }
 
 /// The conversation of a target; `None`: the caller does not own it. Later reads of the request include this one.
-async fn read_owned(state: &HttpState, caller: &Caller, target: Target) -> Result<Option<OwnedChat>, HttpProblem> {
-    let (conversation, position) = read_conversation(state, &target).await?;
+async fn read_owned(
+    conversations: &Conversations,
+    caller: &Caller,
+    target: Target,
+) -> Result<Option<OwnedChat>, Problem> {
+    let (conversation, position) = read_conversation(conversations, &target).await?;
     if conversation.head.owner.as_ref() != Some(&caller.owner) {
         return Ok(None);
     }
-    positions::record_read(&state.gateway, &target.key, position).await?;
+    positions::record_read(&conversations.gateway, &target.key, position).await?;
     Ok(Some(OwnedChat {
-        target: Target { fence: positions::fence(&state.gateway, &target.key).await?, ..target },
+        target: Target { fence: positions::fence(&conversations.gateway, &target.key).await?, ..target },
         conversation,
         authority: Authority::of(caller),
     }))
@@ -134,10 +137,10 @@ async fn read_owned(state: &HttpState, caller: &Caller, target: Target) -> Resul
 /// # Errors
 /// 404: the conversation does not exist; 503: the record or the rows do not answer.
 pub async fn read_conversation(
-    state: &HttpState,
+    conversations: &Conversations,
     target: &Target,
-) -> Result<(Conversation, CommitPosition), HttpProblem> {
-    let snapshot = Snapshot::open(&state.gateway.reader, target).await?;
+) -> Result<(Conversation, CommitPosition), Problem> {
+    let snapshot = Snapshot::open(&conversations.gateway.reader, target).await?;
     let position = snapshot.position();
     let conversation = snapshot.into_conversation().await;
     Ok((conversation?, position))
@@ -147,10 +150,10 @@ pub async fn read_conversation(
 ///
 /// # Errors
 /// 404: the conversation does not exist; 503: the record or the rows do not answer.
-pub async fn read_fenced(state: &HttpState, target: Target) -> Result<(Target, Conversation), HttpProblem> {
-    let (conversation, position) = read_conversation(state, &target).await?;
-    positions::record_read(&state.gateway, &target.key, position).await?;
-    let fence = positions::fence(&state.gateway, &target.key).await?;
+pub async fn read_fenced(conversations: &Conversations, target: Target) -> Result<(Target, Conversation), Problem> {
+    let (conversation, position) = read_conversation(conversations, &target).await?;
+    positions::record_read(&conversations.gateway, &target.key, position).await?;
+    let fence = positions::fence(&conversations.gateway, &target.key).await?;
     Ok((Target { fence, ..target }, conversation))
 }
 
@@ -160,17 +163,17 @@ pub async fn read_fenced(state: &HttpState, target: Target) -> Result<(Target, C
 /// # Errors
 /// [`not_found`] if there is no such conversation, or it was erased; 503 if the record does not answer.
 pub async fn head_from_leader(
-    state: &HttpState,
+    conversations: &Conversations,
     key: &ConversationKey,
     deadline: Deadline,
-) -> Result<(Head, Position), HttpProblem> {
-    let last = read_head(state, key, ReadFrom::Leader, deadline).await?;
+) -> Result<(Head, Position), Problem> {
+    let last = read_head(conversations, key, ReadFrom::Leader, deadline).await?;
     let (head, last) = last.ok_or_else(not_found)?;
     if head.status == Status::Erased {
         return Err(not_found());
     }
     let position = CommitPosition { version: head.version, sequence: last.sequence };
-    positions::record_read(&state.gateway, key, position).await?;
+    positions::record_read(&conversations.gateway, key, position).await?;
     Ok((head, last))
 }
 
@@ -180,15 +183,15 @@ pub async fn head_from_leader(
 /// # Errors
 /// As [`head_from_leader`].
 pub async fn settled_head(
-    state: &HttpState,
+    conversations: &Conversations,
     key: &ConversationKey,
     head: Head,
     deadline: Deadline,
-) -> Result<Head, HttpProblem> {
-    if !state.generations.finish_active(key, &head).await {
+) -> Result<Head, Problem> {
+    if !conversations.generations.finish_active(key, &head).await {
         return Ok(head);
     }
-    let (head, _) = head_from_leader(state, key, deadline).await?;
+    let (head, _) = head_from_leader(conversations, key, deadline).await?;
     Ok(head)
 }
 
@@ -196,18 +199,18 @@ pub async fn settled_head(
 ///
 /// # Errors
 /// As [`find_latest_chat`].
-pub async fn find_settled_chat(state: &HttpState, caller: &Caller, id: &str) -> Result<OwnedChat, HttpProblem> {
-    settled(state, find_latest_chat(state, caller, id).await?).await
+pub async fn find_settled_chat(conversations: &Conversations, caller: &Caller, id: &str) -> Result<OwnedChat, Problem> {
+    settled(conversations, find_latest_chat(conversations, caller, id).await?).await
 }
 
 /// The conversation after an active run is finished whose parts have ended; otherwise unchanged.
 ///
 /// # Errors
 /// The conversation cannot be read.
-pub async fn settled(state: &HttpState, chat: OwnedChat) -> Result<OwnedChat, HttpProblem> {
-    if !state.generations.finish_active(&chat.target.key, &chat.conversation.head).await {
+pub async fn settled(conversations: &Conversations, chat: OwnedChat) -> Result<OwnedChat, Problem> {
+    if !conversations.generations.finish_active(&chat.target.key, &chat.conversation.head).await {
         return Ok(chat);
     }
-    let (conversation, _) = read_conversation(state, &chat.target).await?;
+    let (conversation, _) = read_conversation(conversations, &chat.target).await?;
     Ok(OwnedChat { conversation, ..chat })
 }

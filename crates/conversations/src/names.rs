@@ -12,13 +12,10 @@ use history::{CommitPosition, Deadline};
 use read_model::queries;
 use registry::{AgentAccess, KeyPurpose, TenantKey};
 use ring::hmac;
-use runtime::http::HttpProblem;
 use wire::status::{Problem, Reason};
 
-use super::positions;
-use super::state::HttpState;
-use crate::http::not_found::not_found;
-use conversations::problem::RETRY_AFTER;
+use crate::problem::{self, RETRY_AFTER, not_found};
+use crate::{Conversations, positions};
 
 /// The most characters of a name.
 pub const NAME_CHARS_MAX: usize = 100;
@@ -75,20 +72,19 @@ impl Names {
 ///
 /// # Errors
 /// 503: a tenant of an earlier version has no key until a writer has created its secret.
-pub fn names(state: &HttpState, access: &AgentAccess, owner: &Owner) -> Result<Names, HttpProblem> {
-    Ok(Names::of(tenant_key(state, access)?.as_bytes(), &access.agent, owner))
+pub fn names(conversations: &Conversations, access: &AgentAccess, owner: &Owner) -> Result<Names, Problem> {
+    Ok(Names::of(tenant_key(conversations, access)?.as_bytes(), &access.agent, owner))
 }
 
 /// The tenant's key for ids that are derived from the names of its callers.
 ///
 /// # Errors
 /// As [`names`].
-pub fn tenant_key(state: &HttpState, access: &AgentAccess) -> Result<TenantKey, HttpProblem> {
-    let key = state.gateway.registry.tenant_key(access.tenant.tenant(), KeyPurpose::Channel);
+pub fn tenant_key(conversations: &Conversations, access: &AgentAccess) -> Result<TenantKey, Problem> {
+    let key = conversations.gateway.registry.tenant_key(access.tenant.tenant(), KeyPurpose::Channel);
     key.ok_or_else(|| {
         let message = "the gateway does not know the tenant's key yet: try again";
-        let unavailable = Problem::new(Reason::RecordUnavailable, message);
-        HttpProblem::from(unavailable.retry_after(RETRY_AFTER))
+        Problem::new(Reason::RecordUnavailable, message).retry_after(RETRY_AFTER)
     })
 }
 
@@ -107,17 +103,17 @@ pub enum ReadFrom {
 /// # Errors
 /// [`not_found`] for an id that no frontend can use; a service does not answer.
 pub async fn find(
-    state: &HttpState,
+    conversations: &Conversations,
     access: &AgentAccess,
     owner: &Owner,
     id: &str,
     from: ReadFrom,
-) -> Result<Option<ConversationKey>, HttpProblem> {
-    let found = find_owned(state, access, candidates(state, access, owner, id)?, owner, from).await?;
+) -> Result<Option<ConversationKey>, Problem> {
+    let found = find_owned(conversations, access, candidates(conversations, access, owner, id)?, owner, from).await?;
     if found.is_some() || from == ReadFrom::Replica {
         return Ok(found);
     }
-    find_owned(state, access, claimed(state, access, owner, id).await?, owner, from).await
+    find_owned(conversations, access, claimed(conversations, access, owner, id).await?, owner, from).await
 }
 
 /// What an id of a request may be the record's id of, by itself and as a name of the owner.
@@ -125,17 +121,17 @@ pub async fn find(
 /// # Errors
 /// As [`find`].
 pub fn candidates(
-    state: &HttpState,
+    conversations: &Conversations,
     access: &AgentAccess,
     owner: &Owner,
     id: &str,
-) -> Result<Vec<ConversationKey>, HttpProblem> {
+) -> Result<Vec<ConversationKey>, Problem> {
     let recorded = ConversationId::parse(id).map_err(|_| not_found())?;
     if is_reserved(&recorded) {
         return Err(not_found());
     }
     // Ids of earlier versions can be too long for a name.
-    let named = names(state, access, owner)?.id(id).ok();
+    let named = names(conversations, access, owner)?.id(id).ok();
     Ok([Some(recorded), named].into_iter().flatten().map(|id| key(access, id)).collect())
 }
 
@@ -144,13 +140,13 @@ pub fn candidates(
 /// # Errors
 /// A service does not answer.
 pub async fn find_owned(
-    state: &HttpState,
+    conversations: &Conversations,
     access: &AgentAccess,
     candidates: Vec<ConversationKey>,
     owner: &Owner,
     from: ReadFrom,
-) -> Result<Option<ConversationKey>, HttpProblem> {
-    let heads = candidates.iter().map(|key| read_head(state, key, from, Deadline::until(None)));
+) -> Result<Option<ConversationKey>, Problem> {
+    let heads = candidates.iter().map(|key| read_head(conversations, key, from, Deadline::until(None)));
     let heads = try_join_all(heads).await?;
     let mut found = candidates.into_iter().zip(heads).filter_map(|(key, head)| Some((key, head?)));
     let found = found.find(|(_, (head, _))| head.owner.as_ref() == Some(owner) && head.agent == access.agent);
@@ -158,7 +154,7 @@ pub async fn find_owned(
         return Ok(None);
     };
     let position = CommitPosition { version: head.version, sequence: position.sequence };
-    positions::record_read(&state.gateway, &key, position).await?;
+    positions::record_read(&conversations.gateway, &key, position).await?;
     Ok(Some(key))
 }
 
@@ -167,14 +163,14 @@ pub async fn find_owned(
 /// # Errors
 /// As [`find`]; 400: the id is too long for a name.
 pub async fn find_or_new(
-    state: &HttpState,
+    conversations: &Conversations,
     access: &AgentAccess,
     owner: &Owner,
     id: &str,
-) -> Result<ConversationKey, HttpProblem> {
-    let named = names(state, access, owner)?.id(id);
+) -> Result<ConversationKey, Problem> {
+    let named = names(conversations, access, owner)?.id(id);
     if ConversationId::parse(id).is_ok_and(|id| !is_reserved(&id))
-        && let Some(found) = find(state, access, owner, id, ReadFrom::Leader).await?
+        && let Some(found) = find(conversations, access, owner, id, ReadFrom::Leader).await?
     {
         return Ok(found);
     }
@@ -195,12 +191,12 @@ fn key(access: &AgentAccess, conversation: ConversationId) -> ConversationKey {
 /// # Errors
 /// The record does not answer, or the commit is corrupt.
 pub async fn read_head(
-    state: &HttpState,
+    conversations: &Conversations,
     key: &ConversationKey,
     from: ReadFrom,
     deadline: Deadline,
-) -> Result<Option<(Head, Position)>, HttpProblem> {
-    let archive = &state.gateway.reader.archive;
+) -> Result<Option<(Head, Position)>, Problem> {
+    let archive = &conversations.gateway.reader.archive;
     let last = match from {
         ReadFrom::Leader => deadline.record(archive.last_commit(key)).await,
         ReadFrom::Replica => deadline.record(archive.last_of_replica(key)).await,
@@ -208,21 +204,21 @@ pub async fn read_head(
     let Some(last) = last? else {
         return Ok(None);
     };
-    let head = last.open_head().map_err(|corrupt| conversations::problem::of_corrupt(&corrupt))?;
+    let head = last.open_head().map_err(|corrupt| problem::of_corrupt(&corrupt))?;
     Ok(Some((head, last.position)))
 }
 
 /// The conversations with this name that the owner has claimed, by the rows. A claim waits for them.
 async fn claimed(
-    state: &HttpState,
+    conversations: &Conversations,
     access: &AgentAccess,
     owner: &Owner,
     name: &str,
-) -> Result<Vec<ConversationKey>, HttpProblem> {
+) -> Result<Vec<ConversationKey>, Problem> {
     let Owner::User(user) = owner else {
         return Ok(Vec::new());
     };
-    let rows = &state.gateway.reader.read_model;
+    let rows = &conversations.gateway.reader.read_model;
     let found =
         Deadline::until(None).rows(queries::named_conversations(rows, &access.tenant, &access.agent, user, name)).await;
     Ok(found?.into_iter().map(|id| key(access, id)).collect())
