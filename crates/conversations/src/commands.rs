@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
+use domain::{AgentId, ConversationId};
 use tonic::{Code, Response, Status};
 use wire::proto::operate::v1::registry_service_client::RegistryServiceClient;
 use wire::proto::write::v1::write_service_client::WriteServiceClient;
 use wire::proto::write::v1::{
     AppendEventsRequest, AppendEventsResponse, ArchiveConversationRequest, ArchiveConversationResponse,
-    ChangeOwnerRequest, ChangeOwnerResponse, CommitResult, CreateConversationRequest, CreateConversationResponse,
-    EraseConversationRequest, EraseConversationResponse, RestoreConversationRequest, RestoreConversationResponse,
-    UpdateConversationRequest, UpdateConversationResponse,
+    ChangeOwnerRequest, ChangeOwnerResponse, CommandTarget, CommitResult, CreateConversationRequest,
+    CreateConversationResponse, EraseConversationRequest, EraseConversationResponse, RestoreConversationRequest,
+    RestoreConversationResponse, UpdateConversationRequest, UpdateConversationResponse,
 };
 use wire::status::{Problem, Reason};
 
@@ -20,6 +21,9 @@ use crate::writer::{WriterClient, WriterService};
 
 /// The longest wait for the writer: shorter than the timeout of a request, so that the caller gets the result.
 pub const COMMAND_MAX: Duration = Duration::from_secs(8);
+
+/// Calls of the registry under a token.
+pub type RegistryClient = RegistryServiceClient<WriterService>;
 
 /// Commands to the writer. Clones share one connection.
 #[derive(Debug, Clone)]
@@ -121,14 +125,25 @@ impl Commands {
 
     /// The registry under the gateway's own token. [`own_problem`] converts its errors.
     #[must_use]
-    pub fn registry(&self) -> RegistryServiceClient<WriterService> {
+    pub fn registry(&self) -> RegistryClient {
         self.0.registry(COMMAND_MAX)
     }
 
     /// The registry under the session token of a person of the dashboard.
     #[must_use]
-    pub fn registry_for(&self, session_token: &str) -> RegistryServiceClient<WriterService> {
+    pub fn registry_for(&self, session_token: &str) -> RegistryClient {
         self.0.registry_for(session_token, COMMAND_MAX)
+    }
+}
+
+/// The target of a command; `key`: its idempotency key, or empty.
+#[must_use]
+pub fn command_target(agent: &AgentId, conversation: &ConversationId, key: String) -> CommandTarget {
+    CommandTarget {
+        agent_id: agent.to_string(),
+        conversation_id: conversation.to_string(),
+        idempotency_key: key,
+        expected_version: None,
     }
 }
 

@@ -5,10 +5,10 @@ use history::{CommitPosition, Deadline, Freshness, Snapshot, Target};
 use wire::proto::write::v1 as write;
 use wire::status::{Problem, Reason};
 
+use crate::commands::command_target;
 use crate::identity::Caller;
 use crate::names::{ReadFrom, find, read_head};
 use crate::problem::not_found;
-use crate::writer::command_target;
 use crate::{Conversations, positions};
 
 /// A conversation of the caller, in its current conversations.

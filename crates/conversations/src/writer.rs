@@ -15,14 +15,12 @@ pub use error::WriterError;
 
 use std::time::Duration;
 
-use domain::{AgentId, ConversationId};
 use runtime::config::Secret;
 use runtime::grpc::Bearer;
 use runtime::tls::{self, EndpointError};
 use tonic::service::interceptor::InterceptedService;
 use wire::proto::operate::v1::registry_service_client::RegistryServiceClient;
 use wire::proto::run::v1::run_service_client::RunServiceClient;
-use wire::proto::write::v1::CommandTarget;
 use wire::proto::write::v1::write_service_client::WriteServiceClient;
 
 use crate::problem;
@@ -101,16 +99,5 @@ impl WriterClient {
     fn under(&self, token: Option<&str>, timeout: Duration) -> WriterService {
         let bearer = Bearer::new(token).invalid_token_status(|| problem::unauthenticated().into());
         bearer.timeout(timeout).intercept(self.channel.with_timeout(timeout))
-    }
-}
-
-/// The target of a command; `key`: its idempotency key, or empty.
-#[must_use]
-pub fn command_target(agent: &AgentId, conversation: &ConversationId, key: String) -> CommandTarget {
-    CommandTarget {
-        agent_id: agent.to_string(),
-        conversation_id: conversation.to_string(),
-        idempotency_key: key,
-        expected_version: None,
     }
 }

@@ -17,7 +17,7 @@ use super::source;
 const FILES: [&str; 15] = [
     "crates/egress/src/config.rs",
     "crates/event-log/src/connection/config.rs",
-    "crates/models/src/config/mod.rs",
+    "crates/models/src/config.rs",
     "crates/read-model/src/config.rs",
     "crates/read-model/src/model/replicas/config.rs",
     "crates/runtime/src/grpc/config.rs",

@@ -12,10 +12,9 @@ use wire::status::{Problem, Reason};
 use super::find::{DocumentState, find};
 use super::scope::DocumentLocation;
 use crate::Gateway;
-use crate::commands::{Command, Commands, Issuer};
+use crate::commands::{Command, Commands, Issuer, command_target};
 use crate::positions::record_write;
 use crate::request::Call;
-use crate::writer::command_target;
 
 /// A change of a document.
 #[derive(Debug, Clone, Copy)]

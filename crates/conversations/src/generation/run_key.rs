@@ -3,12 +3,11 @@
 use domain::event::RunStarted;
 use domain::{AgentId, CallId, CommitId, ConversationKey, Fact, Position, RunId, UserId};
 use history::{Deadline, Freshness, Target};
-use registry::AgentAccess;
 use wire::proto::write::v1::CommandTarget;
 
 use super::{RequestSettings, RunPermit, RunSettings};
+use crate::commands::command_target;
 use crate::quotas::account::Account;
-use crate::writer::command_target;
 
 /// A run and its conversation.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -35,7 +34,6 @@ impl RunKey {
 pub(super) struct RunSpec {
     pub(super) run: RunKey,
     pub(super) started: RunStarted,
-    pub(super) access: AgentAccess,
     pub(super) account: Account,
     pub(super) settings: RunSettings,
     /// What the model reads instead of the conversation; `None`: the conversation.
@@ -56,7 +54,7 @@ impl RunSpec {
     /// The target of reads that include the position `fence`.
     pub(super) fn target(&self, fence: Option<Position>) -> Target {
         Target {
-            access: self.access.clone(),
+            access: self.account.access.clone(),
             key: self.run.key.clone(),
             freshness: Freshness::Fresh,
             fence,

@@ -5,7 +5,6 @@ use std::time::Duration;
 use backoff::Backoff;
 use domain::event::RunStarted;
 use domain::{CallId, CommitId, ConversationKey, Fact, Head, Label, NewEvent, Owner, RunId, UserId, Version};
-use registry::AgentAccess;
 use tonic::{Response, Status};
 use wire::conversation::owner_to_proto;
 use wire::proto::event::v1 as event;
@@ -17,7 +16,7 @@ use wire::status::{Problem, Reason};
 use super::finish::finish;
 use super::run_key::RunKey;
 use super::{Generations, RequestSettings, RunSpec, driver, parts_log};
-use crate::commands::own_problem;
+use crate::commands::{COMMAND_MAX, own_problem};
 use crate::quotas::account::Account;
 use crate::writer::{ATTEMPT_MAX, Repeated, WriterClient, WriterError};
 use crate::{positions, problem, request};
@@ -33,9 +32,7 @@ const RUNS_FINISHED_MAX: u32 = 2;
 /// A request to start a run. The caller checks access first.
 #[derive(Debug)]
 pub struct Start {
-    /// The right to act for the agent.
-    pub access: AgentAccess,
-    /// The account that the run counts against.
+    /// The account that the run counts against, with the right to act for the agent.
     pub account: Account,
     /// The conversation.
     pub key: ConversationKey,
@@ -54,8 +51,24 @@ pub struct Start {
     pub verified_user: Option<UserId>,
     /// Equal for all attempts of this start.
     pub idempotency_key: Option<CommitId>,
-    /// How long the caller waits.
-    pub deadline: Deadline,
+}
+
+impl Start {
+    /// A start of a run that reads the conversation, with the agent's settings.
+    #[must_use]
+    pub fn new(account: Account, key: ConversationKey, events: Vec<NewEvent>, at: StartAt) -> Self {
+        Self {
+            account,
+            key,
+            events,
+            at,
+            history: None,
+            settings: None,
+            approved_calls: Vec::new(),
+            verified_user: None,
+            idempotency_key: None,
+        }
+    }
 }
 
 /// Where a run starts.
@@ -82,7 +95,7 @@ pub struct NewConversation {
 
 /// A run that has started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RunHandle {
+pub struct StartedRun {
     /// The run.
     pub run: RunId,
     /// The result of the starting commit.
@@ -95,12 +108,12 @@ impl Generations {
     /// # Errors
     /// `RUN_ACTIVE`, with the active run's id; `CONVERSATION_EXISTS` for a new one; any other refusal of the writer; `OVERLOADED`: `runs_max` is reached;
     /// `DRAINING`: the gateway shuts down; `RECORD_UNAVAILABLE`: the writer does not answer in time.
-    pub async fn start(&self, start: Start) -> Result<RunHandle, Problem> {
+    pub async fn start(&self, start: Start) -> Result<StartedRun, Problem> {
         if self.shutdown.has_begun() {
             let message = "this gateway is shutting down: try another one";
             return Err(Problem::new(Reason::Draining, message).retry_after(problem::RETRY_AFTER));
         }
-        let mut settings = self.settings(&start.access)?;
+        let mut settings = self.settings(&start.account.access)?;
         if let Some(request) = &start.settings {
             request.check(&self.models, &settings.model)?;
             request.choose(&mut settings.model);
@@ -108,7 +121,8 @@ impl Generations {
             settings.rules.clear();
         }
         let command = start.idempotency_key.unwrap_or_else(|| self.gateway.new_key());
-        let run = RunKey { agent: start.access.agent.clone(), key: start.key.clone(), run: command.started_run() };
+        let run =
+            RunKey { agent: start.account.access.agent.clone(), key: start.key.clone(), run: command.started_run() };
         let permit = match self.acquire(&start.account).await {
             Ok(permit) => Some(permit),
             // The first attempt of this start holds a permit.
@@ -123,13 +137,12 @@ impl Generations {
         };
         let (commit, is_ours) = commit_start(self, &run, &start, &started, command).await?;
         positions::record_write(&commit.position_token);
-        let handle = RunHandle { run: run.run, commit };
+        let handle = StartedRun { run: run.run, commit };
         if is_ours {
             let spec = RunSpec {
                 fence: request::position_of(&self.gateway, &handle.commit),
                 run,
                 started,
-                access: start.access,
                 account: start.account,
                 settings,
                 history: start.history,
@@ -239,6 +252,7 @@ async fn commit_start(
     command: CommitId,
 ) -> Result<(CommitResult, bool), Problem> {
     let command = StartCommand::of(run, start, started, command);
+    let deadline = Deadline::until(None).at_most(COMMAND_MAX);
     let mut backoff = Backoff::new(WAIT_BASE, WAIT_MAX);
     let mut finished = 0;
     // An earlier attempt of this call may have succeeded without an answer.
@@ -262,7 +276,7 @@ async fn commit_start(
             }
             WriterError::Retryable(_) if problem.reason() != Reason::WriterUnavailable => {
                 is_retry = true;
-                if start.deadline.is_over() {
+                if deadline.is_over() {
                     return Err(unavailable(&problem));
                 }
                 backoff.wait().await;

@@ -102,7 +102,7 @@ impl Steps<'_> {
 
     async fn try_context(&mut self) -> Result<ModelContext, Problem> {
         self.target.deadline = Deadline::until(None);
-        let (access, model) = (&self.spec.access, &self.spec.settings.model);
+        let (access, model) = (&self.spec.account.access, &self.spec.settings.model);
         let mut request = self.generations.context_request(access, model).await?;
         if let Some(given) = &self.spec.request {
             request.instructions.clone_from(&given.instructions);

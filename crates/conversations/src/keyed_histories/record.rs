@@ -17,9 +17,8 @@ use super::location::HistoryLocation;
 use super::record_error::RecordError;
 use super::stored_history::{History, HistoryQuery};
 use super::warning::Warning;
-use crate::commands::{Command, Commands, Issuer};
+use crate::commands::{Command, Commands, Issuer, command_target};
 use crate::request::Call;
-use crate::writer::command_target;
 use crate::{Gateway, metrics};
 
 /// Maximum number of retries.

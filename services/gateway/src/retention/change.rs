@@ -10,8 +10,7 @@ use wire::proto::write::v1::CommitResult;
 use wire::status::{Problem, Reason};
 
 use super::Dependencies;
-use conversations::commands::Issuer;
-use conversations::writer::command_target;
+use conversations::commands::{Issuer, command_target};
 
 /// The topic of the note before an archiving.
 const TOPIC: &str = "retention";

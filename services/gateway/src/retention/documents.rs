@@ -17,8 +17,7 @@ use super::change::outcome_of;
 use super::progress::Progress;
 use super::resume_points::{DocumentsPoint, ResumePoints, starting_with};
 use super::rules::RuleKind;
-use conversations::commands::Issuer;
-use conversations::writer::command_target;
+use conversations::commands::{Issuer, command_target};
 
 /// Maximum number of pages of expired documents that a round reads. The next round continues after them.
 const PAGES_MAX: u32 = 1_000;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use conversations::generation::{FollowItem, RunHandle, RunKey, Start, StartAt};
+use conversations::generation::{FollowItem, RunKey, Start, StartAt, StartedRun};
 use conversations::quotas::account::{Account, RequestSource};
 use conversations::writer::WriterService;
 use domain::{
@@ -88,11 +88,11 @@ impl<'s> Chat<'s> {
     }
 
     /// Sends a message, which starts a run on a gateway.
-    pub(crate) async fn say(&self, node: &Node, text: &str) -> RunHandle {
+    pub(crate) async fn say(&self, node: &Node, text: &str) -> StartedRun {
         self.start(node, vec![user(text)]).await.unwrap()
     }
 
-    pub(crate) async fn start(&self, node: &Node, facts: Vec<Fact>) -> Result<RunHandle, Problem> {
+    pub(crate) async fn start(&self, node: &Node, facts: Vec<Fact>) -> Result<StartedRun, Problem> {
         self.start_with(node, facts, |_| ()).await
     }
 
@@ -101,21 +101,11 @@ impl<'s> Chat<'s> {
         node: &Node,
         facts: Vec<Fact>,
         change: impl FnOnce(&mut Start),
-    ) -> Result<RunHandle, Problem> {
+    ) -> Result<StartedRun, Problem> {
         let access = self.target(node).await.access;
-        let mut start = Start {
-            verified_user: None,
-            account: Account::of(&access, None, &RequestSource::default()),
-            access,
-            key: self.key.clone(),
-            events: facts.into_iter().map(new_event).collect(),
-            at: StartAt::AnyVersion,
-            history: None,
-            settings: None,
-            approved_calls: Vec::new(),
-            idempotency_key: None,
-            deadline: Deadline::until(None),
-        };
+        let account = Account::of(&access, None, &RequestSource::default());
+        let events = facts.into_iter().map(new_event).collect();
+        let mut start = Start::new(account, self.key.clone(), events, StartAt::AnyVersion);
         change(&mut start);
         let generations = node.generations.clone();
         node.within(async move { generations.start(start).await }).await

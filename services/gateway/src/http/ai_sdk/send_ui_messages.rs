@@ -16,7 +16,7 @@ use wire::proto::event::v1::ClientContext;
 
 use super::rewind_version;
 use crate::http::chats::create_chat::{ClientContextBody, NewChat, create};
-use crate::http::chats::messages::send_message::stream_answer;
+use crate::http::chats::send_message::stream_answer;
 use crate::http::turns::permissions::{AllowedRoles, Webhooks};
 use crate::http::turns::turn::{self, Turn};
 use crate::http::turns::ui_answer::StreamedEvent;

@@ -17,11 +17,11 @@ use crate::http::not_found::not_found;
 use crate::http::state::HttpState;
 use crate::http::{cors, positions};
 use conversations::audit;
+use conversations::commands::command_target;
 use conversations::names::ReadFrom;
 use conversations::open::head_from_leader;
 use conversations::problem::access_problem;
 use conversations::request::Call;
-use conversations::writer::command_target;
 
 /// The header that names the agent.
 const AGENT_HEADER: &str = "x-agent-id";

@@ -13,9 +13,8 @@ use wire::proto::write::v1 as proto;
 use wire::status::Reason;
 
 use crate::http::{HttpState, IdempotencyKey};
-use conversations::commands::Issuer;
+use conversations::commands::{Issuer, command_target};
 use conversations::open::is_not_owned;
-use conversations::writer::command_target;
 
 /// Maximum number of forks that one request erases.
 pub const FORKS_MAX: u32 = 200;

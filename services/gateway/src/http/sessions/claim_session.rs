@@ -15,12 +15,11 @@ use wire::conversation::owner_to_proto;
 use wire::proto::write::v1 as write;
 
 use crate::http::{Frontend, HttpState};
-use conversations::commands::Issuer;
+use conversations::commands::{Issuer, command_target};
 use conversations::identity::Caller;
 use conversations::listing::{Listing, Paging};
 use conversations::open::is_not_owned;
 use conversations::positions::catch_up;
-use conversations::writer::command_target;
 use history::Deadline;
 
 /// Maximum number of conversations per request; above it the answer is `pending`.

@@ -13,11 +13,10 @@ use wire::status::Reason;
 use super::claim_session::known_user;
 use crate::http::not_found::not_found;
 use crate::http::{Frontend, HttpState, IdempotencyKey};
-use conversations::commands::Issuer;
+use conversations::commands::{Issuer, command_target};
 use conversations::identity::Caller;
 use conversations::names::{ReadFrom, candidates, find, find_owned};
 use conversations::open::{find_chat, is_not_owned};
-use conversations::writer::command_target;
 
 /// The conversation and the session.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -11,7 +11,7 @@ use runtime::http::HttpProblem;
 use wire::proto::event::v1 as event;
 use wire::proto::operate::v1::{AgentSettings, Approvers};
 
-use super::turn::{self, StartedRun, Turn};
+use super::turn::{self, StartedTurn, Turn};
 use super::{attachments, first_attempt, problems};
 use crate::http::frontend_settings::accepted_files;
 use crate::http::state::HttpState;
@@ -68,7 +68,11 @@ impl Webhooks {
 /// # Errors
 /// As [`turn::start`] and [`attachments::check`]; 403 `APPROVAL_NOT_ALLOWED` or `TOOL_ANSWERED_BY_WEBHOOK`; 409 `TOOL_CALL_NOT_OPEN`, or `RUN_ACTIVE`
 /// if the call of a result may be of the active run; or the chat cannot be read.
-pub(in crate::http) async fn start(state: &HttpState, chat: &OwnedChat, turn: Turn) -> Result<StartedRun, HttpProblem> {
+pub(in crate::http) async fn start(
+    state: &HttpState,
+    chat: &OwnedChat,
+    turn: Turn,
+) -> Result<StartedTurn, HttpProblem> {
     check_files(state, chat, &turn)?;
     check_approver(state, chat, &turn)?;
     check_open(chat, &turn)?;

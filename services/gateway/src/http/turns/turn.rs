@@ -11,12 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{last_turn, problems};
 use crate::http::HttpState;
-use conversations::commands::COMMAND_MAX;
 use conversations::generation::{Start, StartAt};
 use conversations::open::OwnedChat;
 use conversations::quotas::account::{Account, RequestSource};
 use conversations::quotas::size_of_message;
-use history::Deadline;
 
 /// What is recorded and answered.
 #[derive(Debug, Default)]
@@ -47,7 +45,7 @@ struct ClientMetadata {
 
 /// A run that answers a turn.
 #[derive(Debug)]
-pub(in crate::http) struct StartedRun {
+pub(in crate::http) struct StartedTurn {
     pub(in crate::http) run: RunId,
     /// Converts its parts for a page that shows all earlier messages.
     pub(in crate::http) ui: UiStream,
@@ -148,7 +146,11 @@ pub(in crate::http) fn has_id(event: &RecordedEvent, id: &str) -> bool {
 ///
 /// # Errors
 /// 409 `RUN_ACTIVE` with the `run_id` of the active run; an invalid field, by the caller's name; 503.
-pub(in crate::http) async fn start(state: &HttpState, chat: &OwnedChat, turn: Turn) -> Result<StartedRun, HttpProblem> {
+pub(in crate::http) async fn start(
+    state: &HttpState,
+    chat: &OwnedChat,
+    turn: Turn,
+) -> Result<StartedTurn, HttpProblem> {
     let continued = if turn.answers_a_message() {
         None
     } else {
@@ -159,22 +161,18 @@ pub(in crate::http) async fn start(state: &HttpState, chat: &OwnedChat, turn: Tu
     let bytes = turn.facts.iter().map(|fact| size_of_message(&wire::event::fact_to_proto(fact))).sum();
     let (quotas, sent) = (state.generations.quotas(), [(Quota::StoredBytes, bytes)]);
     quotas.check_sent(&account, &sent)?;
+    let events = Turn::events(turn.facts, turn.client_message_id);
+    let at = turn.expected_version.map_or(StartAt::AnyVersion, StartAt::Version);
     let start = Start {
-        access: chat.target.access.clone(),
-        account: account.clone(),
-        key: chat.target.key.clone(),
-        events: Turn::events(turn.facts, turn.client_message_id),
-        at: turn.expected_version.map_or(StartAt::AnyVersion, StartAt::Version),
         history: turn.history,
-        settings: None,
         approved_calls: turn.approved,
         verified_user: chat.authority.verified_user().cloned(),
         idempotency_key: turn.key,
-        deadline: Deadline::until(None).at_most(COMMAND_MAX),
+        ..Start::new(account.clone(), chat.target.key.clone(), events, at)
     };
     let started =
         state.generations.start(start).await.map_err(|problem| problems::not_started(problem, &turn.fields))?;
     quotas.count_sent(&account, &sent);
     let approvals = state.approvals(&chat.target.access.agent);
-    Ok(StartedRun { run: started.run, ui: UiStream::new(started.run, continued.as_ref(), approvals) })
+    Ok(StartedTurn { run: started.run, ui: UiStream::new(started.run, continued.as_ref(), approvals) })
 }

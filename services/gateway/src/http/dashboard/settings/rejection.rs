@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use runtime::http::HttpProblem;
-use tonic::{Code, Status};
+use wire::status::{Problem, Reason};
 
 use crate::http::dashboard::person::sign_in_required;
 
@@ -21,8 +21,8 @@ pub(super) struct Rejection {
 ///
 /// # Errors
 /// The session has ended, or the writer does not answer: the form cannot correct it.
-pub(super) fn rejection(status: Status) -> Result<Rejection, HttpProblem> {
-    let problem = failure(status);
+pub(super) fn rejection(problem: impl Into<Problem>) -> Result<Rejection, HttpProblem> {
+    let problem = failure(problem);
     match problem.field {
         Some(field) => Ok(Rejection { status: problem.status, field, detail: problem.detail }),
         None => Err(problem),
@@ -30,9 +30,7 @@ pub(super) fn rejection(status: Status) -> Result<Rejection, HttpProblem> {
 }
 
 /// The problem of a call that no form caused.
-pub(super) fn failure(status: Status) -> HttpProblem {
-    if status.code() == Code::Unauthenticated {
-        return sign_in_required();
-    }
-    HttpProblem::from(status)
+pub(super) fn failure(problem: impl Into<Problem>) -> HttpProblem {
+    let problem = problem.into();
+    if problem.reason() == Reason::Unauthenticated { sign_in_required() } else { problem.into() }
 }

@@ -14,10 +14,9 @@ use super::write::rejected;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::retry_count::is_retry;
 use crate::http::state::HttpState;
-use conversations::commands::Issuer;
+use conversations::commands::{Issuer, command_target};
 use conversations::names::{ReadFrom, candidates, read_head};
 use conversations::request_hash::is_within_window;
-use conversations::writer::command_target;
 
 /// An erased conversation.
 #[derive(Debug, Serialize, ToSchema)]

@@ -13,10 +13,9 @@ use crate::http::callers::end_user::IdOrigin;
 use crate::http::not_found::not_found;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::state::HttpState;
-use conversations::commands::Issuer;
+use conversations::commands::{Issuer, command_target};
 use conversations::open::{head_from_leader, is_not_owned, settled_head};
 use conversations::request_hash::RequestHash;
-use conversations::writer::command_target;
 
 /// A conversation that a request names. It is not read: the writer checks whether the caller has it.
 #[derive(Debug)]

@@ -14,8 +14,7 @@ use super::recorded::{RecordedResponse, version_without_items_after};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversations::write::rejected;
 use crate::http::state::HttpState;
-use conversations::commands::Issuer;
-use conversations::writer::command_target;
+use conversations::commands::{Issuer, command_target};
 
 /// The version before the first response of a conversation of its own: only its creation.
 const CREATED: u64 = 1;

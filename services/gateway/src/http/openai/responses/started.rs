@@ -3,7 +3,6 @@
 use axum::http::HeaderMap;
 use domain::bounds::{CREATE_EVENTS_MAX, CREATE_RUN_EVENTS_MAX, EVENTS_PER_COMMIT_MAX, RUN_EVENTS_MAX};
 use domain::{CommitId, ConversationKey, NewEvent, RunId, Timestamp, Version, ViolationReason};
-use history::Deadline;
 use registry::AgentAccess;
 use runtime::http::HttpProblem;
 use serde_json::value::RawValue;
@@ -23,11 +22,10 @@ use crate::http::openai::conversations::write::rejected;
 use crate::http::openai::items::open_calls::OpenBefore;
 use crate::http::openai::retry_count::is_retry;
 use crate::http::state::HttpState;
-use conversations::commands::COMMAND_MAX;
+use conversations::commands::command_target;
 use conversations::generation::{NewConversation, RequestSettings, Start, StartAt};
 use conversations::quotas::account::Account;
 use conversations::request_hash::RequestHash;
-use conversations::writer::command_target;
 
 /// A request whose fields are valid.
 #[derive(Debug)]
@@ -137,18 +135,12 @@ async fn record(
         Some(head) => hash.next_key(head),
         None => state.gateway.new_key(),
     };
+    let account = Account::of(&request.access, caller.end_user.owner().as_ref(), &caller.source());
+    let at = placement.new.map_or(StartAt::Version(placement.version), StartAt::New);
     let start = Start {
-        account: Account::of(&request.access, caller.end_user.owner().as_ref(), &caller.source()),
-        access: request.access,
-        key: placement.key,
-        events,
-        at: placement.new.map_or(StartAt::Version(placement.version), StartAt::New),
-        history: None,
         settings: Some(request.settings),
-        approved_calls: Vec::new(),
-        verified_user: None,
         idempotency_key: Some(command),
-        deadline: Deadline::until(None).at_most(COMMAND_MAX),
+        ..Start::new(account, placement.key, events, at)
     };
     let started = state.generations.start(start).await.map_err(rejected)?;
     Ok(StartCommit {

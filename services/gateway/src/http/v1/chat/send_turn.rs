@@ -19,7 +19,7 @@ use crate::http::body::texts;
 use crate::http::turns::delivery::{self, FailureDetail, WholeForm};
 use crate::http::turns::last_turn::failed_message_version;
 use crate::http::turns::permissions::AllowedRoles;
-use crate::http::turns::turn::{self, StartedRun, Turn};
+use crate::http::turns::turn::{self, StartedTurn, Turn};
 use crate::http::turns::ui_answer::{StreamedEvent, UiAnswer};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
 use conversations::answer::{Answer, WholeAnswer};
@@ -176,7 +176,7 @@ async fn start_in_session(
 async fn follow(
     state: &HttpState,
     session: &OwnedChat,
-    started: StartedRun,
+    started: StartedTurn,
 ) -> Result<(Answer, UiStream), HttpProblem> {
     let answer = Answer::of_run(&state.generations, &session.target.key, started.run).await;
     Ok((answer?, started.ui))

@@ -12,7 +12,7 @@ use super::turn_messages::check_assistant;
 use crate::http::not_found::not_found;
 use crate::http::turns::first_attempt;
 use crate::http::turns::permissions::AllowedRoles;
-use crate::http::turns::turn::{self, StartedRun, Turn};
+use crate::http::turns::turn::{self, StartedTurn, Turn};
 use crate::http::{HttpState, IdempotencyKey};
 use conversations::keyed_histories::stored_history::{self, History, HistoryQuery};
 use conversations::open::OwnedChat;
@@ -42,7 +42,7 @@ pub(super) async fn start(
     session: &OwnedChat,
     given: GivenHistory,
     key: IdempotencyKey,
-) -> Result<StartedRun, HttpProblem> {
+) -> Result<StartedTurn, HttpProblem> {
     let mut history = read(state, session, &given, None).await?;
     let last_message = history.last_message();
     let mut attempts = 1;
@@ -74,7 +74,7 @@ async fn retry(
     given: &GivenHistory,
     key: IdempotencyKey,
     problem: HttpProblem,
-) -> Result<StartedRun, HttpProblem> {
+) -> Result<StartedTurn, HttpProblem> {
     let before = match key.0 {
         Some(key) => first_attempt::version_before(state, session, key).await?,
         None => None,

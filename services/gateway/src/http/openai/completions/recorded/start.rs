@@ -6,7 +6,7 @@ use axum::http::HeaderMap;
 use domain::bounds::{CREATE_RUN_EVENTS_MAX, RUN_EVENTS_MAX};
 use domain::event::{HistoryRewound, MessageAppended, Role};
 use domain::{CommitId, ConversationKey, Fact, Head, NewEvent, RunId, Version, ViolationReason};
-use history::{Deadline, Freshness, Target};
+use history::{Freshness, Target};
 use registry::AgentAccess;
 use runtime::http::HttpProblem;
 use wire::status::Reason;
@@ -20,7 +20,6 @@ use crate::http::openai::retry_count::is_retry;
 use crate::http::state::HttpState;
 use crate::http::turns::problems;
 use crate::http::turns::turn::client_metadata;
-use conversations::commands::COMMAND_MAX;
 use conversations::generation::{NewConversation, RequestSettings, Start, StartAt};
 use conversations::open::{head_from_leader, settled_head};
 use conversations::positions;
@@ -173,17 +172,10 @@ async fn start_by(
     let events = events(turn, plan, most)?;
     let fields = vec!["messages".to_owned(); events.len()];
     let start = Start {
-        access: turn.access.clone(),
-        account: turn.account.clone(),
-        key: turn.key.clone(),
-        events,
-        at,
         history: turn.history.clone(),
         settings: Some(turn.settings.clone()),
-        approved_calls: Vec::new(),
-        verified_user: None,
         idempotency_key: Some(command),
-        deadline: Deadline::until(None).at_most(COMMAND_MAX),
+        ..Start::new(turn.account.clone(), turn.key.clone(), events, at)
     };
     let started = state.generations.start(start).await.map_err(|problem| problems::not_started(problem, &fields))?;
     Ok(started.run)

@@ -1,6 +1,6 @@
 //! `/v1/admin/conversations`.
 
-pub mod approvals;
+pub mod approve_calls;
 pub mod events;
 pub mod export_conversation;
 pub mod get_conversation;

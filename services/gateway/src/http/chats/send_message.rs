@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use conversations::answer::Answer;
 
 use crate::http::turns::permissions;
-use crate::http::turns::turn::{self, StartedRun, Turn};
+use crate::http::turns::turn::{self, StartedTurn, Turn};
 use crate::http::turns::turn_body::{self, ApprovalBody, ToolResultBody};
 use crate::http::turns::ui_answer::{StreamedEvent, UiAnswer};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
@@ -102,7 +102,7 @@ pub(in crate::http) async fn stream_answer(
     chat: &OwnedChat,
     turn: Turn,
 ) -> Result<Response, HttpProblem> {
-    let StartedRun { run, ui } = permissions::start(state, chat, turn).await?;
+    let StartedTurn { run, ui } = permissions::start(state, chat, turn).await?;
     let answer = Answer::of_run(&state.generations, &chat.target.key, run).await?;
     Ok(UiAnswer::whole(ui, state.disclosure(&chat.target.access.agent)).respond(answer, open))
 }

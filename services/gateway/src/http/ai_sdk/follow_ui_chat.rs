@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use runtime::http::{HttpProblem, Path, StreamSlot};
 
-use crate::http::chats::stream::follow_chat::{FollowQuery, FollowRequest, follow_chat};
+use crate::http::chats::follow_chat::{FollowQuery, FollowRequest, follow_chat};
 use crate::http::turns::ui_answer::StreamedEvent;
 use crate::http::{CallerHeaders, Frontend, HttpState};
 

@@ -57,7 +57,7 @@ pub use follow::FollowItem;
 pub use publisher::{BYTES_WAITING_MAX, PARTS_WAITING_MAX};
 pub use request_settings::RequestSettings;
 pub use run_key::RunKey;
-pub use start::{NewConversation, RunHandle, Start, StartAt};
+pub use start::{NewConversation, Start, StartAt, StartedRun};
 pub use stateless_turn::{PreviousTurns, StatelessTurn};
 pub use summarise::REQUEST as SUMMARY_REQUEST;
 pub use title_text::{TITLE_CHARS_DEFAULT, TITLE_MESSAGE_BYTES_MAX};

@@ -14,18 +14,17 @@ use domain::{AgentId, Timestamp};
 use registry::ends_soon;
 use runtime::http::HttpProblem;
 use wire::proto::operate::v1::Agent;
-use wire::proto::operate::v1::registry_service_client::RegistryServiceClient;
 use wire::status::{Problem, Reason};
 
 use super::Person;
 use crate::http::HttpState;
-use conversations::writer::WriterService;
+use conversations::commands::RegistryClient;
 
 /// Maximum size of an answer of the registry service, in bytes: the keys of an agent or of the tenant, or one agent.
 pub const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// The registry service under the session of the person.
-fn registry(state: &HttpState, person: &Person) -> RegistryServiceClient<WriterService> {
+fn registry(state: &HttpState, person: &Person) -> RegistryClient {
     state.commands.registry_for(&person.token).max_decoding_message_size(ANSWER_BYTES_MAX)
 }
 

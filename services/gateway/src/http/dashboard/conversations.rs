@@ -26,7 +26,7 @@ use super::Person;
 pub(super) use super::audit::DashboardAction;
 use super::audit::{self, Action};
 use crate::http::HttpState;
-use conversations::writer::command_target;
+use conversations::commands::command_target;
 
 /// Records in the audit log what a person does to a conversation.
 pub(super) async fn record(

@@ -1,5 +1,5 @@
 //! `/v1/chat/sessions`.
 
 pub mod create_session;
+pub mod list_messages;
 pub mod list_sessions;
-pub mod messages;

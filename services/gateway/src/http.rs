@@ -1,6 +1,6 @@
 //! The HTTP listener: for frontends with an agent's public key, for tenants' administrators, and for public endpoints.
 //!
-//! Folders follow the URLs, without `/api` and without ids: `POST /api/chats/{id}/messages` is in `chats/messages`,
+//! Folders follow the URLs, without `/api` and without ids: `POST /api/chats/{id}/messages` is `chats/send_message`,
 //! `POST /api/chat` in `ai_sdk`, `GET /v1/admin/usage` in `v1/admin`. Each endpoint is a file; an action of a resource, such as
 //! `/stop`, is a file in the folder of the resource. [`router`] lists the endpoints, and the description at
 //! `GET /openapi.json` is generated from them.

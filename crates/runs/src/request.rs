@@ -199,5 +199,4 @@ fn missing(field: &str) -> Violation {
 }
 
 #[cfg(test)]
-#[path = "tests.rs"]
 mod tests;

@@ -24,6 +24,6 @@ use crate::error::ReadModelError;
 
 /// Blocks the projector of a parked conversation's partition until the transaction ends.
 async fn lock_partition(connection: &mut PgConnection, key: &ConversationKey) -> Result<(), ReadModelError> {
-    execute(connection, include_str!("lock_partition.sql"), bind_key(key)).await?;
+    execute(connection, include_str!("parking/lock_partition.sql"), bind_key(key)).await?;
     Ok(())
 }

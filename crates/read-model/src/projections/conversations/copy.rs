@@ -34,7 +34,7 @@ pub(super) async fn copy_groups(connection: &mut PgConnection, groups: &[Group<'
     changes.finish().await?;
     if !rows.erased.is_empty() {
         let keys = bind_columns(ProjectedConversation::KEYS, &rows.erased);
-        execute(connection, include_str!("../erase_parked.sql"), keys).await?;
+        execute(connection, include_str!("erase_parked.sql"), keys).await?;
     }
     Ok(())
 }

@@ -3,5 +3,5 @@
 pub mod get_history;
 pub mod history_body;
 pub mod load_history;
-pub mod messages;
 pub mod named_history;
+pub mod record_messages;

@@ -1,4 +1,4 @@
 //! `/v1/admin/conversations/{id}/events`.
 
 pub mod list_events;
-pub mod stream;
+pub mod watch_conversation;

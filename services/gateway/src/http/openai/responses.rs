@@ -7,12 +7,12 @@
 //! [`request`] reads a request, `placement` decides where it is recorded, `recorded` reads a response from the record,
 //! [`stream`] turns the parts of a run into events.
 
-pub mod cancel;
+pub mod cancel_response;
 pub mod create_response;
 pub mod delete_response;
 pub mod get_response;
 mod input;
-pub mod input_items;
+pub mod list_input_items;
 pub mod object;
 mod output;
 pub mod parameters;

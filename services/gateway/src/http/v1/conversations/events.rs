@@ -6,4 +6,4 @@ pub mod append_request;
 pub mod document;
 pub mod lines;
 pub mod list_recorded_events;
-pub mod stream;
+pub mod watch_recorded_conversation;

@@ -145,5 +145,4 @@ fn plain_calls() -> impl Strategy<Value = AnsweredCall> {
 }
 
 #[cfg(test)]
-#[path = "reach_tests.rs"]
 mod tests;

@@ -1,3 +1,0 @@
-//! `/api/chat/{id}/stream`.
-
-pub mod follow_ui_chat;

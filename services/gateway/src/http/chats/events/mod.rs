@@ -1,3 +1,0 @@
-//! `/api/chats/{id}/events`.
-
-pub mod watch_chat;

@@ -1,3 +1,0 @@
-//! `/api/chats/{id}/messages`.
-
-pub mod send_message;

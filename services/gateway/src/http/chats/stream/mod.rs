@@ -1,3 +1,0 @@
-//! `/api/chats/{id}/stream`.
-
-pub mod follow_chat;

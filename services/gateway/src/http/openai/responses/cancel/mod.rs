@@ -1,3 +1,0 @@
-//! `/openai/v1/responses/{id}/cancel`.
-
-pub mod cancel_response;

@@ -1,3 +1,0 @@
-//! `/v1/admin/conversations/{id}/approvals`.
-
-pub mod approve_calls;

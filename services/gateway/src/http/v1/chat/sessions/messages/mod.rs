@@ -1,3 +1,0 @@
-//! `/v1/chat/sessions/{id}/messages`.
-
-pub mod list_messages;

@@ -1,3 +1,0 @@
-//! `/v1/documents/delete`.
-
-pub mod delete_document;

@@ -1,3 +1,0 @@
-//! `/v1/documents/get`.
-
-pub mod get_document;

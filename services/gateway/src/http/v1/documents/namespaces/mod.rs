@@ -1,3 +1,0 @@
-//! `/v1/documents/namespaces`.
-
-pub mod list_namespaces;

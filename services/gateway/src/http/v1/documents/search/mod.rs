@@ -1,3 +1,0 @@
-//! `/v1/documents/search`.
-
-pub mod search_documents;

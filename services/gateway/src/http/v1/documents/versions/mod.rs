@@ -1,3 +1,0 @@
-//! `/v1/documents/versions`.
-
-pub mod list_versions;

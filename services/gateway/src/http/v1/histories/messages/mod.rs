@@ -1,3 +1,0 @@
-//! `/v1/histories/{key}/messages`.
-
-pub mod record_messages;
