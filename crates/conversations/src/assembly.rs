@@ -16,7 +16,7 @@ use context::{
 use domain::event::ToolOutput;
 use domain::{EventTokens, Fact, Part, RecordedEvent, Version};
 use formats::{Names, Outline, Rendered};
-use history::{Coverage, Direction, EffectiveHistory, Newest, Query, Target, WindowBounds, decode};
+use history::{Bounds, Coverage, Direction, EffectiveHistory, Newest, Range, Target, decode};
 use read_model::queries::EventQuery;
 use sha2::{Digest as _, Sha256};
 use wire::proto::read::v1 as proto;
@@ -91,12 +91,12 @@ pub async fn assemble(
 ) -> Result<AssembledContext, Problem> {
     let policy = &request.policy.policy;
     let (bounds, likely) = bounds(request);
-    let query = Query {
+    let range = Range {
         to: request.at.unwrap_or(EventQuery::OPEN_END),
         kinds: &CONTEXT_KINDS,
-        ..Query::all(Direction::Backward)
+        ..Range::all(Direction::Backward)
     };
-    let mut history = EffectiveHistory::open(&gateway.reader, target, query, bounds, likely).await?;
+    let mut history = EffectiveHistory::open(&gateway.reader, target, range, bounds, likely).await?;
     let mut newest = history.newest().await?;
     let (snapshot, effective) = (newest.snapshot(), newest.segments());
     let at = request.version(snapshot.position().version)?;
@@ -225,11 +225,11 @@ fn with_token_count(mut event: RecordedEvent) -> RecordedEvent {
 }
 
 /// The most events that a context can need, and how many the first read fetches.
-fn bounds(request: &ContextRequest) -> (WindowBounds, usize) {
+fn bounds(request: &ContextRequest) -> (Bounds, usize) {
     let messages = request.messages_max.unwrap_or(MessageCount(BUDGETED_MESSAGES_MAX));
     let events = budget::context_tokens(&request.policy.policy) / EVENT_TOKENS_MIN;
     let most = usize::try_from(events).unwrap_or(usize::MAX);
-    let bounds = WindowBounds { events_max: messages.events_max(), bytes_max: CONTEXT_BYTES_MAX };
+    let bounds = Bounds { events_max: messages.events_max(), bytes_max: CONTEXT_BYTES_MAX };
     let likely = EVENTS_LIKELY.min(EVENTS_PER_MESSAGE_LIKELY * (messages.0 + 1));
     (bounds, likely.min(most))
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use backoff::Backoff;
 use domain::{ForkPoint, Version};
 use event_log::{LiveItem, LiveSubscription, StoredCommit, StoredMessage};
-use history::{CommitPosition, Deadline, Direction, Page, PageBounds, Query, Target, commits_after, event_rows};
+use history::{Bounds, CommitPosition, Deadline, Direction, Page, Range, Target, commits_after, event_rows};
 use read_model::EventRow;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -28,7 +28,7 @@ use crate::{Gateway, metrics, problem};
 /// Maximum number of buffered items: at most 4 MiB.
 const BUFFERED_ITEMS_MAX: usize = 8;
 /// The bounds of a page of history.
-const HISTORY_PAGE: PageBounds = PageBounds { events_max: 500, bytes_max: 1024 * 1024 };
+const HISTORY_PAGE: Bounds = Bounds { events_max: 500, bytes_max: 1024 * 1024 };
 /// First wait after a dependency failed.
 const RETRY_WAIT_BASE: Duration = Duration::from_millis(50);
 /// Maximum wait after a dependency failed.
@@ -144,9 +144,9 @@ impl Watcher {
     async fn history(&mut self) -> Result<(), WatchEnd> {
         loop {
             self.target.deadline = Deadline::until(None);
-            let query = Query { from: self.next, after: self.after, ..Query::all(Direction::Forward) };
+            let range = Range { from: self.next, after: self.after, ..Range::all(Direction::Forward) };
             let reader = &self.gateway.reader;
-            let page = Page::recorded(reader, &self.target, query, HISTORY_PAGE).await?;
+            let page = Page::recorded(reader, &self.target, range, HISTORY_PAGE).await?;
             for event in page.events {
                 self.send_event(event).await?;
             }

@@ -21,7 +21,7 @@ use crate::conversation_read::{ConversationRead, Rows, rows};
 use crate::known_fork::known_rows;
 use crate::lineage_rows::{LineageRows, lineage_rows_of};
 use crate::problem;
-use crate::query::RowQuery;
+use crate::range::RowQuery;
 use crate::target::{Freshness, Reader, Target};
 
 /// The first wait between two reads.

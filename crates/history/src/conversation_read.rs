@@ -14,7 +14,7 @@ use wire::status::Problem;
 use crate::lineage_rows::LineageRows;
 use crate::position::CommitPosition;
 use crate::problem;
-use crate::query::RowQuery;
+use crate::range::RowQuery;
 use crate::tail::Tail;
 use crate::target::{Reader, Target};
 

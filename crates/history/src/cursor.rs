@@ -15,7 +15,7 @@ use crate::event::{decode, event_rows, size_bytes};
 use crate::position::CommitPosition;
 use crate::prefetched::Prefetched;
 use crate::problem;
-use crate::query::{Batch, Query, RowQuery};
+use crate::range::{Bounds, Range, RowQuery};
 use crate::snapshot::Snapshot;
 use crate::target::{Reader, Target};
 
@@ -46,11 +46,11 @@ impl CursorEvent {
 struct BatchBuilder {
     events: Vec<CursorEvent>,
     bytes: u64,
-    batch: Batch,
+    batch: Bounds,
 }
 
 impl BatchBuilder {
-    fn new(batch: Batch) -> Self {
+    fn new(batch: Bounds) -> Self {
         Self { events: Vec::new(), bytes: 0, batch }
     }
 
@@ -71,8 +71,8 @@ impl BatchBuilder {
     }
 
     /// The remaining bounds of the batch.
-    fn remaining(&self) -> Batch {
-        Batch {
+    fn remaining(&self) -> Bounds {
+        Bounds {
             events_max: self.batch.events_max.saturating_sub(self.events.len()),
             bytes_max: self.batch.bytes_max.saturating_sub(self.bytes),
         }
@@ -83,7 +83,7 @@ impl BatchBuilder {
     }
 }
 
-/// Which rows were read, in the direction of the query.
+/// Which rows were read, in the direction of the range.
 enum RowsRead {
     /// All rows of the conversation itself.
     Own,
@@ -95,7 +95,7 @@ enum RowsRead {
 #[derive(Debug)]
 pub struct Cursor<'s> {
     snapshot: &'s Snapshot<'s>,
-    query: Query<'s>,
+    range: Range<'s>,
     segments: &'s Segments,
     prefetched: Option<Prefetched>,
     /// The next version to read; `None`: the range is complete.
@@ -105,7 +105,7 @@ pub struct Cursor<'s> {
 impl<'s> Cursor<'s> {
     pub(crate) fn new(
         snapshot: &'s Snapshot<'s>,
-        query: Query<'s>,
+        range: Range<'s>,
         view: View<'s>,
         prefetched: Option<Prefetched>,
     ) -> Self {
@@ -113,11 +113,11 @@ impl<'s> Cursor<'s> {
             View::Recorded => &snapshot.recorded,
             View::Effective(segments) => segments,
         };
-        let next = match query.direction {
-            Direction::Forward => query.from,
-            Direction::Backward => query.to,
+        let next = match range.direction {
+            Direction::Forward => range.from,
+            Direction::Backward => range.to,
         };
-        Self { snapshot, query, segments, prefetched, next: (query.from <= query.to).then_some(next) }
+        Self { snapshot, range, segments, prefetched, next: (range.from <= range.to).then_some(next) }
     }
 
     /// The snapshot that it reads.
@@ -136,13 +136,13 @@ impl<'s> Cursor<'s> {
     ///
     /// # Errors
     /// A dependency does not answer, a commit cannot be decoded, or the conversation was erased concurrently.
-    pub fn next(&mut self, batch: Batch) -> BoxFuture<'_, Result<Option<Vec<CursorEvent>>, Problem>> {
+    pub fn next(&mut self, batch: Bounds) -> BoxFuture<'_, Result<Option<Vec<CursorEvent>>, Problem>> {
         Box::pin(async move {
             if self.is_done() {
                 return Ok(None);
             }
             let mut batch_builder = BatchBuilder::new(batch);
-            match self.query.direction {
+            match self.range.direction {
                 Direction::Forward => self.forward(&mut batch_builder).await?,
                 Direction::Backward => self.backward(&mut batch_builder).await?,
             }
@@ -156,9 +156,9 @@ impl<'s> Cursor<'s> {
         let Some(next) = self.next else {
             return true;
         };
-        let (from, to) = match self.query.direction {
-            Direction::Forward => (next, self.query.to),
-            Direction::Backward => (self.query.from, next),
+        let (from, to) = match self.range.direction {
+            Direction::Forward => (next, self.range.to),
+            Direction::Backward => (self.range.from, next),
         };
         self.segments.within(from, to).next().is_none()
     }
@@ -170,8 +170,8 @@ impl<'s> Cursor<'s> {
         let inside: Vec<EventRow> = event_rows(commit)
             .zip(kinds)
             .filter(|(event, kind)| {
-                (self.query.from..=self.query.to).contains(&event.version)
-                    && (self.query.kinds.is_empty() || self.query.kinds.contains(kind))
+                (self.range.from..=self.range.to).contains(&event.version)
+                    && (self.range.kinds.is_empty() || self.range.kinds.contains(kind))
                     && self.segments.ancestor_of(event.version) == Some(ancestor)
             })
             .map(|(event, _)| event)
@@ -194,10 +194,10 @@ impl<'s> Cursor<'s> {
         Some(first.through.map_or(RowsRead::Own, RowsRead::Through))
     }
 
-    /// Reads the events of one segment from the rows, in the direction of the query.
-    async fn rows_of(&self, segment: Segment, batch: Batch) -> Result<Vec<EventRow>, Problem> {
+    /// Reads the events of one segment from the rows, in the direction of the range.
+    async fn rows_of(&self, segment: Segment, batch: Bounds) -> Result<Vec<EventRow>, Problem> {
         let target = self.snapshot.source_target(segment.ancestor);
-        let query = EventQuery { from: segment.first, to: segment.last, ..self.query.to_event_query(batch) };
+        let query = EventQuery { from: segment.first, to: segment.last, ..self.range.to_event_query(batch) };
         let found = target.deadline.rows(rows(&self.snapshot.reader, target, RowQuery::Events(&query))).await?;
         let row = found.head_row.as_ref();
         row.filter(|row| row.head.status != Status::Erased).ok_or_else(problem::not_found)?;
@@ -208,42 +208,42 @@ impl<'s> Cursor<'s> {
 impl Snapshot<'_> {
     /// A cursor over the snapshot.
     #[must_use]
-    pub fn cursor<'s>(&'s self, query: Query<'s>, view: View<'s>) -> Cursor<'s> {
-        Cursor::new(self, query, view, None)
+    pub fn cursor<'s>(&'s self, range: Range<'s>, view: View<'s>) -> Cursor<'s> {
+        Cursor::new(self, range, view, None)
     }
 
-    /// A cursor whose first events were read with the snapshot, for the same query.
+    /// A cursor whose first events were read with the snapshot, for the same range.
     #[must_use]
-    pub fn cursor_from<'s>(&'s self, query: Query<'s>, view: View<'s>, first: Prefetched) -> Cursor<'s> {
-        Cursor::new(self, query, view, Some(first))
+    pub fn cursor_from<'s>(&'s self, range: Range<'s>, view: View<'s>, first: Prefetched) -> Cursor<'s> {
+        Cursor::new(self, range, view, Some(first))
     }
 
-    /// The newest recorded event of a query, from a snapshot of its own. Reads no other event.
+    /// The newest recorded event of a range, from a snapshot of its own. Reads no other event.
     ///
     /// # Errors
     /// As [`Snapshot::open`], or the event cannot be decoded.
     pub async fn newest_recorded(
         reader: &Reader,
         target: &Target,
-        query: Query<'_>,
+        range: Range<'_>,
     ) -> Result<Option<RecordedEvent>, Problem> {
-        let (snapshot, first) = Snapshot::open_with(reader, target, &query, Batch::ONE).await?;
-        let mut cursor = snapshot.cursor_from(query, View::Recorded, first);
+        let (snapshot, first) = Snapshot::open_with(reader, target, &range, Bounds::ONE).await?;
+        let mut cursor = snapshot.cursor_from(range, View::Recorded, first);
         snapshot.first_of(&mut cursor).await
     }
 
     async fn first_of(&self, cursor: &mut Cursor<'_>) -> Result<Option<RecordedEvent>, Problem> {
-        let found = cursor.next(Batch::ONE).await?;
+        let found = cursor.next(Bounds::ONE).await?;
         let row = found.and_then(|batch| batch.into_iter().next());
         row.map(|event| decode(&self.target.key, &event.row)).transpose()
     }
 
-    /// The newest event of a query. Reads no other event.
+    /// The newest event of a range. Reads no other event.
     ///
     /// # Errors
     /// A dependency does not answer, or the event cannot be decoded.
-    pub async fn newest(&self, query: Query<'_>, view: View<'_>) -> Result<Option<RecordedEvent>, Problem> {
-        self.first_of(&mut self.cursor(query, view)).await
+    pub async fn newest(&self, range: Range<'_>, view: View<'_>) -> Result<Option<RecordedEvent>, Problem> {
+        self.first_of(&mut self.cursor(range, view)).await
     }
 }
 

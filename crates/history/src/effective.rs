@@ -6,10 +6,10 @@ use wire::status::Problem;
 use crate::cursor::View;
 use crate::event::decode;
 use crate::lineage::Ancestor;
-use crate::query::{Batch, Direction, Query};
+use crate::range::{Bounds, Direction, Range};
 use crate::snapshot::Snapshot;
 
-const REWINDS: Batch = Batch { events_max: 1_000, bytes_max: 1024 * 1024 };
+const REWINDS: Bounds = Bounds { events_max: 1_000, bytes_max: 1024 * 1024 };
 
 impl Snapshot<'_> {
     /// The effective history as it was at a version, as segments.
@@ -28,8 +28,8 @@ impl Snapshot<'_> {
 
     async fn rewinds(&self, at: Version) -> Result<Vec<RecordedEvent>, Problem> {
         let kinds = [EventKind::HistoryRewound];
-        let query = Query { to: at.min(self.position().version), kinds: &kinds, ..Query::all(Direction::Backward) };
-        let mut cursor = self.cursor(query, View::Recorded);
+        let range = Range { to: at.min(self.position().version), kinds: &kinds, ..Range::all(Direction::Backward) };
+        let mut cursor = self.cursor(range, View::Recorded);
         let mut rewinds = Vec::new();
         while let Some(batch) = cursor.next(REWINDS).await? {
             for event in &batch {

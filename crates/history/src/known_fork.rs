@@ -16,7 +16,7 @@ use crate::conversation_read::{Rows, rows};
 use crate::known_lineages::KnownLineage;
 use crate::lineage_rows::{LineageRows, ancestor_rows, first_own, inherited_in_rows, lineage_rows};
 use crate::prefetched::Prefetched;
-use crate::query::RowQuery;
+use crate::range::RowQuery;
 use crate::target::{Reader, Target};
 
 /// The rows of a fork whose lineage was read before, and those of its ancestors with their last commits.

@@ -10,7 +10,7 @@ use wire::status::Problem;
 
 use crate::prefetched::Prefetched;
 use crate::problem;
-use crate::query::RowQuery;
+use crate::range::RowQuery;
 use crate::target::{Reader, Target};
 
 /// The ancestors of a fork according to the rows, and the first inherited events of a query.

@@ -6,10 +6,10 @@ use wire::status::Problem;
 
 use crate::cursor::{Cursor, View};
 use crate::prefetched::Prefetched;
-use crate::query::{Batch, Query};
+use crate::range::{Bounds, Range};
 use crate::snapshot::Snapshot;
 use crate::target::{Reader, Target};
-use crate::window::{Window, WindowBounds};
+use crate::window::Window;
 
 /// How far back [`Newest`] goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,32 +22,32 @@ pub enum Coverage {
     Partial,
 }
 
-/// The effective history of a conversation up to the last version of a query. Its newest events are read with the snapshot.
+/// The effective history of a conversation up to the last version of a range. Its newest events are read with the snapshot.
 #[derive(Debug)]
 pub struct EffectiveHistory<'a> {
     snapshot: Snapshot<'a>,
     segments: Segments,
-    query: Query<'a>,
-    bounds: WindowBounds,
-    likely: Batch,
+    range: Range<'a>,
+    bounds: Bounds,
+    likely: Bounds,
     first: Option<Prefetched>,
 }
 
 impl<'a> EffectiveHistory<'a> {
-    /// Opens a snapshot for a query that reads backward within bounds, `likely` events at first.
+    /// Opens a snapshot for a range that reads backward within bounds, `likely` events at first.
     ///
     /// # Errors
     /// As [`Snapshot::open`] and [`Snapshot::effective`].
     pub async fn open(
         reader: &Reader,
         target: &'a Target,
-        query: Query<'a>,
-        bounds: WindowBounds,
+        range: Range<'a>,
+        bounds: Bounds,
         likely: usize,
     ) -> Result<Self, Problem> {
-        let likely = Batch { events_max: likely.min(bounds.events_max), bytes_max: bounds.bytes_max };
-        let (snapshot, first) = Snapshot::open_with(reader, target, &query, likely).await?;
-        Ok(Self { segments: snapshot.effective(query.to).await?, snapshot, query, bounds, likely, first: Some(first) })
+        let likely = Bounds { events_max: likely.min(bounds.events_max), bytes_max: bounds.bytes_max };
+        let (snapshot, first) = Snapshot::open_with(reader, target, &range, likely).await?;
+        Ok(Self { segments: snapshot.effective(range.to).await?, snapshot, range, bounds, likely, first: Some(first) })
     }
 
     /// The newest events, as many as are likely needed.
@@ -57,7 +57,7 @@ impl<'a> EffectiveHistory<'a> {
     pub async fn newest(&mut self) -> Result<Newest<'_>, Problem> {
         let (view, first) = (View::Effective(&self.segments), self.first.take());
         let mut newest =
-            Newest { window: Window::new(self.bounds), cursor: Cursor::new(&self.snapshot, self.query, view, first) };
+            Newest { window: Window::new(self.bounds), cursor: Cursor::new(&self.snapshot, self.range, view, first) };
         newest.read_batch(self.likely.events_max).await?;
         Ok(newest)
     }
@@ -84,7 +84,7 @@ impl<'s> Newest<'s> {
             return Ok(());
         }
         let remaining = self.window.remaining();
-        let batch = Batch { events_max: events_max.min(remaining.events_max), ..remaining };
+        let batch = Bounds { events_max: events_max.min(remaining.events_max), ..remaining };
         for event in self.cursor.next(batch).await?.into_iter().flatten() {
             self.window.push_older(event.row);
         }

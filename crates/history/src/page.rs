@@ -8,35 +8,14 @@ use crate::cursor::{Cursor, CursorEvent, View};
 use crate::event::size_bytes;
 use crate::position::CommitPosition;
 use crate::prefetched::Prefetched;
-use crate::query::{Batch, Query};
+use crate::range::{Bounds, Range};
 use crate::snapshot::Snapshot;
 use crate::target::{Reader, Target};
-
-/// The bounds of a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PageBounds {
-    /// Maximum number of events.
-    pub events_max: u32,
-    /// Maximum bytes of events; at least one event is returned, regardless of its size.
-    pub bytes_max: u64,
-}
-
-impl PageBounds {
-    /// The batch to read: one event more, to detect a next page.
-    #[must_use]
-    pub fn batch(self) -> Batch {
-        let events_max = self.events_max.saturating_add(1);
-        Batch {
-            events_max: usize::try_from(events_max).unwrap_or(usize::MAX),
-            bytes_max: self.bytes_max.saturating_add(1),
-        }
-    }
-}
 
 /// A page of a conversation's events.
 #[derive(Debug, Default)]
 pub struct Page {
-    /// The events, in the query's direction.
+    /// The events, in the range's direction.
     pub events: Vec<EventRow>,
     /// Where the next page starts; `None`: there is none.
     pub next: Option<PageStart>,
@@ -49,7 +28,7 @@ pub struct Page {
 pub struct PageStart {
     /// The version of its first event.
     pub version: Version,
-    /// The last known commit before that version, for [`Query::after`].
+    /// The last known commit before that version, for [`Range::after`].
     pub after: CommitPosition,
 }
 
@@ -58,14 +37,9 @@ impl Page {
     ///
     /// # Errors
     /// As [`Snapshot::open`].
-    pub async fn recorded(
-        reader: &Reader,
-        target: &Target,
-        query: Query<'_>,
-        bounds: PageBounds,
-    ) -> Result<Self, Problem> {
-        let (snapshot, first) = Snapshot::open_with(reader, target, &query, bounds.batch()).await?;
-        let mut cursor = snapshot.cursor_from(query, View::Recorded, first);
+    pub async fn recorded(reader: &Reader, target: &Target, range: Range<'_>, bounds: Bounds) -> Result<Self, Problem> {
+        let (snapshot, first) = Snapshot::open_with(reader, target, &range, bounds.one_more()).await?;
+        let mut cursor = snapshot.cursor_from(range, View::Recorded, first);
         Self::read(&mut cursor, bounds).await
     }
 
@@ -73,24 +47,24 @@ impl Page {
     ///
     /// # Errors
     /// As [`Snapshot::effective`] and [`Cursor::next`].
-    pub async fn effective(snapshot: &Snapshot<'_>, query: Query<'_>, bounds: PageBounds) -> Result<Self, Problem> {
+    pub async fn effective(snapshot: &Snapshot<'_>, range: Range<'_>, bounds: Bounds) -> Result<Self, Problem> {
         let effective = snapshot.effective(snapshot.position().version).await?;
-        let mut cursor = snapshot.cursor(query, View::Effective(&effective));
+        let mut cursor = snapshot.cursor(range, View::Effective(&effective));
         Self::read(&mut cursor, bounds).await
     }
 
-    /// Reads a page of the effective history whose first events were read with the snapshot, for the same query.
+    /// Reads a page of the effective history whose first events were read with the snapshot, for the same range.
     ///
     /// # Errors
     /// As [`Page::effective`].
     pub async fn effective_from(
         snapshot: &Snapshot<'_>,
-        query: Query<'_>,
-        bounds: PageBounds,
+        range: Range<'_>,
+        bounds: Bounds,
         first: Prefetched,
     ) -> Result<Self, Problem> {
         let effective = snapshot.effective(snapshot.position().version).await?;
-        let mut cursor = snapshot.cursor_from(query, View::Effective(&effective), first);
+        let mut cursor = snapshot.cursor_from(range, View::Effective(&effective), first);
         Self::read(&mut cursor, bounds).await
     }
 
@@ -98,10 +72,10 @@ impl Page {
     ///
     /// # Errors
     /// As [`Cursor::next`].
-    pub async fn read(cursor: &mut Cursor<'_>, bounds: PageBounds) -> Result<Self, Problem> {
+    pub async fn read(cursor: &mut Cursor<'_>, bounds: Bounds) -> Result<Self, Problem> {
         let mut page = Self { position: cursor.snapshot().position(), ..Self::default() };
         let (mut events, mut bytes) = (0, 0_u64);
-        while let Some(batch) = cursor.next(bounds.batch()).await? {
+        while let Some(batch) = cursor.next(bounds.one_more()).await? {
             for CursorEvent { row, after } in batch {
                 bytes = bytes.saturating_add(size_bytes(&row));
                 if events >= bounds.events_max || (events > 0 && bytes > bounds.bytes_max) {

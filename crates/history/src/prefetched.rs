@@ -4,7 +4,7 @@ use domain::Version;
 use read_model::EventRow;
 use read_model::queries::{EventQuery, EventRange, InheritedQuery};
 
-use crate::query::Batch;
+use crate::range::Bounds;
 
 /// The first events of a query.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub struct Prefetched {
 impl Prefetched {
     /// Own events, as one statement returned them.
     pub(crate) fn own(events: Vec<EventRow>, query: &EventQuery) -> Self {
-        let batch = Batch::of(query.limit, query.bytes_max);
+        let batch = Bounds::of(query.limit, query.bytes_max);
         let last = events.last().filter(|_| batch.is_filled_by(&events));
         Self { through: last.map(|event| event.version), has_inherited: false, events }
     }
@@ -38,7 +38,7 @@ impl Prefetched {
             return Self::default();
         };
         events.retain(|event| event.version >= oldest.first);
-        let batch = Batch::of(query.limit, query.bytes_max);
+        let batch = Bounds::of(query.limit, query.bytes_max);
         let last = events.last().filter(|_| batch.is_filled_by(&events));
         Self { through: Some(last.map_or(oldest.first, |event| event.version)), has_inherited: true, events }
     }

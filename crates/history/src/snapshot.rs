@@ -17,7 +17,7 @@ use crate::lineage::{self, Ancestor};
 use crate::position::CommitPosition;
 use crate::prefetched::Prefetched;
 use crate::problem;
-use crate::query::{Batch, Query, RowQuery};
+use crate::range::{Bounds, Range, RowQuery};
 use crate::target::{Reader, Target};
 
 /// One view of a conversation.
@@ -51,7 +51,7 @@ impl<'a> Snapshot<'a> {
         })
     }
 
-    /// Opens a snapshot and reads the first events of a query: own events with the row, inherited ones with the rows of the
+    /// Opens a snapshot and reads the first events of a range: own events with the row, inherited ones with the rows of the
     /// ancestors. Give them to [`Snapshot::cursor_from`].
     ///
     /// # Errors
@@ -60,15 +60,15 @@ impl<'a> Snapshot<'a> {
     pub fn open_with<'q>(
         reader: &'q Reader,
         target: &'a Target,
-        query: &'q Query<'q>,
-        batch: Batch,
+        range: &'q Range<'q>,
+        batch: Bounds,
     ) -> BoxFuture<'q, Result<(Self, Prefetched), Problem>>
     where
         'a: 'q,
     {
         Box::pin(async move {
             let reader = reader.for_request(&target.key.tenant);
-            let query = RowQuery::Events(&query.to_event_query(batch));
+            let query = RowQuery::Events(&range.to_event_query(batch));
             let read = consistency::read(&reader, target, query).await?;
             Self::from_read(reader, target, read, query).await
         })

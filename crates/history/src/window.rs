@@ -5,39 +5,24 @@ use std::collections::VecDeque;
 use read_model::EventRow;
 
 use crate::event::size_bytes;
-use crate::query::Batch;
-
-/// The bounds of a window.
-///
-/// A window contains an event if fewer than `events_max` events and fewer than `bytes_max` bytes are newer. So its content
-/// does not depend on the batches that filled it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct WindowBounds {
-    /// Maximum number of events.
-    pub events_max: usize,
-    /// An event with this many bytes of newer events is not in the window.
-    pub bytes_max: u64,
-}
-
-impl From<Batch> for WindowBounds {
-    fn from(batch: Batch) -> Self {
-        Self { events_max: batch.events_max, bytes_max: batch.bytes_max }
-    }
-}
+use crate::range::Bounds;
 
 /// The newest events of a history or of a tail.
+///
+/// It contains an event if fewer events and fewer bytes than its bounds are newer. So its content does not depend on the batches that
+/// filled it.
 #[derive(Debug)]
 pub(crate) struct Window {
     /// Newest first.
     pub(crate) events: VecDeque<EventRow>,
     bytes: u64,
-    pub(crate) bounds: WindowBounds,
+    pub(crate) bounds: Bounds,
     /// Whether an older event was dropped.
     pub(crate) is_cut: bool,
 }
 
 impl Window {
-    pub(crate) fn new(bounds: WindowBounds) -> Self {
+    pub(crate) fn new(bounds: Bounds) -> Self {
         Self { events: VecDeque::new(), bytes: 0, bounds, is_cut: false }
     }
 
@@ -63,8 +48,8 @@ impl Window {
     }
 
     /// The bounds of further, older events.
-    pub(crate) fn remaining(&self) -> Batch {
-        Batch {
+    pub(crate) fn remaining(&self) -> Bounds {
+        Bounds {
             events_max: self.bounds.events_max.saturating_sub(self.events.len()),
             bytes_max: self.bounds.bytes_max.saturating_sub(self.bytes),
         }
@@ -97,7 +82,7 @@ mod tests {
     /// Events of these sizes have the versions 1, 2, 3 …
     fn check(sizes: &[usize], bounds: (usize, u64), expected: &[u64], is_cut: bool) {
         let (events_max, bytes_max) = bounds;
-        let mut window = Window::new(WindowBounds { events_max, bytes_max });
+        let mut window = Window::new(Bounds { events_max, bytes_max });
         for (version, size) in (1..).zip(sizes) {
             window.push_newer(EventRow {
                 version: Version(version),

@@ -6,21 +6,23 @@ use context::policy::SummaryUse;
 use context::stages::own_instructions::{OWN_INSTRUCTIONS_EVENTS_MAX, OwnInstructions, own_instructions};
 use context::stages::summarise::Summary;
 use domain::{Annotation, ClientContext, EventKind, Fact, Lifecycle, Segments, Version};
-use history::{Direction, Page, PageBounds, Query, Snapshot, View, decode};
+use history::{Bounds, Direction, Page, Range, Snapshot, View, decode};
 use wire::status::Problem;
 
 use super::CONTEXT_BYTES_MAX;
 
-/// The events that are searched for the conversation's own instructions.
-const FIRST: PageBounds = PageBounds { events_max: OWN_INSTRUCTIONS_EVENTS_MAX, bytes_max: CONTEXT_BYTES_MAX };
+/// The events that are searched for the conversation's own instructions: the first ones.
+fn first() -> Bounds {
+    Bounds::of(OWN_INSTRUCTIONS_EVENTS_MAX, CONTEXT_BYTES_MAX)
+}
 
 /// The client context in the event of version `first`, if the policy uses it. A fork has its own first event.
 pub(super) async fn client(snapshot: &Snapshot<'_>, policy: &Policy, first: Version) -> Result<ClientContext, Problem> {
     if !policy.tells_of_client() {
         return Ok(ClientContext::default());
     }
-    let query = Query { from: first, to: first, ..Query::all(Direction::Backward) };
-    let first = snapshot.newest(query, View::Recorded).await?;
+    let range = Range { from: first, to: first, ..Range::all(Direction::Backward) };
+    let first = snapshot.newest(range, View::Recorded).await?;
     let Some(Fact::Lifecycle(Lifecycle::ConversationCreated(created))) = first.map(|first| first.event.fact) else {
         return Ok(ClientContext::default());
     };
@@ -37,8 +39,8 @@ pub(super) async fn newest_summary(
     if policy.summary != SummaryUse::Newest || !snapshot.has_summary() {
         return Ok(None);
     }
-    let query = Query { to: at, kinds: &[EventKind::HistorySummarised], ..Query::all(Direction::Backward) };
-    let Some(event) = snapshot.newest(query, View::Effective(effective)).await? else {
+    let range = Range { to: at, kinds: &[EventKind::HistorySummarised], ..Range::all(Direction::Backward) };
+    let Some(event) = snapshot.newest(range, View::Effective(effective)).await? else {
         return Ok(None);
     };
     let Fact::Annotation(Annotation::HistorySummarised(summarised)) = event.event.fact else {
@@ -58,13 +60,13 @@ pub(super) async fn first_instructions(
     effective: &Segments,
     at: Version,
 ) -> Result<Option<OwnInstructions>, Problem> {
-    let query = Query {
+    let range = Range {
         to: at.min(Version(u64::from(OWN_INSTRUCTIONS_EVENTS_MAX))),
         kinds: &[EventKind::MessageAppended],
-        ..Query::all(Direction::Forward)
+        ..Range::all(Direction::Forward)
     };
-    let mut cursor = snapshot.cursor(query, View::Recorded);
-    let page = Page::read(&mut cursor, FIRST).await?;
+    let mut cursor = snapshot.cursor(range, View::Recorded);
+    let page = Page::read(&mut cursor, first()).await?;
     let shown = page.events.iter().take_while(|row| effective.contains(row.version));
     let first = shown.map(|row| decode(snapshot.key(), row));
     Ok(own_instructions(first.collect::<Result<Vec<_>, _>>()?))

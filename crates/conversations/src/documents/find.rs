@@ -2,7 +2,7 @@
 
 use domain::event::DocumentPut;
 use domain::{Annotation, CommitId, ConversationId, DocumentName, EventKind, Fact, RecordedEvent, Timestamp, Version};
-use history::{Batch, Direction, Query, Snapshot, View, decode};
+use history::{Bounds, Direction, Range, Snapshot, View, decode};
 use read_model::queries::documents::{DocumentValue, find_document};
 use wire::status::{Problem, Reason};
 
@@ -12,7 +12,7 @@ use crate::Gateway;
 /// The events of documents.
 pub(super) const KINDS: [EventKind; 2] = [EventKind::DocumentPut, EventKind::DocumentDeleted];
 /// The events that one read returns.
-const BATCH: Batch = Batch { events_max: 200, bytes_max: 1024 * 1024 };
+const BATCH: Bounds = Bounds { events_max: 200, bytes_max: 1024 * 1024 };
 const NANOS_PER_MICRO: i64 = 1_000;
 
 /// A document.
@@ -61,8 +61,8 @@ pub async fn find(gateway: &Gateway, location: &DocumentLocation) -> Result<Docu
     let conversation = &target.key.conversation;
     let rows = target.deadline.rows(find_document(model, access, conversation, &location.name)).await?;
     // The events after the row. The snapshot is opened after the row was read, so none is missing.
-    let query = Query { from: rows.through.next(), kinds: &KINDS, ..Query::all(Direction::Forward) };
-    let opened = Snapshot::open_with(&reader, target, &query, BATCH).await;
+    let range = Range { from: rows.through.next(), kinds: &KINDS, ..Range::all(Direction::Forward) };
+    let opened = Snapshot::open_with(&reader, target, &range, BATCH).await;
     let (snapshot, first) = match opened {
         Err(problem) if problem.reason() == Reason::ConversationNotFound => {
             return Ok(DocumentState::default());
@@ -71,7 +71,7 @@ pub async fn find(gateway: &Gateway, location: &DocumentLocation) -> Result<Docu
     };
     let inherited = snapshot.forked_from().map(|fork| fork.version);
     let mut value = rows.document;
-    let mut cursor = snapshot.cursor_from(query, View::Recorded, first);
+    let mut cursor = snapshot.cursor_from(range, View::Recorded, first);
     while let Some(events) = cursor.next(BATCH).await? {
         for event in events {
             let event = decode(&target.key, &event.row)?;

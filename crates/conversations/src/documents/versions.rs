@@ -1,7 +1,7 @@
 //! The values and deletions of a document, from its conversation.
 
 use domain::{Annotation, Fact, JsonText, Timestamp, Version};
-use history::{Direction, Page, PageBounds, Query, decode};
+use history::{Bounds, Direction, Page, Range, decode};
 use read_model::queries::EventQuery;
 use wire::status::{Problem, Reason};
 
@@ -42,14 +42,13 @@ pub async fn versions(
     before: u64,
     limit: u32,
 ) -> Result<VersionsPage, Problem> {
-    let query = Query {
+    let range = Range {
         kinds: &KINDS,
         to: before.checked_sub(1).map_or(EventQuery::OPEN_END, Version),
-        ..Query::all(Direction::Backward)
+        ..Range::all(Direction::Backward)
     };
-    let bounds =
-        PageBounds { events_max: limit, bytes_max: u64::try_from(DOCUMENTS_PAGE_BYTES_MAX).unwrap_or(u64::MAX) };
-    let read = Page::recorded(&gateway.reader, &location.target, query, bounds).await;
+    let bounds = Bounds::of(limit, u64::try_from(DOCUMENTS_PAGE_BYTES_MAX).unwrap_or(u64::MAX));
+    let read = Page::recorded(&gateway.reader, &location.target, range, bounds).await;
     let page = match read {
         Err(problem) if problem.reason() == Reason::ConversationNotFound => {
             return Ok(VersionsPage::default());

@@ -8,7 +8,7 @@ use domain::event::{ErrorOccurred, RunStarted};
 use domain::{
     ConversationKey, EventKind, Fact, Label, Lifecycle, Position, RunEnd, RunId, RunOutcome, RunPartKind, Sequence,
 };
-use history::{CommitPosition, Direction, Query, Snapshot};
+use history::{CommitPosition, Direction, Range, Snapshot};
 use runs::RunFold;
 use wire::proto::run::v1 as proto;
 use wire::status::{Problem, Reason};
@@ -195,9 +195,9 @@ async fn read_started(generations: &Generations, run: &RunKey) -> Result<Option<
     let Some(target) = generations.target(&run.agent, &run.key).await else {
         return Ok(None);
     };
-    let query = Query { kinds: &[EventKind::RunStarted], ..Query::all(Direction::Backward) };
+    let range = Range { kinds: &[EventKind::RunStarted], ..Range::all(Direction::Backward) };
     let reader = &generations.gateway.reader;
-    let event = match Snapshot::newest_recorded(reader, &target, query).await {
+    let event = match Snapshot::newest_recorded(reader, &target, range).await {
         Err(problem) if problem.reason() == Reason::ConversationNotFound => return Ok(None),
         found => found?,
     };

@@ -8,7 +8,7 @@ use context::{CONTEXT_KINDS, Policy};
 use domain::bounds::SUMMARY_BYTES_MAX;
 use domain::event::{HistorySummarised, MessageAppended, Role};
 use domain::{CallPurpose, CommitId, Fact, Part, Position, Version};
-use history::{Coverage, Direction, EffectiveHistory, Query, Target, WindowBounds, decode};
+use history::{Bounds, Coverage, Direction, EffectiveHistory, Range, Target, decode};
 use models::ModelRequest;
 use registry::ProviderLogs;
 use wire::proto::operate::v1::SummarySettings;
@@ -29,7 +29,7 @@ use crate::writer::ATTEMPT_MAX;
 pub const REQUEST: &str = "Summarise our conversation so far for yourself, so that you can go on with it when you see \
     only the summary: who wants what, what was decided and why, names, numbers, open questions. Write only the summary.";
 /// The bounds of the events that decide whether a summary is due.
-const WINDOW: WindowBounds = WindowBounds { events_max: 4_000, bytes_max: CONTEXT_BYTES_MAX };
+const WINDOW: Bounds = Bounds { events_max: 4_000, bytes_max: CONTEXT_BYTES_MAX };
 /// The number of events in the first read.
 const EVENTS_LIKELY: usize = 512;
 /// The default of `tokens_kept` is `tokens_min` divided by this.
@@ -114,9 +114,9 @@ impl Task {
     /// possible.
     async fn boundary(&self, policy: Option<&Policy>) -> Result<Option<Version>, Failure> {
         let gateway = &self.generations.gateway;
-        let query = Query { kinds: &CONTEXT_KINDS, ..Query::all(Direction::Backward) };
+        let range = Range { kinds: &CONTEXT_KINDS, ..Range::all(Direction::Backward) };
         let (reader, target) = (&gateway.reader, &self.target);
-        let mut history = EffectiveHistory::open(reader, target, query, WINDOW, EVENTS_LIKELY).await?;
+        let mut history = EffectiveHistory::open(reader, target, range, WINDOW, EVENTS_LIKELY).await?;
         let mut newest = history.newest().await?;
         let head = newest.snapshot().head();
         let latest = head.and_then(|head| head.latest_summary);

@@ -3,7 +3,7 @@
 
 use domain::event::{MessageAppended, Role};
 use domain::{CallPurpose, CommitId, EventKind, Fact, Part, Position, Version};
-use history::{Batch, Deadline, Direction, Query, Snapshot, Target, View, decode};
+use history::{Bounds, Deadline, Direction, Range, Snapshot, Target, View, decode};
 use models::ModelRequest;
 use prost_types::FieldMask;
 use registry::ProviderLogs;
@@ -24,7 +24,7 @@ pub const TITLES_AT_ONCE: usize = 64;
 /// Maximum number of attempts while other events are appended. The task after the next run tries again.
 const ATTEMPTS_MAX: u32 = 5;
 /// The messages among which the first one of the user is searched.
-const FIRST_MESSAGES: Batch = Batch { events_max: 50, bytes_max: 1024 * 1024 };
+const FIRST_MESSAGES: Bounds = Bounds { events_max: 50, bytes_max: 1024 * 1024 };
 
 /// Writes a title in the background, if the agent's settings ask for titles and the conversation has none. `finished` is
 /// the position of the finishing commit of the run.
@@ -114,11 +114,11 @@ impl Task {
 
     /// The text of the first message of the user that has one.
     async fn first_message(&self, at: Version) -> Result<Option<String>, Failure> {
-        let query = Query { to: at, kinds: &[EventKind::MessageAppended], ..Query::all(Direction::Forward) };
+        let range = Range { to: at, kinds: &[EventKind::MessageAppended], ..Range::all(Direction::Forward) };
         let reader = &self.generations.gateway.reader;
-        let (snapshot, first) = Snapshot::open_with(reader, &self.target, &query, FIRST_MESSAGES).await?;
+        let (snapshot, first) = Snapshot::open_with(reader, &self.target, &range, FIRST_MESSAGES).await?;
         let effective = snapshot.effective(at).await?;
-        let mut cursor = snapshot.cursor_from(query, View::Effective(&effective), first);
+        let mut cursor = snapshot.cursor_from(range, View::Effective(&effective), first);
         for event in cursor.next(FIRST_MESSAGES).await?.into_iter().flatten() {
             let recorded = decode(&self.target.key, &event.row)?;
             if let Fact::MessageAppended(message) = &recorded.event.fact

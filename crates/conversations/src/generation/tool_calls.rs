@@ -2,7 +2,7 @@
 
 use domain::event::ToolCalled;
 use domain::{CallId, EventId, Fact};
-use history::{Direction, Query, Snapshot, Target, View};
+use history::{Direction, Range, Snapshot, Target, View};
 use wire::status::Problem;
 
 use super::{RunKey, read_head};
@@ -46,8 +46,8 @@ pub(super) async fn read_open(
     let snapshot = Snapshot::open(&gateway.reader, target).await?;
     let mut calls = Vec::new();
     for call in open {
-        let query = Query { from: call.version, to: call.version, ..Query::all(Direction::Backward) };
-        let recorded = snapshot.newest(query, View::Recorded).await?;
+        let range = Range { from: call.version, to: call.version, ..Range::all(Direction::Backward) };
+        let recorded = snapshot.newest(range, View::Recorded).await?;
         if let Some(event) = recorded.map(|recorded| recorded.event)
             && let Fact::ToolCalled(call) = event.fact
         {

@@ -2,7 +2,7 @@
 
 use domain::event::MessageAppended;
 use domain::{EventKind, Fact, Owner, Version};
-use history::{CommitPosition, Coverage, Direction, EffectiveHistory, Newest, Query, Target, WindowBounds, decode};
+use history::{Bounds, CommitPosition, Coverage, Direction, EffectiveHistory, Newest, Range, Target, decode};
 use keyed_history::StoredHistory;
 use wire::status::{Problem, Reason};
 
@@ -73,9 +73,9 @@ impl History {
 /// Rows or record are unavailable or corrupt.
 pub async fn read(gateway: &Gateway, target: &Target, end: HistoryQuery) -> Result<Option<History>, Problem> {
     let likely = end.messages.max(1);
-    let bounds = WindowBounds { events_max: likely + SINCE_MAX, bytes_max: CONTEXT_BYTES_MAX };
-    let query = Query { kinds: &[EventKind::MessageAppended], ..Query::all(Direction::Backward) };
-    let opened = EffectiveHistory::open(&gateway.reader, target, query, bounds, likely).await;
+    let bounds = Bounds { events_max: likely + SINCE_MAX, bytes_max: CONTEXT_BYTES_MAX };
+    let range = Range { kinds: &[EventKind::MessageAppended], ..Range::all(Direction::Backward) };
+    let opened = EffectiveHistory::open(&gateway.reader, target, range, bounds, likely).await;
     let mut opened = match opened {
         Err(problem) if problem.reason() == Reason::ConversationNotFound => return Ok(None),
         opened => opened?,

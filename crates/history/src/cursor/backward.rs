@@ -8,14 +8,14 @@ use wire::status::Problem;
 use super::{BatchBuilder, Cursor, RowsRead, before};
 use crate::lineage_rows::read_ranges;
 use crate::position::CommitPosition;
-use crate::query::{Batch, RANGES_PER_READ_MAX};
+use crate::range::{Bounds, RANGES_PER_READ_MAX};
 use crate::window::Window;
 
 impl Cursor<'_> {
     /// Reads backward until the batch is full or the range ends.
     pub(super) async fn backward(&mut self, batch_builder: &mut BatchBuilder) -> Result<(), Problem> {
         while let Some(next) = self.next.filter(|_| !batch_builder.is_full()) {
-            let Some(segment) = self.segments.within(self.query.from, next).next_back() else {
+            let Some(segment) = self.segments.within(self.range.from, next).next_back() else {
                 self.next = None;
                 break;
             };
@@ -39,7 +39,7 @@ impl Cursor<'_> {
         let snapshot = self.snapshot;
         let source = snapshot.source(segment.ancestor);
         let target = snapshot.source_target(segment.ancestor);
-        let mut newest = Window::new(batch_builder.remaining().into());
+        let mut newest = Window::new(batch_builder.remaining());
         if let Some(mut tail) = source.tail(target, CommitPosition::default()) {
             while let Some(commits) = tail.next_page(&snapshot.reader, target.deadline).await? {
                 for commit in &commits {
@@ -90,11 +90,11 @@ impl Cursor<'_> {
     }
 
     /// The segments that one statement reads, the newest first: enough of them to fill a batch, unless the events are rare.
-    fn segments_in_rows(&self, next: Version, batch: Batch) -> InRows {
+    fn segments_in_rows(&self, next: Version, batch: Bounds) -> InRows {
         let (mut in_rows, mut first, mut versions) = (Vec::new(), next, 0_u64);
         let enough = u64::try_from(batch.events_max).unwrap_or(u64::MAX);
-        for segment in self.segments.within(self.query.from, next).rev() {
-            let is_enough = versions >= enough && !is_rare(self.query.kinds);
+        for segment in self.segments.within(self.range.from, next).rev() {
+            let is_enough = versions >= enough && !is_rare(self.range.kinds);
             if is_enough || in_rows.len() == RANGES_PER_READ_MAX || self.is_in_tail(segment) {
                 break;
             }
@@ -109,7 +109,7 @@ impl Cursor<'_> {
         InRows { in_rows, first }
     }
 
-    async fn rows_of_several(&self, segments: &[Segment], batch: Batch) -> Result<Vec<EventRow>, Problem> {
+    async fn rows_of_several(&self, segments: &[Segment], batch: Bounds) -> Result<Vec<EventRow>, Problem> {
         let snapshot = self.snapshot;
         let range = |segment: &Segment| {
             let key = &snapshot.source_target(segment.ancestor).key;
@@ -118,7 +118,7 @@ impl Cursor<'_> {
         let ranges: Vec<EventRange> = segments.iter().map(range).collect();
         let query = RangesQuery {
             ranges: &ranges,
-            kinds: self.query.kinds,
+            kinds: self.range.kinds,
             limit: u32::try_from(batch.events_max).unwrap_or(u32::MAX),
             bytes_max: batch.bytes_max,
         };

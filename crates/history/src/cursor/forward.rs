@@ -10,7 +10,7 @@ impl Cursor<'_> {
     /// Reads forward until the batch is full or the range ends.
     pub(super) async fn forward(&mut self, batch_builder: &mut BatchBuilder) -> Result<(), Problem> {
         while let Some(next) = self.next.filter(|_| !batch_builder.is_full()) {
-            let Some(segment) = self.segments.within(next, self.query.to).next() else {
+            let Some(segment) = self.segments.within(next, self.range.to).next() else {
                 self.next = None;
                 break;
             };
@@ -49,7 +49,7 @@ impl Cursor<'_> {
         let target = snapshot.source_target(segment.ancestor);
         let end = self.end_of(segment);
         self.next = after(end);
-        let Some(tail) = source.tail(target, self.query.after) else {
+        let Some(tail) = source.tail(target, self.range.after) else {
             return Ok(());
         };
         let mut tail = tail.in_pages_of(batch_builder.remaining().events_max);
@@ -61,7 +61,7 @@ impl Cursor<'_> {
                     let version = row.version;
                     batch_builder.push(CursorEvent { row, after: before });
                     if batch_builder.is_full() {
-                        (self.next, self.query.after) = (after(version), before);
+                        (self.next, self.range.after) = (after(version), before);
                         return Ok(());
                     }
                 }
@@ -76,7 +76,7 @@ impl Cursor<'_> {
 
     /// The last version of the range that the conversation of a segment recorded.
     fn end_of(&self, segment: Segment) -> Version {
-        let segments = self.segments.within(segment.first, self.query.to);
+        let segments = self.segments.within(segment.first, self.range.to);
         let mut own = segments.filter(|other| other.ancestor == segment.ancestor);
         own.next_back().map_or(segment.last, |other| other.last)
     }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use domain::event::Role;
 use domain::{CallId, EventKind, Fact, RecordedEvent, Version};
-use history::{Batch, Cursor, Direction, Page, PageBounds, Query, Snapshot, View, decode};
+use history::{Bounds, Cursor, Direction, Page, Range, Snapshot, View, decode};
 use read_model::queries::EventQuery;
 use runs::{Disclosure, UiMessage, page};
 use runtime::http::HttpProblem;
@@ -35,9 +35,9 @@ pub const PAGES_AT_ONCE: usize = 32;
 /// Number of events of the first read, per requested message.
 const EVENTS_PER_MESSAGE: usize = 4;
 /// Size of a read.
-const READ: Batch = Batch { events_max: 1_000, bytes_max: 3 * 1024 * 1024 };
+const READ: Bounds = Bounds { events_max: 1_000, bytes_max: 3 * 1024 * 1024 };
 /// Size of the read of later results.
-const LATER_RESULTS: PageBounds = PageBounds { events_max: 1_000, bytes_max: 3 * 1024 * 1024 };
+const LATER_RESULTS: Bounds = Bounds { events_max: 1_000, bytes_max: 3 * 1024 * 1024 };
 
 /// Which messages to read.
 #[derive(Debug, Clone, Copy)]
@@ -117,10 +117,10 @@ pub async fn search<T>(
 async fn messages(state: &HttpState, chat: &OwnedChat, paging: Paging) -> Result<Option<MessagesPage>, Problem> {
     let limit = usize::try_from(paging.limit).unwrap_or(usize::MAX);
     let to = paging.before.map_or(EventQuery::OPEN_END, |before| Version(before.0.saturating_sub(1)));
-    let query = Query { to, ..Query::all(Direction::Backward) };
-    let mut batch = Batch { events_max: limit.saturating_mul(EVENTS_PER_MESSAGE).min(READ.events_max), ..READ };
+    let range = Range { to, ..Range::all(Direction::Backward) };
+    let mut batch = Bounds { events_max: limit.saturating_mul(EVENTS_PER_MESSAGE).min(READ.events_max), ..READ };
     let _permit = state.pages.acquire().await;
-    let (snapshot, first) = Snapshot::open_with(&state.gateway.reader, &chat.target, &query, batch).await?;
+    let (snapshot, first) = Snapshot::open_with(&state.gateway.reader, &chat.target, &range, batch).await?;
     // The conversation may have been found on a replica that lacks the change.
     if snapshot.owner() != chat.conversation.head.owner.as_ref() {
         return Ok(None);
@@ -128,7 +128,7 @@ async fn messages(state: &HttpState, chat: &OwnedChat, paging: Paging) -> Result
     let effective = snapshot.effective(snapshot.position().version).await?;
     let view = View::Effective(&effective);
     let mut reader = EventReader {
-        cursor: snapshot.cursor_from(query, view, first),
+        cursor: snapshot.cursor_from(range, view, first),
         events: Vec::new(),
         json_bytes: 0,
         is_full: false,
@@ -195,7 +195,7 @@ impl EventReader<'_> {
         messages >= limit
     }
 
-    async fn read_older(&mut self, batch: Batch) -> Result<(), Problem> {
+    async fn read_older(&mut self, batch: Bounds) -> Result<(), Problem> {
         let key = self.cursor.snapshot().key();
         for event in self.cursor.next(batch).await?.into_iter().flatten() {
             self.json_bytes = self.json_bytes.saturating_add(json_bytes(&event.row.bytes));
@@ -249,8 +249,8 @@ async fn later_results(
     if open.is_empty() {
         return Ok(Vec::new());
     }
-    let query = Query { from: before, kinds: &[EventKind::ToolReturned], ..Query::all(Direction::Forward) };
-    let mut cursor = snapshot.cursor(query, view);
+    let range = Range { from: before, kinds: &[EventKind::ToolReturned], ..Range::all(Direction::Forward) };
+    let mut cursor = snapshot.cursor(range, view);
     let page = Page::read(&mut cursor, LATER_RESULTS).await?;
     let mut results = Vec::new();
     for row in &page.events {

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use context::{CONTEXT_KINDS, Extent, MessageCount, Selected, Selection, Unit, select};
 use formats::canonical;
-use history::{Direction, EffectiveHistory, Query, Snapshot, Target, WindowBounds, decode};
+use history::{Bounds, Direction, EffectiveHistory, Range, Snapshot, Target, decode};
 use tonic::{Request, Response, Status};
 use tracing::{Instrument as _, Span, field};
 use wire::proto::read::v1 as proto;
@@ -70,10 +70,10 @@ async fn unformatted(
     target: &Target,
     messages_max: MessageCount,
 ) -> Result<(proto::AssembleContextResponse, bool), Problem> {
-    let bounds = WindowBounds { events_max: messages_max.events_max(), bytes_max: CONTEXT_BYTES_MAX };
+    let bounds = Bounds { events_max: messages_max.events_max(), bytes_max: CONTEXT_BYTES_MAX };
     let likely = messages_max.0 + messages_max.0 / 8 + EVENTS_TO_SPARE;
-    let query = Query { kinds: &CONTEXT_KINDS, ..Query::all(Direction::Backward) };
-    let mut history = EffectiveHistory::open(&gateway.reader, target, query, bounds, likely).await?;
+    let range = Range { kinds: &CONTEXT_KINDS, ..Range::all(Direction::Backward) };
+    let mut history = EffectiveHistory::open(&gateway.reader, target, range, bounds, likely).await?;
     let mut newest = history.newest().await?;
     let snapshot = newest.snapshot();
     let version = snapshot.position().version;

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use domain::{EventKind, Sequence, Version, Violation};
-use history::{CommitPosition, Direction, Page, PageBounds, PageStart, Query, Target};
+use history::{Bounds, CommitPosition, Direction, Page, PageStart, Range, Target};
 use read_model::queries::EventQuery;
 use tonic::{Request, Response, Status};
 use wire::proto::read::v1 as proto;
@@ -29,7 +29,7 @@ pub(super) async fn handle(
     let target = read_target(gateway, &call, target).await?;
     let hash = range.hash(&target);
     let kinds: Vec<EventKind> = range.kinds.iter().copied().collect();
-    let mut query = Query { from: range.from, to: range.to, kinds: &kinds, ..Query::all(range.direction) };
+    let mut query = Range { from: range.from, to: range.to, kinds: &kinds, ..Range::all(range.direction) };
     let start = page_token::cursor(&request.get_ref().page_token, hash, read_start)?;
     match (range.direction, start) {
         (Direction::Forward, Some(start)) => {
@@ -48,7 +48,7 @@ struct EventRange {
     to: Version,
     kinds: BTreeSet<EventKind>,
     direction: Direction,
-    bounds: PageBounds,
+    bounds: Bounds,
 }
 
 impl EventRange {
@@ -71,7 +71,7 @@ impl EventRange {
             to,
             kinds: kinds(&request.kinds)?,
             direction,
-            bounds: PageBounds { events_max: EVENTS_PAGE.take(request.page_size)?, bytes_max: EVENTS_PAGE_BYTES_MAX },
+            bounds: Bounds::of(EVENTS_PAGE.take(request.page_size)?, EVENTS_PAGE_BYTES_MAX),
         })
     }
 

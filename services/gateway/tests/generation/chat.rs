@@ -11,7 +11,7 @@ use domain::{
 };
 use event_log::Record;
 use futures::StreamExt as _;
-use history::{Deadline, Direction, Freshness, Page, PageBounds, Query, Target, decode};
+use history::{Bounds, Deadline, Direction, Freshness, Page, Range, Target, decode};
 use registry::Scope;
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
@@ -190,9 +190,9 @@ impl<'s> Chat<'s> {
         let target = self.target(node).await;
         let (gateway, key) = (node.gateway.clone(), self.key.clone());
         let reading = async move {
-            let query = Query::all(Direction::Forward);
-            let bounds = PageBounds { events_max: 500, bytes_max: 4 * 1024 * 1024 };
-            let page = Page::recorded(&gateway.reader, &target, query, bounds).await.unwrap();
+            let range = Range::all(Direction::Forward);
+            let bounds = Bounds { events_max: 500, bytes_max: 4 * 1024 * 1024 };
+            let page = Page::recorded(&gateway.reader, &target, range, bounds).await.unwrap();
             let events = page.events.iter();
             events.map(|row| decode(&key, row).unwrap()).collect()
         };

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use domain::{Conversation, EventKind, Segments, Version};
 use futures::Stream;
 use futures::stream::try_unfold;
-use history::{CommitPosition, Deadline, Direction, Page, PageBounds, Query, Snapshot, Target, decode};
+use history::{Bounds, CommitPosition, Deadline, Direction, Page, Range, Snapshot, Target, decode};
 use read_model::EventRow;
 use runs::Disclosure;
 use runtime::http::StreamSlot;
@@ -28,7 +28,7 @@ use conversations::Gateway;
 /// The content type of documents in lines.
 pub(in crate::http) const NDJSON: &str = "application/x-ndjson";
 /// Size of a page.
-const PAGE: PageBounds = PageBounds { events_max: 500, bytes_max: 1024 * 1024 };
+const PAGE: Bounds = Bounds { events_max: 500, bytes_max: 1024 * 1024 };
 
 /// The format of the export.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -184,9 +184,9 @@ impl Export {
     }
 
     async fn page(&mut self, from: Version, after: CommitPosition) -> Result<Page, Problem> {
-        let query = Query { from, to: self.to, kinds: &self.kinds, after, ..Query::all(Direction::Forward) };
+        let range = Range { from, to: self.to, kinds: &self.kinds, after, ..Range::all(Direction::Forward) };
         self.target.deadline = Deadline::until(None);
-        Page::recorded(&self.gateway.reader, &self.target, query, PAGE).await
+        Page::recorded(&self.gateway.reader, &self.target, range, PAGE).await
     }
 
     async fn start(&mut self, chunk: &mut Vec<u8>) -> Result<(), Problem> {

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use domain::{RecordedEvent, Version, ViolationReason};
-use history::{Direction, Page as EventPage, PageBounds, Target, decode};
+use history::{Bounds, Direction, Page as EventPage, Target, decode};
 use pages::components::PageLinks;
 use pages::dashboard::audit_log::{AuditFilterForm, AuditLogPage, AuditRow, audit_log};
 use pages::layout::Freshness;
@@ -17,11 +17,11 @@ use crate::http::HttpState;
 use conversations::audit::AuditFilter;
 
 /// Entries of a page.
-pub const AUDIT_PAGE_ENTRIES: u32 = 100;
+pub const AUDIT_PAGE_ENTRIES: usize = 100;
 /// Entries that are examined for a page with a filter, at least.
 pub const AUDIT_PAGE_EXAMINED_MAX: usize = 5_000;
 /// Entries and bytes of one read.
-const READ: PageBounds = PageBounds { events_max: AUDIT_PAGE_ENTRIES, bytes_max: 1024 * 1024 };
+const READ: Bounds = Bounds { events_max: AUDIT_PAGE_ENTRIES, bytes_max: 1024 * 1024 };
 const PATH: &str = "/dashboard/audit";
 
 #[derive(Debug, Default, Deserialize)]
@@ -115,7 +115,6 @@ async fn entries(
         Err(missing) if missing.status == StatusCode::NOT_FOUND => return Ok((Vec::new(), None)),
         target => target?,
     };
-    let page_entries = usize::try_from(AUDIT_PAGE_ENTRIES).unwrap_or(usize::MAX);
     let mut to = query.before.map_or(EventQuery::OPEN_END, |before| Version(before.saturating_sub(1)));
     let (mut rows, mut examined) = (Vec::new(), 0);
     loop {
@@ -123,7 +122,7 @@ async fn entries(
         examined += events.len();
         for event in &events {
             rows.extend(row(event, &filter));
-            if rows.len() == page_entries {
+            if rows.len() == AUDIT_PAGE_ENTRIES {
                 return Ok((rows, before(event.version)));
             }
         }
@@ -145,7 +144,7 @@ async fn read(
     target: &Target,
     to: Version,
 ) -> Result<(Vec<RecordedEvent>, Option<Version>), HttpProblem> {
-    let query = history::Query { to, ..history::Query::all(Direction::Backward) };
+    let query = history::Range { to, ..history::Range::all(Direction::Backward) };
     let page = EventPage::recorded(&state.gateway.reader, target, query, READ).await?;
     let events = page.events.iter().map(|event| decode(&target.key, event).map_err(HttpProblem::from));
     Ok((events.collect::<Result<_, _>>()?, page.next.map(|start| start.version)))

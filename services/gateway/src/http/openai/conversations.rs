@@ -10,7 +10,7 @@ pub mod update_openai_conversation;
 pub(in crate::http::openai) mod write;
 
 use domain::{ConversationId, Timestamp};
-use history::{Batch, Freshness, Prefetched, Query, Snapshot, Target};
+use history::{Bounds, Freshness, Prefetched, Range, Snapshot, Target};
 use runtime::http::HttpProblem;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -88,7 +88,7 @@ pub(in crate::http::openai) async fn open_by<'a>(
     Ok(snapshot)
 }
 
-/// As [`open`]; also reads the first events of a query.
+/// As [`open`]; also reads the first events of a range.
 ///
 /// # Errors
 /// As [`open`].
@@ -96,10 +96,10 @@ async fn open_with<'a>(
     state: &'a HttpState,
     caller: &OpenAiCaller,
     target: &'a Target,
-    query: &Query<'_>,
-    batch: Batch,
+    range: &Range<'_>,
+    batch: Bounds,
 ) -> Result<(Snapshot<'a>, Prefetched), HttpProblem> {
-    let opened = Snapshot::open_with(&state.gateway.reader, target, query, batch).await;
+    let opened = Snapshot::open_with(&state.gateway.reader, target, range, batch).await;
     let (snapshot, first) = opened?;
     caller.end_user.check_owner(IdOrigin::of(&target.key.conversation), snapshot.owner())?;
     positions::record_read(&state.gateway, &target.key, snapshot.position()).await?;

@@ -2,7 +2,7 @@
 
 use domain::bounds::RUN_EVENTS_MAX;
 use domain::{CommitId, EventKind, Fact, Lifecycle, Version};
-use history::{Direction, EffectiveHistory, Newest, Page, PageBounds, Query, WindowBounds, decode};
+use history::{Bounds, Direction, EffectiveHistory, Newest, Page, Range, decode};
 use runtime::http::HttpProblem;
 
 use crate::http::HttpState;
@@ -13,9 +13,9 @@ const RUNS_LOOKED_THROUGH_MAX: usize = 1_000;
 /// Size of the first read: most retries follow immediately.
 const RUNS_LIKELY: usize = 16;
 /// Bounds of the search, in events and bytes. The events of runs have names and no content.
-const RUNS: WindowBounds = WindowBounds { events_max: RUNS_LOOKED_THROUGH_MAX, bytes_max: 1024 * 1024 };
+const RUNS: Bounds = Bounds { events_max: RUNS_LOOKED_THROUGH_MAX, bytes_max: 1024 * 1024 };
 /// Bounds of the read of one commit.
-const COMMIT_READ: PageBounds = PageBounds { events_max: 1_000, bytes_max: 8 * 1024 * 1024 };
+const COMMIT_READ: Bounds = Bounds { events_max: 1_000, bytes_max: 8 * 1024 * 1024 };
 
 /// The version of the start of the run that the key identifies, which is the last version of its commit; `None`: not
 /// among the searched runs.
@@ -27,9 +27,9 @@ pub(in crate::http) async fn run_version(
     chat: &OwnedChat,
     key: CommitId,
 ) -> Result<Option<Version>, HttpProblem> {
-    let query = Query { kinds: &[EventKind::RunStarted], ..Query::all(Direction::Backward) };
+    let range = Range { kinds: &[EventKind::RunStarted], ..Range::all(Direction::Backward) };
     let (reader, target) = (&state.gateway.reader, &chat.target);
-    let mut history = EffectiveHistory::open(reader, target, query, RUNS, RUNS_LIKELY).await?;
+    let mut history = EffectiveHistory::open(reader, target, range, RUNS, RUNS_LIKELY).await?;
     let mut newest = history.newest().await?;
     if let Some(found) = find(&newest, chat, key)? {
         return Ok(Some(found));
@@ -62,10 +62,10 @@ pub(in crate::http) async fn version_before(
         return Ok(None);
     };
     let most = u64::try_from(RUN_EVENTS_MAX).unwrap_or(u64::MAX);
-    let query =
-        Query { from: Version(last.0.saturating_sub(most).max(1)), to: last, ..Query::all(Direction::Backward) };
+    let range =
+        Range { from: Version(last.0.saturating_sub(most).max(1)), to: last, ..Range::all(Direction::Backward) };
     let reader = &state.gateway.reader;
-    let page = Page::recorded(reader, &chat.target, query, COMMIT_READ).await?;
+    let page = Page::recorded(reader, &chat.target, range, COMMIT_READ).await?;
     let rows = page.events.iter().filter(|row| row.commit == key);
     let first = rows.map(|row| row.version).min();
     Ok(first.map(|first| Version(first.0.saturating_sub(1))))

@@ -30,7 +30,7 @@ async fn viewed_event(
 /// An event of a conversation, also one that a rewind hides or that a fork inherits.
 async fn read_event(state: &HttpState, target: &Target, version: u64) -> Result<RecordedEvent, HttpProblem> {
     let query =
-        history::Query { from: Version(version), to: Version(version), ..history::Query::all(Direction::Backward) };
+        history::Range { from: Version(version), to: Version(version), ..history::Range::all(Direction::Backward) };
     let snapshot = Snapshot::open(&state.gateway.reader, target).await?;
     let event = snapshot.newest(query, View::Recorded).await;
     event?.ok_or_else(|| {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use axum::extract::State;
 use domain::{ConversationId, EventKind, Fact, Lifecycle, RecordedEvent, RunId, Segments, Timestamp, Version};
-use history::{Direction, Page as Events, PageBounds, Snapshot, Target, View, decode};
+use history::{Bounds, Direction, Page as Events, Snapshot, Target, View, decode};
 use pages::dashboard::transcript::{
     Depth, EventOfTranscript, ForkOfTranscript, TranscriptPage, is_of_model, transcript,
 };
@@ -19,9 +19,9 @@ use crate::http::dashboard::{Page, Person};
 use conversations::open::read_fenced;
 
 /// The bounds of a page: its HTML stays small, whatever a conversation contains.
-pub const TRANSCRIPT_PAGE: PageBounds = PageBounds { events_max: 100, bytes_max: 2 * 1024 * 1024 };
+pub const TRANSCRIPT_PAGE: Bounds = Bounds { events_max: 100, bytes_max: 2 * 1024 * 1024 };
 /// How far before a page the start of a step is searched: a step has at most 128 calls.
-const STEP_BOUNDS: PageBounds = PageBounds { events_max: 150, bytes_max: 2 * 1024 * 1024 };
+const STEP_BOUNDS: Bounds = Bounds { events_max: 150, bytes_max: 2 * 1024 * 1024 };
 /// Most forks of the tree.
 pub const FORKS_SHOWN_MAX: u32 = 100;
 /// What the depth "conversation" shows.
@@ -110,9 +110,9 @@ async fn events(state: &HttpState, target: &Target, query: &TranscriptQuery) -> 
         DepthName::Conversation => &CONVERSATION_KINDS,
         DepthName::Everything | DepthName::Raw => &[],
     };
-    let mut range = history::Query {
+    let mut range = history::Range {
         kinds,
-        ..history::Query::all(if from.is_some() { Direction::Forward } else { Direction::Backward })
+        ..history::Range::all(if from.is_some() { Direction::Forward } else { Direction::Backward })
     };
     match (from, query.before) {
         (Some(from), _) => range.from = Version(from.max(1)),
@@ -152,7 +152,7 @@ async fn step_start(
     if !is_of_model(&first.event.fact) || to == Version::ZERO {
         return Ok(Some(start));
     }
-    let query = history::Query { to, ..history::Query::all(Direction::Backward) };
+    let query = history::Range { to, ..history::Range::all(Direction::Backward) };
     let before = Events::recorded(&state.gateway.reader, target, query, STEP_BOUNDS).await?;
     for row in &before.events {
         let recorded = decode(&target.key, row)?;
@@ -175,10 +175,10 @@ struct PageOfHistory {
 async fn read(
     state: &HttpState,
     target: &Target,
-    query: history::Query<'_>,
+    query: history::Range<'_>,
 ) -> Result<PageOfHistory, wire::status::Problem> {
     let reader = &state.gateway.reader;
-    let (snapshot, first) = Snapshot::open_with(reader, target, &query, TRANSCRIPT_PAGE.batch()).await?;
+    let (snapshot, first) = Snapshot::open_with(reader, target, &query, TRANSCRIPT_PAGE.one_more()).await?;
     let mut cursor = snapshot.cursor_from(query, View::Recorded, first);
     let page = Events::read(&mut cursor, TRANSCRIPT_PAGE).await?;
     let effective = snapshot.effective(snapshot.position().version).await?;

@@ -1,7 +1,7 @@
 //! `export_conversation`: every event of a conversation, in pages.
 
 use domain::{ConversationKey, Version};
-use history::{Direction, Page, PageBounds, Query, decode};
+use history::{Bounds, Direction, Page, Range, decode};
 use read_model::EventRow;
 use rmcp::model::Tool;
 use rmcp::schemars::JsonSchema;
@@ -71,8 +71,8 @@ pub(super) async fn call(context: ToolContext<'_>, arguments: Arguments) -> Resu
 
 async fn page(context: ToolContext<'_>, id: &str, from: Version, limit: u32) -> Result<Export, HttpProblem> {
     let target = context.caller.target(context.state, id).await?;
-    let query = Query { from, ..Query::all(Direction::Forward) };
-    let bounds = PageBounds { events_max: limit, bytes_max: EXPORT_BYTES_MAX };
+    let query = Range { from, ..Range::all(Direction::Forward) };
+    let bounds = Bounds::of(limit, EXPORT_BYTES_MAX);
     let page = Page::recorded(&context.state.gateway.reader, &target, query, bounds).await?;
     let disclosure = context.caller.disclosure(context.state);
     let events: Result<_, Problem> =

@@ -1,7 +1,7 @@
 //! The newest messages of a conversation, from one snapshot.
 
 use domain::EventKind;
-use history::{Batch, Cursor, CursorEvent, Direction, Query, Reader, Snapshot, Target, View, decode};
+use history::{Bounds, Cursor, CursorEvent, Direction, Range, Reader, Snapshot, Target, View, decode};
 use rmcp::schemars::JsonSchema;
 use runtime::http::HttpProblem;
 use serde::Serialize;
@@ -53,12 +53,12 @@ pub(in crate::http::mcp) async fn newest(
 }
 
 async fn read(reader: &Reader, target: &Target, id: &str, limit: usize) -> Result<HistoryObject, Problem> {
-    let query = Query { kinds: &[EventKind::MessageAppended], ..Query::all(Direction::Backward) };
-    let batch = Batch { events_max: limit, bytes_max: HISTORY_BYTES_MAX };
+    let range = Range { kinds: &[EventKind::MessageAppended], ..Range::all(Direction::Backward) };
+    let batch = Bounds { events_max: limit, bytes_max: HISTORY_BYTES_MAX };
     // Not with the first events: the title must come from the same snapshot.
     let snapshot = Snapshot::open(reader, target).await?;
     let effective = snapshot.effective(snapshot.position().version).await?;
-    let cursor = snapshot.cursor(query, View::Effective(&effective));
+    let cursor = snapshot.cursor(range, View::Effective(&effective));
     let mut messages = newest_first(cursor, id, batch).await?;
     messages.reverse();
     let conversation = ConversationObject::from(&snapshot.into_conversation().await?);
@@ -73,7 +73,7 @@ async fn read(reader: &Reader, target: &Target, id: &str, limit: usize) -> Resul
     })
 }
 
-async fn newest_first(mut cursor: Cursor<'_>, id: &str, batch: Batch) -> Result<Vec<MessageObject>, Problem> {
+async fn newest_first(mut cursor: Cursor<'_>, id: &str, batch: Bounds) -> Result<Vec<MessageObject>, Problem> {
     let (mut messages, mut events_read, mut bytes_read) = (Vec::new(), 0, 0_u64);
     while let Some(events) = cursor.next(batch).await? {
         for CursorEvent { row, .. } in events {

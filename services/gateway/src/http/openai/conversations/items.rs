@@ -14,7 +14,7 @@ pub(in crate::http::openai) use new_items::{Appended, NewItems};
 
 use axum::http::StatusCode;
 use domain::{ConversationId, EventKind, RecordedEvent};
-use history::{Direction, Query};
+use history::{Direction, Range};
 use runtime::http::HttpProblem;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -31,8 +31,8 @@ pub(in crate::http::openai) const ITEM_KINDS: [EventKind; 3] =
 pub(in crate::http::openai) const ITEMS_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
 /// The items in one direction.
-fn item_query(direction: Direction) -> Query<'static> {
-    Query { kinds: &ITEM_KINDS, ..Query::all(direction) }
+fn item_query(direction: Direction) -> Range<'static> {
+    Range { kinds: &ITEM_KINDS, ..Range::all(direction) }
 }
 
 /// A list of items.

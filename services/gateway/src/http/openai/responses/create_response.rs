@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use domain::event::Role;
 use domain::{ConversationKey, EventKind, Fact, Head};
-use history::{Direction, Page, PageBounds, Query, decode};
+use history::{Bounds, Direction, Page, Range, decode};
 use registry::Scope;
 use runtime::http::{HttpProblem, Json, StreamSlot};
 use serde_json::json;
@@ -163,12 +163,9 @@ async fn user_texts(
 ) -> Result<Vec<String>, HttpProblem> {
     let target = target(state, caller, conversation).await?;
     let snapshot = open(state, caller, &target).await?;
-    let query = Query { kinds: &[EventKind::MessageAppended], ..Query::all(Direction::Forward) };
-    let bounds = PageBounds {
-        events_max: u32::try_from(super::RESPONSE_ITEMS_MAX).unwrap_or(u32::MAX),
-        bytes_max: 16 * 1024 * 1024,
-    };
-    let page = Page::effective(&snapshot, query, bounds).await?;
+    let range = Range { kinds: &[EventKind::MessageAppended], ..Range::all(Direction::Forward) };
+    let bounds = Bounds { events_max: super::RESPONSE_ITEMS_MAX, bytes_max: 16 * 1024 * 1024 };
+    let page = Page::effective(&snapshot, range, bounds).await?;
     let mut texts = Vec::new();
     for row in &page.events {
         let event = decode(&target.key, row)?;

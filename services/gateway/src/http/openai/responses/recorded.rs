@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use domain::{AgentId, Annotation, EventKind, Fact, Lifecycle, RecordedEvent, RunEnd, RunOutcome, Timestamp, Version};
-use history::{Batch, Direction, Query, Snapshot, Target, View, decode};
+use history::{Bounds, Direction, Range, Snapshot, Target, View, decode};
 use runs::Outcome;
 use runtime::http::HttpProblem;
 
@@ -20,7 +20,7 @@ use conversations::generation::RunKey;
 /// Most events between the start of a run and its end: its own, and those that others append meanwhile.
 const EVENTS_UNTIL_END_MAX: usize = 2_000;
 /// One read of events.
-const BATCH: Batch = Batch { events_max: 500, bytes_max: 16 * 1024 * 1024 };
+const BATCH: Bounds = Bounds { events_max: 500, bytes_max: 16 * 1024 * 1024 };
 
 /// A recorded response.
 #[derive(Debug)]
@@ -177,8 +177,8 @@ pub(super) async fn open_response<'a>(
 
 /// The recorded events of a range of at most one batch.
 async fn events(snapshot: &Snapshot<'_>, from: Version, to: Version) -> Result<Vec<RecordedEvent>, HttpProblem> {
-    let query = Query { from, to, ..Query::all(Direction::Forward) };
-    let mut cursor = snapshot.cursor(query, View::Recorded);
+    let range = Range { from, to, ..Range::all(Direction::Forward) };
+    let mut cursor = snapshot.cursor(range, View::Recorded);
     let rows = cursor.next(BATCH).await?;
     let events = rows.into_iter().flatten().map(|event| decode(snapshot.key(), &event.row));
     events.collect::<Result<_, _>>().map_err(HttpProblem::from)
@@ -188,10 +188,10 @@ type Output = (Vec<RecordedEvent>, Option<(RunEnd, Version)>);
 
 /// The events of the run's last commit, and its end.
 async fn output(snapshot: &Snapshot<'_>, id: &ResponseId) -> Result<Output, HttpProblem> {
-    let query =
-        Query { from: id.started.next(), to: id.started.plus(EVENTS_UNTIL_END_MAX), ..Query::all(Direction::Forward) };
+    let range =
+        Range { from: id.started.next(), to: id.started.plus(EVENTS_UNTIL_END_MAX), ..Range::all(Direction::Forward) };
     let commit = id.run.finish_commit();
-    let mut cursor = snapshot.cursor(query, View::Recorded);
+    let mut cursor = snapshot.cursor(range, View::Recorded);
     let (mut output, mut error) = (Vec::new(), None);
     while let Some(batch) = cursor.next(BATCH).await? {
         for row in batch {
@@ -229,9 +229,9 @@ pub(super) async fn version_without_items_after(
     let kinds = [messages, calls, results, EventKind::RunStarted];
     let snapshot = Snapshot::open(&state.gateway.reader, target).await?;
     let effective = snapshot.effective(snapshot.position().version).await?;
-    let query = Query { from: version.next(), kinds: &kinds, ..Query::all(Direction::Forward) };
-    let mut cursor = snapshot.cursor(query, View::Effective(&effective));
-    let next = cursor.next(Batch::ONE).await?;
+    let range = Range { from: version.next(), kinds: &kinds, ..Range::all(Direction::Forward) };
+    let mut cursor = snapshot.cursor(range, View::Effective(&effective));
+    let next = cursor.next(Bounds::ONE).await?;
     let is_last = next.is_none_or(|events| events.is_empty());
     Ok(is_last.then_some(snapshot.position().version))
 }

@@ -4,7 +4,7 @@ use context::{CONTEXT_KINDS, Policy};
 use domain::event::Role;
 use domain::{EventKind, Fact, RecordedEvent, Version, ViolationReason};
 use formats::Format;
-use history::{Direction, Page as Events, PageBounds, Target, decode};
+use history::{Bounds, Direction, Page as Events, Target, decode};
 use pages::dashboard::context::{ContextForm, ContextPage, Difference, Verification, context};
 use pages::dashboard::transcript::path;
 use runtime::http::HttpProblem;
@@ -21,9 +21,9 @@ use conversations::assembly::{self, AssembledContext, ContextRequest};
 use conversations::open::read_fenced;
 
 /// Events that are listed with their outcome.
-const EVENTS: PageBounds = PageBounds { events_max: 200, bytes_max: 2 * 1024 * 1024 };
+const EVENTS: Bounds = Bounds { events_max: 200, bytes_max: 2 * 1024 * 1024 };
 /// Messages that are searched for the previous answer.
-const ANSWERS: PageBounds = PageBounds { events_max: 50, bytes_max: 1024 * 1024 };
+const ANSWERS: Bounds = Bounds { events_max: 50, bytes_max: 1024 * 1024 };
 /// The full name of a receipt's message.
 pub(super) const RECEIPT: &str = "hansard.read.v1.Receipt";
 
@@ -198,10 +198,10 @@ async fn other_policy(state: &HttpState, target: &Target, query: &ContextQuery) 
 
 /// The version that the model read before its previous answer; `None`: there is no earlier answer nearby.
 async fn previous_answer(state: &HttpState, target: &Target, version: Version) -> Result<Option<Version>, HttpProblem> {
-    let query = history::Query {
+    let query = history::Range {
         to: version,
         kinds: &[EventKind::MessageAppended],
-        ..history::Query::all(Direction::Backward)
+        ..history::Range::all(Direction::Backward)
     };
     let (events, _) = read(state, target, query, ANSWERS).await?;
     let answers = events.iter().filter(|event| {
@@ -218,7 +218,7 @@ async fn events(
     target: &Target,
     version: Version,
 ) -> Result<(Vec<RecordedEvent>, bool), HttpProblem> {
-    let query = history::Query { to: version, kinds: &CONTEXT_KINDS, ..history::Query::all(Direction::Backward) };
+    let query = history::Range { to: version, kinds: &CONTEXT_KINDS, ..history::Range::all(Direction::Backward) };
     let (mut events, has_older) = read(state, target, query, EVENTS).await?;
     events.reverse();
     Ok((events, has_older))
@@ -227,8 +227,8 @@ async fn events(
 async fn read(
     state: &HttpState,
     target: &Target,
-    query: history::Query<'_>,
-    bounds: PageBounds,
+    query: history::Range<'_>,
+    bounds: Bounds,
 ) -> Result<(Vec<RecordedEvent>, bool), HttpProblem> {
     let page = Events::recorded(&state.gateway.reader, target, query, bounds).await?;
     let events: Result<Vec<RecordedEvent>, Problem> = page.events.iter().map(|row| decode(&target.key, row)).collect();

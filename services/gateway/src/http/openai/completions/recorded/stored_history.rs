@@ -1,7 +1,7 @@
 //! Reads the comparable events of a conversation's effective history.
 
 use domain::{EventKind, Head};
-use history::{Batch, Cursor, Direction, Query, Snapshot, Target, View, decode};
+use history::{Bounds, Cursor, Direction, Range, Snapshot, Target, View, decode};
 use runtime::http::HttpProblem;
 
 use super::comparable::Comparable;
@@ -33,21 +33,21 @@ pub(super) async fn read(
     end: HistoryEnd,
     events_max: usize,
 ) -> Result<Option<Vec<StoredEvent>>, HttpProblem> {
-    let query = Query {
+    let range = Range {
         kinds: &KINDS,
-        ..Query::all(match end {
+        ..Range::all(match end {
             HistoryEnd::Oldest => Direction::Forward,
             HistoryEnd::Newest => Direction::Backward,
         })
     };
-    let batch = Batch { events_max, bytes_max: CONTEXT_BYTES_MAX };
+    let batch = Bounds { events_max, bytes_max: CONTEXT_BYTES_MAX };
     let reader = &state.gateway.reader;
-    let (snapshot, first) = Snapshot::open_with(reader, target, &query, batch).await?;
+    let (snapshot, first) = Snapshot::open_with(reader, target, &range, batch).await?;
     if snapshot.position().version != head.version {
         return Ok(None);
     }
     let effective = snapshot.effective(head.version).await?;
-    let cursor = snapshot.cursor_from(query, View::Effective(&effective), first);
+    let cursor = snapshot.cursor_from(range, View::Effective(&effective), first);
     let mut events = collect(cursor, batch).await?;
     if end == HistoryEnd::Newest {
         events.reverse();
@@ -56,7 +56,7 @@ pub(super) async fn read(
 }
 
 /// The next comparable events of a cursor.
-async fn collect(mut cursor: Cursor<'_>, batch: Batch) -> Result<Vec<StoredEvent>, HttpProblem> {
+async fn collect(mut cursor: Cursor<'_>, batch: Bounds) -> Result<Vec<StoredEvent>, HttpProblem> {
     let mut events = Vec::new();
     while events.len() < batch.events_max {
         let Some(rows) = cursor.next(batch).await? else {

@@ -2,7 +2,7 @@
 
 use axum::http::HeaderMap;
 use domain::Version;
-use history::{Direction, Page, PageBounds, Query, Snapshot, View, decode};
+use history::{Bounds, Direction, Page, Range, Snapshot, View, decode};
 use registry::Scope;
 use runtime::http::HttpProblem;
 use serde_json::value::RawValue;
@@ -117,13 +117,13 @@ impl ItemsRequest<'_> {
         let target = target(self.state, self.caller, self.id).await?;
         let snapshot = open(self.state, self.caller, &target).await?;
         let items = u64::try_from(self.items.len()).unwrap_or_default();
-        let query = Query {
+        let range = Range {
             from: Version(commit.version.saturating_sub(items)).next(),
             to: Version(commit.version),
-            ..Query::all(Direction::Forward)
+            ..Range::all(Direction::Forward)
         };
-        let bounds = PageBounds { events_max: u32::MAX, bytes_max: ITEMS_BYTES_MAX };
-        let mut cursor = snapshot.cursor(query, View::Recorded);
+        let bounds = Bounds { events_max: usize::MAX, bytes_max: ITEMS_BYTES_MAX };
+        let mut cursor = snapshot.cursor(range, View::Recorded);
         let page = Page::read(&mut cursor, bounds).await;
         let mut items = Vec::new();
         for row in page?.events {

@@ -1,7 +1,7 @@
 //! Finds an item by its id: at the version that the id contains, or by search if the client chose the id.
 
 use domain::{RecordedEvent, Version};
-use history::{Batch, Direction, Query, Snapshot, View, decode};
+use history::{Bounds, Direction, Range, Snapshot, View, decode};
 use runtime::http::HttpProblem;
 
 use super::{item_query, items_of};
@@ -13,9 +13,9 @@ pub(super) const EVENTS_SEARCHED_MAX: usize = 10_000;
 /// Most events between the version that an id contains and its event.
 const EVENTS_BEFORE_MAX: usize = 64;
 /// The events in which the newest item is searched: only a message of a model that called tools has none.
-const NEWEST: Batch = Batch { events_max: 8, bytes_max: 8 * 1024 * 1024 };
+const NEWEST: Bounds = Bounds { events_max: 8, bytes_max: 8 * 1024 * 1024 };
 /// The size of a read of the search.
-const SEARCH: Batch = Batch { events_max: 1_000, bytes_max: 3 * 1024 * 1024 };
+const SEARCH: Bounds = Bounds { events_max: 1_000, bytes_max: 3 * 1024 * 1024 };
 
 /// The item of the effective history with this id; `None`: there is none.
 ///
@@ -35,7 +35,7 @@ pub(in crate::http::openai) async fn find(
 async fn named_item(snapshot: &Snapshot<'_>, version: Version, id: &str) -> Result<Option<StoredItem>, HttpProblem> {
     let effective = snapshot.effective(snapshot.position().version).await?;
     for events_before in [0, EVENTS_BEFORE_MAX] {
-        let query = Query { from: version, to: version.plus(events_before), ..item_query(Direction::Forward) };
+        let query = Range { from: version, to: version.plus(events_before), ..item_query(Direction::Forward) };
         let mut cursor = snapshot.cursor(query, View::Effective(&effective));
         let batch = cursor.next(SEARCH).await?;
         for event in batch.into_iter().flatten() {

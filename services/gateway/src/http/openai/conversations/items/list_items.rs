@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use domain::Version;
-use history::{Direction, Page, PageBounds, Snapshot, decode};
+use history::{Bounds, Direction, Page, Snapshot, decode};
 use read_model::queries::EventQuery;
 use runtime::http::{HttpProblem, Json, Path, Query};
 use wire::status::Problem;
@@ -47,7 +47,7 @@ pub(in crate::http) async fn list_openai_items(
     // The first page is read with the conversation, by one statement.
     let listing = Listing::first(&query, ALL)?;
     let (events, bounds) = (listing.query(), listing.bounds());
-    let opened = open_with(&state, &caller, &target, &events, bounds.batch()).await?;
+    let opened = open_with(&state, &caller, &target, &events, bounds.one_more()).await?;
     let (snapshot, first) = opened;
     let page = Page::effective_from(&snapshot, events, bounds, first).await;
     listing.items(&snapshot, page).await.map(Json)
@@ -59,13 +59,13 @@ fn no_such_start() -> HttpProblem {
 }
 
 /// The first and the last version of a list.
-pub(in crate::http::openai) type Range = (Version, Version);
+pub(in crate::http::openai) type VersionRange = (Version, Version);
 
 /// All events.
-const ALL: Range = (Version(1), EventQuery::OPEN_END);
+const ALL: VersionRange = (Version(1), EventQuery::OPEN_END);
 
 /// Most events of a page whose items are searched because the page before it has none.
-const EVENTS_SEARCHED: u32 = 100;
+const EVENTS_SEARCHED: usize = 100;
 /// Most pages that are searched for an item.
 const PAGES_SEARCHED_MAX: usize = 100;
 
@@ -74,7 +74,7 @@ pub(in crate::http::openai) struct Listing {
     after: Option<ItemPlace>,
     limit: u32,
     order: ItemOrder,
-    range: Range,
+    range: VersionRange,
 }
 
 impl Listing {
@@ -85,7 +85,7 @@ impl Listing {
     pub(in crate::http::openai) async fn of(
         snapshot: &Snapshot<'_>,
         query: &ListItemsQuery,
-        range: Range,
+        range: VersionRange,
     ) -> Result<Self, HttpProblem> {
         let first = Self::first(query, range)?;
         let Some(after) = &query.after else {
@@ -97,7 +97,7 @@ impl Listing {
     }
 
     /// The first page of a query.
-    fn first(query: &ListItemsQuery, range: Range) -> Result<Self, HttpProblem> {
+    fn first(query: &ListItemsQuery, range: VersionRange) -> Result<Self, HttpProblem> {
         Ok(Self { after: None, limit: query.limit()?, order: query.order, range })
     }
 
@@ -123,7 +123,7 @@ impl Listing {
             let Some(next) = page.next.filter(|_| items.is_empty()) else {
                 break;
             };
-            let bounds = PageBounds { events_max: EVENTS_SEARCHED, bytes_max: ITEMS_BYTES_MAX };
+            let bounds = Bounds { events_max: EVENTS_SEARCHED, bytes_max: ITEMS_BYTES_MAX };
             let next = Page::effective(snapshot, self.query_from(next.version), bounds).await;
             page = next?;
             items = self.items_of_page(snapshot, &page)?;
@@ -155,7 +155,7 @@ impl Listing {
         })
     }
 
-    fn query(&self) -> history::Query<'static> {
+    fn query(&self) -> history::Range<'static> {
         let (from, to) = self.range;
         match (self.after, self.order) {
             (Some(after), ItemOrder::Asc) => self.query_from(after.version.max(from)),
@@ -166,16 +166,16 @@ impl Listing {
     }
 
     /// The events of the range from a version, in the order of the list.
-    fn query_from(&self, first: Version) -> history::Query<'static> {
+    fn query_from(&self, first: Version) -> history::Range<'static> {
         let (from, to) = self.range;
         match self.order {
-            ItemOrder::Asc => history::Query { from: first, to, ..item_query(Direction::Forward) },
-            ItemOrder::Desc => history::Query { from, to: first, ..item_query(Direction::Backward) },
+            ItemOrder::Asc => history::Range { from: first, to, ..item_query(Direction::Forward) },
+            ItemOrder::Desc => history::Range { from, to: first, ..item_query(Direction::Backward) },
         }
     }
 
     /// The bounds of the events. The first may be that before the page, and the last shows that there are more.
-    fn bounds(&self) -> PageBounds {
-        PageBounds { events_max: self.limit.saturating_add(1), bytes_max: ITEMS_BYTES_MAX }
+    fn bounds(&self) -> Bounds {
+        Bounds::of(self.limit.saturating_add(1), ITEMS_BYTES_MAX)
     }
 }

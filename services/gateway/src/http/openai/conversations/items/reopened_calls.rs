@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use domain::bounds::EVENTS_PER_COMMIT_MAX;
 use domain::event::HistoryRewound;
 use domain::{CallId, Fact, Head, OpenCall, RecordedEvent, Version};
-use history::{Batch, Direction, Snapshot, View, decode};
+use history::{Bounds, Direction, Snapshot, View, decode};
 use runtime::http::HttpProblem;
 use wire::proto::event::v1 as proto;
 
@@ -51,7 +51,7 @@ pub(super) async fn reopened(
     items: usize,
 ) -> Result<Reopened, HttpProblem> {
     let events_max = EVENTS_PER_COMMIT_MAX - 1;
-    let searched = Batch { events_max: events_max.saturating_sub(items), bytes_max: SEARCHED_BYTES_MAX };
+    let searched = Bounds { events_max: events_max.saturating_sub(items), bytes_max: SEARCHED_BYTES_MAX };
     if searched.events_max == 0 {
         return Ok(Reopened::none(head));
     }
@@ -80,7 +80,11 @@ pub(super) async fn reopened(
 }
 
 /// The newest effective events, newest first.
-async fn newest(snapshot: &Snapshot<'_>, version: Version, searched: Batch) -> Result<Vec<RecordedEvent>, HttpProblem> {
+async fn newest(
+    snapshot: &Snapshot<'_>,
+    version: Version,
+    searched: Bounds,
+) -> Result<Vec<RecordedEvent>, HttpProblem> {
     let effective = snapshot.effective(version).await?;
     let query = item_query(Direction::Backward);
     let mut cursor = snapshot.cursor(query, View::Effective(&effective));

@@ -7,7 +7,7 @@ use axum::http::header;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
 use domain::{EventKind, Version, Violation, ViolationReason};
-use history::{Direction, Page, PageBounds};
+use history::{Bounds, Direction, Page};
 use read_model::queries::EventQuery;
 use runtime::http::{HttpProblem, Json, Path, Query, StreamSlot};
 use serde::{Deserialize, Serialize};
@@ -105,16 +105,16 @@ pub(in crate::http) async fn list_recorded_events(
     }
     let events_max = EVENTS_PAGE.take(query.limit.unwrap_or_default())?;
     let target = service.target(&state, &id).await?;
-    let query = history::Query {
+    let query = history::Range {
         from,
         to,
         kinds: &kinds,
-        ..history::Query::all(match query.order.unwrap_or_default() {
+        ..history::Range::all(match query.order.unwrap_or_default() {
             Order::Asc => Direction::Forward,
             Order::Desc => Direction::Backward,
         })
     };
-    let bounds = PageBounds { events_max, bytes_max: EVENTS_PAGE_BYTES_MAX };
+    let bounds = Bounds::of(events_max, EVENTS_PAGE_BYTES_MAX);
     let recorded = Page::recorded(&state.gateway.reader, &target, query, bounds).await?;
     let page = RecordedEventsPage {
         events: event_bodies(&target.key, &recorded)?,

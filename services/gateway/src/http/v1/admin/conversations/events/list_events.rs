@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use domain::{ConversationKey, Version};
-use history::{Direction, Page, PageBounds, decode};
+use history::{Bounds, Direction, Page, decode};
 use runtime::http::{HttpProblem, Json, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -59,11 +59,11 @@ pub(in crate::http) async fn list_events(
 ) -> Result<Json<EventsPage>, HttpProblem> {
     let events_max = EVENTS_PAGE.take(query.limit.unwrap_or_default())?;
     let target = admin.target(&state, &id).await?;
-    let query = history::Query {
+    let query = history::Range {
         from: Version(query.after.unwrap_or_default()).next(),
-        ..history::Query::all(Direction::Forward)
+        ..history::Range::all(Direction::Forward)
     };
-    let bounds = PageBounds { events_max, bytes_max: EVENTS_PAGE_BYTES_MAX };
+    let bounds = Bounds::of(events_max, EVENTS_PAGE_BYTES_MAX);
     let page = Page::recorded(&state.gateway.reader, &target, query, bounds).await?;
     Ok(Json(EventsPage {
         events: event_bodies(&target.key, &page)?,

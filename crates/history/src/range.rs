@@ -13,7 +13,7 @@ pub(crate) const RANGES_PER_READ_MAX: usize = 64;
 
 /// Which events to read.
 #[derive(Debug, Clone, Copy)]
-pub struct Query<'q> {
+pub struct Range<'q> {
     /// The first version.
     pub from: Version,
     /// The last version; [`EventQuery::OPEN_END`] for all.
@@ -26,7 +26,7 @@ pub struct Query<'q> {
     pub after: CommitPosition,
 }
 
-impl Query<'static> {
+impl Range<'static> {
     /// All events.
     #[must_use]
     pub fn all(direction: Direction) -> Self {
@@ -40,9 +40,9 @@ impl Query<'static> {
     }
 }
 
-impl Query<'_> {
+impl Range<'_> {
     /// The part of the query that the statement of the snapshot reads: the conversation's own rows.
-    pub(crate) fn to_event_query(self, batch: Batch) -> EventQuery {
+    pub(crate) fn to_event_query(self, batch: Bounds) -> EventQuery {
         EventQuery {
             from: self.from,
             to: self.to,
@@ -87,22 +87,30 @@ impl<'q> RowQuery<'q> {
     }
 }
 
-/// The bounds of a batch.
+/// How many events to read: of a batch, a page or a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Batch {
+pub struct Bounds {
     /// Maximum number of events.
     pub events_max: usize,
-    /// A batch ends with the event whose bytes make the sum reach this limit.
+    /// Maximum bytes of events. One event is read regardless of its size. A batch ends with the event that reaches this sum; a page
+    /// ends before the one that exceeds it.
     pub bytes_max: u64,
 }
 
-impl Batch {
+impl Bounds {
     /// One event of any size.
     pub const ONE: Self = Self { events_max: 1, bytes_max: 1 };
 
-    /// The bounds of a statement.
-    pub(crate) fn of(limit: u32, bytes_max: u64) -> Self {
+    /// At most `limit` events.
+    #[must_use]
+    pub fn of(limit: u32, bytes_max: u64) -> Self {
         Self { events_max: usize::try_from(limit).unwrap_or(usize::MAX), bytes_max }
+    }
+
+    /// The batch that fills a page: one event more, to detect a next page.
+    #[must_use]
+    pub fn one_more(self) -> Self {
+        Self { events_max: self.events_max.saturating_add(1), bytes_max: self.bytes_max.saturating_add(1) }
     }
 
     /// Whether these events fill the batch; otherwise a read that returned them has reached its end.
