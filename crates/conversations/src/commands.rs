@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::{AgentId, ConversationId};
+use domain::{AgentId, ConversationId, Timestamp};
 use tonic::{Code, Response, Status};
 use wire::proto::operate::v1::registry_service_client::RegistryServiceClient;
 use wire::proto::write::v1::write_service_client::WriteServiceClient;
@@ -145,6 +145,12 @@ pub fn command_target(agent: &AgentId, conversation: &ConversationId, key: Strin
         idempotency_key: key,
         expected_version: None,
     }
+}
+
+/// When a commit was recorded; `None`: nothing was.
+#[must_use]
+pub fn recorded_at(commit: &CommitResult) -> Option<Timestamp> {
+    commit.recorded_at.and_then(|at| wire::time::from_proto(at).ok())
 }
 
 /// The problem of a call under the gateway's own token. Callers do not see errors about that token.

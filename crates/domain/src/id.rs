@@ -140,6 +140,9 @@ impl ConversationId {
     /// The prefix of the ids of conversations that frontends have named: the name, a colon and a tag of the owner follow.
     pub const NAMED_PREFIX: &'static str = "named:";
 
+    /// The prefix of the ids that the service issues to back ends. A UUID without hyphens follows.
+    pub const ISSUED_PREFIX: &'static str = "conv_";
+
     /// The number of hexadecimal digits of a tag of an owner.
     pub const NAME_TAG_CHARS: usize = 20;
 
@@ -153,6 +156,13 @@ impl ConversationId {
     #[must_use]
     pub fn is_named(&self) -> bool {
         self.0.starts_with(Self::NAMED_PREFIX)
+    }
+
+    /// Whether the id has the form of those that the service issues to back ends.
+    #[must_use]
+    pub fn is_issued(&self) -> bool {
+        let rest = self.0.strip_prefix(Self::ISSUED_PREFIX);
+        rest.is_some_and(|rest| Uuid::try_parse(rest).is_ok_and(|uuid| uuid.simple().to_string() == rest))
     }
 
     /// Whether the id is one of an agent's or owner's document.

@@ -21,6 +21,7 @@ pub mod outline;
 pub mod registry;
 pub mod rendered;
 pub mod reply;
+mod request;
 mod values;
 
 #[cfg(test)]
@@ -33,3 +34,4 @@ pub use outline::{Outline, Piece, Section, pieces};
 pub use registry::{Format, parse_history, parse_reply, render};
 pub use rendered::Rendered;
 pub use reply::{Delta, ParseError, Reply};
+pub use request::{RequestOptions, RequestSettings, TOOLS_MAX, Tool, ToolChoice};

@@ -18,9 +18,9 @@ use crate::config::{ModelServerConfig, OutputLimit, ServerKind};
 use crate::error::ModelError;
 use crate::framing::Framing;
 use crate::key::ApiKey;
-use crate::options::ToolChoice;
 use crate::reply_parser::ReplyParser;
 use crate::request::{ModelRequest, ToolDeclaration};
+use formats::ToolChoice;
 
 /// A kind of server with an HTTP API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,17 +1,14 @@
 //! Requests to models.
 
-use domain::{JsonText, ToolName};
-use formats::Names;
+use domain::JsonText;
+use formats::{Names, RequestOptions, TOOLS_MAX, Tool};
 use serde_json::value::RawValue;
 
 use crate::error::ModelError;
 use crate::exchange::ExchangeListener;
-use crate::options::RequestOptions;
 
 /// Maximum bytes of a rendered body: the limit of the strictest provider.
 pub const BODY_BYTES_MAX: usize = 32 * 1_024 * 1_024;
-/// Maximum number of tools of a request: the limit of the strictest provider.
-pub const TOOLS_MAX: usize = 128;
 const MODEL_BYTES_MAX: usize = 256;
 
 /// A request to a model.
@@ -39,19 +36,6 @@ pub struct ModelRequest {
     pub tenant: String,
     /// The listener that gets each attempt.
     pub listener: Option<ExchangeListener>,
-}
-
-/// A tool that a model may call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tool {
-    /// The recorded name.
-    pub name: ToolName,
-    /// The description for the model.
-    pub description: String,
-    /// The JSON schema of its input; an object.
-    pub input_schema: JsonText,
-    /// Whether the server must enforce the schema, if it can.
-    pub strict: bool,
 }
 
 impl ModelRequest {
@@ -109,6 +93,8 @@ pub(crate) fn declare<'a>(tools: &'a [Tool], names: &mut Names) -> Result<Vec<To
 
 #[cfg(test)]
 mod tests {
+    use domain::ToolName;
+
     use super::*;
 
     fn check(change: impl FnOnce(&mut ModelRequest), is_usable: bool) {

@@ -12,7 +12,6 @@ use tracing::Instrument as _;
 use crate::config::{ModelServerConfig, ModelServersConfig, ServerKind};
 use crate::echo::{ECHO, Echo};
 use crate::error::{ModelError, ModelsError};
-use crate::options::RequestOptions;
 use crate::piece::Piece;
 use crate::provider::Provider;
 use crate::remote::Remote;
@@ -22,6 +21,7 @@ use crate::request_metrics::RequestMetrics;
 use crate::retry::RETRY_AFTER_MS_DEFAULT;
 use crate::tls::{self, Trust};
 use crate::unsupported_option::unsupported_option;
+use formats::RequestOptions;
 
 /// Maximum number of waiting requests of one tenant at a server. Further requests are rejected.
 const WAITING_MAX: usize = 256;

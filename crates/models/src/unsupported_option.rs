@@ -1,7 +1,7 @@
 //! The options that a kind of server does not have.
 
 use crate::config::ServerKind;
-use crate::options::{RequestOptions, ToolChoice};
+use formats::{RequestOptions, ToolChoice};
 
 /// The name of the first given option that a kind of server does not have.
 pub(crate) fn unsupported_option(options: &RequestOptions, kind: ServerKind) -> Option<&'static str> {

@@ -3,7 +3,8 @@
 use domain::event::{Usage, UsageSource};
 use domain::{CallPurpose, Fact, RunEnd};
 use formats::Delta;
-use models::{ModelError, ModelRequest, Piece, ReplyPieces, Tool};
+use formats::Tool;
+use models::{ModelError, ModelRequest, Piece, ReplyPieces};
 use wire::status::Problem;
 
 use super::run_end::{from_model_error, from_problem};
@@ -114,7 +115,7 @@ impl CallError {
 impl TokenCount {
     /// Counts the tokens of a complete reply. An implausible usage in it is replaced by the counted one.
     fn finish(&mut self, facts: &mut [Fact]) {
-        let reported = reported_usage(facts);
+        let reported = Usage::reported(facts);
         let (usage, source) = counted_usage(&self.size, reported);
         if let (CountSource::Implausible, Some(reported)) = (source, reported) {
             tracing::warn!(
@@ -163,21 +164,6 @@ impl Drop for TokenCount {
             self.count(&usage, source);
         }
     }
-}
-
-/// The tokens that a reply reports; `None`: it reports none.
-#[must_use]
-pub fn reported_usage(facts: &[Fact]) -> Option<Usage> {
-    let usages = facts.iter().filter_map(|fact| match fact {
-        Fact::MessageAppended(message) => message.usage,
-        Fact::ToolCalled(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => None,
-    });
-    usages.reduce(|sum, usage| Usage {
-        input_tokens: sum.input_tokens.saturating_add(usage.input_tokens),
-        output_tokens: sum.output_tokens.saturating_add(usage.output_tokens),
-        cached_tokens: sum.cached_tokens.saturating_add(usage.cached_tokens),
-        reasoning_tokens: sum.reasoning_tokens.saturating_add(usage.reasoning_tokens),
-    })
 }
 
 /// Records the estimate, and marks it. A reply has one message.

@@ -2,10 +2,11 @@
 
 use domain::event::RunStarted;
 use domain::{AgentId, CallId, CommitId, ConversationKey, Fact, Position, RunId, UserId};
+use formats::RequestSettings;
 use history::{Deadline, Freshness, Target};
 use wire::proto::write::v1::CommandTarget;
 
-use super::{RequestSettings, RunPermit, RunSettings};
+use super::{RunPermit, RunSettings};
 use crate::commands::command_target;
 use crate::quotas::account::Account;
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use domain::{JsonText, Label, ToolName, Violation};
-use models::{ECHO, ModelRequest, Tool};
+use formats::Tool;
+use models::{ECHO, ModelRequest};
 use registry::{OutputSchema, ProviderLogs};
 use wire::proto::operate::v1 as operate;
 

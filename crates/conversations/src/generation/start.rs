@@ -5,6 +5,7 @@ use std::time::Duration;
 use backoff::Backoff;
 use domain::event::RunStarted;
 use domain::{CallId, CommitId, ConversationKey, Fact, Head, Label, NewEvent, Owner, RunId, UserId, Version};
+use formats::RequestSettings;
 use tonic::{Response, Status};
 use wire::conversation::owner_to_proto;
 use wire::proto::event::v1 as event;
@@ -15,7 +16,7 @@ use wire::status::{Problem, Reason};
 
 use super::finish::finish;
 use super::run_key::RunKey;
-use super::{Generations, RequestSettings, RunSpec, driver, parts_log};
+use super::{Generations, RunSpec, driver, parts_log, request_settings};
 use crate::commands::{COMMAND_MAX, own_problem};
 use crate::quotas::account::Account;
 use crate::writer::{ATTEMPT_MAX, Repeated, WriterClient, WriterError};
@@ -37,7 +38,8 @@ pub struct Start {
     /// The conversation.
     pub key: ConversationKey,
     /// The events that are recorded before the start in the same commit, for example the user's message or results of
-    /// calls; at most [`domain::bounds::RUN_EVENTS_MAX`], or [`domain::bounds::CREATE_RUN_EVENTS_MAX`] in a new conversation.
+    /// calls; at most [`domain::bounds::RUN_EVENTS_MAX`], or [`domain::bounds::CREATE_RUN_EVENTS_MAX`] in a new conversation:
+    /// [`Start::record_first`] records more.
     pub events: Vec<NewEvent>,
     /// Where the run starts.
     pub at: StartAt,
@@ -115,8 +117,8 @@ impl Generations {
         }
         let mut settings = self.settings(&start.account.access)?;
         if let Some(request) = &start.settings {
-            request.check(&self.models, &settings.model)?;
-            request.choose(&mut settings.model);
+            request_settings::check(request, &self.models, &settings.model)?;
+            request_settings::choose(request, &mut settings.model);
             // The caller runs the tools of the request.
             settings.rules.clear();
         }
@@ -294,7 +296,7 @@ fn is_repeated<T>(answer: &Response<T>) -> bool {
     answer.extensions().get::<Repeated>().is_some()
 }
 
-fn new_event(given: &NewEvent) -> event::Event {
+pub(super) fn new_event(given: &NewEvent) -> event::Event {
     event::Event {
         event_id: given.id.map(|id| id.to_string()).unwrap_or_default(),
         occurred_at: given.occurred_at.map(wire::time::to_proto),

@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 
 use domain::event::MessageAppended;
 use domain::{CallPurpose, Fact, RunEnd, RunOutcome, RunPart, RunPartKind, Version};
+use formats::RequestSettings;
 use futures::StreamExt as _;
 use futures::stream::{self, BoxStream, unfold};
 use history::Target;
@@ -16,7 +17,7 @@ use super::call_model::MeteredReply;
 use super::run_end::{end_with, from_model_error, log_failure};
 use super::settings::RunSettings;
 use super::structured_answer::structured_answer;
-use super::{FollowItem, Generations, RequestSettings, RunPermit, run_parts};
+use super::{FollowItem, Generations, RunPermit, request_settings, run_parts};
 use crate::assembly;
 use crate::quotas::account::Account;
 
@@ -63,8 +64,8 @@ impl Generations {
         let permit = self.acquire(&account).await?;
         let access = &account.access;
         let RunSettings { mut model, output_schema, .. } = self.settings(access)?;
-        turn.settings.check(&self.models, &model)?;
-        turn.settings.choose(&mut model);
+        request_settings::check(&turn.settings, &self.models, &model)?;
+        request_settings::choose(&turn.settings, &mut model);
         let mut context = self.context_request(access, &model).await?;
         context.instructions.clone_from(&turn.settings.instructions);
         let assembled = match &turn.after {
@@ -75,7 +76,7 @@ impl Generations {
             }
         };
         // The provider log keeps no stateless turns.
-        let request = turn.settings.complete(model.request(assembled));
+        let request = request_settings::complete(&turn.settings, model.request(assembled));
         let generations = self.clone();
         let answer = async move {
             if let Some(schema) = output_schema {

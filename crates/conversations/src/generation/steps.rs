@@ -17,7 +17,7 @@ use super::settings::Webhook;
 use super::structured_answer::structured_answer;
 use super::tool_calls::CallEvent;
 use super::webhooks::PostContext;
-use super::{Generations, RunSpec, tool_calls};
+use super::{Generations, RunSpec, request_settings, tool_calls};
 use crate::assembly::{self, ModelContext};
 use history::{Deadline, Target};
 
@@ -124,7 +124,7 @@ impl Steps<'_> {
         let listener = log.listener(logs, &self.spec.run, model, CallPurpose::Answer);
         let own = ModelRequest { tools: self.spec.settings.tools.clone(), listener, ..model.request(context) };
         let request = match &self.spec.request {
-            Some(given) => given.complete(own),
+            Some(given) => request_settings::complete(given, own),
             None => own,
         };
         let facts = self.answer(request).await?;

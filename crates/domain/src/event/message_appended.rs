@@ -1,5 +1,6 @@
 //! A message was appended.
 
+use super::Fact;
 use crate::content::Part;
 use crate::id::Label;
 
@@ -95,6 +96,23 @@ pub struct Usage {
     pub cached_tokens: u64,
     /// Tokens of reasoning.
     pub reasoning_tokens: u64,
+}
+
+impl Usage {
+    /// The tokens that the messages of a reply report; `None`: they report none.
+    #[must_use]
+    pub fn reported(facts: &[Fact]) -> Option<Self> {
+        let usages = facts.iter().filter_map(|fact| match fact {
+            Fact::MessageAppended(message) => message.usage,
+            Fact::ToolCalled(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => None,
+        });
+        usages.reduce(|sum, usage| Self {
+            input_tokens: sum.input_tokens.saturating_add(usage.input_tokens),
+            output_tokens: sum.output_tokens.saturating_add(usage.output_tokens),
+            cached_tokens: sum.cached_tokens.saturating_add(usage.cached_tokens),
+            reasoning_tokens: sum.reasoning_tokens.saturating_add(usage.reasoning_tokens),
+        })
+    }
 }
 
 /// Where token counts come from.

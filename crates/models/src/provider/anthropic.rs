@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::OutgoingRequest;
-use crate::options::ToolChoice;
-use crate::request::TOOLS_MAX;
+use formats::TOOLS_MAX;
+use formats::ToolChoice;
 
 /// Maximum tokens of a reply if the caller sets none. The provider requires a number, and its older models accept no more.
 pub const OUTPUT_TOKENS_DEFAULT: u32 = 4_096;

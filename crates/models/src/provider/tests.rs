@@ -2,8 +2,9 @@ use domain::{JsonText, ToolName};
 use formats::Names;
 
 use super::*;
-use crate::options::{RequestOptions, ToolChoice};
-use crate::request::{TOOLS_MAX, Tool, declare, output_schema};
+use crate::request::{declare, output_schema};
+use formats::{RequestOptions, ToolChoice};
+use formats::{TOOLS_MAX, Tool};
 
 fn request(body: &str) -> ModelRequest {
     ModelRequest { model: "m".to_owned(), body: body.into(), ..ModelRequest::default() }

@@ -3,8 +3,9 @@
 use std::fmt::Write as _;
 
 use domain::{Fact, JsonText, Part, ToolName};
+use formats::Tool;
 use formats::{Delta, Format, Names};
-use models::{ApiKey, ModelRequest, ModelServers, ModelServersConfig, Piece, ServerKind, Tool};
+use models::{ApiKey, ModelRequest, ModelServers, ModelServersConfig, Piece, ServerKind};
 use proptest::prelude::*;
 
 use crate::fake::{FakeServer, Script};

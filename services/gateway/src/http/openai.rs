@@ -3,24 +3,18 @@
 //! The base URL is not `/v1`, because `/v1/conversations` has other names and another error format. An agent is a model: its id is
 //! the name of the model, and `agent/model` names another model that the agent allows.
 //!
-//! [`caller`] identifies the back end and the end user, [`requested_model`] finds the agent and the model of a request, [`conversation_ids`] maps ids of conversations, [`items`] maps items,
-//! [`errors`] converts every problem to OpenAI's format. Endpoints return an `HttpProblem`, like all others. Folders follow the
-//! URLs.
+//! [`caller`] identifies the back end and the end user, [`requested_model`] finds the agent and the model of a request, [`errors`]
+//! converts every problem to OpenAI's format. The crate `openai_api` reads requests and makes items and answers. Endpoints return an
+//! `HttpProblem`, like all others. Folders follow the URLs.
 
 pub mod caller;
 pub mod completions;
-pub mod conversation_ids;
 pub mod conversations;
 pub mod errors;
-pub mod function_tool;
-pub mod items;
 pub mod models;
 pub mod requested_model;
 pub mod responses;
 mod retry_count;
-pub mod sampling;
-mod verbatim;
-mod wrong_field;
 
 /// The path of the base URL.
 pub const BASE_PATH: &str = "/openai/v1";

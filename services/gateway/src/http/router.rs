@@ -7,6 +7,8 @@ use axum::extract::DefaultBodyLimit;
 use axum::http::{HeaderMap, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
+use openai_api::completions::request::COMPLETION_BYTES_MAX;
+use openai_api::responses::request::RESPONSE_BYTES_MAX;
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouterExt as _};
 use utoipa_axum::routes;
@@ -20,7 +22,7 @@ use super::chats::follow_chat;
 use super::chats::send_message;
 use super::chats::watch_chat;
 use super::chats::{change_chat, create_chat, erase_chat, fork_chat, get_chat, list_chats, stop_chat};
-use super::openai::completions::{COMPLETION_BYTES_MAX, create_completion};
+use super::openai::completions::create_completion;
 use super::openai::conversations::items::{create_items, delete_item, get_item, list_items};
 use super::openai::conversations::{
     create_openai_conversation, delete_openai_conversation, get_openai_conversation, update_openai_conversation,
@@ -29,7 +31,7 @@ use super::openai::errors;
 use super::openai::models::{get_model, list_models};
 use super::openai::responses::cancel_response;
 use super::openai::responses::list_input_items;
-use super::openai::responses::{RESPONSE_BYTES_MAX, create_response, delete_response, get_response};
+use super::openai::responses::{create_response, delete_response, get_response};
 use super::rate_limits::{self, Admission, RateLimits};
 use super::search::search_chats;
 use super::sessions::{claim_session, issue_session, release_chat};

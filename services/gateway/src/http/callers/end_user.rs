@@ -6,7 +6,6 @@
 use axum::http::HeaderMap;
 use domain::{ConversationId, Owner, UserId};
 use runtime::http::HttpProblem;
-use uuid::Uuid;
 
 use super::headers::header_text;
 use crate::http::not_found::not_found;
@@ -15,8 +14,6 @@ use crate::http::not_found::not_found;
 pub const USER_HEADER: &str = "x-hansard-user";
 /// The header in which Open WebUI forwards its user; read if [`USER_HEADER`] is absent.
 const OPEN_WEBUI_USER_HEADER: &str = "x-openwebui-user-id";
-/// The prefix of ids of conversations that the service issues to back ends. A UUID without hyphens follows.
-pub const ISSUED_PREFIX: &str = "conv_";
 
 /// Who has chosen an id by which a request names a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,15 +28,8 @@ impl IdOrigin {
     /// The origin of a conversation's id. Ids with the prefix `history:` are of channels only, which no frontend can be.
     #[must_use]
     pub fn of(id: &ConversationId) -> Self {
-        if id.is_history() || is_issued(id.as_str()) { Self::Issued } else { Self::Chosen }
+        if id.is_history() || id.is_issued() { Self::Issued } else { Self::Chosen }
     }
-}
-
-/// Whether an id has the form of those that the service issues to back ends.
-#[must_use]
-pub fn is_issued(id: &str) -> bool {
-    let rest = id.strip_prefix(ISSUED_PREFIX);
-    rest.is_some_and(|rest| Uuid::try_parse(rest).is_ok_and(|uuid| uuid.simple().to_string() == rest))
 }
 
 /// The end user of a request, if it names one.

@@ -5,14 +5,15 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use domain::{AgentId, ConversationId};
 use history::Target;
+use openai_api::conversation_ids::record_id;
 use registry::{AgentAccess, Scope};
 use runtime::http::HttpProblem;
 use utoipa::IntoParams;
 use wire::status::Reason;
 
-use super::conversation_ids::record_id;
 use crate::http::callers::end_user::EndUser;
 use crate::http::callers::service::Service;
+use crate::http::not_found::not_found;
 use crate::http::state::HttpState;
 use conversations::quotas::account::RequestSource;
 
@@ -87,7 +88,7 @@ impl OpenAiCaller {
     /// As [`Service::conversation_of`].
     pub async fn record_id(&self, state: &HttpState, scope: Scope, id: &str) -> Result<ConversationId, HttpProblem> {
         let owner = self.end_user.owner();
-        self.service.conversation_of(state, scope, owner.as_ref(), record_id(id)?).await
+        self.service.conversation_of(state, scope, owner.as_ref(), record_id(id).map_err(|_| not_found())?).await
     }
 
     /// How to read a conversation by its id in the API. The caller checks the owner with [`EndUser::check_owner`].

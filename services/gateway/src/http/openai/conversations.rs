@@ -5,12 +5,13 @@ pub mod create_openai_conversation;
 pub mod delete_openai_conversation;
 pub mod get_openai_conversation;
 pub mod items;
-pub(in crate::http::openai) mod metadata;
 pub mod update_openai_conversation;
 pub(in crate::http::openai) mod write;
 
 use domain::{ConversationId, Timestamp};
 use history::{Bounds, Freshness, Prefetched, Range, Snapshot, Target};
+use openai_api::conversation_ids::api_id;
+use openai_api::metadata;
 use runtime::http::HttpProblem;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -18,7 +19,6 @@ use utoipa::ToSchema;
 use crate::http::body::Verbatim;
 use crate::http::callers::end_user::IdOrigin;
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::openai::conversation_ids::api_id;
 use crate::http::state::HttpState;
 use conversations::positions;
 
@@ -42,7 +42,7 @@ impl ConversationObject {
             id: api_id(id).to_owned(),
             object: "conversation",
             created_at: created_at.seconds(),
-            metadata: metadata.unwrap_or_else(metadata::empty),
+            metadata: metadata.unwrap_or_else(|| Verbatim(metadata::empty())),
         }
     }
 }

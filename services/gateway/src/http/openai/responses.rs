@@ -4,7 +4,7 @@
 //! `previous_response_id` continues the conversation of that response: at its end, or in a fork if other events follow it.
 //! No table maps ids: the id of a response contains its conversation, its run and the version of its start.
 //!
-//! [`request`] reads a request, `placement` decides where it is recorded, `recorded` reads a response from the record,
+//! `openai_api::responses` reads a request, `placement` decides where it is recorded, `recorded` reads a response from the record,
 //! [`stream`] turns the parts of a run into events.
 
 pub mod cancel_response;
@@ -13,19 +13,9 @@ pub mod delete_response;
 pub mod get_response;
 mod input;
 pub mod list_input_items;
-pub mod object;
-mod output;
-pub mod parameters;
 mod placement;
 mod recorded;
-pub mod request;
-mod response_id;
 pub mod response_query;
 mod started;
 mod stateless;
 pub mod stream;
-mod text_format;
-mod tools;
-
-pub use object::ResponseObject;
-pub use request::{RESPONSE_BYTES_MAX, RESPONSE_ITEMS_MAX};

@@ -1,9 +1,9 @@
 //! Bounds of recorded completions, at their edges.
 
 use serde_json::{Value, json};
-use tests::http_client::Answer;
+use tests::http_client::HttpClient;
 
-use super::{CONVERSATION, PATH, System, body, conversation, error, history, send, user};
+use super::{CONVERSATION, PATH, System, body, conversation, error, say, send, user};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn values_at_their_bounds() {
@@ -36,31 +36,55 @@ async fn values_at_their_bounds() {
     check(context, "", pairs(17), (400, "metadata")).await;
 }
 
+/// A new conversation and the start of the run have a place each in a commit of 500 events.
 #[tokio::test(flavor = "multi_thread")]
-async fn new_events_at_their_bound() {
+async fn a_long_history_takes_several_commits() {
     let system = System::start().await;
-    let messages = |count: usize| -> Vec<Value> {
-        let numbers = 0..count;
-        numbers.map(|number| user(&number.to_string())).collect()
-    };
-    let refused = |answer: &Answer| {
-        let error = error(answer);
-        assert_eq!((error.0, error.2.as_str()), (400, "messages"));
-    };
-    // A new conversation takes one place of the commit.
-    let chat = system.client.with(CONVERSATION, "within");
-    refused(&send(&chat, &messages(499)).await);
-    let answer = send(&chat, &messages(498)).await;
-    answer.ok(200);
+    let ada = system.client.with("x-hansard-user", "ada");
+    for (count, in_first_commit) in [(498, 500), (499, 1), (2_000, 500)] {
+        let chat = ada.with(CONVERSATION, &format!("new-{count}"));
+        let sent: Vec<Value> = numbered(0..count);
+        let id = check_recorded(&system, &chat, &sent, 0).await;
+        let page = ada.get(&format!("/v1/conversations/{id}/events?limit=500")).await.ok(200);
+        let commits = page["events"].as_array().unwrap().iter().map(|event| &event["commitId"]);
+        assert_eq!(
+            commits.filter(|commit| *commit == &page["events"][0]["commitId"]).count(),
+            in_first_commit,
+            "{count}"
+        );
+    }
+    // In a conversation that exists, the end of the history is new.
+    let chat = ada.with(CONVERSATION, "longer");
+    let first = say(&chat, &[user("a")]).await;
+    for (count, recorded) in [(499, 2), (1_300, 501)] {
+        let earlier = if recorded == 2 { first.clone() } else { [first.clone(), numbered(0..499)].concat() };
+        let sent = [earlier, numbered(0..count)].concat();
+        check_recorded(&system, &chat, &sent, recorded).await;
+    }
+}
+
+fn numbered(numbers: std::ops::Range<usize>) -> Vec<Value> {
+    numbers.map(|number| user(&number.to_string())).collect()
+}
+
+/// Sends a history of which the conversation has the first messages, and a retry. Returns the conversation.
+async fn check_recorded(system: &System, chat: &HttpClient, sent: &[Value], recorded: usize) -> String {
+    let version =
+        async |id: &str| system.client.get(&format!("/v1/conversations/{id}")).await.ok(200)["version"].clone();
+    let answer = send(chat, sent).await;
     let id = conversation(&answer);
-    // A longer history is continued, since only its end is new.
-    let mut longer = messages(498);
-    longer.push(json!({"role": "assistant", "content": "1: 497"}));
-    let with_new = |count: usize| [longer.clone(), messages(count)].concat();
-    refused(&send(&chat, &with_new(500)).await);
-    send(&chat, &with_new(499)).await.ok(200);
-    let path = format!("/openai/v1/conversations/{id}/items?order=desc&limit=2");
-    let last = system.client.get(&path).await.ok(200);
-    assert_eq!(last["data"][0]["content"][0]["text"], "2: 498");
-    assert_eq!(history(&system.client, &id).await.len(), 100);
+    let last = sent.last().unwrap()["content"].as_str().unwrap();
+    let text = answer.ok(200)["choices"][0]["message"]["content"].clone();
+    assert!(text.as_str().unwrap().ends_with(&format!(": {last}")), "{text}");
+    assert_eq!(system.last_context().len(), sent.len(), "{recorded} are recorded");
+    let after = version(&id).await;
+    let retry = send(&chat.with("x-stainless-retry-count", "1"), sent).await;
+    assert_eq!(retry.ok(200)["choices"][0]["message"]["content"], text);
+    assert_eq!(version(&id).await, after);
+    let path = format!("/openai/v1/conversations/{id}/items?order=desc&limit=100");
+    let items = chat.get(&path).await.ok(200);
+    let shown = items["data"].as_array().unwrap().iter().skip(1).map(|item| &item["content"][0]["text"]);
+    let expected = sent.iter().rev().take(99).map(|message| &message["content"]);
+    assert!(shown.eq(expected), "{items}");
+    id
 }

@@ -11,7 +11,7 @@ use wire::status::Reason;
 
 use super::ToolContext;
 use crate::http::mcp::caller::{McpCaller, check_own_agent, with_argument};
-use conversations::commands::Issuer;
+use conversations::commands::{self, Issuer};
 
 /// A conversation to create.
 #[derive(Debug)]
@@ -76,8 +76,7 @@ pub(super) fn owner(context: ToolContext<'_>, user: String) -> Result<Owner, Htt
 /// # Errors
 /// The writer gave no time.
 pub(super) fn recorded_at(commit: &CommitResult) -> Result<Timestamp, HttpProblem> {
-    let time = commit.recorded_at.map(wire::time::from_proto);
-    time.and_then(Result::ok).ok_or_else(|| {
+    commands::recorded_at(commit).ok_or_else(|| {
         let why = "the writer's answer has no time".to_owned();
         HttpProblem::from(conversations::problem::of_contradiction(why))
     })

@@ -4,6 +4,10 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::Response;
 use domain::ConversationId;
+use openai_api::completions::answer::{CompletionBody, choice, usage};
+use openai_api::completions::chunks::{ChunkHead, CompletionChunk, CompletionChunks};
+use openai_api::completions::request::CompletionRequest;
+use openai_api::conversation_ids::api_id;
 use registry::Scope;
 use runs::Outcome;
 use runtime::http::{HttpProblem, Json, StreamSlot, parse_json};
@@ -11,13 +15,10 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use uuid::Uuid;
 
-use super::answer::{CompletionBody, choice, usage};
-use super::chunks::{ChunkHead, CompletionChunk, CompletionChunks};
+use super::encoder::ChunkEncoder;
 use super::recorded::Exchange;
 use super::recorded::client_headers::{CONVERSATION_HEADER, ClientHeaders, Recording};
-use super::request::CompletionRequest;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
-use crate::http::openai::conversation_ids::api_id;
 use crate::http::openai::errors::OpenAiError;
 use crate::http::openai::requested_model::RequestedModel;
 use crate::http::state::HttpState;
@@ -75,7 +76,7 @@ pub(in crate::http) async fn create_completion(
         // A failure before the first part has a status. A slow model's answer starts without it.
         let failure = |outcome: &Outcome| problem_of(outcome, None, FailureDetail::Message);
         let answer = answer.begun(delivery::status_wait(&state), &open.drain().token(), failure).await?;
-        delivery::stream(answer, CompletionChunks::new(head), open)
+        delivery::stream(answer, ChunkEncoder(CompletionChunks::new(head)), open)
     } else {
         let form = WholeForm {
             body: |answer| completion(head, &answer),

@@ -2,21 +2,24 @@
 
 use conversations::answer::{Encoder, Unreadable};
 use domain::RunPart;
+use openai_api::completions::chunks::CompletionChunks;
 use runs::sse::DONE;
 use runs::{Interruption, Outcome, RunFold};
 use serde::Serialize;
 
-use super::chunks::CompletionChunks;
 use crate::http::openai::errors::OpenAiError;
 use crate::http::turns::delivery::{FailureDetail, ended_early, problem_of};
 
-impl Encoder for CompletionChunks {
+/// Writes the chunks as server-sent events.
+pub(super) struct ChunkEncoder(pub(super) CompletionChunks);
+
+impl Encoder for ChunkEncoder {
     fn opening(&mut self) -> Result<String, Unreadable> {
-        Ok(frame(&self.first()))
+        Ok(frame(&self.0.first()))
     }
 
     fn part(&mut self, part: RunPart, _: &RunFold) -> Result<String, Unreadable> {
-        Ok(self.push(part.kind).iter().map(frame).collect())
+        Ok(self.0.push(part.kind).iter().map(frame).collect())
     }
 
     /// The last chunks and `[DONE]`, or an error.
@@ -24,7 +27,7 @@ impl Encoder for CompletionChunks {
         match problem_of(outcome, None, FailureDetail::Message) {
             // Clients take an event with the member `error` for one.
             Some(problem) => frame(&OpenAiError::from(&problem)),
-            None => self.last(outcome, &fold.facts()).iter().map(frame).chain([DONE.to_owned()]).collect(),
+            None => self.0.last(outcome, &fold.facts()).iter().map(frame).chain([DONE.to_owned()]).collect(),
         }
     }
 

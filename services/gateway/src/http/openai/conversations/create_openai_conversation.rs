@@ -3,6 +3,9 @@
 use axum::extract::State;
 use domain::JsonText;
 use domain::bounds::CREATE_EVENTS_MAX;
+use openai_api::conversation_ids::OwnedId;
+use openai_api::items::open_calls::OpenBefore;
+use openai_api::metadata;
 use registry::Scope;
 use runtime::http::{HttpProblem, Json};
 use serde::Deserialize;
@@ -12,15 +15,13 @@ use uuid::Uuid;
 use wire::conversation::owner_to_proto;
 use wire::proto::write::v1 as write;
 
+use super::ConversationObject;
 use super::items::NewItems;
 use super::write::rejected;
-use super::{ConversationObject, metadata};
 use crate::http::body::Verbatim;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
-use crate::http::openai::conversation_ids::OwnedId;
-use crate::http::openai::items::open_calls::OpenBefore;
 use crate::http::state::HttpState;
-use conversations::commands::Issuer;
+use conversations::commands::{Issuer, recorded_at};
 
 /// The first items and the metadata. Both are optional.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -68,8 +69,7 @@ pub(in crate::http) async fn create_openai_conversation(
         ..write::CreateConversationRequest::default()
     };
     let created = state.commands.send(Issuer::Service(&caller.service.call), request).await.map_err(rejected)?;
-    let recorded_at = created.recorded_at.map(wire::time::from_proto).and_then(Result::ok);
     let metadata = Verbatim(JsonText::recorded(metadata_json));
-    let created_at = recorded_at.unwrap_or_else(|| state.now());
+    let created_at = recorded_at(&created).unwrap_or_else(|| state.now());
     Ok(Json(ConversationObject::new(&new.id, created_at, Some(metadata))))
 }

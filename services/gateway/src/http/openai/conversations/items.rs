@@ -15,13 +15,12 @@ pub(in crate::http::openai) use new_items::{Appended, NewItems};
 use axum::http::StatusCode;
 use domain::{ConversationId, EventKind, RecordedEvent};
 use history::{Direction, Range};
+use openai_api::conversation_ids::api_id;
+use openai_api::items::stored_item::{StoredItem, items};
 use runtime::http::HttpProblem;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
-
-use crate::http::openai::conversation_ids::api_id;
-use crate::http::openai::items::stored_item::{StoredItem, items};
 
 /// The events that are items.
 pub(in crate::http::openai) const ITEM_KINDS: [EventKind; 3] =

@@ -1,6 +1,7 @@
 //! `POST /openai/v1/conversations/{id}`: replaces the metadata.
 
 use axum::extract::State;
+use openai_api::metadata;
 use runtime::http::{HttpProblem, Json, Path};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -8,7 +9,7 @@ use utoipa::ToSchema;
 use wire::proto::write::v1 as write;
 
 use super::write::{Writable, rejected};
-use super::{ConversationObject, metadata, object, open, target};
+use super::{ConversationObject, object, open, target};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::state::HttpState;
 use conversations::commands::Issuer;

@@ -1,11 +1,11 @@
 //! `POST /openai/v1/responses/{id}/cancel`: stops the model of a response.
 
 use axum::extract::State;
+use openai_api::responses::object::ResponseObject;
 use registry::Scope;
 use runtime::http::{HttpProblem, Json, Path};
 
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
-use crate::http::openai::responses::ResponseObject;
 use crate::http::openai::responses::recorded::RecordedResponse;
 use crate::http::state::HttpState;
 

@@ -6,15 +6,16 @@ use axum::response::{IntoResponse as _, Response};
 use domain::event::Role;
 use domain::{ConversationKey, EventKind, Fact, Head};
 use history::{Bounds, Direction, Page, Range, decode};
+use openai_api::responses::object::ResponseObject;
+use openai_api::responses::request::RESPONSE_ITEMS_MAX;
+use openai_api::responses::request::{Delivery, ResponseRequest};
 use registry::Scope;
 use runtime::http::{HttpProblem, Json, StreamSlot};
 use serde_json::json;
 
 use super::input::{raw_items, repeats_messages, without_repeated};
-use super::object::ResponseObject;
 use super::placement::Placement;
 use super::recorded::{RecordedResponse, previous_not_found};
-use super::request::{Delivery, ResponseRequest};
 use super::started::{CheckedRequest, StartedResponse, start};
 use super::stateless;
 use super::stream::ResponseEvents;
@@ -164,7 +165,7 @@ async fn user_texts(
     let target = target(state, caller, conversation).await?;
     let snapshot = open(state, caller, &target).await?;
     let range = Range { kinds: &[EventKind::MessageAppended], ..Range::all(Direction::Forward) };
-    let bounds = Bounds { events_max: super::RESPONSE_ITEMS_MAX, bytes_max: 16 * 1024 * 1024 };
+    let bounds = Bounds { events_max: RESPONSE_ITEMS_MAX, bytes_max: 16 * 1024 * 1024 };
     let page = Page::effective(&snapshot, range, bounds).await?;
     let mut texts = Vec::new();
     for row in &page.events {

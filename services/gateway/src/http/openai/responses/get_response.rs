@@ -3,10 +3,10 @@
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use domain::{RunEnd, RunPart, RunPartKind};
+use openai_api::responses::object::ResponseObject;
+use openai_api::responses::output::OutputPlace;
 use runtime::http::{HttpProblem, Json, Path, Query, StreamSlot};
 
-use super::object::ResponseObject;
-use super::output::OutputPlace;
 use super::recorded::RecordedResponse;
 use super::response_query::GetResponseQuery;
 use super::stream::ResponseEvents;

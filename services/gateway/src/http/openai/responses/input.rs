@@ -1,18 +1,18 @@
 //! The input of a request, as items to record.
 
 use domain::{ConversationKey, Version, ViolationReason};
+use openai_api::items::item_id::ItemId;
+use openai_api::items::new_item::read;
+use openai_api::responses::request::RESPONSE_ITEMS_MAX;
 use runtime::http::HttpProblem;
 use serde_json::json;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::request::RESPONSE_ITEMS_MAX;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::items::NewItems;
 use crate::http::openai::conversations::items::find_item::find;
 use crate::http::openai::conversations::items::new_items::unresolved;
 use crate::http::openai::conversations::{open, target};
-use crate::http::openai::items::item_id::ItemId;
-use crate::http::openai::items::new_item::read;
 use crate::http::state::HttpState;
 
 /// The name of the field in errors.

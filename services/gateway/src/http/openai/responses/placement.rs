@@ -2,21 +2,18 @@
 //! conversation, which the commit that starts the run creates.
 
 use axum::http::StatusCode;
-use domain::{ConversationKey, Fact, Head, NewEvent, OpenCall, Owner, RecentCommit, Timestamp, UserId, Version};
+use domain::{ConversationKey, Fact, Head, NewEvent, OpenCall, Owner, RecentCommit, UserId, Version};
+use openai_api::conversation_ids::OwnedId;
 use registry::AgentAccess;
 use runtime::http::HttpProblem;
 use uuid::Uuid;
 use wire::proto::event::v1 as event;
-use wire::proto::write::v1::CommitResult;
 
 use super::recorded::{RecordedResponse, version_without_items_after};
 use crate::http::not_found::not_found;
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::openai::conversation_ids::OwnedId;
 use crate::http::openai::conversations::write::Writable;
-use crate::http::openai::conversations::write::rejected;
 use crate::http::state::HttpState;
-use conversations::commands::{Command, Issuer};
 use conversations::generation::NewConversation;
 use conversations::open::{head_from_leader, settled_head};
 
@@ -48,14 +45,6 @@ pub(super) struct Creator<'a> {
     pub(super) caller: &'a OpenAiCaller,
     /// The permission.
     pub(super) access: &'a AgentAccess,
-}
-
-impl Creator<'_> {
-    /// Sends a command under the caller's token.
-    pub(super) async fn send(&self, command: impl Command) -> Result<CommitResult, HttpProblem> {
-        let call = &self.caller.service.call;
-        self.state.commands.send(Issuer::Service(call), command).await.map_err(rejected)
-    }
 }
 
 impl Placement {
@@ -173,12 +162,6 @@ impl Placement {
             is_named: false,
         })
     }
-}
-
-/// When a commit was recorded.
-pub(super) fn recorded_at(commit: &CommitResult, now: Timestamp) -> Timestamp {
-    let at = commit.recorded_at.map(wire::time::from_proto);
-    at.and_then(Result::ok).unwrap_or(now)
 }
 
 /// A conversation that the body names is not found: the field is named.

@@ -1,18 +1,21 @@
 //! Reads a response from the record: the events of its run, and the note with its parameters.
 
 use axum::http::StatusCode;
-use domain::{AgentId, Annotation, EventKind, Fact, Lifecycle, RecordedEvent, RunEnd, RunOutcome, Timestamp, Version};
+use domain::{
+    AgentId, Annotation, ConversationId, EventKind, Fact, Lifecycle, RecordedEvent, RunEnd, RunOutcome, Timestamp,
+    Version,
+};
 use history::{Bounds, Direction, Range, Snapshot, Target, View, decode};
+use openai_api::items::stored_item::StoredItem;
+use openai_api::responses::object::{ResponseHead, ResponseObject};
+use openai_api::responses::parameters::Noted;
+use openai_api::responses::response_id::ResponseId;
 use runs::Outcome;
 use runtime::http::HttpProblem;
 
-use super::object::{ResponseHead, ResponseObject};
-use super::output::recorded_items;
-use super::parameters::Noted;
-use super::response_id::ResponseId;
 use crate::http::callers::end_user::IdOrigin;
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::openai::conversations::items::ITEM_KINDS;
+use crate::http::openai::conversations::items::{ITEM_KINDS, items_of};
 use crate::http::openai::conversations::{open_by, target};
 use crate::http::state::HttpState;
 use conversations::generation::RunKey;
@@ -258,4 +261,16 @@ fn as_not_found(problem: HttpProblem) -> HttpProblem {
         return not_found();
     }
     problem
+}
+
+/// The items of recorded events.
+///
+/// # Errors
+/// 500: an event is corrupt.
+fn recorded_items(conversation: &ConversationId, events: &[RecordedEvent]) -> Result<Vec<StoredItem>, HttpProblem> {
+    let mut all = Vec::new();
+    for event in events {
+        all.extend(items_of(conversation, event)?);
+    }
+    Ok(all)
 }

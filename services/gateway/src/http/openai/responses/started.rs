@@ -1,29 +1,29 @@
 //! Records the input of a response and starts its run.
 
 use axum::http::HeaderMap;
-use domain::bounds::{CREATE_EVENTS_MAX, CREATE_RUN_EVENTS_MAX, EVENTS_PER_COMMIT_MAX, RUN_EVENTS_MAX};
+use domain::bounds::RUN_EVENTS_MAX;
 use domain::{CommitId, ConversationKey, NewEvent, RunId, Timestamp, Version, ViolationReason};
+use formats::RequestSettings;
+use openai_api::conversation_ids::api_id;
+use openai_api::items::open_calls::OpenBefore;
+use openai_api::responses::object::ResponseHead;
+use openai_api::responses::output::OutputPlace;
+use openai_api::responses::parameters::{Noted, Parameters};
+use openai_api::responses::response_id::ResponseId;
 use registry::AgentAccess;
 use runtime::http::HttpProblem;
 use serde_json::value::RawValue;
-use wire::conversation::owner_to_proto;
 use wire::proto::event::v1 as event;
-use wire::proto::write::v1::{self as write};
 
 use super::input::{ContinuedHistory, resolved};
-use super::object::ResponseHead;
-use super::output::OutputPlace;
-use super::parameters::{Noted, Parameters};
-use super::placement::{Creator, Placement, recorded_at};
-use super::response_id::ResponseId;
+use super::placement::{Creator, Placement};
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::openai::conversation_ids::api_id;
 use crate::http::openai::conversations::write::rejected;
-use crate::http::openai::items::open_calls::OpenBefore;
 use crate::http::openai::retry_count::is_retry;
 use crate::http::state::HttpState;
-use conversations::commands::command_target;
-use conversations::generation::{NewConversation, RequestSettings, Start, StartAt};
+use conversations::commands::recorded_at;
+use conversations::generation::run_parts::fits_an_event;
+use conversations::generation::{Start, StartAt};
 use conversations::quotas::account::Account;
 use conversations::request_hash::RequestHash;
 
@@ -125,28 +125,33 @@ async fn record(
         names_conversation: placement.is_named,
         input_from: placement.version.plus(placement.repeated.len()).next().0,
     };
-    let note = noted.to_event()?;
+    let note = noted.to_fact();
+    if !fits_an_event(&note) {
+        return Err(Noted::too_large().into());
+    }
     let mut events = new_events(items.into_events(OpenBefore::Known(&placement.open_calls))?)?;
     events.splice(0..0, std::mem::take(&mut placement.repeated));
-    let creator = Creator { state, caller, access: &request.access };
-    let mut events = append_first(creator, &mut placement, events).await?;
-    events.push(note);
+    if placement.new.is_none() {
+        check_count(&events)?;
+    }
+    events.push(NewEvent::from(note));
     let command = match &placement.head {
         Some(head) => hash.next_key(head),
         None => state.gateway.new_key(),
     };
     let account = Account::of(&request.access, caller.end_user.owner().as_ref(), &caller.source());
     let at = placement.new.map_or(StartAt::Version(placement.version), StartAt::New);
-    let start = Start {
+    let mut start = Start {
         settings: Some(request.settings),
         idempotency_key: Some(command),
         ..Start::new(account, placement.key, events, at)
     };
+    start.record_first(&state.commands).await.map_err(rejected)?;
     let started = state.generations.start(start).await.map_err(rejected)?;
     Ok(StartCommit {
         id: command,
         started: Version(started.commit.version),
-        recorded_at: recorded_at(&started.commit, state.now()),
+        recorded_at: recorded_at(&started.commit).unwrap_or_else(|| state.now()),
     })
 }
 
@@ -155,68 +160,14 @@ fn new_events(events: Vec<event::Event>) -> Result<Vec<NewEvent>, HttpProblem> {
     events.collect::<Result<_, _>>().map_err(HttpProblem::from)
 }
 
-/// Creates the conversation with the first events of a long input, if it is new: only such an input takes several commits. Returns
-/// the events for the commit that starts the run.
-///
-/// # Errors
-/// 400: the conversation exists, and the events do not fit into one commit.
-async fn append_first(
-    creator: Creator<'_>,
-    placement: &mut Placement,
-    mut events: Vec<NewEvent>,
-) -> Result<Vec<NewEvent>, HttpProblem> {
+/// Only a new conversation takes an input of several commits: an attempt that was interrupted could repeat it in no other one.
+fn check_count(events: &[NewEvent]) -> Result<(), HttpProblem> {
     // The note needs one place.
-    let room = if placement.new.is_some() { CREATE_RUN_EVENTS_MAX - 1 } else { RUN_EVENTS_MAX - 1 };
+    let room = RUN_EVENTS_MAX - 1;
     if events.len() <= room {
-        return Ok(events);
+        return Ok(());
     }
-    let Some(new) = placement.new.take() else {
-        let detail = format!(
-            "input has {} items, at most {room} fit into one commit: append the first ones before",
-            events.len()
-        );
-        return Err(HttpProblem::of_field(ViolationReason::OutOfRange, super::input::INPUT, detail));
-    };
-    let last = events.split_off(events.len() - room);
-    let (first, further) = events.split_at(events.len().min(CREATE_EVENTS_MAX));
-    placement.version = create(creator, &placement.key, new, first).await?;
-    for chunk in further.chunks(EVENTS_PER_COMMIT_MAX) {
-        let agent = &creator.access.agent;
-        let target = command_target(agent, &placement.key.conversation, String::new());
-        let request = write::AppendEventsRequest {
-            target: Some(write::CommandTarget { expected_version: Some(placement.version.0), ..target }),
-            events: chunk.iter().map(to_proto).collect(),
-            ..write::AppendEventsRequest::default()
-        };
-        let appended = creator.send(request).await?;
-        placement.version = Version(appended.version);
-    }
-    Ok(last)
-}
-
-/// Creates a conversation with its first events. Returns its version.
-async fn create(
-    creator: Creator<'_>,
-    key: &ConversationKey,
-    new: NewConversation,
-    events: &[NewEvent],
-) -> Result<Version, HttpProblem> {
-    let request = write::CreateConversationRequest {
-        agent_id: creator.access.agent.as_str().to_owned(),
-        conversation_id: key.conversation.to_string(),
-        owner: Some(owner_to_proto(&new.owner)),
-        metadata_json: new.metadata_json,
-        forked_from: new.forked_from,
-        events: events.iter().map(to_proto).collect(),
-        ..write::CreateConversationRequest::default()
-    };
-    let created = creator.send(request).await?;
-    Ok(Version(created.version))
-}
-
-fn to_proto(new: &NewEvent) -> event::Event {
-    event::Event {
-        metadata_json: wire::optional::json_text(new.metadata.as_ref()),
-        ..wire::event::fact_to_proto(&new.fact)
-    }
+    let detail =
+        format!("input has {} items, at most {room} fit into one commit: append the first ones before", events.len());
+    Err(HttpProblem::of_field(ViolationReason::OutOfRange, super::input::INPUT, detail))
 }

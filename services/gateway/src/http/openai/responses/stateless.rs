@@ -1,12 +1,12 @@
 //! A response that is not recorded: alone, or after a recorded one.
 
+use openai_api::responses::object::{ResponseHead, ResponseObject};
+use openai_api::responses::output::OutputPlace;
+use openai_api::responses::response_id::ResponseId;
 use runtime::http::HttpProblem;
 
 use super::input::{ContinuedHistory, resolved};
-use super::object::{ResponseHead, ResponseObject};
-use super::output::OutputPlace;
 use super::recorded::RecordedResponse;
-use super::response_id::ResponseId;
 use super::started::CheckedRequest;
 use super::stream::ResponseEvents;
 use crate::http::openai::caller::OpenAiCaller;

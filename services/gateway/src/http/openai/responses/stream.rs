@@ -2,23 +2,20 @@
 //!
 //! The items of the stream have the ids of the items that are recorded when the run is finished.
 
-pub(super) mod event;
-mod open_items;
-mod streamed_item;
 #[cfg(test)]
 mod tests;
 
 use conversations::answer::{Encoder, Unreadable};
 use domain::{Fact, RunPart, RunPartKind};
+use openai_api::responses::event::{Events, ResponseEvent};
+use openai_api::responses::object::ResponseObject;
+use openai_api::responses::open_items::{OpenItems, StepIds};
+use openai_api::responses::output::OutputPlace;
+use openai_api::responses::streamed_item::{PartKind, StreamedCall};
 use runs::{Interruption, Outcome, RunFold};
 use serde_json::json;
 
-use super::object::ResponseObject;
-use super::output::OutputPlace;
 use crate::http::turns::delivery::ended_early;
-use event::{Events, ResponseEvent};
-use open_items::{OpenItems, StepIds};
-use streamed_item::{PartKind, StreamedCall};
 
 /// The state of a stream.
 #[derive(Debug)]

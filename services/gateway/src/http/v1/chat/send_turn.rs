@@ -23,7 +23,7 @@ use crate::http::turns::turn::{self, StartedTurn, Turn};
 use crate::http::turns::ui_answer::{StreamedEvent, UiAnswer};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
 use conversations::answer::{Answer, WholeAnswer};
-use conversations::generation::{StatelessTurn, reported_usage};
+use conversations::generation::StatelessTurn;
 use conversations::identity::Caller;
 use conversations::names::names;
 use conversations::open::{OwnedChat, find_settled_chat};
@@ -202,7 +202,7 @@ fn answer_body(answer: &WholeAnswer, stored: Option<(String, String)>) -> Answer
     });
     let lines: Vec<_> = messages.flat_map(|message| texts(&message.parts)).collect();
     let (session_id, run_id) = stored.unzip();
-    let usage = reported_usage(&answer.facts).unwrap_or_default();
+    let usage = Usage::reported(&answer.facts).unwrap_or_default();
     AnswerBody { response: lines.join("\n"), session_id, run_id, usage: TurnUsageBody::from(&usage) }
 }
 

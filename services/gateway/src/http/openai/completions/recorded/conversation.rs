@@ -6,6 +6,7 @@
 //! is keyed, so that nobody can create the conversation of another before.
 
 use domain::{AgentId, ConversationId, ConversationKey, Head, Owner, UserId};
+use openai_api::conversation_ids::{OwnedId, record_id};
 use registry::{AgentAccess, TenantKey};
 use ring::hmac;
 use runtime::http::HttpProblem;
@@ -15,7 +16,6 @@ use super::client_headers::Recording;
 use crate::http::callers::end_user::IdOrigin;
 use crate::http::not_found::not_found;
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::openai::conversation_ids::{OwnedId, record_id};
 use crate::http::state::HttpState;
 use conversations::names::{ReadFrom, tenant_key};
 use conversations::open::head_from_leader;

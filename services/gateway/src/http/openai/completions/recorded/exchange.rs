@@ -2,6 +2,8 @@
 
 use axum::http::HeaderMap;
 use domain::{ConversationId, Fact, Part};
+use formats::RequestSettings;
+use openai_api::metadata;
 use registry::{AgentAccess, Scope};
 use runtime::http::HttpProblem;
 use serde_json::value::RawValue;
@@ -10,10 +12,9 @@ use super::client_headers::{ClientHeaders, Recording, is_instruction};
 use super::conversation::{FoundConversation, FoundState, find_or_new};
 use super::start::{RecordedTurn, TurnPlace, start};
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::openai::conversations::metadata;
 use crate::http::state::HttpState;
 use conversations::answer::Answer;
-use conversations::generation::{NewConversation, RequestSettings, StatelessTurn};
+use conversations::generation::{NewConversation, StatelessTurn};
 use conversations::quotas::account::Account;
 use conversations::request_hash::RequestHash;
 

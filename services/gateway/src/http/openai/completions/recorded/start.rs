@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use axum::http::HeaderMap;
-use domain::bounds::{CREATE_RUN_EVENTS_MAX, RUN_EVENTS_MAX};
 use domain::event::{HistoryRewound, MessageAppended, Role};
-use domain::{CommitId, ConversationKey, Fact, Head, NewEvent, RunId, Version, ViolationReason};
+use domain::{CommitId, ConversationKey, Fact, Head, NewEvent, RunId, Version};
+use formats::RequestSettings;
 use history::{Freshness, Target};
 use registry::AgentAccess;
 use runtime::http::HttpProblem;
@@ -20,7 +20,8 @@ use crate::http::openai::retry_count::is_retry;
 use crate::http::state::HttpState;
 use crate::http::turns::problems;
 use crate::http::turns::turn::client_metadata;
-use conversations::generation::{NewConversation, RequestSettings, Start, StartAt};
+use conversations::commands::recorded_at;
+use conversations::generation::{NewConversation, Start, StartAt};
 use conversations::open::{head_from_leader, settled_head};
 use conversations::positions;
 use conversations::quotas::account::Account;
@@ -165,40 +166,34 @@ async fn start_by(
     at: StartAt,
     command: CommitId,
 ) -> Result<RunId, HttpProblem> {
-    let most = match &at {
-        StartAt::New(_) => CREATE_RUN_EVENTS_MAX,
-        StartAt::AnyVersion | StartAt::Version(_) => RUN_EVENTS_MAX,
-    };
-    let events = events(turn, plan, most)?;
+    let events = events(turn, plan);
     let fields = vec!["messages".to_owned(); events.len()];
-    let start = Start {
+    let mut start = Start {
         history: turn.history.clone(),
         settings: Some(turn.settings.clone()),
         idempotency_key: Some(command),
         ..Start::new(turn.account.clone(), turn.key.clone(), events, at)
     };
-    let started = state.generations.start(start).await.map_err(|problem| problems::not_started(problem, &fields))?;
+    let not_started = |problem| problems::not_started(problem, &fields);
+    if let Some(before) = start.record_first(&state.commands).await.map_err(not_started)? {
+        let recorded_at = recorded_at(&before).unwrap_or_else(|| state.now());
+        start.idempotency_key = Some(turn.request.key(Version(before.version), recorded_at));
+    }
+    let started = state.generations.start(start).await.map_err(not_started)?;
     Ok(started.run)
 }
 
-/// The events of a plan, at most `most`.
-fn events(turn: &RecordedTurn, plan: &Plan, most: usize) -> Result<Vec<NewEvent>, HttpProblem> {
+/// The events of a plan.
+fn events(turn: &RecordedTurn, plan: &Plan) -> Vec<NewEvent> {
     let rewind = plan.rewind.map(|to| Fact::from(HistoryRewound { to }));
     let new = plan.new.iter().filter_map(|index| turn.sent.get(*index));
     let facts = rewind.into_iter().chain(new.cloned());
     let mut events: Vec<NewEvent> = facts.map(NewEvent::from).collect();
-    if events.len() > most {
-        let detail = format!(
-            "messages has {} events that are not recorded yet, at most {most} are recorded with a request: record the older ones with POST /v1/conversations/{{id}}/events",
-            events.len()
-        );
-        return Err(HttpProblem::of_field(ViolationReason::OutOfRange, "messages", detail));
-    }
     let mut of_user = events.iter_mut().rev();
     if let Some(message) = of_user.find(|event| is_of_user(&event.fact)) {
         message.metadata = turn.client_message_id.clone().and_then(client_metadata);
     }
-    Ok(events)
+    events
 }
 
 fn is_of_user(fact: &Fact) -> bool {

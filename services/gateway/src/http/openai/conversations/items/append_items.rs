@@ -3,6 +3,8 @@
 use axum::http::HeaderMap;
 use domain::Version;
 use history::{Bounds, Direction, Page, Range, Snapshot, View, decode};
+use openai_api::items::new_item::read;
+use openai_api::items::open_calls::OpenBefore;
 use registry::Scope;
 use runtime::http::HttpProblem;
 use serde_json::value::RawValue;
@@ -17,8 +19,6 @@ use super::{Appended, ITEMS_BYTES_MAX, ItemListObject, NewItems, items_of};
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::write::{Destination, Writable, rejected};
 use crate::http::openai::conversations::{open, target};
-use crate::http::openai::items::new_item::read;
-use crate::http::openai::items::open_calls::OpenBefore;
 use crate::http::openai::retry_count::is_retry;
 use crate::http::state::HttpState;
 use conversations::commands::Issuer;

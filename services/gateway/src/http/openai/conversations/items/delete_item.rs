@@ -4,6 +4,8 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use domain::event::{Fact, HistoryRewound};
 use domain::{ConversationId, RecordedEvent, Version};
+use openai_api::items::open_calls::OpenBefore;
+use openai_api::items::stored_item::StoredItem;
 use runtime::http::{HttpProblem, Json, Path};
 use wire::proto::event::v1 as proto;
 
@@ -12,8 +14,6 @@ use super::{NewItems, item_not_found, items_of};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversations::write::Writable;
 use crate::http::openai::conversations::{ConversationObject, object, open, target};
-use crate::http::openai::items::open_calls::OpenBefore;
-use crate::http::openai::items::stored_item::StoredItem;
 use crate::http::openai::retry_count::is_retry;
 use crate::http::state::HttpState;
 use conversations::request_hash::RequestHash;

@@ -2,11 +2,11 @@
 
 use domain::{RecordedEvent, Version};
 use history::{Bounds, Direction, Range, Snapshot, View, decode};
+use openai_api::items::item_id::ItemId;
+use openai_api::items::stored_item::StoredItem;
 use runtime::http::HttpProblem;
 
 use super::{item_query, items_of};
-use crate::http::openai::items::item_id::ItemId;
-use crate::http::openai::items::stored_item::StoredItem;
 
 /// Most events that are searched for a client's own id, the newest first.
 pub(super) const EVENTS_SEARCHED_MAX: usize = 10_000;

@@ -3,6 +3,8 @@
 use axum::extract::State;
 use domain::Version;
 use history::{Bounds, Direction, Page, Snapshot, decode};
+use openai_api::items::item_id::ItemPlace;
+use openai_api::items::stored_item::StoredItem;
 use read_model::queries::EventQuery;
 use runtime::http::{HttpProblem, Json, Path, Query};
 use wire::status::Problem;
@@ -12,8 +14,6 @@ use super::list_query::{ItemOrder, ListItemsQuery};
 use super::{ITEMS_BYTES_MAX, ItemListObject, item_query, items_of};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversations::{open, open_with, target};
-use crate::http::openai::items::item_id::ItemPlace;
-use crate::http::openai::items::stored_item::StoredItem;
 use crate::http::state::HttpState;
 
 /// List the items of a conversation.

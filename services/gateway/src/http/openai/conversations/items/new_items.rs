@@ -5,6 +5,8 @@ use domain::event::{Event, EventTokens};
 use domain::{
     CallId, CommitId, ConversationId, EventId, Fact, RecordedEvent, Timestamp, Version, Violation, ViolationReason,
 };
+use openai_api::items::new_item::{ItemEvent, NewItem, read};
+use openai_api::items::open_calls::{OpenBefore, with_open_calls};
 use prost::Message as _;
 use runtime::http::HttpProblem;
 use serde_json::value::RawValue;
@@ -13,8 +15,6 @@ use wire::proto::event::v1 as proto;
 use wire::proto::write::v1::CommitResult;
 
 use super::{ItemListObject, items_of};
-use crate::http::openai::items::new_item::{ItemEvent, NewItem, read};
-use crate::http::openai::items::open_calls::{OpenBefore, with_open_calls};
 
 /// The items of a request.
 #[derive(Debug)]

@@ -6,13 +6,13 @@ use domain::{
     CallId, ConversationId, Fact, JsonText, Label, Part, RunEnd, RunId, RunOutcome, RunPart, RunPartKind, ToolName,
     Version,
 };
+use openai_api::responses::object::{ResponseHead, ResponseObject};
+use openai_api::responses::output::OutputPlace;
+use openai_api::responses::request::ResponseRequest;
 use runs::{Outcome, RunFold};
 use serde_json::{Value, json, value::to_raw_value};
 use uuid::Uuid;
 
-use super::super::object::{ResponseHead, ResponseObject};
-use super::super::output::OutputPlace;
-use super::super::request::ResponseRequest;
 use super::ResponseEvents;
 
 fn events() -> ResponseEvents {

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 ///
 /// # Errors
 /// It has too many levels, a number out of range, or half of a surrogate pair: model servers cannot read it.
-pub(super) fn verbatim(document: &RawValue) -> Result<JsonText, Violation> {
+pub(crate) fn verbatim(document: &RawValue) -> Result<JsonText, Violation> {
     serde_json::from_str::<Value>(document.get()).map_err(|error| {
         let rule = format!("has a value that is not readable: {error}");
         Violation::new(ViolationReason::InvalidJson, rule)

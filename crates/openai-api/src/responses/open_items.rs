@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use super::event::{Events, ItemName};
 use super::streamed_item::{PartKind, Streamed, StreamedCall, StreamedPart, summary_part};
-use crate::http::openai::items::stored_item::StoredItem;
-use crate::http::openai::responses::output::OutputPlace;
+use crate::items::stored_item::StoredItem;
+use crate::responses::output::OutputPlace;
 
 /// The items of a stream.
 #[derive(Debug, Default)]
-pub(super) struct OpenItems {
+pub struct OpenItems {
     items: Vec<OpenItem>,
     /// The number of items of finished steps.
     finished: usize,
@@ -28,11 +28,11 @@ struct OpenItem {
 
 /// The ids of the items of a step: its message is the event with index `offset`, its calls follow.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct StepIds<'a> {
+pub struct StepIds<'a> {
     /// Where the events are recorded.
-    pub(super) place: &'a OutputPlace,
+    pub place: &'a OutputPlace,
     /// The number of events of the run before the step.
-    pub(super) offset: usize,
+    pub offset: usize,
 }
 
 impl StepIds<'_> {
@@ -47,7 +47,7 @@ impl StepIds<'_> {
 
 impl OpenItems {
     /// A delta of a text or a refusal. A message continues until thoughts follow it.
-    pub(super) fn content(&mut self, events: &mut Events, ids: StepIds<'_>, kind: PartKind, delta: &str) {
+    pub fn content(&mut self, events: &mut Events, ids: StepIds<'_>, kind: PartKind, delta: &str) {
         self.end_reasoning(events);
         let is_open = |item: &&mut OpenItem| matches!(item.streamed, Streamed::Message(_)) && !item.is_done;
         if self.items.iter_mut().rev().find(is_open).is_none() {
@@ -71,7 +71,7 @@ impl OpenItems {
     }
 
     /// A delta of thoughts.
-    pub(super) fn thought(&mut self, events: &mut Events, ids: StepIds<'_>, delta: &str) {
+    pub fn thought(&mut self, events: &mut Events, ids: StepIds<'_>, delta: &str) {
         let is_open = |item: &OpenItem| matches!(item.streamed, Streamed::Reasoning(_)) && !item.is_done;
         if !self.items.last().is_some_and(is_open) {
             self.end_message(events);
@@ -89,7 +89,7 @@ impl OpenItems {
     }
 
     /// A call begins.
-    pub(super) fn call(&mut self, events: &mut Events, ids: StepIds<'_>, index: u32, call: StreamedCall) {
+    pub fn call(&mut self, events: &mut Events, ids: StepIds<'_>, index: u32, call: StreamedCall) {
         self.end_reasoning(events);
         self.begin(events, ids, Streamed::Call(call));
         if let Some(item) = self.items.last_mut() {
@@ -98,7 +98,7 @@ impl OpenItems {
     }
 
     /// A delta of the input of a call.
-    pub(super) fn call_input(&mut self, events: &mut Events, index: u32, delta: &str) {
+    pub fn call_input(&mut self, events: &mut Events, index: u32, delta: &str) {
         let open = self.items.iter_mut().rev().find(|item| item.call == Some(index) && !item.is_done);
         if let Some(item) = open
             && let Streamed::Call(call) = &mut item.streamed
@@ -110,7 +110,7 @@ impl OpenItems {
     }
 
     /// The step is over: ends its items, and adds those that were not streamed.
-    pub(super) fn finish(&mut self, events: &mut Events, complete: &[StoredItem]) {
+    pub fn finish(&mut self, events: &mut Events, complete: &[StoredItem]) {
         for item in self.items.iter_mut().skip(self.finished) {
             let recorded = complete.iter().find(|whole| whole.id == item.name.id);
             item.end(events, recorded);

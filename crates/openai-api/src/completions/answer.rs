@@ -6,30 +6,28 @@ use runs::Outcome;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use conversations::generation::reported_usage;
-
 /// The name of the only kind of tool.
-pub(super) const FUNCTION: &str = "function";
+pub const FUNCTION: &str = "function";
 /// The role of every answer.
-pub(super) const ASSISTANT: &str = "assistant";
+pub const ASSISTANT: &str = "assistant";
 
 /// A chat completion.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CompletionBody {
     /// Its id.
     #[schema(example = "chatcmpl-019b2f4e6a7c7d219a530d0c5b7e1f42")]
-    pub(super) id: String,
+    pub id: String,
     /// Always `chat.completion`.
-    pub(super) object: &'static str,
+    pub object: &'static str,
     /// When it was requested, in seconds since 1970.
-    pub(super) created: i64,
+    pub created: i64,
     /// The `model` of the request.
-    pub(super) model: String,
+    pub model: String,
     /// The answer.
-    pub(super) choices: [CompletionChoice; 1],
+    pub choices: [CompletionChoice; 1],
     /// The tokens, if the model server reports them.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) usage: Option<CompletionUsage>,
+    pub usage: Option<CompletionUsage>,
 }
 
 /// An answer.
@@ -111,7 +109,7 @@ impl From<Usage> for CompletionUsage {
 }
 
 /// The answer of a reply's facts.
-pub(super) fn choice(outcome: &Outcome, facts: &[Fact]) -> CompletionChoice {
+pub fn choice(outcome: &Outcome, facts: &[Fact]) -> CompletionChoice {
     let AnswerTexts { content, refusal } = texts(facts);
     CompletionChoice {
         index: 0,
@@ -128,15 +126,16 @@ pub(super) fn choice(outcome: &Outcome, facts: &[Fact]) -> CompletionChoice {
 
 /// The texts of an answer; `None`: it has no such text.
 #[derive(Debug, Default)]
-pub(super) struct AnswerTexts {
+pub struct AnswerTexts {
     /// The text.
-    pub(super) content: Option<String>,
+    pub content: Option<String>,
     /// The text of a refusal.
-    pub(super) refusal: Option<String>,
+    pub refusal: Option<String>,
 }
 
 /// The texts of a reply's facts.
-pub(super) fn texts(facts: &[Fact]) -> AnswerTexts {
+#[must_use]
+pub fn texts(facts: &[Fact]) -> AnswerTexts {
     let mut texts = AnswerTexts::default();
     for part in messages(facts).flat_map(|message| &message.parts) {
         match part {
@@ -153,12 +152,13 @@ pub(super) fn texts(facts: &[Fact]) -> AnswerTexts {
 }
 
 /// The tokens, if the model server reports them.
-pub(super) fn usage(facts: &[Fact]) -> Option<CompletionUsage> {
-    reported_usage(facts).map(CompletionUsage::from)
+pub fn usage(facts: &[Fact]) -> Option<CompletionUsage> {
+    Usage::reported(facts).map(CompletionUsage::from)
 }
 
 /// Why the model stopped, in OpenAI's terms. It has none for a stopped answer: a client reads what there is.
-pub(super) fn finish_reason(outcome: &Outcome) -> &'static str {
+#[must_use]
+pub fn finish_reason(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::WaitsForCalls => "tool_calls",
         Outcome::CutByTokenLimit => "length",
@@ -190,7 +190,7 @@ fn messages(facts: &[Fact]) -> impl Iterator<Item = &MessageAppended> {
 }
 
 /// The calls of a reply's facts.
-pub(super) fn calls(facts: &[Fact]) -> impl Iterator<Item = &ToolCalled> {
+pub fn calls(facts: &[Fact]) -> impl Iterator<Item = &ToolCalled> {
     facts.iter().filter_map(|fact| match fact {
         Fact::ToolCalled(call) => Some(call),
         Fact::MessageAppended(_) | Fact::ToolReturned(_) | Fact::Annotation(_) | Fact::Lifecycle(_) => None,

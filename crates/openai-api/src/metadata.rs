@@ -3,28 +3,26 @@
 use std::collections::BTreeMap;
 
 use domain::{JsonText, Violation, ViolationReason};
-use runtime::http::HttpProblem;
 use serde_json::value::RawValue;
 
-use crate::http::body::Verbatim;
-
 /// Most pairs.
-pub(in crate::http::openai) const METADATA_PAIRS_MAX: usize = 16;
+pub const METADATA_PAIRS_MAX: usize = 16;
 /// Most characters of a key.
-pub(in crate::http::openai) const METADATA_KEY_CHARS_MAX: usize = 64;
+pub const METADATA_KEY_CHARS_MAX: usize = 64;
 /// Most characters of a value.
-pub(in crate::http::openai) const METADATA_VALUE_CHARS_MAX: usize = 512;
+pub const METADATA_VALUE_CHARS_MAX: usize = 512;
 
 /// Metadata without pairs.
-pub(in crate::http::openai) fn empty() -> Verbatim {
-    Verbatim(JsonText::recorded("{}".to_owned()))
+#[must_use]
+pub fn empty() -> JsonText {
+    JsonText::recorded("{}".to_owned())
 }
 
 /// Metadata of a request, as JSON text; `null` and absent are without pairs.
 ///
 /// # Errors
 /// 400: it is not an object of strings, or exceeds a bound.
-pub(in crate::http::openai) fn checked(given: Option<&RawValue>) -> Result<String, HttpProblem> {
+pub fn checked(given: Option<&RawValue>) -> Result<String, Violation> {
     let Some(given) = given.filter(|given| given.get() != "null") else {
         return Ok("{}".to_owned());
     };
@@ -33,7 +31,7 @@ pub(in crate::http::openai) fn checked(given: Option<&RawValue>) -> Result<Strin
         Ok(pairs) => check(&pairs).map(|()| given.get().to_owned()),
         Err(_) => Err(Violation::new(ViolationReason::Malformed, "is not an object whose values are strings")),
     };
-    outcome.map_err(|violation| HttpProblem::from(violation.within("metadata")))
+    outcome.map_err(|violation| violation.within("metadata"))
 }
 
 fn check(pairs: &BTreeMap<String, String>) -> Result<(), Violation> {
@@ -72,7 +70,7 @@ mod tests {
         let outcome = checked(Some(&raw));
         assert_eq!(outcome.is_ok(), is_accepted, "{outcome:?}");
         if let Err(problem) = outcome {
-            assert_eq!(problem.field.as_deref(), Some("metadata"));
+            assert_eq!(problem.field, "metadata");
         }
     }
 

@@ -1,13 +1,12 @@
 //! The tools of a request, which the caller runs. Tools that OpenAI runs are not supported.
 
 use domain::{Violation, ViolationReason};
-use models::{Tool, ToolChoice};
-use runtime::http::HttpProblem;
+use formats::{Tool, ToolChoice};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::http::openai::function_tool::{FunctionTool, check_count, invalid_choice, named};
-use crate::http::openai::wrong_field::not_supported;
+use crate::function_tool::{FunctionTool, check_count, invalid_choice, named};
+use crate::wrong_field::{not_supported, wrong};
 
 /// The kind of a tool or of a choice.
 #[derive(Debug, Deserialize)]
@@ -28,7 +27,7 @@ struct ChoiceBody {
 ///
 /// # Errors
 /// 400: there are too many, one is not a function, or a field is invalid.
-pub(super) fn tools(given: &[Box<RawValue>]) -> Result<Vec<Tool>, HttpProblem> {
+pub(super) fn tools(given: &[Box<RawValue>]) -> Result<Vec<Tool>, Violation> {
     check_count(given.len())?;
     let tools = given.iter().enumerate().map(|(index, tool)| {
         let kind = serde_json::from_str::<Typed>(tool.get()).map_err(|_| not_a_tool(index))?.r#type;
@@ -37,22 +36,21 @@ pub(super) fn tools(given: &[Box<RawValue>]) -> Result<Vec<Tool>, HttpProblem> {
         }
         let function = serde_json::from_str::<FunctionTool>(tool.get());
         let at_index = |violation: Violation| violation.at(index).within("tools");
-        function.map_err(|_| not_a_tool(index))?.tool().map_err(at_index).map_err(HttpProblem::from)
+        function.map_err(|_| not_a_tool(index))?.tool().map_err(at_index)
     });
     tools.collect()
 }
 
-fn not_a_tool(index: usize) -> HttpProblem {
-    let field = format!("tools[{index}]");
-    let detail = "is not a tool: send an object with `type` and `name`";
-    HttpProblem::of_field(ViolationReason::Malformed, field, detail)
+fn not_a_tool(index: usize) -> Violation {
+    let rule = "is not a tool: send an object with `type` and `name`";
+    wrong(ViolationReason::Malformed, &format!("tools[{index}]"), rule)
 }
 
 /// Which of the tools the model may or must call. A choice of allowed tools removes the others.
 ///
 /// # Errors
 /// 400: the mode is unknown, or names a tool that the request does not have.
-pub(super) fn tool_choice(given: &RawValue, tools: &mut Vec<Tool>) -> Result<Option<ToolChoice>, HttpProblem> {
+pub(super) fn tool_choice(given: &RawValue, tools: &mut Vec<Tool>) -> Result<Option<ToolChoice>, Violation> {
     if let Ok(mode) = serde_json::from_str::<String>(given.get()) {
         return by_mode(&mode, tools);
     }
@@ -72,7 +70,7 @@ pub(super) fn tool_choice(given: &RawValue, tools: &mut Vec<Tool>) -> Result<Opt
 }
 
 /// Model servers reject a choice without tools, also `auto` and `none`.
-fn by_mode(mode: &str, tools: &[Tool]) -> Result<Option<ToolChoice>, HttpProblem> {
+fn by_mode(mode: &str, tools: &[Tool]) -> Result<Option<ToolChoice>, Violation> {
     let choice = match mode {
         "auto" => ToolChoice::Auto,
         "none" => ToolChoice::None,
@@ -86,12 +84,12 @@ fn by_mode(mode: &str, tools: &[Tool]) -> Result<Option<ToolChoice>, HttpProblem
 #[cfg(test)]
 mod tests {
     use domain::ToolName;
-    use models::TOOLS_MAX;
+    use formats::TOOLS_MAX;
     use serde_json::{Value, json, value::to_raw_value};
 
     use super::*;
 
-    fn parse(raw: &[Box<RawValue>]) -> Result<Vec<Tool>, HttpProblem> {
+    fn parse(raw: &[Box<RawValue>]) -> Result<Vec<Tool>, Violation> {
         tools(raw)
     }
 
@@ -102,7 +100,7 @@ mod tests {
                 let choice = tool_choice(&to_raw_value(choice).unwrap(), &mut tools)?;
                 Ok((tools.len(), choice))
             })
-            .map_err(|problem| problem.field.unwrap());
+            .map_err(|violation| violation.field);
         assert_eq!(parsed, expected.map_err(str::to_owned), "{tools} {choice}");
     }
 

@@ -1,8 +1,7 @@
 //! The body of a request.
 
-use domain::ViolationReason;
-use models::RequestOptions;
-use runtime::http::HttpProblem;
+use domain::{Violation, ViolationReason};
+use formats::RequestOptions;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -12,10 +11,10 @@ use utoipa::ToSchema;
 use super::parameters::Parameters;
 use super::text_format::response_format;
 use super::tools::{tool_choice, tools};
-use crate::http::openai::conversations::metadata;
-use crate::http::openai::sampling::{SHARES, TEMPERATURES, within};
-use crate::http::openai::wrong_field::{not_supported, out_of_range, wrong};
-use conversations::generation::RequestSettings;
+use crate::metadata;
+use crate::sampling::{SHARES, TEMPERATURES, within};
+use crate::wrong_field::{not_supported, out_of_range, wrong};
+use formats::RequestSettings;
 
 /// Most bytes of a body.
 pub const RESPONSE_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -31,17 +30,17 @@ const LOGPROBS: &str = "message.output_text.logprobs";
 pub struct ResponseRequest {
     /// The agent, whose model answers. Not needed with a key of one agent.
     #[schema(example = "support")]
-    pub(super) model: Option<String>,
+    pub model: Option<String>,
     /// A text of the user, or items, oldest first; at most 2,000.
     #[schema(value_type = Option<Object>)]
-    pub(super) input: Option<Box<RawValue>>,
+    pub input: Option<Box<RawValue>>,
     /// Instructions of this response, after those of the agent. Later responses do not inherit them.
     instructions: Option<String>,
     /// The conversation that the response continues: its id, or an object with the id. Input and output are recorded in it.
     #[schema(value_type = Option<Object>)]
-    pub(super) conversation: Option<ConversationBody>,
+    pub conversation: Option<ConversationBody>,
     /// The response that this one continues. Not together with `conversation`.
-    pub(super) previous_response_id: Option<String>,
+    pub previous_response_id: Option<String>,
     /// Whether the response is recorded; the default is `true`.
     store: Option<bool>,
     /// Whether to answer at once; read the response later. Needs `store`.
@@ -76,9 +75,9 @@ pub struct ResponseRequest {
     #[schema(value_type = Option<Object>)]
     metadata: Option<Box<RawValue>>,
     /// The end user; the header `x-hansard-user` takes precedence.
-    pub(super) user: Option<String>,
+    pub user: Option<String>,
     /// The end user, if `user` is absent.
-    pub(super) safety_identifier: Option<String>,
+    pub safety_identifier: Option<String>,
     /// Repeated in the answer.
     prompt_cache_key: Option<String>,
     /// Not supported, except 0.
@@ -90,7 +89,7 @@ pub struct ResponseRequest {
 /// A conversation, by its id.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
-pub(super) enum ConversationBody {
+pub enum ConversationBody {
     /// The id.
     Id(String),
     /// An object with the id.
@@ -108,7 +107,7 @@ struct ReasoningBody {
 
 /// How the answer is delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Delivery {
+pub enum Delivery {
     /// When it is complete.
     Whole,
     /// As events.
@@ -119,7 +118,8 @@ pub(super) enum Delivery {
 
 impl ConversationBody {
     /// The id.
-    pub(super) fn id(&self) -> &str {
+    #[must_use]
+    pub fn id(&self) -> &str {
         match self {
             Self::Id(id) | Self::Object { id } => id,
         }
@@ -128,7 +128,10 @@ impl ConversationBody {
 
 impl ResponseRequest {
     /// Rejects values that change the answer and are not supported, or contradict each other.
-    pub(super) fn check(&self) -> Result<(), HttpProblem> {
+    ///
+    /// # Errors
+    /// 400 with the field.
+    pub fn check(&self) -> Result<(), Violation> {
         let includes_logprobs = |include: &Vec<String>| include.iter().any(|name| name == LOGPROBS);
         let given = [
             ("top_logprobs", self.top_logprobs.is_some_and(|top| top > 0)),
@@ -150,7 +153,7 @@ impl ResponseRequest {
     }
 
     /// Rejects what events of a stream cannot repeat: too many levels, numbers out of range, unpaired surrogates.
-    fn check_values(&self) -> Result<(), HttpProblem> {
+    fn check_values(&self) -> Result<(), Violation> {
         let tools = self.tools.iter().flatten().map(|tool| ("tools", tool));
         let others = [("tool_choice", &self.tool_choice), ("text", &self.text), ("reasoning", &self.reasoning)]
             .into_iter()
@@ -164,12 +167,14 @@ impl ResponseRequest {
     }
 
     /// Whether the exchange is recorded. That of a conversation always is.
-    pub(super) fn is_recorded(&self) -> bool {
+    #[must_use]
+    pub fn is_recorded(&self) -> bool {
         self.store.unwrap_or(true) || self.conversation.is_some()
     }
 
     /// How the answer is delivered.
-    pub(super) fn delivery(&self) -> Delivery {
+    #[must_use]
+    pub fn delivery(&self) -> Delivery {
         if self.stream.unwrap_or_default() {
             Delivery::Streamed
         } else if self.background.unwrap_or_default() {
@@ -183,7 +188,7 @@ impl ResponseRequest {
     ///
     /// # Errors
     /// 400 with the field: it is invalid, over its bound, or not supported.
-    pub(super) fn settings(&self, model: Option<String>) -> Result<RequestSettings, HttpProblem> {
+    pub fn settings(&self, model: Option<String>) -> Result<RequestSettings, Violation> {
         let mut tools = tools(self.tools.as_deref().unwrap_or_default())?;
         let choice = self.tool_choice.as_deref().filter(|choice| choice.get() != "null");
         let tool_choice = choice.map(|choice| tool_choice(choice, &mut tools));
@@ -205,14 +210,14 @@ impl ResponseRequest {
         })
     }
 
-    fn output_tokens_max(&self) -> Result<Option<u32>, HttpProblem> {
+    fn output_tokens_max(&self) -> Result<Option<u32>, Violation> {
         match self.max_output_tokens {
             Some(0) => Err(out_of_range("max_output_tokens", "is 0, the minimum is 1")),
             given => Ok(given),
         }
     }
 
-    fn reasoning_effort(&self) -> Result<Option<String>, HttpProblem> {
+    fn reasoning_effort(&self) -> Result<Option<String>, Violation> {
         let Some(given) = &self.reasoning else {
             return Ok(None);
         };
@@ -227,7 +232,7 @@ impl ResponseRequest {
     ///
     /// # Errors
     /// 400 with the field.
-    pub(super) fn parameters(&self, model: &str) -> Result<Parameters, HttpProblem> {
+    pub fn parameters(&self, model: &str) -> Result<Parameters, Violation> {
         let truncation = self.truncation.clone().unwrap_or("disabled".to_owned());
         if !["auto", "disabled"].contains(&truncation.as_str()) {
             let rule = "must be `auto` or `disabled`";

@@ -1,16 +1,15 @@
 //! The body of a request.
 
-use domain::{Fact, ViolationReason};
+use domain::{Fact, Violation, ViolationReason};
 use formats::{Format, ParseError};
-use runtime::http::HttpProblem;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::tools::{CompletionTool, ToolChoiceBody, tool_choice, tools};
-use crate::http::openai::wrong_field::not_supported;
-use conversations::generation::RequestSettings;
+use crate::wrong_field::{not_supported, wrong};
+use formats::RequestSettings;
 
 /// Most bytes of a body.
 pub const COMPLETION_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -41,29 +40,29 @@ pub struct CompletionRequest {
     /// The end user, if `user` is absent.
     pub safety_identifier: Option<String>,
     /// The sampling temperature, 0 to 2; absent: the agent's.
-    pub(super) temperature: Option<f64>,
+    pub temperature: Option<f64>,
     /// Nucleus sampling, 0 to 1.
-    pub(super) top_p: Option<f64>,
+    pub top_p: Option<f64>,
     /// Maximum number of tokens of the answer. The agent's maximum applies too.
-    pub(super) max_completion_tokens: Option<u32>,
+    pub max_completion_tokens: Option<u32>,
     /// As `max_completion_tokens`.
-    pub(super) max_tokens: Option<u32>,
+    pub max_tokens: Option<u32>,
     /// The seed of the sampling.
-    pub(super) seed: Option<i64>,
+    pub seed: Option<i64>,
     /// A text that ends the answer, or at most 4 texts.
     #[schema(value_type = Option<Object>)]
-    pub(super) stop: Option<StopBody>,
+    pub stop: Option<StopBody>,
     /// -2 to 2.
-    pub(super) presence_penalty: Option<f64>,
+    pub presence_penalty: Option<f64>,
     /// -2 to 2.
-    pub(super) frequency_penalty: Option<f64>,
+    pub frequency_penalty: Option<f64>,
     /// The effort of thoughts, as the model server names it.
-    pub(super) reasoning_effort: Option<String>,
+    pub reasoning_effort: Option<String>,
     /// Whether one answer may have several calls.
-    pub(super) parallel_tool_calls: Option<bool>,
+    pub parallel_tool_calls: Option<bool>,
     /// The form of the answer: `text`, `json_object`, or `json_schema` with a schema.
     #[schema(value_type = Option<Object>)]
-    pub(super) response_format: Option<Box<RawValue>>,
+    pub response_format: Option<Box<RawValue>>,
     /// At most 1: one answer.
     n: Option<u32>,
     /// Not supported, except `false`.
@@ -111,7 +110,7 @@ impl CompletionRequest {
     ///
     /// # Errors
     /// 400 with the field: it is invalid, over its bound, or not supported.
-    pub fn settings(&self, model: Option<String>) -> Result<RequestSettings, HttpProblem> {
+    pub fn settings(&self, model: Option<String>) -> Result<RequestSettings, Violation> {
         self.check_supported()?;
         let tools = tools(self.tools.as_deref().unwrap_or_default())?;
         let mut options = self.options()?;
@@ -135,7 +134,7 @@ impl CompletionRequest {
     ///
     /// # Errors
     /// 400 with the field: one is invalid, or there are none or too many.
-    pub fn facts(&self) -> Result<Vec<Fact>, HttpProblem> {
+    pub fn facts(&self) -> Result<Vec<Fact>, Violation> {
         facts(&self.messages)
     }
 
@@ -147,36 +146,32 @@ impl CompletionRequest {
     }
 }
 
-fn facts(messages: &RawValue) -> Result<Vec<Fact>, HttpProblem> {
+fn facts(messages: &RawValue) -> Result<Vec<Fact>, Violation> {
     let body = format!("{{\"messages\":{}}}", messages.get());
     let facts = formats::parse_history(Format::OpenAiChat, body.as_bytes()).map_err(malformed)?;
-    let broken = |code, detail: String| Err(HttpProblem::of_field(code, "messages", detail));
+    let broken = |reason, rule: &str| Err(wrong(reason, "messages", rule));
     match facts.len() {
-        0 => broken(ViolationReason::Missing, "messages is empty: send at least one".to_owned()),
+        0 => broken(ViolationReason::Missing, "is empty: send at least one"),
         1..=COMPLETION_EVENTS_MAX => Ok(facts),
         count => broken(
             ViolationReason::OutOfRange,
-            format!("messages has {count} messages, calls and results, the maximum is {COMPLETION_EVENTS_MAX}"),
+            &format!("has {count} messages, calls and results, the maximum is {COMPLETION_EVENTS_MAX}"),
         ),
     }
 }
 
-fn malformed(error: ParseError) -> HttpProblem {
+fn malformed(error: ParseError) -> Violation {
     match error {
-        ParseError::Unusable { field, reason } => {
-            let detail = format!("{field} {reason}");
-            HttpProblem::of_field(ViolationReason::Malformed, field, detail)
-        }
+        ParseError::Unusable { field, reason } => wrong(ViolationReason::Malformed, &field, &reason),
         ParseError::Malformed { .. } | ParseError::Failed { .. } | ParseError::Incomplete => {
-            let detail = format!("messages {error}");
-            HttpProblem::of_field(ViolationReason::Malformed, "messages", detail)
+            wrong(ViolationReason::Malformed, "messages", &error.to_string())
         }
     }
 }
 
 impl CompletionRequest {
     /// Rejects values that change the answer and are not supported.
-    fn check_supported(&self) -> Result<(), HttpProblem> {
+    fn check_supported(&self) -> Result<(), Violation> {
         let has_audio = |modes: &Vec<String>| modes.iter().any(|mode| mode != "text");
         let given = [
             ("n", self.n.is_some_and(|n| n != 1)),

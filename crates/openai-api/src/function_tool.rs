@@ -1,8 +1,7 @@
 //! A function that the caller runs, as OpenAI's APIs describe it.
 
 use domain::{JsonText, ToolName, Violation, ViolationReason};
-use models::{TOOLS_MAX, Tool};
-use runtime::http::HttpProblem;
+use formats::{TOOLS_MAX, Tool};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -16,7 +15,7 @@ const NO_PARAMETERS: &str = r#"{"type":"object","properties":{}}"#;
 
 /// A function that the model may call.
 #[derive(Debug, Deserialize, ToSchema)]
-pub struct FunctionTool {
+pub(crate) struct FunctionTool {
     /// Its name; 1 to 256 bytes.
     name: String,
     /// What it does, for the model.
@@ -33,7 +32,7 @@ impl FunctionTool {
     ///
     /// # Errors
     /// The name or the schema is invalid.
-    pub fn tool(&self) -> Result<Tool, Violation> {
+    pub(crate) fn tool(&self) -> Result<Tool, Violation> {
         let schema = match &self.parameters {
             Some(parameters) => verbatim(parameters),
             None => JsonText::parse(NO_PARAMETERS),
@@ -51,19 +50,19 @@ impl FunctionTool {
 ///
 /// # Errors
 /// 400: there are more than [`TOOLS_MAX`].
-pub fn check_count(count: usize) -> Result<(), HttpProblem> {
+pub(crate) fn check_count(count: usize) -> Result<(), Violation> {
     if count <= TOOLS_MAX {
         return Ok(());
     }
-    let detail = format!("tools has {count} entries, the maximum is {TOOLS_MAX}");
-    Err(HttpProblem::of_field(ViolationReason::OutOfRange, "tools", detail))
+    let rule = format!("has {count} entries, the maximum is {TOOLS_MAX}");
+    Err(wrong(ViolationReason::OutOfRange, "tools", &rule))
 }
 
 /// The name of the tool of the request with this name.
 ///
 /// # Errors
 /// 400: the request has no such tool.
-pub fn named(tools: &[Tool], name: &str) -> Result<ToolName, HttpProblem> {
+pub(crate) fn named(tools: &[Tool], name: &str) -> Result<ToolName, Violation> {
     let mut names = tools.iter().map(|tool| &tool.name);
     let found = names.find(|known| known.as_str() == name);
     found.cloned().ok_or_else(|| invalid_choice("names no tool of the request"))
@@ -71,6 +70,6 @@ pub fn named(tools: &[Tool], name: &str) -> Result<ToolName, HttpProblem> {
 
 /// The problem of a choice of tools.
 #[must_use]
-pub fn invalid_choice(rule: &str) -> HttpProblem {
+pub(crate) fn invalid_choice(rule: &str) -> Violation {
     wrong(ViolationReason::Malformed, "tool_choice", rule)
 }

@@ -4,13 +4,9 @@
 //! frontend can own it. The record requires the prefix `history:` of a channel's conversations; the API leaves it out:
 //! `conv_channel_1` of the API is `history:conv_channel_1` of the record. All other ids are equal in both.
 
-use domain::{AgentId, ChannelId, ConversationId, Owner, UserId};
-use runtime::http::HttpProblem;
+use domain::{AgentId, ChannelId, ConversationId, Owner, UserId, Violation};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
-
-use crate::http::callers::end_user::ISSUED_PREFIX;
-use crate::http::not_found::not_found;
 
 /// The prefix of ids of conversations without an end user, in the API.
 const CHANNEL_PREFIX: &str = "conv_channel_";
@@ -31,9 +27,9 @@ impl OwnedId {
     ///
     /// # Errors
     /// Never: the derived texts are valid ids.
-    pub fn of(agent: &AgentId, user: Option<&UserId>, id: Uuid) -> Result<Self, HttpProblem> {
+    pub fn of(agent: &AgentId, user: Option<&UserId>, id: Uuid) -> Result<Self, Violation> {
         let (name, owner) = if let Some(user) = user {
-            let name = format!("{ISSUED_PREFIX}{}", id.simple());
+            let name = format!("{}{}", ConversationId::ISSUED_PREFIX, id.simple());
             (name, Owner::User(user.clone()))
         } else {
             let name = format!("{CHANNEL_PREFIX}{}", id.simple());
@@ -49,10 +45,10 @@ impl OwnedId {
 /// The id in the record of a conversation with this id in the API.
 ///
 /// # Errors
-/// [`not_found`] if it is not a valid id.
-pub fn record_id(id: &str) -> Result<ConversationId, HttpProblem> {
+/// It is not a valid id.
+pub fn record_id(id: &str) -> Result<ConversationId, Violation> {
     let prefix = if id.starts_with(CHANNEL_PREFIX) { ConversationId::HISTORY_PREFIX } else { "" };
-    ConversationId::parse(format!("{prefix}{id}")).map_err(|_| not_found())
+    ConversationId::parse(format!("{prefix}{id}"))
 }
 
 /// The id in the API of a conversation with this id in the record.
@@ -66,7 +62,6 @@ pub fn api_id(id: &ConversationId) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::callers::end_user::IdOrigin;
 
     #[test]
     fn ids_are_mapped_back_and_forth() {
@@ -80,7 +75,7 @@ mod tests {
             assert_eq!(api_id(&ConversationId::parse(record).unwrap()), api);
         }
         for invalid in ["", "conv 1", &"x".repeat(129), &format!("conv_channel_{}", "x".repeat(108))] {
-            assert_eq!(record_id(invalid), Err(not_found()), "{invalid}");
+            assert!(record_id(invalid).is_err(), "{invalid}");
         }
     }
 
@@ -94,8 +89,8 @@ mod tests {
         let (ada, one, two) = (of(Some("ada"), 1), of(None, 1), of(None, 2));
         for new in [&ada, &one, &two] {
             assert_eq!(new.owner.check_id(&new.id), Ok(()));
-            assert!(api_id(&new.id).starts_with(ISSUED_PREFIX));
-            assert_eq!(IdOrigin::of(&new.id), IdOrigin::Issued);
+            assert!(api_id(&new.id).starts_with(ConversationId::ISSUED_PREFIX));
+            assert!(new.id.is_issued() || new.id.is_history());
         }
         assert_eq!(ada.owner, Owner::User(UserId::parse("ada").unwrap()));
         assert!(one.owner.is_channel() && one.owner != two.owner);

@@ -12,22 +12,22 @@ use domain::bounds::METADATA_BYTES_MAX;
 /// The rest of an item: the value of the metadata's key `openai_item`.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub(super) struct Note {
+pub(crate) struct Note {
     /// The client's id of the item.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) id: Option<String>,
+    pub id: Option<String>,
     /// Whether all parts of the message are its content. Otherwise a provider item of the assistant is an item of its own.
     #[serde(skip_serializing_if = "is_false")]
-    pub(super) whole: bool,
+    pub whole: bool,
     /// Whether the output is a list, even if it is one text.
     #[serde(skip_serializing_if = "is_false")]
-    pub(super) list: bool,
+    pub list: bool,
     /// Members of the item.
     #[serde(skip_serializing_if = "Members::is_empty")]
-    pub(super) members: Members,
+    pub members: Members,
     /// Members of the parts of its content, by index.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub(super) parts: BTreeMap<usize, Members>,
+    pub parts: BTreeMap<usize, Members>,
 }
 
 /// The metadata of an event, as far as it is about its item.
@@ -38,7 +38,7 @@ struct Metadata {
 
 impl Note {
     /// The note of a recorded event; empty if it has none, or another form.
-    pub(super) fn of(event: &Event) -> Self {
+    pub(crate) fn of(event: &Event) -> Self {
         let text = event.metadata.as_ref().map(JsonText::as_str);
         let metadata = text.and_then(|text| serde_json::from_str::<Metadata>(text).ok());
         metadata.unwrap_or_default().openai_item
@@ -52,7 +52,7 @@ impl Note {
     ///
     /// # Errors
     /// More than [`METADATA_BYTES_MAX`], or U+0000.
-    pub(super) fn into_metadata(self) -> Result<String, Violation> {
+    pub(crate) fn into_metadata(self) -> Result<String, Violation> {
         if self.is_empty() {
             return Ok(String::new());
         }

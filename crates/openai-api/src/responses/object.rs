@@ -7,8 +7,8 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::parameters::Parameters;
-use crate::http::openai::items::stored_item::StoredItem;
-use conversations::generation::reported_usage;
+use crate::items::stored_item::StoredItem;
+use domain::event::Usage;
 
 /// The status of a response without an answer.
 const FAILED: &str = "failed";
@@ -18,7 +18,7 @@ const FAILED: &str = "failed";
 pub struct ResponseObject {
     /// Its id.
     #[schema(example = "resp_0198c1a27c1e7b5e9d0a1f6f0c9b2a11000000000004_conv_channel_0198c1a2")]
-    pub(super) id: String,
+    pub id: String,
     /// Always `response`.
     object: &'static str,
     /// When it was requested, in seconds since 1970.
@@ -89,20 +89,21 @@ pub struct OutputTokens {
 
 /// What identifies a response.
 #[derive(Debug, Clone)]
-pub(super) struct ResponseHead {
+pub struct ResponseHead {
     /// Its id.
-    pub(super) id: String,
+    pub id: String,
     /// When it was requested, in seconds since 1970.
-    pub(super) created_at: i64,
+    pub created_at: i64,
     /// The conversation that the request named.
-    pub(super) conversation: Option<String>,
+    pub conversation: Option<String>,
     /// What the response repeats of its request.
-    pub(super) parameters: Parameters,
+    pub parameters: Parameters,
 }
 
 impl ResponseObject {
     /// A response whose model has not finished.
-    pub(super) fn in_progress(head: ResponseHead) -> Self {
+    #[must_use]
+    pub fn in_progress(head: ResponseHead) -> Self {
         Self {
             id: head.id,
             object: "response",
@@ -118,7 +119,8 @@ impl ResponseObject {
     }
 
     /// The response after its end.
-    pub(super) fn ended(self, outcome: &Outcome, facts: &[Fact], output: Vec<StoredItem>) -> Self {
+    #[must_use]
+    pub fn ended(self, outcome: &Outcome, facts: &[Fact], output: Vec<StoredItem>) -> Self {
         let incomplete = |reason| ("incomplete", Some(IncompleteDetails { reason }));
         let (status, incomplete_details) = match outcome {
             Outcome::Completed | Outcome::WaitsForCalls => ("completed", None),
@@ -138,7 +140,8 @@ impl ResponseObject {
     }
 
     /// The type of the last event of its stream.
-    pub(super) fn last_event(&self) -> &'static str {
+    #[must_use]
+    pub fn last_event(&self) -> &'static str {
         match self.status {
             "completed" => "response.completed",
             FAILED => "response.failed",
@@ -157,7 +160,7 @@ fn failure(outcome: &Outcome) -> ResponseErrorObject {
 }
 
 fn usage(facts: &[Fact]) -> Option<ResponseUsage> {
-    let sum = reported_usage(facts)?;
+    let sum = Usage::reported(facts)?;
     Some(ResponseUsage {
         input_tokens: sum.input_tokens,
         input_tokens_details: InputTokens { cached_tokens: sum.cached_tokens, cache_write_tokens: 0 },

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use domain::{JsonText, ViolationReason};
-use runtime::http::HttpProblem;
+use domain::{JsonText, Violation, ViolationReason};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::http::openai::wrong_field::{not_supported, wrong};
+use crate::wrong_field::{not_supported, wrong};
 
 /// The member `text` of a request.
 #[derive(Debug, Deserialize)]
@@ -31,7 +30,7 @@ struct ChatFormat {
 ///
 /// # Errors
 /// 400 with the field.
-pub(super) fn response_format(given: &RawValue) -> Result<Option<JsonText>, HttpProblem> {
+pub(super) fn response_format(given: &RawValue) -> Result<Option<JsonText>, Violation> {
     let text = serde_json::from_str::<Option<TextBody>>(given.get())
         .map_err(|_| wrong(ViolationReason::Malformed, "text", "is not an object with `format`"))?;
     let Some(text) = text else {
@@ -58,11 +57,11 @@ pub(super) fn response_format(given: &RawValue) -> Result<Option<JsonText>, Http
     // Documents in a struct always serialize.
     let format = JsonText::parse(serde_json::to_string(&in_chat_form).unwrap_or_default())
         .map_err(|violation| violation.within("text.format"));
-    format.map(Some).map_err(HttpProblem::from)
+    format.map(Some)
 }
 
 /// The members of a schema, which has a name.
-fn schema(members: Members) -> Result<Members, HttpProblem> {
+fn schema(members: Members) -> Result<Members, Violation> {
     let member = |name: &str| members.get(name).map_or("", |value| value.get());
     if !member("name").starts_with('"') || !member("schema").starts_with('{') {
         return Err(wrong(ViolationReason::Malformed, "text.format", "needs `name` and `schema`"));
@@ -80,7 +79,7 @@ mod tests {
     fn check(given: &Value, expected: Result<Option<Value>, &str>) {
         let found = response_format(&to_raw_value(given).unwrap())
             .map(|format| format.map(|json| json.as_str().parse::<Value>().unwrap()))
-            .map_err(|problem| problem.field.unwrap());
+            .map_err(|violation| violation.field);
         assert_eq!(found, expected.map_err(str::to_owned), "{given}");
     }
 

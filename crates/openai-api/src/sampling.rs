@@ -1,21 +1,20 @@
 //! Ranges of sampling parameters, as OpenAI limits them.
 
-use runtime::http::HttpProblem;
-
 use super::wrong_field::out_of_range;
+use domain::Violation;
 
 /// Temperatures.
-pub const TEMPERATURES: (f64, f64) = (0.0, 2.0);
+pub(crate) const TEMPERATURES: (f64, f64) = (0.0, 2.0);
 /// Shares of the probability, for nucleus sampling.
-pub const SHARES: (f64, f64) = (0.0, 1.0);
+pub(crate) const SHARES: (f64, f64) = (0.0, 1.0);
 /// Penalties.
-pub const PENALTIES: (f64, f64) = (-2.0, 2.0);
+pub(crate) const PENALTIES: (f64, f64) = (-2.0, 2.0);
 
 /// Checks a value against its range.
 ///
 /// # Errors
 /// 400: it is out of the range.
-pub fn within(field: &str, value: Option<f64>, (min, max): (f64, f64)) -> Result<Option<f64>, HttpProblem> {
+pub(crate) fn within(field: &str, value: Option<f64>, (min, max): (f64, f64)) -> Result<Option<f64>, Violation> {
     if value.is_none_or(|value| (min..=max).contains(&value)) {
         return Ok(value);
     }

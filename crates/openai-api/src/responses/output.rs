@@ -2,20 +2,18 @@
 
 use domain::event::{Event, EventTokens, RecordedEvent};
 use domain::{CommitId, ConversationId, EventId, Fact, RunId, Timestamp, Version};
-use runtime::http::HttpProblem;
 use uuid::Uuid;
 
-use crate::http::openai::conversation_ids::api_id;
-use crate::http::openai::conversations::items::items_of;
-use crate::http::openai::items::item_id::ItemId;
-use crate::http::openai::items::stored_item::{StoredItem, items};
+use crate::conversation_ids::api_id;
+use crate::items::item_id::ItemId;
+use crate::items::stored_item::{StoredItem, items};
 
 /// The name of the conversation in ids of items that are not recorded.
 const NO_CONVERSATION: &str = "unstored";
 
 /// Where the events of a run are recorded.
 #[derive(Debug, Clone)]
-pub(super) struct OutputPlace {
+pub struct OutputPlace {
     commit: CommitId,
     /// The version of the first event, unless another commit precedes it.
     first: Version,
@@ -25,12 +23,14 @@ pub(super) struct OutputPlace {
 
 impl OutputPlace {
     /// The place of a run that started with the event of this version.
-    pub(super) fn of(run: RunId, started: Version, conversation: &ConversationId) -> Self {
+    #[must_use]
+    pub fn of(run: RunId, started: Version, conversation: &ConversationId) -> Self {
         Self { commit: run.finish_commit(), first: started.next(), conversation: api_id(conversation).to_owned() }
     }
 
     /// The place of an answer that is not recorded.
-    pub(super) fn unrecorded() -> Self {
+    #[must_use]
+    pub fn unrecorded() -> Self {
         Self {
             commit: RunId(Uuid::now_v7()).finish_commit(),
             first: Version(1),
@@ -39,7 +39,8 @@ impl OutputPlace {
     }
 
     /// The id of an item before it is complete: of the event with this index, the item of its type with this ordinal.
-    pub(super) fn item_id(&self, event: usize, item_type: &str, ordinal: usize) -> String {
+    #[must_use]
+    pub fn item_id(&self, event: usize, item_type: &str, ordinal: usize) -> String {
         let id = ItemId {
             event: EventId::derived(self.commit, event),
             version: self.first.plus(event),
@@ -50,7 +51,8 @@ impl OutputPlace {
     }
 
     /// The items of facts; `offset` is the number of facts of the run before them.
-    pub(super) fn items(&self, facts: &[Fact], offset: usize) -> Vec<StoredItem> {
+    #[must_use]
+    pub fn items(&self, facts: &[Fact], offset: usize) -> Vec<StoredItem> {
         let events = facts.iter().enumerate().map(|(index, fact)| {
             let index = offset + index;
             RecordedEvent {
@@ -69,19 +71,4 @@ impl OutputPlace {
         // A model's facts are documents that were parsed as JSON.
         events.flat_map(|event| items(&event, &self.conversation).unwrap_or_default()).collect()
     }
-}
-
-/// The items of recorded events.
-///
-/// # Errors
-/// 500: an event is corrupt.
-pub(super) fn recorded_items(
-    conversation: &ConversationId,
-    events: &[RecordedEvent],
-) -> Result<Vec<StoredItem>, HttpProblem> {
-    let mut all = Vec::new();
-    for event in events {
-        all.extend(items_of(conversation, event)?);
-    }
-    Ok(all)
 }

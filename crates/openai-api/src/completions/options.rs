@@ -1,14 +1,13 @@
 //! Sampling and the form of the answer.
 
-use domain::{JsonText, ViolationReason};
-use models::RequestOptions;
-use runtime::http::HttpProblem;
+use domain::{JsonText, Violation, ViolationReason};
+use formats::RequestOptions;
 use serde_json::Value;
 
 use super::request::{CompletionRequest, StopBody};
-use crate::http::openai::sampling::{PENALTIES, SHARES, TEMPERATURES, within};
-use crate::http::openai::verbatim::verbatim;
-use crate::http::openai::wrong_field::out_of_range;
+use crate::sampling::{PENALTIES, SHARES, TEMPERATURES, within};
+use crate::verbatim::verbatim;
+use crate::wrong_field::{out_of_range, wrong};
 
 /// Maximum number of texts that end an answer, as OpenAI limits them.
 pub const STOP_MAX: usize = 4;
@@ -18,7 +17,7 @@ impl CompletionRequest {
     ///
     /// # Errors
     /// 400 with the field.
-    pub(super) fn options(&self) -> Result<RequestOptions, HttpProblem> {
+    pub fn options(&self) -> Result<RequestOptions, Violation> {
         Ok(RequestOptions {
             tool_choice: None,
             parallel_tool_calls: self.parallel_tool_calls,
@@ -36,7 +35,7 @@ impl CompletionRequest {
     ///
     /// # Errors
     /// 400: it is out of its range.
-    pub(super) fn sampling_temperature(&self) -> Result<Option<f64>, HttpProblem> {
+    pub fn sampling_temperature(&self) -> Result<Option<f64>, Violation> {
         within("temperature", self.temperature, TEMPERATURES)
     }
 
@@ -44,7 +43,7 @@ impl CompletionRequest {
     ///
     /// # Errors
     /// 400: it is 0.
-    pub(super) fn output_tokens_max(&self) -> Result<Option<u32>, HttpProblem> {
+    pub fn output_tokens_max(&self) -> Result<Option<u32>, Violation> {
         let given = [("max_completion_tokens", self.max_completion_tokens), ("max_tokens", self.max_tokens)];
         if let Some((field, _)) = given.iter().find(|(_, max)| *max == Some(0)) {
             return Err(out_of_range(field, "is 0, the minimum is 1"));
@@ -52,7 +51,7 @@ impl CompletionRequest {
         Ok(given.into_iter().filter_map(|(_, max)| max).min())
     }
 
-    fn stop_texts(&self) -> Result<Vec<String>, HttpProblem> {
+    fn stop_texts(&self) -> Result<Vec<String>, Violation> {
         let texts = match self.stop.clone() {
             None => Vec::new(),
             Some(StopBody::One(text)) => vec![text],
@@ -66,7 +65,7 @@ impl CompletionRequest {
     }
 
     /// `text` is the default of every server, so it is not sent.
-    fn answer_format(&self) -> Result<Option<JsonText>, HttpProblem> {
+    fn answer_format(&self) -> Result<Option<JsonText>, Violation> {
         const FIELD: &str = "response_format";
         let Some(format) = &self.response_format else {
             return Ok(None);
@@ -77,8 +76,8 @@ impl CompletionRequest {
             Some("text") => Ok(None),
             Some("json_object" | "json_schema") => Ok(Some(json)),
             _ => {
-                let detail = "response_format.type must be `text`, `json_object` or `json_schema`";
-                Err(HttpProblem::of_field(ViolationReason::Malformed, "response_format.type", detail))
+                let rule = "must be `text`, `json_object` or `json_schema`";
+                Err(wrong(ViolationReason::Malformed, "response_format.type", rule))
             }
         }
     }
@@ -102,7 +101,7 @@ mod tests {
                 .map(drop)
                 .and(request.sampling_temperature().map(drop))
                 .and(request.output_tokens_max().map(drop));
-            let field = checked.err().and_then(|problem| problem.field);
+            let field = checked.err().map(|violation| violation.field);
             assert_eq!(field.as_deref(), expected, "{body}");
         };
         for (field, edges, past) in [

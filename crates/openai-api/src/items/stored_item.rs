@@ -68,7 +68,7 @@ pub fn items(event: &RecordedEvent, conversation: &str) -> serde_json::Result<Ve
 }
 
 /// The members of a call, except its id.
-pub(super) fn call_members(call: &ToolCalled) -> serde_json::Result<Members> {
+pub(crate) fn call_members(call: &ToolCalled) -> serde_json::Result<Members> {
     let mut members = typed("function_call")?;
     put(&mut members, "call_id", call.call_id.as_str())?;
     put(&mut members, "name", call.tool_name.as_str())?;
@@ -77,7 +77,7 @@ pub(super) fn call_members(call: &ToolCalled) -> serde_json::Result<Members> {
 }
 
 /// The members of an output, except its id.
-pub(super) fn output_members(result: &ToolReturned, note: &Note) -> serde_json::Result<Members> {
+pub(crate) fn output_members(result: &ToolReturned, note: &Note) -> serde_json::Result<Members> {
     let mut members = typed("function_call_output")?;
     put(&mut members, "call_id", result.call_id.as_str())?;
     match &result.output {
@@ -95,7 +95,7 @@ pub(super) fn output_members(result: &ToolReturned, note: &Note) -> serde_json::
 }
 
 /// The members of a message, except its id and its content. `own` are the members of its mark.
-pub(super) fn message_members(role: Role, own: &Members) -> serde_json::Result<Members> {
+pub(crate) fn message_members(role: Role, own: &Members) -> serde_json::Result<Members> {
     let mut members = typed("message")?;
     put(&mut members, "role", role.as_str())?;
     if let Some(phase) = own.get("phase") {
@@ -105,7 +105,8 @@ pub(super) fn message_members(role: Role, own: &Members) -> serde_json::Result<M
 }
 
 /// The members of the mark before the parts of a message, which contains its phase.
-pub(super) fn own_members(parts: &[Part]) -> Option<Members> {
+#[must_use]
+pub fn own_members(parts: &[Part]) -> Option<Members> {
     let members = provider_item(parts.first()?)?;
     is_message_mark(&members).then_some(members)
 }

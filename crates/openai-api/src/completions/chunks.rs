@@ -10,17 +10,20 @@ use super::sent_step::SentStep;
 
 /// What all chunks of a completion have in common.
 #[derive(Debug, Clone)]
-pub(super) struct ChunkHead {
-    pub(super) id: String,
-    pub(super) created: i64,
-    pub(super) model: String,
+pub struct ChunkHead {
+    /// The id of the completion.
+    pub id: String,
+    /// When it was created, in seconds.
+    pub created: i64,
+    /// The model, as the request named it.
+    pub model: String,
     /// Whether the last chunk has the usage; then all others have `usage: null`.
-    pub(super) includes_usage: bool,
+    pub includes_usage: bool,
 }
 
 /// Makes the chunks of a completion from the parts of its answer. Pure.
 #[derive(Debug)]
-pub(super) struct CompletionChunks {
+pub struct CompletionChunks {
     head: ChunkHead,
     sent: SentStep,
 }
@@ -93,18 +96,20 @@ pub struct FunctionDelta {
 
 impl CompletionChunks {
     /// The chunks of a completion that has no parts yet.
-    pub(super) fn new(head: ChunkHead) -> Self {
+    #[must_use]
+    pub fn new(head: ChunkHead) -> Self {
         Self { head, sent: SentStep::default() }
     }
 
     /// The first chunk: it has the role.
-    pub(super) fn first(&self) -> CompletionChunk {
+    #[must_use]
+    pub fn first(&self) -> CompletionChunk {
         self.head.first()
     }
 
     /// The chunks for a part of the answer. A complete step sends what its parts did not: an answer that must match a schema has
     /// no other parts.
-    pub(super) fn push(&mut self, part: RunPartKind) -> Vec<CompletionChunk> {
+    pub fn push(&mut self, part: RunPartKind) -> Vec<CompletionChunk> {
         let RunPartKind::StepFinished(facts) = part else {
             self.sent.add(&part);
             return self.head.of_part(part).into_iter().collect();
@@ -114,7 +119,8 @@ impl CompletionChunks {
     }
 
     /// The last chunks: the reason why the model stopped, then the usage if it is requested.
-    pub(super) fn last(&self, outcome: &Outcome, facts: &[Fact]) -> Vec<CompletionChunk> {
+    #[must_use]
+    pub fn last(&self, outcome: &Outcome, facts: &[Fact]) -> Vec<CompletionChunk> {
         self.head.last(outcome, facts)
     }
 }

@@ -7,7 +7,7 @@ use super::event::{Events, ItemName};
 
 /// What an item contains so far.
 #[derive(Debug)]
-pub(super) enum Streamed {
+pub enum Streamed {
     /// Thoughts, as a summary.
     Reasoning(String),
     /// A message.
@@ -20,14 +20,16 @@ pub(super) enum Streamed {
 
 /// A part of a message.
 #[derive(Debug)]
-pub(super) struct StreamedPart {
-    pub(super) kind: PartKind,
-    pub(super) text: String,
+pub struct StreamedPart {
+    /// What it is.
+    pub kind: PartKind,
+    /// What has arrived of it.
+    pub text: String,
 }
 
 /// What the text of a part is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PartKind {
+pub enum PartKind {
     /// Text.
     Text,
     /// A refusal.
@@ -36,15 +38,19 @@ pub(super) enum PartKind {
 
 /// A call of a tool.
 #[derive(Debug)]
-pub(super) struct StreamedCall {
-    pub(super) call_id: CallId,
-    pub(super) tool: ToolName,
-    pub(super) arguments: String,
+pub struct StreamedCall {
+    /// The recorded id.
+    pub call_id: CallId,
+    /// The tool.
+    pub tool: ToolName,
+    /// What has arrived of the arguments: JSON text.
+    pub arguments: String,
 }
 
 impl Streamed {
     /// The type of the item.
-    pub(super) fn item_type(&self) -> &'static str {
+    #[must_use]
+    pub fn item_type(&self) -> &'static str {
         match self {
             Self::Reasoning(_) => "reasoning",
             Self::Message(_) => "message",
@@ -54,7 +60,7 @@ impl Streamed {
     }
 
     /// The item with this status.
-    pub(super) fn item(&self, status: &str) -> Value {
+    pub fn item(&self, status: &str) -> Value {
         match self {
             Self::Reasoning(summary) => {
                 let summary: Vec<Value> = (!summary.is_empty()).then(|| summary_part(summary)).into_iter().collect();
@@ -73,7 +79,7 @@ impl Streamed {
     }
 
     /// The events of the end, before the last one, which has the whole item.
-    pub(super) fn end(&self, name: &ItemName, events: &mut Events) {
+    pub fn end(&self, name: &ItemName, events: &mut Events) {
         match self {
             Self::Reasoning(text) => {
                 let members = json!({"summary_index": 0, "text": text});
@@ -97,12 +103,14 @@ impl Streamed {
 
 impl StreamedPart {
     /// A part without text.
-    pub(super) fn new(kind: PartKind) -> Self {
+    #[must_use]
+    pub fn new(kind: PartKind) -> Self {
         Self { kind, text: String::new() }
     }
 
     /// The part.
-    pub(super) fn json(&self) -> Value {
+    #[must_use]
+    pub fn json(&self) -> Value {
         match self.kind {
             PartKind::Text => {
                 json!({"type": "output_text", "text": self.text, "annotations": [], "logprobs": []})
@@ -112,13 +120,13 @@ impl StreamedPart {
     }
 
     /// The event of its beginning.
-    pub(super) fn begin(&self, index: usize, name: &ItemName, events: &mut Events) {
+    pub fn begin(&self, index: usize, name: &ItemName, events: &mut Events) {
         let members = json!({"content_index": index, "part": self.json()});
         events.add("response.content_part.added", name.with(members));
     }
 
     /// Adds a delta.
-    pub(super) fn push(&mut self, index: usize, delta: &str, name: &ItemName, events: &mut Events) {
+    pub fn push(&mut self, index: usize, delta: &str, name: &ItemName, events: &mut Events) {
         self.text.push_str(delta);
         let (event, members) = match self.kind {
             PartKind::Text => {
@@ -143,6 +151,7 @@ impl StreamedPart {
 }
 
 /// A part of a summary of thoughts.
-pub(super) fn summary_part(text: &str) -> Value {
+#[must_use]
+pub fn summary_part(text: &str) -> Value {
     json!({"type": "summary_text", "text": text})
 }

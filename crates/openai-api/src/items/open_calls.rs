@@ -50,7 +50,7 @@ mod tests {
     use serde_json::value::RawValue;
 
     use super::*;
-    use crate::http::openai::items::new_item::{NewItem, read};
+    use crate::items::new_item::{NewItem, read};
 
     /// `items`: `c1` is a call with the id 1, `o1` is its output. The result has `v` for a verbatim item.
     fn check(before: OpenBefore<'_>, items: &str, expected: &str) {

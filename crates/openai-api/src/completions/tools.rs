@@ -1,13 +1,12 @@
 //! The tools of a request, which the caller runs.
 
 use domain::Violation;
-use models::{Tool, ToolChoice};
-use runtime::http::HttpProblem;
+use formats::{Tool, ToolChoice};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::http::openai::function_tool::{FunctionTool, check_count, invalid_choice, named};
-use crate::http::openai::wrong_field::not_supported;
+use crate::function_tool::{FunctionTool, check_count, invalid_choice, named};
+use crate::wrong_field::not_supported;
 
 /// A tool.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -44,14 +43,14 @@ struct FunctionNameBody {
 ///
 /// # Errors
 /// 400: there are too many, one is not a function, or a field is invalid.
-pub fn tools(given: &[CompletionTool]) -> Result<Vec<Tool>, HttpProblem> {
+pub fn tools(given: &[CompletionTool]) -> Result<Vec<Tool>, Violation> {
     check_count(given.len())?;
     let tools = given.iter().enumerate().map(|(index, tool)| {
         let Some(function) = tool.function.as_ref().filter(|_| tool.r#type == "function") else {
             return Err(not_supported(&format!("tools[{index}].type")));
         };
         let at_index = |violation: Violation| violation.within("function").at(index).within("tools");
-        function.tool().map_err(at_index).map_err(HttpProblem::from)
+        function.tool().map_err(at_index)
     });
     tools.collect()
 }
@@ -60,7 +59,7 @@ pub fn tools(given: &[CompletionTool]) -> Result<Vec<Tool>, HttpProblem> {
 ///
 /// # Errors
 /// 400: the mode is unknown, or names a tool that the request does not have.
-pub fn tool_choice(given: &ToolChoiceBody, tools: &[Tool]) -> Result<ToolChoice, HttpProblem> {
+pub fn tool_choice(given: &ToolChoiceBody, tools: &[Tool]) -> Result<ToolChoice, Violation> {
     match given {
         ToolChoiceBody::Mode(mode) => match mode.as_str() {
             "auto" => Ok(ToolChoice::Auto),

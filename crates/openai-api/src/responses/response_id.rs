@@ -11,25 +11,27 @@ const VERSION_DIGITS: usize = 12;
 
 /// What the id of a recorded response contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct ResponseId {
+pub struct ResponseId {
     /// The run.
-    pub(super) run: RunId,
+    pub run: RunId,
     /// The version of the event with which the run started.
-    pub(super) started: Version,
+    pub started: Version,
     /// The conversation, by its id in the API.
-    pub(super) conversation: String,
+    pub conversation: String,
 }
 
 impl ResponseId {
     /// The id as clients get it.
-    pub(super) fn text(&self) -> String {
+    #[must_use]
+    pub fn text(&self) -> String {
         let run = self.run.0.simple();
         let (started, conversation) = (self.started.0, &self.conversation);
         format!("{PREFIX}{run}{started:0VERSION_DIGITS$x}_{conversation}")
     }
 
     /// Reads an id; `None`: no recorded response has such an id.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
         let (digits, conversation) = text.strip_prefix(PREFIX)?.split_once('_')?;
         let is_digit = |c: char| matches!(c, '0'..='9' | 'a'..='f');
         if digits.len() != RUN_DIGITS + VERSION_DIGITS || !digits.chars().all(is_digit) {
@@ -44,7 +46,8 @@ impl ResponseId {
     }
 
     /// An id of a response that is not recorded.
-    pub(super) fn unrecorded() -> String {
+    #[must_use]
+    pub fn unrecorded() -> String {
         format!("{PREFIX}{}", Uuid::now_v7().simple())
     }
 }
