@@ -6,9 +6,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::wrong_field::wrong;
-
-use super::verbatim::verbatim;
+use crate::verbatim::verbatim;
+use crate::wrong_field::wrong;
 
 /// The schema of a function without parameters.
 const NO_PARAMETERS: &str = r#"{"type":"object","properties":{}}"#;

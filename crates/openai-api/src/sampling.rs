@@ -1,6 +1,6 @@
 //! Ranges of sampling parameters, as OpenAI limits them.
 
-use super::wrong_field::out_of_range;
+use crate::wrong_field::out_of_range;
 use domain::Violation;
 
 /// Temperatures.

@@ -2,8 +2,7 @@
 
 use domain::event::{Usage, UsageSource};
 use domain::{CallPurpose, Fact, RunEnd};
-use formats::Delta;
-use formats::Tool;
+use formats::{Delta, Tool};
 use models::{ModelError, ModelRequest, Piece, ReplyPieces};
 use wire::status::Problem;
 

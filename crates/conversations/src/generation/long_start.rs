@@ -2,12 +2,11 @@
 
 use domain::bounds::{CREATE_EVENTS_MAX, CREATE_RUN_EVENTS_MAX, EVENTS_PER_COMMIT_MAX, RUN_EVENTS_MAX};
 use domain::{CommitId, NewEvent, Version};
-use wire::conversation::owner_to_proto;
-use wire::proto::write::v1::{AppendEventsRequest, CommandTarget, CommitResult, CreateConversationRequest};
+use wire::proto::write::v1::{AppendEventsRequest, CommitResult};
 use wire::status::Problem;
 
-use super::start::{NewConversation, Start, StartAt, new_event};
-use crate::commands::{Command, Commands, Issuer, command_target};
+use super::start::{Start, StartAt, to_proto};
+use crate::commands::{Commands, Issuer};
 
 impl Start {
     /// Records the events that the starting commit has no room for, by commits before it, and creates the conversation first if it is
@@ -29,44 +28,19 @@ impl Start {
         for (index, events) in commits(&first, matches!(self.at, StartAt::New(_))).into_iter().enumerate() {
             let key = self.idempotency_key.map(|key| first_commit(key, index).to_string()).unwrap_or_default();
             let result = match &self.at {
-                StartAt::New(new) => send(commands, self.create(new, events, key)).await?,
-                StartAt::AnyVersion | StartAt::Version(_) => send(commands, self.append(events, key)).await?,
+                StartAt::New(new) => commands.send(Issuer::Gateway, self.creation(new, events, key)).await,
+                StartAt::AnyVersion | StartAt::Version(_) => {
+                    let (target, events) = (Some(self.target(key)), to_proto(events));
+                    let append = AppendEventsRequest { target, events, ..AppendEventsRequest::default() };
+                    commands.send(Issuer::Gateway, append).await
+                }
             };
+            let result = result?;
             self.at = StartAt::Version(Version(result.version));
             commit = Some(result);
         }
         Ok(commit)
     }
-
-    fn create(&self, new: &NewConversation, events: &[NewEvent], key: String) -> CreateConversationRequest {
-        CreateConversationRequest {
-            agent_id: self.account.access.agent.to_string(),
-            conversation_id: self.key.conversation.to_string(),
-            idempotency_key: key,
-            owner: Some(owner_to_proto(&new.owner)),
-            metadata_json: new.metadata_json.clone(),
-            forked_from: new.forked_from.clone(),
-            events: events.iter().map(new_event).collect(),
-            ..CreateConversationRequest::default()
-        }
-    }
-
-    fn append(&self, events: &[NewEvent], key: String) -> AppendEventsRequest {
-        let expected_version = match self.at {
-            StartAt::Version(version) => Some(version.0),
-            StartAt::AnyVersion | StartAt::New(_) => None,
-        };
-        let target = command_target(&self.account.access.agent, &self.key.conversation, key);
-        AppendEventsRequest {
-            target: Some(CommandTarget { expected_version, ..target }),
-            events: events.iter().map(new_event).collect(),
-            ..AppendEventsRequest::default()
-        }
-    }
-}
-
-async fn send(commands: &Commands, command: impl Command) -> Result<CommitResult, Problem> {
-    commands.send(Issuer::Gateway, command).await
 }
 
 /// The events of each commit. The first one also creates the conversation, if that is new.

@@ -17,7 +17,7 @@ use wire::status::{Problem, Reason};
 use super::finish::finish;
 use super::run_key::RunKey;
 use super::{Generations, RunSpec, driver, parts_log, request_settings};
-use crate::commands::{COMMAND_MAX, own_problem};
+use crate::commands::{COMMAND_MAX, command_target, own_problem};
 use crate::quotas::account::Account;
 use crate::writer::{ATTEMPT_MAX, Repeated, WriterClient, WriterError};
 use crate::{positions, problem, request};
@@ -69,6 +69,35 @@ impl Start {
             approved_calls: Vec::new(),
             verified_user: None,
             idempotency_key: None,
+        }
+    }
+
+    /// The target of a command at the version where the run starts; `key`: its idempotency key, or empty.
+    pub(super) fn target(&self, key: String) -> write::CommandTarget {
+        let expected_version = match self.at {
+            StartAt::Version(version) => Some(version.0),
+            StartAt::AnyVersion | StartAt::New(_) => None,
+        };
+        let target = command_target(&self.account.access.agent, &self.key.conversation, key);
+        write::CommandTarget { expected_version, ..target }
+    }
+
+    /// The command that creates the conversation with these events; `key`: its idempotency key, or empty.
+    pub(super) fn creation(
+        &self,
+        new: &NewConversation,
+        events: &[NewEvent],
+        key: String,
+    ) -> write::CreateConversationRequest {
+        write::CreateConversationRequest {
+            agent_id: self.account.access.agent.to_string(),
+            conversation_id: self.key.conversation.to_string(),
+            idempotency_key: key,
+            owner: Some(owner_to_proto(&new.owner)),
+            metadata_json: new.metadata_json.clone(),
+            forked_from: new.forked_from.clone(),
+            events: to_proto(events),
+            ..write::CreateConversationRequest::default()
         }
     }
 }
@@ -199,28 +228,17 @@ impl StartCommand {
         };
         let run_id = run.run.to_string();
         let (model, provider) = (text(&started.model), text(&started.provider));
-        let events = start.events.iter().map(new_event).collect();
-        let expected_version = match &start.at {
-            StartAt::AnyVersion => None,
-            StartAt::Version(version) => Some(version.0),
-            StartAt::New(new) => {
-                return Self::WithConversation(Box::new(write::CreateConversationRequest {
-                    agent_id: run.agent.as_str().to_owned(),
-                    conversation_id: run.key.conversation.to_string(),
-                    idempotency_key: command.to_string(),
-                    owner: Some(owner_to_proto(&new.owner)),
-                    metadata_json: new.metadata_json.clone(),
-                    forked_from: new.forked_from.clone(),
-                    events,
-                    run: Some(write::NewRun { run_id, model, provider }),
-                    ..write::CreateConversationRequest::default()
-                }));
-            }
-        };
+        let key = command.to_string();
+        if let StartAt::New(new) = &start.at {
+            return Self::WithConversation(Box::new(write::CreateConversationRequest {
+                run: Some(write::NewRun { run_id, model, provider }),
+                ..start.creation(new, &start.events, key)
+            }));
+        }
         Self::InConversation(proto::StartRunRequest {
-            target: Some(write::CommandTarget { expected_version, ..run.target(Some(command)) }),
+            target: Some(start.target(key)),
             run_id,
-            events,
+            events: to_proto(&start.events),
             model,
             provider,
         })
@@ -296,7 +314,12 @@ fn is_repeated<T>(answer: &Response<T>) -> bool {
     answer.extensions().get::<Repeated>().is_some()
 }
 
-pub(super) fn new_event(given: &NewEvent) -> event::Event {
+/// Events as the writer gets them.
+pub(super) fn to_proto(events: &[NewEvent]) -> Vec<event::Event> {
+    events.iter().map(new_event).collect()
+}
+
+fn new_event(given: &NewEvent) -> event::Event {
     event::Event {
         event_id: given.id.map(|id| id.to_string()).unwrap_or_default(),
         occurred_at: given.occurred_at.map(wire::time::to_proto),

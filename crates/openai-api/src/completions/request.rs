@@ -1,7 +1,7 @@
 //! The body of a request.
 
 use domain::{Fact, Violation, ViolationReason};
-use formats::{Format, ParseError};
+use formats::{Format, ParseError, RequestSettings};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -9,7 +9,6 @@ use utoipa::ToSchema;
 
 use super::tools::{CompletionTool, ToolChoiceBody, tool_choice, tools};
 use crate::wrong_field::{not_supported, wrong};
-use formats::RequestSettings;
 
 /// Most bytes of a body.
 pub const COMPLETION_BYTES_MAX: usize = 4 * 1024 * 1024;

@@ -1,7 +1,7 @@
 //! The body of a request.
 
 use domain::{Violation, ViolationReason};
-use formats::RequestOptions;
+use formats::{RequestOptions, RequestSettings};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -14,13 +14,11 @@ use super::tools::{tool_choice, tools};
 use crate::metadata;
 use crate::sampling::{SHARES, TEMPERATURES, within};
 use crate::wrong_field::{not_supported, out_of_range, wrong};
-use formats::RequestSettings;
 
 /// Most bytes of a body.
 pub const RESPONSE_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Maximum number of items of `input`.
 pub const RESPONSE_ITEMS_MAX: usize = 2_000;
-/// The code of a field that cannot be read.
 /// What `include` may name that an answer of Hansard cannot have.
 const LOGPROBS: &str = "message.output_text.logprobs";
 

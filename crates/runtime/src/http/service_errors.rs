@@ -2,7 +2,7 @@
 
 use domain::Violation;
 use http::StatusCode;
-use tonic::{Code, Status};
+use tonic::Code;
 use wire::status::{Problem, Reason};
 
 use super::field_names::with_callers_field;
@@ -40,13 +40,6 @@ impl HttpProblem {
 impl From<Violation> for HttpProblem {
     fn from(violation: Violation) -> Self {
         Problem::from(violation).into()
-    }
-}
-
-/// The answer of another service.
-impl From<Status> for HttpProblem {
-    fn from(status: Status) -> Self {
-        Problem::from(status).into()
     }
 }
 

@@ -144,8 +144,8 @@ async fn read(
     target: &Target,
     to: Version,
 ) -> Result<(Vec<RecordedEvent>, Option<Version>), HttpProblem> {
-    let query = history::Range { to, ..history::Range::all(Direction::Backward) };
-    let page = EventPage::recorded(&state.gateway.reader, target, query, READ).await?;
+    let range = history::Range { to, ..history::Range::all(Direction::Backward) };
+    let page = EventPage::recorded(&state.gateway.reader, target, range, READ).await?;
     let events = page.events.iter().map(|event| decode(&target.key, event).map_err(HttpProblem::from));
     Ok((events.collect::<Result<_, _>>()?, page.next.map(|start| start.version)))
 }

@@ -71,9 +71,9 @@ pub(super) async fn call(context: ToolContext<'_>, arguments: Arguments) -> Resu
 
 async fn page(context: ToolContext<'_>, id: &str, from: Version, limit: u32) -> Result<Export, HttpProblem> {
     let target = context.caller.target(context.state, id).await?;
-    let query = Range { from, ..Range::all(Direction::Forward) };
+    let range = Range { from, ..Range::all(Direction::Forward) };
     let bounds = Bounds::of(limit, EXPORT_BYTES_MAX);
-    let page = Page::recorded(&context.state.gateway.reader, &target, query, bounds).await?;
+    let page = Page::recorded(&context.state.gateway.reader, &target, range, bounds).await?;
     let disclosure = context.caller.disclosure(context.state);
     let events: Result<_, Problem> =
         page.events.iter().filter_map(|row| event(&target.key, row, &disclosure).transpose()).collect();

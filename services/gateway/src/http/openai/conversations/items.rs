@@ -30,7 +30,7 @@ pub(in crate::http::openai) const ITEM_KINDS: [EventKind; 3] =
 pub(in crate::http::openai) const ITEMS_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
 /// The items in one direction.
-fn item_query(direction: Direction) -> Range<'static> {
+fn item_range(direction: Direction) -> Range<'static> {
     Range { kinds: &ITEM_KINDS, ..Range::all(direction) }
 }
 

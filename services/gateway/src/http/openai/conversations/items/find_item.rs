@@ -6,7 +6,7 @@ use openai_api::items::item_id::ItemId;
 use openai_api::items::stored_item::StoredItem;
 use runtime::http::HttpProblem;
 
-use super::{item_query, items_of};
+use super::{item_range, items_of};
 
 /// Most events that are searched for a client's own id, the newest first.
 pub(super) const EVENTS_SEARCHED_MAX: usize = 10_000;
@@ -35,8 +35,8 @@ pub(in crate::http::openai) async fn find(
 async fn named_item(snapshot: &Snapshot<'_>, version: Version, id: &str) -> Result<Option<StoredItem>, HttpProblem> {
     let effective = snapshot.effective(snapshot.position().version).await?;
     for events_before in [0, EVENTS_BEFORE_MAX] {
-        let query = Range { from: version, to: version.plus(events_before), ..item_query(Direction::Forward) };
-        let mut cursor = snapshot.cursor(query, View::Effective(&effective));
+        let range = Range { from: version, to: version.plus(events_before), ..item_range(Direction::Forward) };
+        let mut cursor = snapshot.cursor(range, View::Effective(&effective));
         let batch = cursor.next(SEARCH).await?;
         for event in batch.into_iter().flatten() {
             let event = decode(snapshot.key(), &event.row)?;
@@ -53,8 +53,8 @@ async fn named_item(snapshot: &Snapshot<'_>, version: Version, id: &str) -> Resu
 /// The newest item with this id.
 async fn searched(snapshot: &Snapshot<'_>, id: &str) -> Result<Option<StoredItem>, HttpProblem> {
     let effective = snapshot.effective(snapshot.position().version).await?;
-    let query = item_query(Direction::Backward);
-    let mut cursor = snapshot.cursor(query, View::Effective(&effective));
+    let range = item_range(Direction::Backward);
+    let mut cursor = snapshot.cursor(range, View::Effective(&effective));
     let mut searched = 0;
     while searched < EVENTS_SEARCHED_MAX {
         let Some(batch) = cursor.next(SEARCH).await? else {
@@ -78,8 +78,8 @@ async fn searched(snapshot: &Snapshot<'_>, id: &str) -> Result<Option<StoredItem
 /// The conversation cannot be read.
 pub(super) async fn newest_event(snapshot: &Snapshot<'_>) -> Result<Option<RecordedEvent>, HttpProblem> {
     let effective = snapshot.effective(snapshot.position().version).await?;
-    let query = item_query(Direction::Backward);
-    let mut cursor = snapshot.cursor(query, View::Effective(&effective));
+    let range = item_range(Direction::Backward);
+    let mut cursor = snapshot.cursor(range, View::Effective(&effective));
     let batch = cursor.next(NEWEST).await?;
     for event in batch.into_iter().flatten() {
         let event = decode(snapshot.key(), &event.row)?;

@@ -11,7 +11,7 @@ use wire::status::Problem;
 
 use super::find_item::find;
 use super::list_query::{ItemOrder, ListItemsQuery};
-use super::{ITEMS_BYTES_MAX, ItemListObject, item_query, items_of};
+use super::{ITEMS_BYTES_MAX, ItemListObject, item_range, items_of};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversations::{open, open_with, target};
 use crate::http::state::HttpState;
@@ -169,8 +169,8 @@ impl Listing {
     fn query_from(&self, first: Version) -> history::Range<'static> {
         let (from, to) = self.range;
         match self.order {
-            ItemOrder::Asc => history::Range { from: first, to, ..item_query(Direction::Forward) },
-            ItemOrder::Desc => history::Range { from, to: first, ..item_query(Direction::Backward) },
+            ItemOrder::Asc => history::Range { from: first, to, ..item_range(Direction::Forward) },
+            ItemOrder::Desc => history::Range { from, to: first, ..item_range(Direction::Backward) },
         }
     }
 

@@ -9,7 +9,7 @@ use history::{Bounds, Direction, Snapshot, View, decode};
 use runtime::http::HttpProblem;
 use wire::proto::event::v1 as proto;
 
-use super::{NewItems, item_query};
+use super::{NewItems, item_range};
 
 /// Most bytes of the newest events in which the calls are searched.
 const SEARCHED_BYTES_MAX: u64 = 2 * 1024 * 1024;
@@ -86,7 +86,7 @@ async fn newest(
     searched: Bounds,
 ) -> Result<Vec<RecordedEvent>, HttpProblem> {
     let effective = snapshot.effective(version).await?;
-    let query = item_query(Direction::Backward);
+    let query = item_range(Direction::Backward);
     let mut cursor = snapshot.cursor(query, View::Effective(&effective));
     let batch = cursor.next(searched).await?;
     batch.into_iter().flatten().map(|event| decode(snapshot.key(), &event.row).map_err(HttpProblem::from)).collect()
