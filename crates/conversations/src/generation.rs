@@ -56,7 +56,7 @@ pub use config::GenerationConfig;
 pub use follow::FollowItem;
 pub use publisher::{BYTES_WAITING_MAX, PARTS_WAITING_MAX};
 pub use run_key::RunKey;
-pub use start::{NewConversation, Start, StartAt, StartedRun};
+pub use start::{NewConversation, RetryKey, Start, StartAt, StartedRun};
 pub use stateless_turn::{PreviousTurns, StatelessTurn};
 pub use summarise::REQUEST as SUMMARY_REQUEST;
 pub use title_text::{TITLE_CHARS_DEFAULT, TITLE_MESSAGE_BYTES_MAX};

@@ -10,6 +10,7 @@ pub mod answer;
 pub mod assembly;
 pub mod audit;
 pub mod commands;
+pub mod commit_room;
 pub mod documents;
 pub mod generation;
 pub mod identity;

@@ -1,58 +1,78 @@
 //! The commits before the one that starts a run: for more events than that one has room for.
 
-use domain::bounds::{CREATE_EVENTS_MAX, CREATE_RUN_EVENTS_MAX, EVENTS_PER_COMMIT_MAX, RUN_EVENTS_MAX};
+use domain::bounds::{CREATE_EVENTS_MAX, CREATE_RUN_EVENTS_MAX, RUN_EVENTS_MAX};
 use domain::{CommitId, NewEvent, Version};
 use wire::proto::write::v1::{AppendEventsRequest, CommitResult};
 use wire::status::Problem;
 
-use super::start::{Start, StartAt, to_proto};
-use crate::commands::{Commands, Issuer};
+use super::Generations;
+use super::start::{RetryKey, Start, StartAt, new_event, to_proto};
+use crate::commands::{Commands, Issuer, recorded_at};
+use crate::commit_room::{CommitRoom, split};
+use crate::quotas::size_of_message;
 
-impl Start {
+impl Generations {
     /// Records the events that the starting commit has no room for, by commits before it, and creates the conversation first if it is
-    /// new. Returns the last of these commits. If this is interrupted, the first events are recorded.
+    /// new. Returns the id of the starting commit. If this is interrupted, the first events are recorded.
     ///
     /// # Errors
     /// As [`Commands::send`].
-    pub async fn record_first(&mut self, commands: &Commands) -> Result<Option<CommitResult>, Problem> {
-        let room = match &self.at {
-            StartAt::New(_) => CREATE_RUN_EVENTS_MAX,
-            StartAt::AnyVersion | StartAt::Version(_) => RUN_EVENTS_MAX,
-        };
-        if self.events.len() <= room {
-            return Ok(None);
+    pub(super) async fn record_first(&self, start: &mut Start) -> Result<CommitId, Problem> {
+        let key = start.repeated_key().unwrap_or_else(|| self.gateway.new_key());
+        let is_new = matches!(start.at, StartAt::New(_));
+        let commits = commits_before(&mut start.events, is_new, CommitRoom::of_record(&self.gateway));
+        let commands = Commands::new(self.writer.clone());
+        let mut last = None;
+        for (index, events) in commits.iter().enumerate() {
+            let part = key.part(format!("first/{index}").as_bytes()).to_string();
+            let result = record(&commands, start, events, part).await?;
+            start.at = StartAt::Version(Version(result.version));
+            last = Some(result);
         }
-        let last = self.events.split_off(self.events.len().saturating_sub(RUN_EVENTS_MAX));
-        let first = std::mem::replace(&mut self.events, last);
-        let mut commit = None;
-        for (index, events) in commits(&first, matches!(self.at, StartAt::New(_))).into_iter().enumerate() {
-            let key = self.idempotency_key.map(|key| first_commit(key, index).to_string()).unwrap_or_default();
-            let result = match &self.at {
-                StartAt::New(new) => commands.send(Issuer::Gateway, self.creation(new, events, key)).await,
-                StartAt::AnyVersion | StartAt::Version(_) => {
-                    let (target, events) = (Some(self.target(key)), to_proto(events));
-                    let append = AppendEventsRequest { target, events, ..AppendEventsRequest::default() };
-                    commands.send(Issuer::Gateway, append).await
-                }
-            };
-            let result = result?;
-            self.at = StartAt::Version(Version(result.version));
-            commit = Some(result);
-        }
-        Ok(commit)
+        Ok(match (start.retry, last) {
+            (RetryKey::Request { hash, .. }, Some(last)) => {
+                hash.key(Version(last.version), recorded_at(&last).unwrap_or_else(|| self.gateway.now()))
+            }
+            (RetryKey::None | RetryKey::Given(_) | RetryKey::Request { .. }, _) => key,
+        })
     }
 }
 
-/// The events of each commit. The first one also creates the conversation, if that is new.
-fn commits(events: &[NewEvent], creates: bool) -> Vec<&[NewEvent]> {
-    let in_first = if creates { CREATE_EVENTS_MAX } else { EVENTS_PER_COMMIT_MAX };
-    let (first, further) = events.split_at(in_first.min(events.len()));
-    std::iter::once(first).chain(further.chunks(EVENTS_PER_COMMIT_MAX)).collect()
+async fn record(commands: &Commands, start: &Start, events: &[NewEvent], key: String) -> Result<CommitResult, Problem> {
+    match &start.at {
+        StartAt::New(new) => commands.send(Issuer::Gateway, start.creation(new, events, key)).await,
+        StartAt::AnyVersion | StartAt::Version(_) => {
+            let (target, events) = (Some(start.target(key)), to_proto(events));
+            commands
+                .send(Issuer::Gateway, AppendEventsRequest { target, events, ..AppendEventsRequest::default() })
+                .await
+        }
+    }
 }
 
-/// The key of a commit: equal in all attempts, and that of no start.
-fn first_commit(start: CommitId, index: usize) -> CommitId {
-    start.part(format!("first/{index}").as_bytes())
+/// Takes the events of the commits before the starting one. The first of them also creates the conversation, if that is new.
+fn commits_before(events: &mut Vec<NewEvent>, is_new: bool, room: CommitRoom) -> Vec<Vec<NewEvent>> {
+    let sizes: Vec<usize> = events.iter().map(size).collect();
+    let newest_first = || sizes.iter().rev().copied();
+    let (first, of_start) = if is_new {
+        (room.with_events(CREATE_EVENTS_MAX), room.with_events(CREATE_RUN_EVENTS_MAX))
+    } else {
+        (room, room.with_events(RUN_EVENTS_MAX))
+    };
+    if of_start.count(newest_first()) == sizes.len() {
+        return Vec::new();
+    }
+    let in_last = room.with_events(RUN_EVENTS_MAX).count(newest_first());
+    let last = events.split_off(sizes.len() - in_last);
+    let before = std::mem::replace(events, last);
+    if before.is_empty() {
+        return vec![before];
+    }
+    split(before, first, room, size)
+}
+
+fn size(event: &NewEvent) -> usize {
+    usize::try_from(size_of_message(&new_event(event))).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]
@@ -63,19 +83,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commits_have_a_bounded_number_of_events() {
+    fn commits_have_bounded_numbers_of_events_and_bytes() {
         let event =
-            NewEvent::from(Fact::MessageAppended(MessageAppended::new(Role::User, vec![Part::Text(String::new())])));
-        let check = |count: usize, creates: bool, expected: &[usize]| {
-            let events = vec![event.clone(); count];
-            let lengths: Vec<usize> = commits(&events, creates).into_iter().map(<[NewEvent]>::len).collect();
+            NewEvent::from(Fact::MessageAppended(MessageAppended::new(Role::User, vec![Part::Text("x".repeat(100))])));
+        let check = |count: usize, is_new: bool, room: CommitRoom, expected: &[usize]| {
+            let mut events = vec![event.clone(); count];
+            let before = commits_before(&mut events, is_new, room);
+            let lengths: Vec<usize> = before.iter().map(Vec::len).chain([events.len()]).collect();
             assert_eq!(lengths, expected, "{count}");
         };
-        check(0, true, &[0]);
-        check(499, true, &[499]);
-        check(500, true, &[499, 1]);
-        check(1, false, &[1]);
-        check(500, false, &[500]);
-        check(1_001, false, &[500, 500, 1]);
+        let room = CommitRoom::default();
+        check(498, true, room, &[498]);
+        check(499, true, room, &[0, 499]);
+        check(998, true, room, &[499, 499]);
+        check(999, true, room, &[499, 1, 499]);
+        check(499, false, room, &[499]);
+        check(500, false, room, &[1, 499]);
+        check(1_500, false, room, &[500, 500, 1, 499]);
+        let of_three = room.with_bytes(3 * size(&event));
+        check(3, false, of_three, &[3]);
+        check(8, false, of_three, &[3, 2, 3]);
+        check(4, true, of_three, &[1, 3]);
+        check(2, false, room.with_bytes(1), &[1, 1]);
     }
 }

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use backoff::Backoff;
 use domain::event::RunStarted;
-use domain::{CallId, CommitId, ConversationKey, Fact, Head, Label, NewEvent, Owner, RunId, UserId, Version};
+use domain::{
+    CallId, CommitId, ConversationKey, Fact, Head, Label, NewEvent, Owner, RunId, Timestamp, UserId, Version,
+};
 use formats::RequestSettings;
 use tonic::{Response, Status};
 use wire::conversation::owner_to_proto;
@@ -19,6 +21,7 @@ use super::run_key::RunKey;
 use super::{Generations, RunSpec, driver, parts_log, request_settings};
 use crate::commands::{COMMAND_MAX, command_target, own_problem};
 use crate::quotas::account::Account;
+use crate::request_hash::RequestHash;
 use crate::writer::{ATTEMPT_MAX, Repeated, WriterClient, WriterError};
 use crate::{positions, problem, request};
 use history::Deadline;
@@ -38,8 +41,7 @@ pub struct Start {
     /// The conversation.
     pub key: ConversationKey,
     /// The events that are recorded before the start in the same commit, for example the user's message or results of
-    /// calls; at most [`domain::bounds::RUN_EVENTS_MAX`], or [`domain::bounds::CREATE_RUN_EVENTS_MAX`] in a new conversation:
-    /// [`Start::record_first`] records more.
+    /// calls. Those that this commit has no room for are recorded by commits before it.
     pub events: Vec<NewEvent>,
     /// Where the run starts.
     pub at: StartAt,
@@ -51,8 +53,25 @@ pub struct Start {
     pub approved_calls: Vec<CallId>,
     /// The conversation's owner, if a token has named them. It is sent to webhooks.
     pub verified_user: Option<UserId>,
-    /// Equal for all attempts of this start.
-    pub idempotency_key: Option<CommitId>,
+    /// What the attempts of this start have in common.
+    pub retry: RetryKey,
+}
+
+/// What the attempts of one start have in common.
+#[derive(Debug, Clone, Copy, Default)]
+pub enum RetryKey {
+    /// Nothing: each attempt is another start.
+    #[default]
+    None,
+    /// A key.
+    Given(CommitId),
+    /// The request, as the next one after a commit.
+    Request {
+        /// The request.
+        hash: RequestHash,
+        /// When the commit was recorded; now in a new conversation.
+        after: Timestamp,
+    },
 }
 
 impl Start {
@@ -68,7 +87,20 @@ impl Start {
             settings: None,
             approved_calls: Vec::new(),
             verified_user: None,
-            idempotency_key: None,
+            retry: RetryKey::None,
+        }
+    }
+
+    /// The id of the starting commit in all attempts, if it is the first one; `None`: each attempt has another one.
+    pub(super) fn repeated_key(&self) -> Option<CommitId> {
+        let version = match self.at {
+            StartAt::Version(version) => version,
+            StartAt::AnyVersion | StartAt::New(_) => Version::ZERO,
+        };
+        match self.retry {
+            RetryKey::None => None,
+            RetryKey::Given(key) => Some(key),
+            RetryKey::Request { hash, after } => Some(hash.key(version, after)),
         }
     }
 
@@ -139,7 +171,7 @@ impl Generations {
     /// # Errors
     /// `RUN_ACTIVE`, with the active run's id; `CONVERSATION_EXISTS` for a new one; any other refusal of the writer; `OVERLOADED`: `runs_max` is reached;
     /// `DRAINING`: the gateway shuts down; `RECORD_UNAVAILABLE`: the writer does not answer in time.
-    pub async fn start(&self, start: Start) -> Result<StartedRun, Problem> {
+    pub async fn start(&self, mut start: Start) -> Result<StartedRun, Problem> {
         if self.shutdown.has_begun() {
             let message = "this gateway is shutting down: try another one";
             return Err(Problem::new(Reason::Draining, message).retry_after(problem::RETRY_AFTER));
@@ -151,15 +183,15 @@ impl Generations {
             // The caller runs the tools of the request.
             settings.rules.clear();
         }
-        let command = start.idempotency_key.unwrap_or_else(|| self.gateway.new_key());
-        let run =
-            RunKey { agent: start.account.access.agent.clone(), key: start.key.clone(), run: command.started_run() };
         let permit = match self.acquire(&start.account).await {
             Ok(permit) => Some(permit),
             // The first attempt of this start holds a permit.
-            Err(_) if is_active(self, &run, start.idempotency_key).await => None,
+            Err(_) if is_active(self, &start).await => None,
             Err(problem) => return Err(problem),
         };
+        let command = self.record_first(&mut start).await?;
+        let run =
+            RunKey { agent: start.account.access.agent.clone(), key: start.key.clone(), run: command.started_run() };
         let provider = self.models.provider(&settings.model.server);
         let started = RunStarted {
             run: run.run,
@@ -205,13 +237,13 @@ impl Generations {
     }
 }
 
-/// Whether an earlier attempt with this idempotency key has started the run.
-async fn is_active(generations: &Generations, run: &RunKey, key: Option<CommitId>) -> bool {
-    if key.is_none() {
+/// Whether an earlier attempt has started the run.
+async fn is_active(generations: &Generations, start: &Start) -> bool {
+    let Some(command) = start.repeated_key() else {
         return false;
-    }
-    let active = generations.active(&run.key).await;
-    active.is_ok_and(|active| active.is_some_and(|active| active.id == run.run))
+    };
+    let active = generations.active(&start.key).await;
+    active.is_ok_and(|active| active.is_some_and(|active| active.id == command.started_run()))
 }
 
 /// The command that starts a run.
@@ -319,7 +351,7 @@ pub(super) fn to_proto(events: &[NewEvent]) -> Vec<event::Event> {
     events.iter().map(new_event).collect()
 }
 
-fn new_event(given: &NewEvent) -> event::Event {
+pub(super) fn new_event(given: &NewEvent) -> event::Event {
     event::Event {
         event_id: given.id.map(|id| id.to_string()).unwrap_or_default(),
         occurred_at: given.occurred_at.map(wire::time::to_proto),

@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use backoff::Backoff;
-use domain::bounds::EVENTS_PER_COMMIT_MAX;
 use domain::event::MessageAppended;
 use domain::{CommitId, Version};
 use keyed_history::merge::new_turns;
@@ -18,6 +17,7 @@ use super::record_error::RecordError;
 use super::stored_history::{History, HistoryQuery};
 use super::warning::Warning;
 use crate::commands::{Command, Commands, Issuer, command_target};
+use crate::commit_room::{CommitRoom, split};
 use crate::request::Call;
 use crate::{Gateway, metrics};
 
@@ -27,9 +27,6 @@ const RETRIES_MAX: usize = 4;
 const WAIT_BASE: Duration = Duration::from_millis(20);
 /// Maximum wait between two attempts.
 const WAIT_MAX: Duration = Duration::from_millis(320);
-/// The messages of a commit may fill a message of the record divided by this. The head and the ids and token counts of each
-/// event need the rest.
-const COMMIT_DIVISOR: usize = 2;
 
 /// A request to record messages.
 #[derive(Debug, Clone, Copy)]
@@ -141,8 +138,8 @@ async fn attempt(
     if !new.is_empty() && !exists {
         recorded.version = create(recording).await?;
     }
-    let commit_bytes_max = gateway.reader.record.payload_bytes_max() / COMMIT_DIVISOR;
-    for commit in commits(new, commit_bytes_max) {
+    let room = CommitRoom::of_record(gateway);
+    for commit in split(new, room, room, |(_, message)| message.encoded_len()) {
         let count = commit.len();
         let result = append(recording, commit, recorded.version).await?;
         recorded.version = Version(result.version);
@@ -159,26 +156,6 @@ fn new_messages(history: &History, seen: Version, current: &[MessageAppended]) -
     let indexes = new_turns(history.seen_at(Some(seen)), current).into_iter();
     let new = indexes.filter_map(|index| Some((index, current.get(index)?)));
     new.map(|(index, message)| (index, wire::event::message_to_proto(message))).collect()
-}
-
-/// Splits messages into commits of at most [`EVENTS_PER_COMMIT_MAX`] messages and `bytes_max` bytes. A larger message gets a
-/// commit of its own.
-fn commits(messages: Vec<NewMessage>, bytes_max: usize) -> Vec<Vec<NewMessage>> {
-    let (mut commits, mut commit, mut bytes) = (Vec::new(), Vec::new(), 0);
-    for message in messages {
-        let size = message.1.encoded_len();
-        let is_full = commit.len() == EVENTS_PER_COMMIT_MAX || bytes + size > bytes_max;
-        if is_full && !commit.is_empty() {
-            commits.push(std::mem::take(&mut commit));
-            bytes = 0;
-        }
-        bytes += size;
-        commit.push(message);
-    }
-    if !commit.is_empty() {
-        commits.push(commit);
-    }
-    commits
 }
 
 /// Creates the conversation of the history. Returns its version.
@@ -224,35 +201,4 @@ async fn append(
 fn commit_id(key: CommitId, first: usize) -> CommitId {
     let index = u64::try_from(first).unwrap_or(u64::MAX);
     key.part(&index.to_be_bytes())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(sizes: &[usize], bytes_max: usize, expected: &[usize]) {
-        let messages = sizes.iter().enumerate().map(|(index, size)| {
-            let author = "x".repeat(size - 3);
-            let message = event::MessageAppended { author, ..event::MessageAppended::default() };
-            assert_eq!(message.encoded_len(), *size);
-            (index, message)
-        });
-        let commits = commits(messages.collect(), bytes_max);
-        let lengths: Vec<_> = commits.iter().map(Vec::len).collect();
-        assert_eq!(lengths, expected);
-        let indexes = commits.iter().flatten().map(|(index, _)| *index);
-        assert!(indexes.eq(0..sizes.len()));
-    }
-
-    #[test]
-    fn commits_are_bounded_by_events_and_bytes() {
-        check(&[], 1_000, &[]);
-        check(&[200], 100, &[1]);
-        check(&[200, 200, 201], 400, &[2, 1]);
-        check(&[200, 200, 200], 399, &[1, 1, 1]);
-        check(&[150, 500, 150], 400, &[1, 1, 1]);
-        let many = [150; EVENTS_PER_COMMIT_MAX + 1];
-        check(&many[1..], usize::MAX, &[EVENTS_PER_COMMIT_MAX]);
-        check(&many, usize::MAX, &[EVENTS_PER_COMMIT_MAX, 1]);
-    }
 }

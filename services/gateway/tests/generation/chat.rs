@@ -191,7 +191,7 @@ impl<'s> Chat<'s> {
         let (gateway, key) = (node.gateway.clone(), self.key.clone());
         let reading = async move {
             let range = Range::all(Direction::Forward);
-            let bounds = Bounds { events_max: 500, bytes_max: 4 * 1024 * 1024 };
+            let bounds = Bounds { events_max: 1_000, bytes_max: 4 * 1024 * 1024 };
             let page = Page::recorded(&gateway.reader, &target, range, bounds).await.unwrap();
             let events = page.events.iter();
             events.map(|row| decode(&key, row).unwrap()).collect()

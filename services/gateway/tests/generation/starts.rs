@@ -2,8 +2,9 @@
 
 use wire::status::Reason;
 
-use conversations::generation::Start;
-use domain::RunOutcome;
+use conversations::generation::{RetryKey, Start};
+use domain::bounds::RUN_EVENTS_MAX;
+use domain::{Fact, RunOutcome};
 
 use crate::chat::Chat;
 use crate::node::Node;
@@ -52,7 +53,7 @@ fn a_repeated_start_starts_nothing() {
         for _ in 0..3 {
             let handle = chat
                 .start_with(&node, vec![user("once")], |start| {
-                    start.idempotency_key = Some(key);
+                    start.retry = RetryKey::Given(key);
                 })
                 .await
                 .unwrap();
@@ -95,7 +96,7 @@ fn two_gateways_execute_the_same_start_once() {
             let chat = Chat::begin(stack, &agent).await;
             let key = new_key();
             let start = async |node: &Node| {
-                let named = |start: &mut Start| start.idempotency_key = Some(key);
+                let named = |start: &mut Start| start.retry = RetryKey::Given(key);
                 chat.start_with(node, vec![user("once")], named).await
             };
             let (first, second) = tokio::join!(start(&one), start(&other));
@@ -105,5 +106,37 @@ fn two_gateways_execute_the_same_start_once() {
             assert_eq!(outcome, RunOutcome::Completed);
             assert_eq!(answers(&events), ["echo: once"]);
         }
+    });
+}
+
+/// Events that need several commits are recorded only after the start is accepted.
+#[test]
+fn a_refused_start_records_nothing() {
+    run(async {
+        let stack = shared().await;
+        let node = Node::start_with(stack, |config| {
+            config.generation.runs_max = 1;
+            config.generation.run_wait_ms = 0;
+        })
+        .await;
+        let other = Node::start(stack).await;
+        let first = Chat::answered_by(stack, SLOW).await;
+        let second = Chat::begin(stack, &first.agent).await;
+        let before = second.events(&other).await;
+        let many: Vec<_> = (0..RUN_EVENTS_MAX + 1).map(|number| user(&number.to_string())).collect();
+        let check = async |reason: Reason| {
+            let refused = second.start(&node, many.clone()).await.unwrap_err();
+            assert_eq!(refused.reason(), reason);
+            assert_eq!(second.events(&other).await, before);
+        };
+        first.say(&node, &prose(30)).await;
+        check(Reason::Overloaded).await;
+        node.drain().await;
+        check(Reason::Draining).await;
+        let handle = second.start(&other, many.clone()).await.unwrap();
+        let (outcome, events) = second.wait_for_finish(&other, handle.run).await;
+        assert_eq!(outcome, RunOutcome::Completed);
+        let messages = events.iter().filter(|event| matches!(event.event.fact, Fact::MessageAppended(_)));
+        assert_eq!(messages.count(), many.len() + 1);
     });
 }

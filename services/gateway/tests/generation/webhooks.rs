@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::post;
-use conversations::generation::{ANSWER_BYTES_MAX, Start, webhook_key};
+use conversations::generation::{ANSWER_BYTES_MAX, RetryKey, Start, webhook_key};
 use domain::event::{ToolOutcome, ToolOutput, ToolReturned};
 use domain::{Annotation, Fact, JsonText, Part, RecordedEvent, RunOutcome};
 use serde_json::Value;
@@ -254,7 +254,7 @@ fn each_call_has_a_unique_idempotency_key() {
         for _ in 0..2 {
             let (_server, node) = Node::with_replies(stack, vec![calls(), calls(), Reply::Text("sunny")]).await;
             let chat = Chat::begin(stack, &agent).await;
-            let named = |start: &mut Start| start.idempotency_key = Some(command);
+            let named = |start: &mut Start| start.retry = RetryKey::Given(command);
             let handle = chat.start_with(&node, vec![user("x")], named).await.unwrap();
             let (_, events) = chat.wait_for_finish(&node, handle.run).await;
             let posts: Vec<String> =

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{last_turn, problems};
 use crate::http::HttpState;
-use conversations::generation::{Start, StartAt};
+use conversations::generation::{RetryKey, Start, StartAt};
 use conversations::open::OwnedChat;
 use conversations::quotas::account::{Account, RequestSource};
 use conversations::quotas::size_of_message;
@@ -167,7 +167,7 @@ pub(in crate::http) async fn start(
         history: turn.history,
         approved_calls: turn.approved,
         verified_user: chat.authority.verified_user().cloned(),
-        idempotency_key: turn.key,
+        retry: turn.key.map_or(RetryKey::None, RetryKey::Given),
         ..Start::new(account.clone(), chat.target.key.clone(), events, at)
     };
     let started =

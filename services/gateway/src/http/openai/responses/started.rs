@@ -2,7 +2,7 @@
 
 use axum::http::HeaderMap;
 use domain::bounds::RUN_EVENTS_MAX;
-use domain::{CommitId, ConversationKey, NewEvent, RunId, Timestamp, Version, ViolationReason};
+use domain::{ConversationKey, NewEvent, RunId, Timestamp, Version, ViolationReason};
 use formats::RequestSettings;
 use openai_api::conversation_ids::api_id;
 use openai_api::items::open_calls::OpenBefore;
@@ -23,7 +23,7 @@ use crate::http::openai::retry_count::is_retry;
 use crate::http::state::HttpState;
 use conversations::commands::recorded_at;
 use conversations::generation::run_parts::fits_an_event;
-use conversations::generation::{Start, StartAt};
+use conversations::generation::{RetryKey, Start, StartAt};
 use conversations::quotas::account::Account;
 use conversations::request_hash::RequestHash;
 
@@ -55,7 +55,7 @@ pub(super) struct StartedResponse {
 
 /// The commit that started the run.
 struct StartCommit {
-    id: CommitId,
+    run: RunId,
     started: Version,
     recorded_at: Timestamp,
 }
@@ -92,10 +92,12 @@ pub(super) async fn start(
     let key = placement.key.clone();
     let (is_named, parameters) = (placement.is_named, request.parameters.clone());
     let commit = match earlier {
-        Some(commit) => StartCommit { id: commit.id, started: commit.last_version, recorded_at: commit.recorded_at },
+        Some(commit) => {
+            StartCommit { run: commit.id.started_run(), started: commit.last_version, recorded_at: commit.recorded_at }
+        }
         None => Box::pin(record(state, caller, hash, request, placement)).await?,
     };
-    let run = commit.id.started_run();
+    let run = commit.run;
     let conversation = api_id(&key.conversation).to_owned();
     let id = ResponseId { run, started: commit.started, conversation: conversation.clone() };
     Ok(StartedResponse {
@@ -135,21 +137,14 @@ async fn record(
         check_count(&events)?;
     }
     events.push(NewEvent::from(note));
-    let command = match &placement.head {
-        Some(head) => hash.next_key(head),
-        None => state.gateway.new_key(),
-    };
+    let retry =
+        placement.head.as_ref().map_or(RetryKey::None, |head| RetryKey::Request { hash, after: head.recorded_at });
     let account = Account::of(&request.access, caller.end_user.owner().as_ref(), &caller.source());
     let at = placement.new.map_or(StartAt::Version(placement.version), StartAt::New);
-    let mut start = Start {
-        settings: Some(request.settings),
-        idempotency_key: Some(command),
-        ..Start::new(account, placement.key, events, at)
-    };
-    start.record_first(&state.commands).await.map_err(rejected)?;
+    let start = Start { settings: Some(request.settings), retry, ..Start::new(account, placement.key, events, at) };
     let started = state.generations.start(start).await.map_err(rejected)?;
     Ok(StartCommit {
-        id: command,
+        run: started.run,
         started: Version(started.commit.version),
         recorded_at: recorded_at(&started.commit).unwrap_or_else(|| state.now()),
     })

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use axum::http::HeaderMap;
 use domain::event::{HistoryRewound, MessageAppended, Role};
-use domain::{CommitId, ConversationKey, Fact, Head, NewEvent, RunId, Version};
+use domain::{ConversationKey, Fact, Head, NewEvent, RunId, Timestamp};
 use formats::RequestSettings;
 use history::{Freshness, Target};
 use registry::AgentAccess;
@@ -20,8 +20,7 @@ use crate::http::openai::retry_count::is_retry;
 use crate::http::state::HttpState;
 use crate::http::turns::problems;
 use crate::http::turns::turn::client_metadata;
-use conversations::commands::recorded_at;
-use conversations::generation::{NewConversation, Start, StartAt};
+use conversations::generation::{NewConversation, RetryKey, Start, StartAt};
 use conversations::open::{head_from_leader, settled_head};
 use conversations::positions;
 use conversations::quotas::account::Account;
@@ -148,15 +147,11 @@ async fn planned(
 
 async fn start_in_new(state: &HttpState, turn: &RecordedTurn, new: &NewConversation) -> Result<RunId, HttpProblem> {
     let plan = plan::plan(&turn.sent, &[], &BTreeSet::new());
-    let command = turn.request.key(Version::ZERO, state.now());
-    let at = StartAt::New(new.clone());
-    start_by(state, turn, &plan, at, command).await
+    start_by(state, turn, &plan, StartAt::New(new.clone()), state.now()).await
 }
 
 async fn start_at(state: &HttpState, turn: &RecordedTurn, head: &Head, plan: &Plan) -> Result<RunId, HttpProblem> {
-    let command = turn.request.next_key(head);
-    let at = StartAt::Version(head.version);
-    start_by(state, turn, plan, at, command).await
+    start_by(state, turn, plan, StartAt::Version(head.version), head.recorded_at).await
 }
 
 async fn start_by(
@@ -164,22 +159,17 @@ async fn start_by(
     turn: &RecordedTurn,
     plan: &Plan,
     at: StartAt,
-    command: CommitId,
+    after: Timestamp,
 ) -> Result<RunId, HttpProblem> {
     let events = events(turn, plan);
     let fields = vec!["messages".to_owned(); events.len()];
-    let mut start = Start {
+    let start = Start {
         history: turn.history.clone(),
         settings: Some(turn.settings.clone()),
-        idempotency_key: Some(command),
+        retry: RetryKey::Request { hash: turn.request, after },
         ..Start::new(turn.account.clone(), turn.key.clone(), events, at)
     };
-    let not_started = |problem| problems::not_started(problem, &fields);
-    if let Some(before) = start.record_first(&state.commands).await.map_err(not_started)? {
-        let recorded_at = recorded_at(&before).unwrap_or_else(|| state.now());
-        start.idempotency_key = Some(turn.request.key(Version(before.version), recorded_at));
-    }
-    let started = state.generations.start(start).await.map_err(not_started)?;
+    let started = state.generations.start(start).await.map_err(|problem| problems::not_started(problem, &fields))?;
     Ok(started.run)
 }
 

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use domain::bounds::EVENTS_PER_COMMIT_MAX;
 use history::Deadline;
 use runtime::http::{HttpProblem, list_entry, parse_json};
 use serde::Serialize;
@@ -18,6 +17,7 @@ use crate::http::idempotency::IdempotencyKey;
 use crate::http::member_names::with_member_names;
 use crate::http::state::HttpState;
 use conversations::commands::Issuer;
+use conversations::commit_room::CommitRoom;
 use conversations::request::Call;
 
 /// Maximum size of the lines of one commit.
@@ -57,12 +57,18 @@ pub(super) struct Import<'a> {
 }
 
 /// The lines of the next commit.
-#[derive(Default)]
 struct Commit {
     events: Vec<event::Event>,
     /// The numbers of the lines of the events.
     lines: Vec<u64>,
-    bytes: usize,
+    room: CommitRoom,
+}
+
+impl Default for Commit {
+    fn default() -> Self {
+        let room = CommitRoom::default().with_bytes(COMMIT_LINES_BYTES_MAX);
+        Self { events: Vec::new(), lines: Vec::new(), room }
+    }
 }
 
 impl Import<'_> {
@@ -83,8 +89,9 @@ impl Import<'_> {
         loop {
             let next = timeout_at(self.ends_at, lines.next()).await.map_err(|_| late(lines.current()))?;
             let Some(line) = next? else { break };
-            if !commit.has_room(&line) {
+            if !commit.room.take(line.text.len()) {
                 self.record(std::mem::take(&mut commit)).await?;
+                let _is_first_of_its_commit = commit.room.take(line.text.len());
             }
             commit.push(&line)?;
         }
@@ -139,17 +146,12 @@ impl Import<'_> {
 }
 
 impl Commit {
-    fn has_room(&self, line: &Line) -> bool {
-        self.events.len() < EVENTS_PER_COMMIT_MAX && self.bytes + line.text.len() <= COMMIT_LINES_BYTES_MAX
-    }
-
     fn push(&mut self, line: &Line) -> Result<(), HttpProblem> {
         let event = parse_json::<NewEventBody>(&line.text)
             .and_then(|event| event.into_proto().map_err(HttpProblem::from))
             .map_err(|problem| of_line(problem, line.number))?;
         self.events.push(event);
         self.lines.push(line.number);
-        self.bytes += line.text.len();
         Ok(())
     }
 
