@@ -12,11 +12,13 @@ pub mod audit;
 pub mod commands;
 pub mod commit_room;
 pub mod documents;
+pub mod frontend_settings;
 pub mod generation;
 pub mod identity;
 pub mod jwks;
 pub mod keyed_histories;
 pub mod listing;
+pub mod message_pages;
 pub mod metrics;
 pub mod names;
 pub mod open;
@@ -29,6 +31,7 @@ pub mod request;
 pub mod request_hash;
 pub mod search;
 pub mod token_keys;
+pub mod turns;
 pub mod watcher;
 pub mod writer;
 pub mod writer_token;
@@ -36,15 +39,19 @@ pub mod writer_token;
 use std::sync::Arc;
 
 use divergence::Guard;
-use domain::{CommitId, Timestamp};
+use domain::{AgentId, CommitId, Timestamp, ToolName};
 use history::Reader;
-use registry::Registry;
+use registry::{Registry, settings_of};
+use runs::{Approvals, Disclosure};
 use runtime::clock::Clock;
+use tokio::sync::Semaphore;
 use uuid::{NoContext, Uuid};
+use wire::proto::operate::v1::AgentSettings;
 
 use audit::TokenReads;
 use commands::Commands;
 use generation::Generations;
+use message_pages::PAGES_AT_ONCE;
 use policies::Policies;
 use runtime::compute::Compute;
 use token_keys::TokenKeys;
@@ -58,7 +65,36 @@ pub struct Conversations {
     /// Commands to the writer.
     pub commands: Commands,
     /// Runs, with the gateway's own token.
-    pub generations: Generations,
+    generations: Generations,
+    /// Permits of the pages of messages that are read at the same time.
+    pages: Arc<Semaphore>,
+}
+
+impl Conversations {
+    /// Acts through these.
+    #[must_use]
+    pub fn new(gateway: Gateway, commands: Commands, generations: Generations) -> Self {
+        Self { gateway, commands, generations, pages: Arc::new(Semaphore::new(PAGES_AT_ONCE)) }
+    }
+
+    /// The current settings of an agent.
+    #[must_use]
+    pub fn agent_settings(&self, agent: &AgentId) -> AgentSettings {
+        self.gateway.registry.agent(agent).map(settings_of).unwrap_or_default()
+    }
+
+    /// What callers of an agent's public API keys get of tool calls.
+    #[must_use]
+    pub fn disclosure(&self, agent: &AgentId) -> Disclosure {
+        frontend_settings::disclosure(&self.agent_settings(agent))
+    }
+
+    /// The tools of an agent whose calls need an approval.
+    #[must_use]
+    pub fn approvals(&self, agent: &AgentId) -> Approvals {
+        let tools = self.agent_settings(agent).tools.into_iter();
+        tools.filter(|tool| tool.needs_approval).filter_map(|tool| ToolName::parse(tool.tool_name).ok()).collect()
+    }
 }
 
 /// The dependencies of reads. Clones share them.

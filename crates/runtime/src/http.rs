@@ -24,7 +24,6 @@ mod service_errors;
 pub use admission::{DrainSignal, StreamSlot};
 pub use config::HttpConfig;
 pub use extract::{Json, Path, Query, from_json_value, parse_json};
-pub use field_names::list_entry;
 pub use problem::{CODE_BODY_TOO_LARGE, HttpProblem, PROBLEM_CONTENT_TYPE, ProblemBody};
 pub use request_id::REQUEST_ID_HEADER;
 pub use server::{BoundHttpServer, HttpError, HttpServer};

@@ -112,6 +112,18 @@ pub enum Reason {
     SearchDisabled,
     /// The search took too long.
     SearchTimedOut,
+    /// A turn has neither a message nor a result of an open call.
+    NothingToAnswer,
+    /// The caller may not decide about calls of the agent.
+    ApprovalNotAllowed,
+    /// Only the tool's webhook may answer the call.
+    ToolAnsweredByWebhook,
+    /// The agent does not allow messages of this role to public callers.
+    RoleNotAllowed,
+    /// The agent does not accept the file of public callers.
+    AttachmentNotAccepted,
+    /// The conversation has no such message, or it is too old to be found.
+    MessageNotFound,
     /// Stored data cannot be decoded.
     DataCorrupt,
 }
@@ -148,17 +160,25 @@ impl Reason {
             | Self::PositionTokenMalformed
             | Self::PositionTokenOfOtherRecord
             | Self::DestinationNotAllowed
+            | Self::AttachmentNotAccepted
             | Self::SearchQueryInvalid => Code::InvalidArgument,
             Self::Unauthenticated => Code::Unauthenticated,
-            Self::MissingScope | Self::ModelServerNotAllowed | Self::SearchDisabled => Code::PermissionDenied,
+            Self::MissingScope
+            | Self::ModelServerNotAllowed
+            | Self::SearchDisabled
+            | Self::ApprovalNotAllowed
+            | Self::ToolAnsweredByWebhook
+            | Self::RoleNotAllowed => Code::PermissionDenied,
             Self::AgentNotFound
             | Self::ConversationNotFound
             | Self::RegistryEntryNotFound
+            | Self::MessageNotFound
             | Self::ForkPointNotFound => Code::NotFound,
             Self::ConversationExists | Self::RegistryEntryExists => Code::AlreadyExists,
             Self::VersionConflict | Self::Contention | Self::PartsSuperseded => Code::Aborted,
             Self::ConversationArchived
             | Self::ConversationErased
+            | Self::NothingToAnswer
             | Self::RunActive
             | Self::RunNotActive
             | Self::RunStopping

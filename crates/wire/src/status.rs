@@ -80,6 +80,28 @@ impl Problem {
         Self { fields: vec![problem], ..Self::new(reason, format!("{field} {description}")) }
     }
 
+    /// Names the field that the error is about.
+    #[must_use]
+    pub fn in_field(mut self, field: &str) -> Self {
+        let reason = self.reason_name().to_owned();
+        self.fields = vec![FieldProblem { field: field.to_owned(), reason, description: self.message.clone() }];
+        self
+    }
+
+    /// Renames the field, also where the message begins with it; `None`: the name stays.
+    #[must_use]
+    pub fn rename_field(mut self, name: impl FnOnce(&str) -> Option<String>) -> Self {
+        if let Some(problem) = self.fields.first_mut()
+            && let Some(name) = name(&problem.field)
+        {
+            if let Some(rest) = self.message.strip_prefix(&problem.field) {
+                self.message = format!("{name}{rest}");
+            }
+            problem.field = name;
+        }
+        self
+    }
+
     /// An error of all violations in the document in `field`. The first one determines the reason and the message.
     #[must_use]
     pub fn from_violations<V: Into<Violation>>(field: &str, violations: Vec<V>) -> Self {
@@ -167,6 +189,13 @@ impl Problem {
         }
         details
     }
+}
+
+/// The index of an entry of a list, and the path within the entry: of `events[3].call_id` in `events`, 3 and `call_id`.
+#[must_use]
+pub fn list_entry<'a>(field: &'a str, list: &str) -> Option<(usize, &'a str)> {
+    let (index, within) = field.strip_prefix(list)?.strip_prefix('[')?.split_once(']')?;
+    Some((index.parse().ok()?, within.trim_start_matches('.')))
 }
 
 fn field_violation(problem: &FieldProblem) -> FieldViolation {
@@ -257,6 +286,19 @@ mod tests {
         assert!(fields.map(|field| field.field.as_str()).eq(["policy_json.a.b", "policy_json.c"]));
         let none = Problem::from_violations("policy_json", Vec::<Violation>::new());
         assert_eq!(none.field(), Some("policy_json"));
+    }
+
+    #[test]
+    fn entries_of_lists_have_an_index() {
+        for (field, expected) in [
+            ("events[3].call_id", Some((3, "call_id"))),
+            ("events[0]", Some((0, ""))),
+            ("events", None),
+            ("events[x]", None),
+            ("older_events[1]", None),
+        ] {
+            assert_eq!(list_entry(field, "events"), expected, "{field}");
+        }
     }
 
     #[test]

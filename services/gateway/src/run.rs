@@ -22,7 +22,6 @@ use runtime::http::{BoundHttpServer, HttpServer};
 use runtime::serve::Listeners;
 use runtime::shutdown::Shutdown;
 use runtime::start::StartError;
-use tokio::sync::Semaphore;
 use wire::proto::document::v1::document_service_server::DocumentServiceServer;
 use wire::proto::history::v1::history_service_server::HistoryServiceServer;
 use wire::proto::operate::v1::audit_service_server::AuditServiceServer;
@@ -30,7 +29,6 @@ use wire::proto::read::v1::read_service_server::ReadServiceServer;
 
 use crate::document_rpc::DocumentRpc;
 use crate::history_rpc::HistoryRpc;
-use crate::http::message_pages::PAGES_AT_ONCE;
 use crate::http::rate_limits::RateLimits;
 use crate::http::{HttpState, router};
 use crate::lag_samples::LagSamples;
@@ -104,11 +102,10 @@ pub async fn start(config: GatewayConfig, shutdown: &Shutdown) -> Result<Running
     let provider =
         Provider::new(&config.http.dashboard.oidc, &Policy::new(&config.egress)).map_err(StartError::dependency)?;
     let state = HttpState {
-        pages: Arc::new(Semaphore::new(PAGES_AT_ONCE)),
         lag: sampled_lag(&gateway, shutdown),
         provider: provider.map(Arc::new),
         limits: RateLimits::new(&config.http),
-        conversations: Conversations { gateway: gateway.clone(), commands: commands.clone(), generations },
+        conversations: Conversations::new(gateway.clone(), commands.clone(), generations),
         health: health.clone(),
         section: Arc::new(config.http),
     };

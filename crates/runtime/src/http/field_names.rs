@@ -29,13 +29,6 @@ pub(super) fn with_callers_field(problem: HttpProblem) -> HttpProblem {
     })
 }
 
-/// The index of an entry of a list, and the path within the entry: of `events[3].call_id` in `events`, 3 and `call_id`.
-#[must_use]
-pub fn list_entry<'a>(field: &'a str, list: &str) -> Option<(usize, &'a str)> {
-    let (index, within) = field.strip_prefix(list)?.strip_prefix('[')?.split_once(']')?;
-    Some((index.parse().ok()?, within.trim_start_matches('.')))
-}
-
 #[cfg(test)]
 mod tests {
     use http::StatusCode;
@@ -59,18 +52,5 @@ mod tests {
             ("context.pageUrl", "context.pageUrl is too long"),
         );
         check("title", "title is too long", ("title", "title is too long"));
-    }
-
-    #[test]
-    fn entries_of_lists_have_an_index() {
-        for (field, expected) in [
-            ("events[3].call_id", Some((3, "call_id"))),
-            ("events[0]", Some((0, ""))),
-            ("events", None),
-            ("events[x]", None),
-            ("older_events[1]", None),
-        ] {
-            assert_eq!(list_entry(field, "events"), expected, "{field}");
-        }
     }
 }

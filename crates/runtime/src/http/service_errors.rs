@@ -43,12 +43,13 @@ impl From<Violation> for HttpProblem {
     }
 }
 
-/// As `google.rpc.Code` specifies, with two exceptions: a state that forbids the request is a conflict, and an
-/// overloaded server is not the rate limit of the caller. Source:
+/// As `google.rpc.Code` specifies, with three exceptions: a state that forbids the request is a conflict, an
+/// overloaded server is not the rate limit of the caller, and a file has its own status. Source:
 /// <https://github.com/googleapis/googleapis/blob/master/google/rpc/code.proto>.
 fn status_of(code: Code, reason: &str) -> StatusCode {
     match code {
         Code::Ok => StatusCode::OK,
+        Code::InvalidArgument if reason == Reason::AttachmentNotAccepted.as_str() => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         Code::InvalidArgument | Code::OutOfRange => StatusCode::BAD_REQUEST,
         Code::Unauthenticated => StatusCode::UNAUTHORIZED,
         Code::PermissionDenied => StatusCode::FORBIDDEN,

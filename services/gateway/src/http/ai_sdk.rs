@@ -3,6 +3,5 @@
 //! Each request carries the page's whole history. Only its end is read: the history itself is in the record.
 
 pub mod follow_ui_chat;
-mod rewind_version;
 pub mod send_ui_messages;
 pub mod stop_ui_chat;

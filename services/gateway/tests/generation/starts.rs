@@ -123,7 +123,7 @@ fn a_refused_start_records_nothing() {
         let first = Chat::answered_by(stack, SLOW).await;
         let second = Chat::begin(stack, &first.agent).await;
         let before = second.events(&other).await;
-        let many: Vec<_> = (0..RUN_EVENTS_MAX + 1).map(|number| user(&number.to_string())).collect();
+        let many: Vec<_> = (0..=RUN_EVENTS_MAX).map(|number| user(&number.to_string())).collect();
         let check = async |reason: Reason| {
             let refused = second.start(&node, many.clone()).await.unwrap_err();
             assert_eq!(refused.reason(), reason);

@@ -14,17 +14,16 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::proto::event::v1::ClientContext;
 
-use super::rewind_version;
 use crate::http::chats::create_chat::{ClientContextBody, NewChat, create};
 use crate::http::chats::send_message::stream_answer;
-use crate::http::turns::permissions::{AllowedRoles, Webhooks};
-use crate::http::turns::turn::{self, Turn};
 use crate::http::turns::ui_answer::StreamedEvent;
-use crate::http::turns::{last_turn, problems};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
 use conversations::identity::Caller;
 use conversations::open::{OwnedChat, find_settled_chat};
 use conversations::quotas::account::RequestSource;
+use conversations::turns::permissions::{AllowedRoles, Webhooks};
+use conversations::turns::turn::{self, Turn};
+use conversations::turns::{last_turn, problems, rewind_version};
 use wire::status::Reason;
 
 /// Maximum number of bytes of a request, which contains the page's whole history.
@@ -151,7 +150,7 @@ fn check_instructions(state: &HttpState, caller: &Caller, request: &ChatRequest)
     };
     let mut instructions = request.instructions.iter();
     match instructions.find(|(_, role)| !is_allowed(*role)) {
-        Some((index, _)) => Err(problems::role_not_allowed(*index)),
+        Some((index, _)) => Err(problems::role_not_allowed(*index).into()),
         None => Ok(()),
     }
 }
@@ -183,7 +182,7 @@ async fn turn_of(state: &HttpState, chat: &OwnedChat, request: ChatRequest) -> R
         turn.add_user_message("messages", said.parts);
     }
     if turn.is_empty() && has_webhook_result {
-        return Err(problems::answered_by_webhook("messages"));
+        return Err(problems::answered_by_webhook("messages").into());
     }
     if turn.is_empty() {
         check_unanswered(state, chat).await?;
@@ -222,5 +221,5 @@ async fn check_unanswered(state: &HttpState, chat: &OwnedChat) -> Result<(), Htt
     if last.as_ref().is_some_and(is_unanswered) {
         return Ok(());
     }
-    Err(problems::nothing_to_answer())
+    Err(problems::nothing_to_answer().into())
 }

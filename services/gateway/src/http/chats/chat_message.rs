@@ -5,7 +5,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::http::body::{UsageBody, rfc3339};
-use crate::http::message_pages::{MessageDetails, MessagesPage};
+use conversations::message_pages::{MessageDetails, MessagesPage};
 
 /// A message in the AI SDK's form, and what the record has about it. The AI SDK ignores the additional members.
 #[derive(Debug, Serialize, ToSchema)]

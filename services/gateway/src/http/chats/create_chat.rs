@@ -13,8 +13,9 @@ use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
 
 use crate::http::body::json_text;
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, frontend_settings};
+use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
 use conversations::commands::Issuer;
+use conversations::frontend_settings;
 use conversations::identity::Caller;
 use conversations::names::{Names, find_or_new, names};
 use conversations::quotas::account::{Account, RequestSource};
@@ -168,7 +169,7 @@ pub async fn create(
         ..write::CreateConversationRequest::default()
     };
     let account = Account::of(&caller.access, Some(&caller.owner), via);
-    let quotas = state.generations.quotas();
+    let quotas = state.quotas();
     let sent = [(Quota::Conversations, 1), (Quota::StoredBytes, size_of_message(&request))];
     quotas.check_sent(&account, &sent)?;
     let created = state.commands.send(Issuer::Gateway, request).await?;

@@ -12,11 +12,11 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::http::sse::LAST_EVENT_ID;
-use crate::http::turns::last_turn;
 use crate::http::turns::ui_answer::{StreamedEvent, UiAnswer};
 use crate::http::{CallerHeaders, Frontend, HttpState};
 use conversations::answer::Answer;
 use conversations::open::OwnedChat;
+use conversations::turns::last_turn;
 
 /// Where the stream starts.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -162,7 +162,7 @@ async fn start_without_run(
 }
 
 async fn follow(state: &HttpState, chat: &OwnedChat, run: RunId) -> Result<Answer, HttpProblem> {
-    Answer::of_run(&state.generations, &chat.target.key, run).await.map_err(HttpProblem::from)
+    state.answer(&chat.target.key, run).await.map_err(HttpProblem::from)
 }
 
 /// A client that starts at the first part discards what it has of the message.

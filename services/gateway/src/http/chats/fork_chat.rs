@@ -12,8 +12,8 @@ use wire::proto::event::v1::{ClientContext, ForkPoint};
 
 use super::create_chat::{ClientContextBody, CreatedChatBody, NewChat, create, created};
 use crate::http::body::json_text;
-use crate::http::message_pages::search;
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
+use conversations::message_pages::search;
 use conversations::names::names;
 use conversations::open::{OwnedChat, find_latest_chat};
 

@@ -7,8 +7,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::chat_message::ChatMessageBody;
 use crate::http::body::{ConversationBody, EventBody};
-use crate::http::message_pages::{Paging, read_page};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState};
+use conversations::message_pages::{Paging, read_page};
 use conversations::names::names;
 use conversations::open::find_chat;
 

@@ -8,14 +8,12 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use conversations::answer::Answer;
-
-use crate::http::turns::permissions;
-use crate::http::turns::turn::{self, StartedTurn, Turn};
 use crate::http::turns::turn_body::{self, ApprovalBody, ToolResultBody};
 use crate::http::turns::ui_answer::{StreamedEvent, UiAnswer};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
 use conversations::open::{OwnedChat, find_settled_chat};
+use conversations::turns::start_turn::{StartedTurn, start_turn};
+use conversations::turns::turn::{self, Turn};
 
 /// A message, results of open calls, or approvals; at least one of them.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -102,7 +100,7 @@ pub(in crate::http) async fn stream_answer(
     chat: &OwnedChat,
     turn: Turn,
 ) -> Result<Response, HttpProblem> {
-    let StartedTurn { run, ui } = permissions::start(state, chat, turn).await?;
-    let answer = Answer::of_run(&state.generations, &chat.target.key, run).await?;
+    let StartedTurn { run, ui } = start_turn(state, chat, turn).await?;
+    let answer = state.answer(&chat.target.key, run).await?;
     Ok(UiAnswer::whole(ui, state.disclosure(&chat.target.access.agent)).respond(answer, open))
 }

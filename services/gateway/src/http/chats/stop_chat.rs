@@ -8,7 +8,6 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::http::{CallerHeaders, Frontend, HttpState};
-use conversations::generation::RunKey;
 use wire::status::Reason;
 
 /// The run that stops.
@@ -44,8 +43,7 @@ pub(in crate::http) async fn stop_chat(
     let Some(active) = chat.conversation.head.active_run else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
-    let run = RunKey { agent: chat.target.access.agent.clone(), key: chat.target.key.clone(), run: active.id };
-    match state.generations.stop(&run).await {
+    match state.stop(&chat.target, active.id).await {
         Ok(()) => {
             let body = StoppedBody { run_id: active.id.to_string() };
             Ok((StatusCode::ACCEPTED, Json(body)).into_response())

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::turn::Turn;
+use conversations::turns::turn::Turn;
 
 /// Maximum number of results, and of approvals, per turn.
 pub const ANSWERS_MAX: usize = domain::bounds::OPEN_CALLS_MAX;

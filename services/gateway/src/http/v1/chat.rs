@@ -4,4 +4,3 @@
 pub mod send_turn;
 pub mod sessions;
 pub mod turn_messages;
-mod turn_with_history;

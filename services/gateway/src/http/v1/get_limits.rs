@@ -174,7 +174,7 @@ async fn api_key_of(state: &HttpState, parts: &Parts) -> Option<FrontendKey> {
 
 /// The quotas of the key's agent; without a key, the deployment's.
 fn quotas(state: &HttpState, key: Option<&FrontendKey>) -> QuotaSet {
-    let quotas = state.generations.quotas();
+    let quotas = state.quotas();
     key.map_or_else(|| *quotas.deployment(), |key| quotas.in_force(key.access.tenant.tenant(), &key.access.agent))
 }
 

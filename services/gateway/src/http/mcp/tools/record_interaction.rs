@@ -6,12 +6,13 @@ use domain::{CommitId, ConversationId, Part, ViolationReason};
 use registry::Scope;
 use rmcp::model::Tool;
 use rmcp::schemars::JsonSchema;
-use runtime::http::{HttpProblem, list_entry};
+use runtime::http::HttpProblem;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 use wire::conversation::owner_to_proto;
 use wire::proto::event::v1 as event;
 use wire::proto::write::v1::{AppendEventsRequest, CommitResult};
+use wire::status::list_entry;
 
 use super::new_conversation::{read_only, recorded_at};
 use super::{ToolContext, ToolName, adds, define};
@@ -22,9 +23,9 @@ use crate::http::mcp::failure::Failure;
 use crate::http::mcp::objects::MessageObject;
 use crate::http::mcp::time::iso8601;
 use crate::http::not_found::not_found;
-use crate::http::turns::permissions::AllowedRoles;
 use conversations::commands::Issuer;
 use conversations::open::{find_latest_chat, is_not_owned};
+use conversations::turns::permissions::AllowedRoles;
 
 /// The arguments.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -24,8 +24,8 @@ use crate::http::openai::requested_model::RequestedModel;
 use crate::http::state::HttpState;
 use crate::http::turns::delivery::{self, FailureDetail, WholeForm, problem_of};
 use conversations::answer::{Answer, WholeAnswer};
-use conversations::generation::StatelessTurn;
 use conversations::quotas::account::Account;
+use conversations::turns::StatelessTurn;
 
 /// Create a chat completion.
 ///
@@ -106,8 +106,7 @@ async fn answer(
     let account = Account::of(&model.access, caller.end_user.owner().as_ref(), &caller.source());
     let recording = client.recording(&turn.facts, body.store);
     if recording == Recording::None {
-        let parts = state.generations.answer_stateless(account, turn).await;
-        return Ok((Answer::unrecorded(parts?), None));
+        return Ok((state.answer_stateless(account, turn).await?, None));
     }
     let exchange = Exchange {
         access: model.access,

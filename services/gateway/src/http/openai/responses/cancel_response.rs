@@ -31,8 +31,8 @@ pub(in crate::http) async fn cancel_response(
     if found.end.is_some() {
         return found.object().map(Json);
     }
-    state.generations.stop(&found.run_key()).await?;
-    state.generations.wait_for_finish(&found.target.key, found.id.run).await;
+    state.stop(&found.target, found.id.run).await?;
+    state.wait_for_finish(&found.target.key, found.id.run).await;
     let found = RecordedResponse::find(&state, &caller, &id).await?;
     found.object().map(Json)
 }

@@ -70,7 +70,7 @@ pub(in crate::http) async fn create_response(
     if body.delivery() == Delivery::Background {
         return Ok(Json(ResponseObject::in_progress(started.head)).into_response());
     }
-    let answer = Answer::of_run(&state.generations, &started.key, started.run).await?;
+    let answer = state.answer(&started.key, started.run).await?;
     let events = ResponseEvents::new(ResponseObject::in_progress(started.head), started.place);
     deliver(&state, open, answer, events, &body).await
 }

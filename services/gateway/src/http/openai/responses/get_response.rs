@@ -13,7 +13,6 @@ use super::stream::ResponseEvents;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::state::HttpState;
 use crate::http::turns::delivery;
-use conversations::answer::Answer;
 
 /// Get a recorded response.
 ///
@@ -46,7 +45,7 @@ pub(in crate::http) async fn get_response(
         return Ok(Json(found.object()?).into_response());
     }
     let (key, run) = (&found.target.key, found.id.run);
-    let mut answer = Answer::of_run(&state.generations, key, run).await?;
+    let mut answer = state.answer(key, run).await?;
     if let Some((end, _)) = &found.end {
         answer = answer.or_parts(|| recorded(&found, end.clone())).await;
     }

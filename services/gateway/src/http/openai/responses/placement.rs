@@ -14,8 +14,8 @@ use crate::http::not_found::not_found;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::write::Writable;
 use crate::http::state::HttpState;
-use conversations::generation::NewConversation;
 use conversations::open::{head_from_leader, settled_head};
+use conversations::turns::NewConversation;
 
 /// The conversation of a response, before the response.
 #[derive(Debug)]

@@ -18,7 +18,6 @@ use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::items::{ITEM_KINDS, items_of};
 use crate::http::openai::conversations::{open_by, target};
 use crate::http::state::HttpState;
-use conversations::generation::RunKey;
 
 /// Most events between the start of a run and its end: its own, and those that others append meanwhile.
 const EVENTS_UNTIL_END_MAX: usize = 2_000;
@@ -50,7 +49,7 @@ impl RecordedResponse {
         let id = ResponseId::parse(id).ok_or_else(not_found)?;
         let target = target(state, caller, &id.conversation).await.map_err(as_not_found)?;
         let found = read(state, caller, &id, &target).await?;
-        if found.end.is_some() || !state.generations.finish_if_closed(&found.run_key()).await {
+        if found.end.is_some() || !state.finish_if_closed(&target, id.run).await {
             return Ok(found.with(id, target));
         }
         let found = read(state, caller, &id, &target).await?;
@@ -104,11 +103,6 @@ impl RecordedResponse {
         };
         Ok(*end)
     }
-
-    /// The run.
-    pub(super) fn run_key(&self) -> RunKey {
-        RunKey { agent: self.target.access.agent.clone(), key: self.target.key.clone(), run: self.id.run }
-    }
 }
 
 /// What a read has found.
@@ -117,14 +111,9 @@ struct Found {
     created_at: Timestamp,
     output: Vec<RecordedEvent>,
     end: Option<(RunEnd, Version)>,
-    run: RunKey,
 }
 
 impl Found {
-    fn run_key(&self) -> RunKey {
-        self.run.clone()
-    }
-
     fn with(self, id: ResponseId, target: Target) -> RecordedResponse {
         RecordedResponse {
             id,
@@ -157,13 +146,7 @@ async fn read(
         Fact::Lifecycle(Lifecycle::RunStarted(started)) if started.run == id.run);
     let noted = Noted::of(&note.event).filter(|_| is_run && note.commit == started.commit);
     let (output, end) = output(&snapshot, id).await?;
-    Ok(Found {
-        noted: noted.ok_or_else(not_found)?,
-        created_at: started.recorded_at,
-        output,
-        end,
-        run: RunKey { agent: target.access.agent.clone(), key: target.key.clone(), run: id.run },
-    })
+    Ok(Found { noted: noted.ok_or_else(not_found)?, created_at: started.recorded_at, output, end })
 }
 
 /// Opens a snapshot of the conversation of a response. Only the service issues ids of responses.

@@ -22,10 +22,10 @@ use crate::http::openai::conversations::write::rejected;
 use crate::http::openai::retry_count::is_retry;
 use crate::http::state::HttpState;
 use conversations::commands::recorded_at;
-use conversations::generation::run_parts::fits_an_event;
-use conversations::generation::{RetryKey, Start, StartAt};
 use conversations::quotas::account::Account;
 use conversations::request_hash::RequestHash;
+use conversations::turns::fits_an_event;
+use conversations::turns::{RetryKey, Start, StartAt};
 
 /// A request whose fields are valid.
 #[derive(Debug)]
@@ -142,7 +142,7 @@ async fn record(
     let account = Account::of(&request.access, caller.end_user.owner().as_ref(), &caller.source());
     let at = placement.new.map_or(StartAt::Version(placement.version), StartAt::New);
     let start = Start { settings: Some(request.settings), retry, ..Start::new(account, placement.key, events, at) };
-    let started = state.generations.start(start).await.map_err(rejected)?;
+    let started = state.start(start).await.map_err(rejected)?;
     Ok(StartCommit {
         run: started.run,
         started: Version(started.commit.version),

@@ -12,8 +12,8 @@ use super::stream::ResponseEvents;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::state::HttpState;
 use conversations::answer::Answer;
-use conversations::generation::{PreviousTurns, StatelessTurn};
 use conversations::quotas::account::Account;
+use conversations::turns::{PreviousTurns, StatelessTurn};
 
 /// Starts the answer to a request. After a recorded response, the model reads its conversation up to the end of the response.
 ///
@@ -36,13 +36,12 @@ pub(super) async fn answer(
     let items = resolved(state, caller, &request.items, continued).await?;
     let account = Account::of(&request.access, caller.end_user.owner().as_ref(), &caller.source());
     let turn = StatelessTurn { after, facts: items.into_facts()?, settings: request.settings };
-    let parts = state.generations.answer_stateless(account, turn).await;
+    let answer = state.answer_stateless(account, turn).await?;
     let object = ResponseObject::in_progress(ResponseHead {
         id: ResponseId::unrecorded(),
         created_at: state.now().seconds(),
         conversation: None,
         parameters: request.parameters,
     });
-    let answer = Answer::unrecorded(parts?);
     Ok((answer, ResponseEvents::new(object, OutputPlace::unrecorded())))
 }

@@ -132,7 +132,7 @@ pub(in crate::http) async fn get_usage(
 
 /// The quotas of the whole tenant.
 async fn tenant_quotas(state: &HttpState, tenant: &TenantAccess) -> Vec<TenantQuotaBody> {
-    let quotas = state.generations.quotas();
+    let quotas = state.quotas();
     let tokens = quotas.tokens_of(tenant).await;
     let runs = quotas.runs_of(tenant.tenant());
     let stored = quotas.storage_of(tenant).await;

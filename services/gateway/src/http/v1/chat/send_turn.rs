@@ -12,22 +12,22 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 use wire::status::Reason;
 
-use super::turn_messages::{TurnMessages, check_assistant};
-use super::turn_with_history::GivenHistory;
-use super::{turn_messages, turn_with_history};
+use super::turn_messages::{self, TurnMessages};
 use crate::http::body::texts;
 use crate::http::turns::delivery::{self, FailureDetail, WholeForm};
-use crate::http::turns::last_turn::failed_message_version;
-use crate::http::turns::permissions::AllowedRoles;
-use crate::http::turns::turn::{self, StartedTurn, Turn};
 use crate::http::turns::ui_answer::{StreamedEvent, UiAnswer};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
 use conversations::answer::{Answer, WholeAnswer};
-use conversations::generation::StatelessTurn;
 use conversations::identity::Caller;
 use conversations::names::names;
 use conversations::open::{OwnedChat, find_settled_chat};
 use conversations::quotas::account::{Account, RequestSource};
+use conversations::turns::StatelessTurn;
+use conversations::turns::given_history::{self, GivenHistory};
+use conversations::turns::last_turn::failed_message_version;
+use conversations::turns::permissions::{AllowedRoles, check_roles};
+use conversations::turns::start_turn::{StartedTurn, start_turn};
+use conversations::turns::turn::Turn;
 
 /// One turn.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -114,13 +114,13 @@ pub(in crate::http) async fn chat(
             Box::pin(start_in_session(&state, session, text, turn)).await?
         }
         (Some(session), TurnMessages::History(messages)) => {
-            let given = GivenHistory { messages, allowed, via: frontend.via.clone() };
-            let started = Box::pin(turn_with_history::start(&state, &session, given, key)).await?;
+            let given = GivenHistory { messages, allowed, via: frontend.via.clone(), key: key.0 };
+            let started = Box::pin(given_history::start(&state, &session, given)).await?;
             follow(&state, &session, started).await?
         }
         (None, messages) => {
             let messages = messages.into_messages();
-            check_assistant(&messages, 0..messages.len(), &allowed)?;
+            check_roles(&messages, 0..messages.len(), &allowed)?;
             answer_without_session(&state, &caller, &frontend.via, messages).await?
         }
     };
@@ -168,7 +168,7 @@ async fn start_in_session(
         }
         None => turn.add_user_message("message", vec![Part::Text(text)]),
     }
-    let started = turn::start(state, &session, turn).await?;
+    let started = start_turn(state, &session, turn).await?;
     follow(state, &session, started).await
 }
 
@@ -178,7 +178,7 @@ async fn follow(
     session: &OwnedChat,
     started: StartedTurn,
 ) -> Result<(Answer, UiStream), HttpProblem> {
-    let answer = Answer::of_run(&state.generations, &session.target.key, started.run).await;
+    let answer = state.answer(&session.target.key, started.run).await;
     Ok((answer?, started.ui))
 }
 
@@ -189,9 +189,9 @@ async fn answer_without_session(
     messages: Vec<MessageAppended>,
 ) -> Result<(Answer, UiStream), HttpProblem> {
     let account = Account::of(&caller.access, Some(&caller.owner), via);
-    let parts = state.generations.answer_stateless(account, StatelessTurn::of_messages(messages)).await;
+    let answer = state.answer_stateless(account, StatelessTurn::of_messages(messages)).await?;
     let ui = UiStream::new(RunId(Uuid::now_v7()), None, Approvals::default());
-    Ok((Answer::unrecorded(parts?), ui))
+    Ok((answer, ui))
 }
 
 /// The texts of the model, one line per step.

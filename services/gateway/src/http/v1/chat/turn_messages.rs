@@ -7,8 +7,8 @@ use runtime::http::HttpProblem;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::http::turns::permissions::AllowedRoles;
-use crate::http::turns::problems;
+use conversations::turns::permissions::AllowedRoles;
+use conversations::turns::problems;
 
 /// Maximum number of messages in a history.
 pub const GIVEN_MESSAGES_MAX: usize = 200;
@@ -59,7 +59,7 @@ impl TurnMessages {
     }
 }
 
-/// The messages of a request. The assistant's messages must be checked with [`check_assistant`].
+/// The messages of a request. The assistant's messages must be checked with [`check_roles`].
 ///
 /// # Errors
 /// There is no message, a bound is exceeded, or 403 `ROLE_NOT_ALLOWED` for instructions.
@@ -105,25 +105,6 @@ fn role(given: GivenRole, allowed: &AllowedRoles) -> Option<Role> {
         GivenRole::Tool => return None,
     };
     allowed.contains(role).then_some(role)
-}
-
-/// Rejects messages of the assistant, among those at these indexes.
-///
-/// # Errors
-/// 403 `ROLE_NOT_ALLOWED`.
-pub(super) fn check_assistant(
-    messages: &[MessageAppended],
-    places: impl IntoIterator<Item = usize>,
-    allowed: &AllowedRoles,
-) -> Result<(), HttpProblem> {
-    let is_refused = |index: &usize| {
-        let message = messages.get(*index);
-        message.is_some_and(|message| !allowed.contains(message.role))
-    };
-    match places.into_iter().find(is_refused) {
-        Some(index) => Err(problems::role_not_allowed(index)),
-        None => Ok(()),
-    }
 }
 
 fn check(text: &str, field: impl Fn() -> String) -> Result<(), HttpProblem> {

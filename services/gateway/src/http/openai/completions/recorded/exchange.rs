@@ -14,9 +14,9 @@ use super::start::{RecordedTurn, TurnPlace, start};
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::state::HttpState;
 use conversations::answer::Answer;
-use conversations::generation::{NewConversation, StatelessTurn};
 use conversations::quotas::account::Account;
 use conversations::request_hash::RequestHash;
+use conversations::turns::{NewConversation, StatelessTurn};
 
 /// Between the texts of several instructions.
 const BETWEEN_INSTRUCTIONS: &str = "\n\n";
@@ -58,7 +58,7 @@ impl Exchange<'_> {
         let found = find_or_new(state, caller, &self.access, &self.recording).await?;
         let turn = self.into_turn(found, metadata_json);
         let run = start(state, caller, headers, &turn).await?;
-        let answer = Answer::of_run(&state.generations, &turn.key, run).await?;
+        let answer = state.answer(&turn.key, run).await?;
         Ok((answer, turn.key.conversation))
     }
 

@@ -18,13 +18,13 @@ use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::write::{locked, rejected};
 use crate::http::openai::retry_count::is_retry;
 use crate::http::state::HttpState;
-use crate::http::turns::problems;
-use crate::http::turns::turn::client_metadata;
-use conversations::generation::{NewConversation, RetryKey, Start, StartAt};
 use conversations::open::{head_from_leader, settled_head};
 use conversations::positions;
 use conversations::quotas::account::Account;
 use conversations::request_hash::RequestHash;
+use conversations::turns::problems;
+use conversations::turns::turn::client_metadata;
+use conversations::turns::{NewConversation, RetryKey, Start, StartAt};
 
 /// Maximum number of attempts while the conversation changes without new messages: a title, a summary.
 const ATTEMPTS_MAX: u32 = 4;
@@ -169,7 +169,7 @@ async fn start_by(
         retry: RetryKey::Request { hash: turn.request, after },
         ..Start::new(turn.account.clone(), turn.key.clone(), events, at)
     };
-    let started = state.generations.start(start).await.map_err(|problem| problems::not_started(problem, &fields))?;
+    let started = state.start(start).await.map_err(|problem| problems::not_started(problem, &fields))?;
     Ok(started.run)
 }
 

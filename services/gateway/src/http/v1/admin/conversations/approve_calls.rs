@@ -7,12 +7,12 @@ use runtime::http::{HttpProblem, Json, Path};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::http::turns::permissions;
-use crate::http::turns::turn::Turn;
 use crate::http::turns::turn_body::{self, ApprovalBody};
 use crate::http::{Admin, HttpState, IdempotencyKey};
 use conversations::identity::IdentityRule;
 use conversations::open::{Authority, OwnedChat, read_conversation, settled};
+use conversations::turns::start_turn::start_turn;
+use conversations::turns::turn::Turn;
 
 /// An administrator's decisions about tool calls.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -65,7 +65,7 @@ pub(in crate::http) async fn approve_calls(
     let owned =
         OwnedChat { authority: Authority::Administrator(verified_owner(&state, &conversation)), target, conversation };
     let chat = settled(&state, owned).await?;
-    let run = permissions::start(&state, &chat, turn).await?;
+    let run = start_turn(&state, &chat, turn).await?;
     let body = ApprovedBody { run_id: run.run.to_string() };
     Ok((StatusCode::ACCEPTED, Json(body)))
 }

@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use history::Deadline;
-use runtime::http::{HttpProblem, list_entry, parse_json};
+use runtime::http::{HttpProblem, parse_json};
 use serde::Serialize;
 use tokio::time::{Instant, timeout_at};
 use utoipa::ToSchema;
 use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
+use wire::status::list_entry;
 
 use super::lines::{Line, Lines};
 use crate::http::body::NewEventBody;

@@ -14,7 +14,7 @@ use runtime::http::HttpProblem;
 use wire::status::Problem;
 
 use crate::http::HttpState;
-use conversations::generation::webhook_failure;
+use conversations::turns::webhook_failure;
 
 /// The conversations of the agent that are searched: those that changed last.
 pub(super) const CONVERSATIONS_SEARCHED: u32 = 20;

@@ -2,27 +2,27 @@
 
 use domain::{RecordedEvent, Version};
 use runs::ui_message::UiRole;
-use runtime::http::HttpProblem;
+use wire::status::Problem;
 
-use crate::http::HttpState;
-use crate::http::message_pages::{MessagesPage, is_user_message, search};
-use crate::http::turns::{problems, turn};
-use conversations::open::OwnedChat;
+use super::{problems, turn};
+use crate::Conversations;
+use crate::message_pages::{MessagesPage, is_user_message, search};
+use crate::open::OwnedChat;
 
 /// The version of the user's message whose answer is regenerated. The request names this message, or its answer;
 /// otherwise it is the last one. An answer that is not recorded yet is rewound when it is.
 ///
 /// # Errors
 /// 404 `MESSAGE_NOT_FOUND`; 409 `NOTHING_TO_ANSWER`.
-pub(super) async fn for_regenerate(
-    state: &HttpState,
+pub async fn for_regenerate(
+    conversations: &Conversations,
     chat: &OwnedChat,
     message_id: Option<&str>,
-) -> Result<Version, HttpProblem> {
+) -> Result<Version, Problem> {
     // The active run's answer is the last message; no message has its id before it is recorded.
     let active = chat.conversation.head.active_run.as_ref().map(|run| run.id.to_string());
     let message_id = message_id.filter(|id| active.as_deref() != Some(*id));
-    let found = search(state, chat, |page| {
+    let found = search(conversations, chat, |page| {
         let index = message_index(page, message_id)?;
         let mut until = page.messages.iter().take(index + 1);
         let user = until.rposition(|message| message.role == UiRole::User);
@@ -51,8 +51,8 @@ fn message_index(page: &MessagesPage, message_id: Option<&str>) -> Option<usize>
 ///
 /// # Errors
 /// 404 `MESSAGE_NOT_FOUND`.
-pub(super) async fn for_edit(state: &HttpState, chat: &OwnedChat, message_id: &str) -> Result<Version, HttpProblem> {
-    let found = search(state, chat, |page| {
+pub async fn for_edit(conversations: &Conversations, chat: &OwnedChat, message_id: &str) -> Result<Version, Problem> {
+    let found = search(conversations, chat, |page| {
         let mut events = page.events.iter();
         let event = events.find(|event| is_user_message(event) && turn::has_id(event, message_id))?;
         Some(Version(event.version.0.saturating_sub(1)))

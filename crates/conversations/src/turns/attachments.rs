@@ -1,26 +1,25 @@
 //! The files of a message, checked against what the agent accepts of callers with a public key. The content decides about the type
 //! of a file: names and declared types are claims.
 
-use axum::http::StatusCode;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use domain::content::MediaSource;
-use domain::{AttachmentType, Label, Part, ViolationReason};
-use runtime::http::HttpProblem;
+use domain::{AttachmentType, Label, Part, Violation, ViolationReason};
+use wire::status::{Problem, Reason};
 
-use crate::http::frontend_settings::AcceptedFiles;
+use crate::frontend_settings::AcceptedFiles;
 
 /// Rejects a message with a file that the agent does not accept; `field` is the caller's name of the message.
 ///
 /// # Errors
 /// 415 `ATTACHMENT_NOT_ACCEPTED`; 400 `FIELD_TOO_LONG` or `FIELD_OUT_OF_RANGE`.
-pub(in crate::http) fn check(field: &str, parts: &[Part], accepted: &AcceptedFiles) -> Result<(), HttpProblem> {
+pub(super) fn check(field: &str, parts: &[Part], accepted: &AcceptedFiles) -> Result<(), Problem> {
     let files: Vec<File<'_>> = parts.iter().filter_map(File::of).collect();
     let files_max = usize::try_from(accepted.files_max).unwrap_or(usize::MAX);
     if !accepted.types.is_empty() && files.len() > files_max {
         let count = files.len();
-        let detail = format!("{field} has {count} files, but the agent accepts at most {files_max}: send fewer");
-        return Err(HttpProblem::of_field(ViolationReason::OutOfRange, field, detail));
+        let rule = format!("has {count} files, but the agent accepts at most {files_max}: send fewer");
+        return Err(Violation::new(ViolationReason::OutOfRange, rule).within(field).into());
     }
     for (index, file) in files.iter().enumerate() {
         let at = format!("file {} of {field}", index.saturating_add(1));
@@ -49,7 +48,7 @@ impl<'a> File<'a> {
         }
     }
 
-    fn check(&self, field: &str, at: &str, accepted: &AcceptedFiles) -> Result<(), HttpProblem> {
+    fn check(&self, field: &str, at: &str, accepted: &AcceptedFiles) -> Result<(), Problem> {
         let refused = |what: &str| not_accepted(field, &format!("{at} {what}"), accepted);
         if accepted.types.is_empty() {
             return Err(refused("cannot be sent"));
@@ -84,21 +83,19 @@ impl<'a> File<'a> {
     }
 }
 
-fn too_long(field: &str, at: &str, bytes_max: usize) -> HttpProblem {
+fn too_long(field: &str, at: &str, bytes_max: usize) -> Problem {
     let detail = format!("{at} is longer than {bytes_max} bytes, which the agent accepts at most: send a smaller file");
-    HttpProblem::of_field(ViolationReason::TooLong, field, detail)
+    Problem::new(Reason::Field(ViolationReason::TooLong), detail).in_field(field)
 }
 
-fn not_accepted(field: &str, what: &str, accepted: &AcceptedFiles) -> HttpProblem {
+fn not_accepted(field: &str, what: &str, accepted: &AcceptedFiles) -> Problem {
     let types: Vec<&str> = accepted.types.iter().map(|known| known.media_type()).collect();
     let remedy = if types.is_empty() {
         "the agent accepts no files: send text".to_owned()
     } else {
         format!("the agent accepts {}", types.join(", "))
     };
-    let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-    let detail = format!("{what}: {remedy}");
-    HttpProblem::new(status, "ATTACHMENT_NOT_ACCEPTED", detail).in_field(field)
+    Problem::new(Reason::AttachmentNotAccepted, format!("{what}: {remedy}")).in_field(field)
 }
 
 #[cfg(test)]
@@ -122,7 +119,8 @@ mod tests {
 
     fn check(parts: &[Part], types: &[AttachmentType], expected: &str) {
         let accepted = AcceptedFiles { types: types.to_vec(), file_bytes_max: BYTES_MAX, files_max: FILES_MAX };
-        let seen = super::check("parts", parts, &accepted).map_or_else(|problem| problem.detail, |()| String::new());
+        let seen = super::check("parts", parts, &accepted)
+            .map_or_else(|problem| problem.message().to_owned(), |()| String::new());
         assert_eq!(seen, expected);
     }
 

@@ -13,13 +13,12 @@ use domain::{CallId, EventKind, Fact, RecordedEvent, Version};
 use history::{Bounds, Cursor, Direction, Page, Range, Snapshot, View, decode};
 use read_model::queries::EventQuery;
 use runs::{Disclosure, UiMessage, page};
-use runtime::http::HttpProblem;
 use wire::status::Problem;
 
-use crate::http::HttpState;
-use crate::http::not_found::not_found;
-use conversations::open::OwnedChat;
-use conversations::request::BoundedNumber;
+use crate::Conversations;
+use crate::open::OwnedChat;
+use crate::problem::not_found;
+use crate::request::BoundedNumber;
 
 /// Page size.
 pub const MESSAGES_PAGE: BoundedNumber = BoundedNumber { field: "limit", default: 50, max: 200 };
@@ -53,7 +52,7 @@ impl Paging {
     ///
     /// # Errors
     /// 400: above the maximum of [`MESSAGES_PAGE`].
-    pub fn new(limit: Option<u32>, before: Option<u64>) -> Result<Self, HttpProblem> {
+    pub fn new(limit: Option<u32>, before: Option<u64>) -> Result<Self, Problem> {
         let limit = MESSAGES_PAGE.take(limit.unwrap_or_default());
         Ok(Self { limit: limit?, before: before.map(Version) })
     }
@@ -84,8 +83,12 @@ impl MessagesPage {
 ///
 /// # Errors
 /// As `messages`, as a problem; [`not_found`] if the owner has changed since the conversation was found.
-pub async fn read_page(state: &HttpState, chat: &OwnedChat, paging: Paging) -> Result<MessagesPage, HttpProblem> {
-    let page = messages(state, chat, paging).await;
+pub async fn read_page(
+    conversations: &Conversations,
+    chat: &OwnedChat,
+    paging: Paging,
+) -> Result<MessagesPage, Problem> {
+    let page = messages(conversations, chat, paging).await;
     page?.ok_or_else(not_found)
 }
 
@@ -94,13 +97,13 @@ pub async fn read_page(state: &HttpState, chat: &OwnedChat, paging: Paging) -> R
 /// # Errors
 /// As [`read_page`].
 pub async fn search<T>(
-    state: &HttpState,
+    conversations: &Conversations,
     chat: &OwnedChat,
     find: impl Fn(&MessagesPage) -> Option<T>,
-) -> Result<Option<T>, HttpProblem> {
+) -> Result<Option<T>, Problem> {
     let mut paging = Paging { limit: MESSAGES_PAGE.max, before: None };
     for _ in 0..PAGES_SEARCHED_MAX {
-        let page = read_page(state, chat, paging).await?;
+        let page = read_page(conversations, chat, paging).await?;
         let found = find(&page);
         if found.is_some() || page.next_before.is_none() {
             return Ok(found);
@@ -114,13 +117,17 @@ pub async fn search<T>(
 ///
 /// # Errors
 /// As [`Snapshot::open`].
-async fn messages(state: &HttpState, chat: &OwnedChat, paging: Paging) -> Result<Option<MessagesPage>, Problem> {
+async fn messages(
+    conversations: &Conversations,
+    chat: &OwnedChat,
+    paging: Paging,
+) -> Result<Option<MessagesPage>, Problem> {
     let limit = usize::try_from(paging.limit).unwrap_or(usize::MAX);
     let to = paging.before.map_or(EventQuery::OPEN_END, |before| Version(before.0.saturating_sub(1)));
     let range = Range { to, ..Range::all(Direction::Backward) };
     let mut batch = Bounds { events_max: limit.saturating_mul(EVENTS_PER_MESSAGE).min(READ.events_max), ..READ };
-    let _permit = state.pages.acquire().await;
-    let (snapshot, first) = Snapshot::open_with(&state.gateway.reader, &chat.target, &range, batch).await?;
+    let _permit = conversations.pages.acquire().await;
+    let (snapshot, first) = Snapshot::open_with(&conversations.gateway.reader, &chat.target, &range, batch).await?;
     // The conversation may have been found on a replica that lacks the change.
     if snapshot.owner() != chat.conversation.head.owner.as_ref() {
         return Ok(None);
@@ -144,11 +151,11 @@ async fn messages(state: &HttpState, chat: &OwnedChat, paging: Paging) -> Result
         None => Vec::new(),
     };
     let agent = &chat.target.access.agent;
-    let disclosure = state.disclosure(agent);
+    let disclosure = conversations.disclosure(agent);
     reader.events = disclosed(&disclosure, reader.events);
     let later = disclosed(&disclosure, later);
     let folded = [reader.events.as_slice(), later.as_slice()].concat();
-    let messages = page(&folded, None, &state.approvals(agent));
+    let messages = page(&folded, None, &conversations.approvals(agent));
     Ok(Some(turns::cut(messages, reader, limit)))
 }
 
@@ -233,7 +240,8 @@ fn json_bytes(recorded: &[u8]) -> u64 {
 }
 
 /// Whether an event is a message of the user.
-pub(in crate::http) fn is_user_message(event: &RecordedEvent) -> bool {
+#[must_use]
+pub fn is_user_message(event: &RecordedEvent) -> bool {
     matches!(&event.event.fact, Fact::MessageAppended(message) if message.role == Role::User)
 }
 

@@ -4,32 +4,35 @@
 
 use std::collections::BTreeSet;
 
-use domain::event::{Role, ToolReturned};
+use domain::event::{MessageAppended, Role, ToolReturned};
 use domain::{AgentId, CallId, ToolName};
 use runs::denial::denial_of;
-use runtime::http::HttpProblem;
 use wire::proto::event::v1 as event;
 use wire::proto::operate::v1::{AgentSettings, Approvers};
 
-use super::turn::{self, StartedTurn, Turn};
+use super::turn::Turn;
 use super::{attachments, first_attempt, problems};
-use crate::http::frontend_settings::accepted_files;
-use crate::http::state::HttpState;
-use conversations::open::{Authority, OwnedChat};
+use wire::status::Problem;
+
+use crate::Conversations;
+use crate::frontend_settings::accepted_files;
+use crate::open::{Authority, OwnedChat};
 
 /// The roles that an agent allows its public callers in addition to `user`.
 #[derive(Debug, Default)]
-pub(in crate::http) struct AllowedRoles(Vec<Role>);
+pub struct AllowedRoles(Vec<Role>);
 
 impl AllowedRoles {
     /// The roles in the agent's current settings.
-    pub(in crate::http) fn for_agent(state: &HttpState, agent: &AgentId) -> Self {
-        let settings = state.agent_settings(agent);
+    #[must_use]
+    pub fn for_agent(conversations: &Conversations, agent: &AgentId) -> Self {
+        let settings = conversations.agent_settings(agent);
         Self(settings.allowed_roles().filter_map(allowed_role).collect())
     }
 
     /// Whether a message may have this role.
-    pub(in crate::http) fn contains(&self, role: Role) -> bool {
+    #[must_use]
+    pub fn contains(&self, role: Role) -> bool {
         role == Role::User || self.0.contains(&role)
     }
 }
@@ -44,45 +47,61 @@ fn allowed_role(role: event::Role) -> Option<Role> {
     }
 }
 
+/// Rejects a message of a role that its caller may not send, among those at these indexes.
+///
+/// # Errors
+/// `ROLE_NOT_ALLOWED`.
+pub fn check_roles(
+    messages: &[MessageAppended],
+    indexes: impl IntoIterator<Item = usize>,
+    allowed: &AllowedRoles,
+) -> Result<(), Problem> {
+    let is_refused = |index: &usize| {
+        let message = messages.get(*index);
+        message.is_some_and(|message| !allowed.contains(message.role))
+    };
+    match indexes.into_iter().find(is_refused) {
+        Some(index) => Err(problems::role_not_allowed(index)),
+        None => Ok(()),
+    }
+}
+
 /// The tools of an agent that have a webhook.
 #[derive(Debug)]
-pub(in crate::http) struct Webhooks(BTreeSet<ToolName>);
+pub struct Webhooks(BTreeSet<ToolName>);
 
 impl Webhooks {
     /// The tools in the agent's current settings.
-    pub(in crate::http) fn for_agent(state: &HttpState, agent: &AgentId) -> Self {
-        let tools = state.agent_settings(agent).tools.into_iter();
+    #[must_use]
+    pub fn for_agent(conversations: &Conversations, agent: &AgentId) -> Self {
+        let tools = conversations.agent_settings(agent).tools.into_iter();
         let with_webhook = tools.filter(|tool| !tool.webhook_url.is_empty());
         let names = with_webhook.filter_map(|tool| ToolName::parse(tool.tool_name).ok());
         Self(names.collect())
     }
 
     /// Whether only the webhook may send this result.
-    pub(in crate::http) fn must_answer(&self, tool: &ToolName, result: &ToolReturned) -> bool {
+    #[must_use]
+    pub fn must_answer(&self, tool: &ToolName, result: &ToolReturned) -> bool {
         self.0.contains(tool) && denial_of(result).is_none()
     }
 }
 
-/// Starts a run for the turn, after checking the caller's rights to its approvals and results.
+/// Checks the caller's rights to what a turn has.
 ///
 /// # Errors
-/// As [`turn::start`] and [`attachments::check`]; 403 `APPROVAL_NOT_ALLOWED` or `TOOL_ANSWERED_BY_WEBHOOK`; 409 `TOOL_CALL_NOT_OPEN`, or `RUN_ACTIVE`
-/// if the call of a result may be of the active run; or the chat cannot be read.
-pub(in crate::http) async fn start(
-    state: &HttpState,
-    chat: &OwnedChat,
-    turn: Turn,
-) -> Result<StartedTurn, HttpProblem> {
-    check_files(state, chat, &turn)?;
-    check_approver(state, chat, &turn)?;
-    check_open(chat, &turn)?;
-    check_results(state, chat, &turn).await?;
-    turn::start(state, chat, turn).await
+/// As [`attachments::check`]; `APPROVAL_NOT_ALLOWED` or `TOOL_ANSWERED_BY_WEBHOOK`; `TOOL_CALL_NOT_OPEN`, or `RUN_ACTIVE` if the call
+/// of a result may be of the active run; or the chat cannot be read.
+pub(super) async fn check(conversations: &Conversations, chat: &OwnedChat, turn: &Turn) -> Result<(), Problem> {
+    check_files(conversations, chat, turn)?;
+    check_approver(conversations, chat, turn)?;
+    check_open(chat, turn)?;
+    check_results(conversations, chat, turn).await
 }
 
 /// Rejects a message with a file that the agent does not accept.
-fn check_files(state: &HttpState, chat: &OwnedChat, turn: &Turn) -> Result<(), HttpProblem> {
-    let settings = state.agent_settings(&chat.target.access.agent);
+fn check_files(conversations: &Conversations, chat: &OwnedChat, turn: &Turn) -> Result<(), Problem> {
+    let settings = conversations.agent_settings(&chat.target.access.agent);
     let Some(accepted) = accepted_files(settings.frontend.as_ref()) else {
         return Ok(());
     };
@@ -91,11 +110,11 @@ fn check_files(state: &HttpState, chat: &OwnedChat, turn: &Turn) -> Result<(), H
 }
 
 /// Rejects a turn with decisions about tool calls if its caller may not decide.
-fn check_approver(state: &HttpState, chat: &OwnedChat, turn: &Turn) -> Result<(), HttpProblem> {
+fn check_approver(conversations: &Conversations, chat: &OwnedChat, turn: &Turn) -> Result<(), Problem> {
     if !turn.decides_on_calls() {
         return Ok(());
     }
-    let settings = state.agent_settings(&chat.target.access.agent);
+    let settings = conversations.agent_settings(&chat.target.access.agent);
     if may_decide(&settings, &chat.authority) {
         return Ok(());
     }
@@ -112,7 +131,7 @@ fn may_decide(settings: &AgentSettings, authority: &Authority) -> bool {
 }
 
 /// Approvals need an open call. A retry may arrive after the call was answered.
-fn check_open(chat: &OwnedChat, turn: &Turn) -> Result<(), HttpProblem> {
+fn check_open(chat: &OwnedChat, turn: &Turn) -> Result<(), Problem> {
     let open = &chat.conversation.head.open_calls;
     let is_open = |call: &CallId| open.iter().any(|open| open.call_id == *call);
     if turn.key.is_some() || turn.approved.iter().all(is_open) {
@@ -125,16 +144,16 @@ fn check_open(chat: &OwnedChat, turn: &Turn) -> Result<(), HttpProblem> {
 ///
 /// A result of a call that is not open is rejected, because the call's tool is unknown. Exception: a retry of a
 /// recorded turn, found by its key, is passed on to the writer.
-async fn check_results(state: &HttpState, chat: &OwnedChat, turn: &Turn) -> Result<(), HttpProblem> {
+async fn check_results(conversations: &Conversations, chat: &OwnedChat, turn: &Turn) -> Result<(), Problem> {
     let head = &chat.conversation.head;
-    let webhooks = Webhooks::for_agent(state, &chat.target.access.agent);
+    let webhooks = Webhooks::for_agent(conversations, &chat.target.access.agent);
     for (field, result) in turn.results() {
         let mut call = head.open_calls.iter().filter(|call| call.call_id == result.call_id);
         match call.next() {
             Some(call) if webhooks.must_answer(&call.tool_name, result) => {
                 return Err(problems::answered_by_webhook(field));
             }
-            None if !is_retried(state, chat, turn).await? => {
+            None if !is_retried(conversations, chat, turn).await? => {
                 return Err(match &head.active_run {
                     Some(run) => problems::run_active(run.id),
                     None => problems::result_not_awaited(field),
@@ -146,11 +165,11 @@ async fn check_results(state: &HttpState, chat: &OwnedChat, turn: &Turn) -> Resu
     Ok(())
 }
 
-async fn is_retried(state: &HttpState, chat: &OwnedChat, turn: &Turn) -> Result<bool, HttpProblem> {
+async fn is_retried(conversations: &Conversations, chat: &OwnedChat, turn: &Turn) -> Result<bool, Problem> {
     let Some(key) = turn.key else {
         return Ok(false);
     };
-    Ok(first_attempt::run_version(state, chat, key).await?.is_some())
+    Ok(first_attempt::run_version(conversations, chat, key).await?.is_some())
 }
 
 #[cfg(test)]

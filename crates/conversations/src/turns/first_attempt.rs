@@ -3,10 +3,11 @@
 use domain::bounds::RUN_EVENTS_MAX;
 use domain::{CommitId, EventKind, Fact, Lifecycle, Version};
 use history::{Bounds, Direction, EffectiveHistory, Newest, Page, Range, decode};
-use runtime::http::HttpProblem;
 
-use crate::http::HttpState;
-use conversations::open::OwnedChat;
+use wire::status::Problem;
+
+use crate::Conversations;
+use crate::open::OwnedChat;
 
 /// Maximum number of runs, from the newest backward, that are searched for the first attempt.
 const RUNS_LOOKED_THROUGH_MAX: usize = 1_000;
@@ -22,13 +23,13 @@ const COMMIT_READ: Bounds = Bounds { events_max: 1_000, bytes_max: 8 * 1024 * 10
 ///
 /// # Errors
 /// The conversation cannot be read.
-pub(in crate::http) async fn run_version(
-    state: &HttpState,
+pub async fn run_version(
+    conversations: &Conversations,
     chat: &OwnedChat,
     key: CommitId,
-) -> Result<Option<Version>, HttpProblem> {
+) -> Result<Option<Version>, Problem> {
     let range = Range { kinds: &[EventKind::RunStarted], ..Range::all(Direction::Backward) };
-    let (reader, target) = (&state.gateway.reader, &chat.target);
+    let (reader, target) = (&conversations.gateway.reader, &chat.target);
     let mut history = EffectiveHistory::open(reader, target, range, RUNS, RUNS_LIKELY).await?;
     let mut newest = history.newest().await?;
     if let Some(found) = find(&newest, chat, key)? {
@@ -38,7 +39,7 @@ pub(in crate::http) async fn run_version(
     find(&newest, chat, key)
 }
 
-fn find(newest: &Newest<'_>, chat: &OwnedChat, key: CommitId) -> Result<Option<Version>, HttpProblem> {
+fn find(newest: &Newest<'_>, chat: &OwnedChat, key: CommitId) -> Result<Option<Version>, Problem> {
     let run = key.started_run();
     for row in newest.newest_first() {
         let event = decode(&chat.target.key, row)?;
@@ -53,18 +54,18 @@ fn find(newest: &Newest<'_>, chat: &OwnedChat, key: CommitId) -> Result<Option<V
 ///
 /// # Errors
 /// As [`run_version`].
-pub(in crate::http) async fn version_before(
-    state: &HttpState,
+pub async fn version_before(
+    conversations: &Conversations,
     chat: &OwnedChat,
     key: CommitId,
-) -> Result<Option<Version>, HttpProblem> {
-    let Some(last) = run_version(state, chat, key).await? else {
+) -> Result<Option<Version>, Problem> {
+    let Some(last) = run_version(conversations, chat, key).await? else {
         return Ok(None);
     };
     let most = u64::try_from(RUN_EVENTS_MAX).unwrap_or(u64::MAX);
     let range =
         Range { from: Version(last.0.saturating_sub(most).max(1)), to: last, ..Range::all(Direction::Backward) };
-    let reader = &state.gateway.reader;
+    let reader = &conversations.gateway.reader;
     let page = Page::recorded(reader, &chat.target, range, COMMIT_READ).await?;
     let rows = page.events.iter().filter(|row| row.commit == key);
     let first = rows.map(|row| row.version).min();

@@ -4,39 +4,46 @@
 use domain::{Fact, Lifecycle, RunId, RunOutcome, Version};
 use runs::ui_message::{UiPart, UiRole};
 use runs::{UiMessage, page};
-use runtime::http::HttpProblem;
 
-use crate::http::HttpState;
-use crate::http::message_pages::{MessagesPage, Paging, read_page};
-use conversations::open::OwnedChat;
+use wire::status::Problem;
+
+use crate::Conversations;
+use crate::message_pages::{MessagesPage, Paging, read_page};
+use crate::open::OwnedChat;
 
 /// The chat's last message. A run that starts without a message continues it, if it is the assistant's.
-pub(in crate::http) async fn last_message(
-    state: &HttpState,
-    chat: &OwnedChat,
-) -> Result<Option<UiMessage>, HttpProblem> {
-    Ok(last_turn(state, chat).await?.messages.pop())
+///
+/// # Errors
+/// The chat cannot be read.
+pub async fn last_message(conversations: &Conversations, chat: &OwnedChat) -> Result<Option<UiMessage>, Problem> {
+    Ok(last_turn(conversations, chat).await?.messages.pop())
 }
 
 /// The message that a run continued when it started; `None`: the run started its own.
-pub(in crate::http) async fn continued_message(
-    state: &HttpState,
+///
+/// # Errors
+/// The chat cannot be read.
+pub async fn continued_message(
+    conversations: &Conversations,
     chat: &OwnedChat,
     run: RunId,
-) -> Result<Option<UiMessage>, HttpProblem> {
-    let events = last_turn(state, chat).await?.events;
+) -> Result<Option<UiMessage>, Problem> {
+    let events = last_turn(conversations, chat).await?.events;
     let starts = |fact: &Fact| matches!(fact, Fact::Lifecycle(Lifecycle::RunStarted(started)) if started.run == run);
     let start = events.iter().position(|event| starts(&event.event.fact));
     // If the run is of an earlier turn, or too old for one page, it is shown as a message of its own.
     let before = start.and_then(|start| events.get(..=start)).unwrap_or_default();
-    let approvals = state.approvals(&chat.target.access.agent);
+    let approvals = conversations.approvals(&chat.target.access.agent);
     Ok(runs::continued_message(&page(before, None, &approvals)).cloned())
 }
 
 /// The chat's last turn.
-pub(in crate::http) async fn last_turn(state: &HttpState, chat: &OwnedChat) -> Result<MessagesPage, HttpProblem> {
+///
+/// # Errors
+/// The chat cannot be read.
+pub async fn last_turn(conversations: &Conversations, chat: &OwnedChat) -> Result<MessagesPage, Problem> {
     let paging = Paging { limit: 1, before: None };
-    read_page(state, chat, paging).await
+    read_page(conversations, chat, paging).await
 }
 
 /// The version of the last turn's message, which a turn without a key replaces, if that turn failed and had the same text; `None`: it had another text, or
@@ -44,12 +51,12 @@ pub(in crate::http) async fn last_turn(state: &HttpState, chat: &OwnedChat) -> R
 ///
 /// # Errors
 /// The chat cannot be read.
-pub(in crate::http) async fn failed_message_version(
-    state: &HttpState,
+pub async fn failed_message_version(
+    conversations: &Conversations,
     chat: &OwnedChat,
     text: &str,
-) -> Result<Option<Version>, HttpProblem> {
-    let turn = last_turn(state, chat).await?;
+) -> Result<Option<Version>, Problem> {
+    let turn = last_turn(conversations, chat).await?;
     let [.., message, answer] = turn.messages.as_slice() else {
         return Ok(None);
     };
