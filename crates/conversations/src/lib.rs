@@ -11,6 +11,7 @@ pub mod assembly;
 pub mod audit;
 pub mod commands;
 pub mod documents;
+pub mod forks;
 pub mod generation;
 pub mod identity;
 pub mod jwks;

@@ -9,7 +9,6 @@ pub mod erase_chat;
 pub mod export;
 pub mod follow_chat;
 pub mod fork_chat;
-pub mod forks;
 pub mod get_chat;
 pub mod list_chats;
 pub mod send_message;

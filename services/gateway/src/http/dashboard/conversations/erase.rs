@@ -11,8 +11,8 @@ use registry::AgentAccess;
 use runtime::http::HttpProblem;
 
 use crate::http::HttpState;
-use crate::http::chats::forks::{FORKS_MAX, list_forks};
 use crate::http::dashboard::{Page, Person};
+use conversations::forks::{FORKS_MAX, list_forks};
 use conversations::open::read_conversation;
 
 /// Conversations whose content is counted concurrently.

@@ -14,8 +14,8 @@ use serde::Deserialize;
 use super::{DashboardAction, record};
 use crate::http::HttpState;
 use crate::http::body::{EventBody, json_line};
-use crate::http::chats::forks::list_forks;
 use crate::http::dashboard::{Page, Person};
+use conversations::forks::list_forks;
 use conversations::open::read_fenced;
 
 /// The bounds of a page: its HTML stays small, whatever a conversation contains.

@@ -1,20 +1,17 @@
 //! Erases a conversation of the caller, and the forks that read through it.
 
-use axum::http::StatusCode;
 use domain::{CommitId, ConversationId, Owner};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use read_model::ForkRow;
 use registry::AgentAccess;
-use runtime::http::HttpProblem;
-use serde::Deserialize;
-use utoipa::ToSchema;
 use wire::conversation::owner_to_proto;
 use wire::proto::write::v1 as proto;
-use wire::status::Reason;
+use wire::status::{Problem, Reason};
 
-use crate::http::{HttpState, IdempotencyKey};
-use conversations::commands::{Issuer, command_target};
-use conversations::open::is_not_owned;
+use crate::Conversations;
+use crate::commands::{Issuer, command_target};
+use crate::open::is_not_owned;
+use crate::problem;
 
 /// Maximum number of forks that one request erases.
 pub const FORKS_MAX: u32 = 200;
@@ -26,11 +23,9 @@ const LOOKS_MAX: u32 = 3;
 const AT_ONCE: usize = 8;
 
 /// What happens to forks that read through an erased conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForkRule {
     /// The erasure is rejected if there are forks.
-    #[default]
     Refuse,
     /// Forks are erased too, including forks of forks, if the caller owns all of them.
     Erase,
@@ -62,23 +57,23 @@ pub enum Erasure {
 /// # Errors
 /// The writer rejects the command or does not answer.
 pub async fn erase(
-    state: &HttpState,
+    conversations: &Conversations,
     eraser: Eraser<'_>,
     chat: &ConversationId,
     key: Option<CommitId>,
     forks: proto::ForkRule,
-) -> Result<Erasure, HttpProblem> {
-    let key = IdempotencyKey(key);
+) -> Result<Erasure, Problem> {
+    let key = key.map(|key| key.to_string()).unwrap_or_default();
     // The owner is part of the request that the key identifies: another owner's retry does not get the first answer.
     let request = proto::EraseConversationRequest {
-        target: Some(command_target(&eraser.access.agent, chat, key.text())),
+        target: Some(command_target(&eraser.access.agent, chat, key)),
         expected_owner: eraser.owner.map(owner_to_proto),
         forks: forks.into(),
     };
-    match state.commands.erase(Issuer::Gateway, request).await {
+    match conversations.commands.erase(Issuer::Gateway, request).await {
         Ok(pending_commits) => Ok(Erasure::Done { pending_commits }),
         Err(problem) if is_not_owned(problem.reason()) => Ok(Erasure::NotOwned),
-        Err(problem) => Err(problem.into()),
+        Err(problem) => Err(problem),
     }
 }
 
@@ -87,21 +82,21 @@ pub async fn erase(
 /// acknowledged one is missed; the forks are listed from the rows, which include them by then.
 ///
 /// # Errors
-/// 409 `HAS_FORKS` if forks are not erased; 503 while the rows lag; or the conversation or a fork cannot be erased.
+/// `HAS_FORKS` if forks are not erased; unavailable while the rows lag; or the conversation or a fork cannot be erased.
 pub async fn erase_with_forks(
-    state: &HttpState,
+    conversations: &Conversations,
     eraser: Eraser<'_>,
     chat: &ConversationId,
     key: Option<CommitId>,
     rule: ForkRule,
-) -> Result<Erasure, HttpProblem> {
+) -> Result<Erasure, Problem> {
     let mut looks = 1;
     loop {
-        let refusal = match erase(state, eraser, chat, key, proto::ForkRule::Refuse).await {
+        let refusal = match erase(conversations, eraser, chat, key, proto::ForkRule::Refuse).await {
             Err(problem) if is_refusal(&problem) => problem,
             answer => return answer,
         };
-        let forks = list_forks(state, eraser.access, chat, FORKS_MAX + 1).await?;
+        let forks = list_forks(conversations, eraser.access, chat, FORKS_MAX + 1).await?;
         if looks == LOOKS_MAX && forks.is_empty() {
             return Err(refusal);
         }
@@ -111,14 +106,14 @@ pub async fn erase_with_forks(
         }
         let by_depth = forks.chunk_by(|one, other| one.depth == other.depth);
         for forks_of_depth in by_depth.rev() {
-            erase_all(state, eraser, forks_of_depth).await?;
+            erase_all(conversations, eraser, forks_of_depth).await?;
         }
         looks += 1;
     }
 }
 
-fn is_refusal(problem: &HttpProblem) -> bool {
-    problem.reason() == Some(Reason::HasForks)
+fn is_refusal(problem: &Problem) -> bool {
+    problem.reason() == Reason::HasForks
 }
 
 /// The forks in the rows, the nearest first, at most `limit`.
@@ -126,14 +121,14 @@ fn is_refusal(problem: &HttpProblem) -> bool {
 /// # Errors
 /// The rows do not answer.
 pub async fn list_forks(
-    state: &HttpState,
+    conversations: &Conversations,
     access: &AgentAccess,
     chat: &ConversationId,
     limit: u32,
-) -> Result<Vec<ForkRow>, HttpProblem> {
-    let (model, tenant) = (&state.gateway.reader.read_model, &access.tenant);
+) -> Result<Vec<ForkRow>, Problem> {
+    let (model, tenant) = (&conversations.gateway.reader.read_model, &access.tenant);
     let forks = read_model::forks(model, tenant, chat, limit).await;
-    forks.map_err(|error| HttpProblem::from(conversations::problem::of_read_model(&error)))
+    forks.map_err(|error| problem::of_read_model(&error))
 }
 
 fn may_go(forks: &[ForkRow], owner: Option<&Owner>) -> bool {
@@ -146,22 +141,22 @@ fn is_of(fork: &ForkRow, owner: Option<&Owner>) -> bool {
 }
 
 /// A fork that changed its owner or got a fork is found again by the next listing.
-async fn erase_all(state: &HttpState, eraser: Eraser<'_>, forks: &[ForkRow]) -> Result<(), HttpProblem> {
+async fn erase_all(conversations: &Conversations, eraser: Eraser<'_>, forks: &[ForkRow]) -> Result<(), Problem> {
     let ids: Vec<ConversationId> = forks.iter().map(|fork| fork.id.clone()).collect();
-    let erasures = stream::iter(ids.into_iter().map(|id| async move { erase_fork(state, eraser, &id).await }))
+    let erasures = stream::iter(ids.into_iter().map(|id| async move { erase_fork(conversations, eraser, &id).await }))
         .buffer_unordered(AT_ONCE);
     erasures.try_collect().await
 }
 
-async fn erase_fork(state: &HttpState, eraser: Eraser<'_>, fork: &ConversationId) -> Result<(), HttpProblem> {
-    match erase(state, eraser, fork, None, proto::ForkRule::Refuse).await {
+async fn erase_fork(conversations: &Conversations, eraser: Eraser<'_>, fork: &ConversationId) -> Result<(), Problem> {
+    match erase(conversations, eraser, fork, None, proto::ForkRule::Refuse).await {
         Err(problem) if !is_refusal(&problem) => Err(problem),
         Ok(_) | Err(_) => Ok(()),
     }
 }
 
 /// Contains the number of forks, and names the caller's; others are only counted.
-fn has_forks(forks: &[ForkRow], owner: Option<&Owner>) -> HttpProblem {
+fn has_forks(forks: &[ForkRow], owner: Option<&Owner>) -> Problem {
     let own: Vec<&str> = forks.iter().filter(|fork| is_of(fork, owner)).map(|fork| fork.id.as_str()).collect();
     let (all, others) = (forks.len(), forks.len() - own.len());
     let remedy = if others > 0 {
@@ -172,8 +167,7 @@ fn has_forks(forks: &[ForkRow], owner: Option<&Owner>) -> HttpProblem {
         format!("erase some of them first: at most {FORKS_MAX} are erased together")
     };
     let detail = format!("{all} chats read through this one: {remedy}");
-    let refusal =
-        HttpProblem::new(StatusCode::CONFLICT, Reason::HasForks.as_str(), detail).with("forks", all.to_string());
+    let refusal = Problem::new(Reason::HasForks, detail).with("forks", all.to_string());
     if own.is_empty() {
         return refusal;
     }
@@ -208,7 +202,7 @@ mod tests {
         let check = |count: usize, expected: bool| {
             let forks = forks(["ada"].into_iter().cycle().take(count));
             assert_eq!(may_go(&forks, Some(&user("ada"))), expected, "{count}");
-            let advice = has_forks(&forks, Some(&user("ada"))).detail;
+            let advice = has_forks(&forks, Some(&user("ada"))).message().to_owned();
             assert_eq!(advice.contains("?forks=erase"), expected, "{advice}");
         };
         check(1, true);
@@ -222,8 +216,8 @@ mod tests {
     fn a_problem_names_the_callers_forks_up_to_the_bound() {
         let check = |forks: &[ForkRow], expected: (&str, Option<&str>)| {
             let refusal = has_forks(forks, Some(&user("ada")));
-            let named = refusal.metadata.get("fork_ids").map(String::as_str);
-            assert_eq!((refusal.metadata["forks"].as_str(), named), expected);
+            let named = refusal.metadata().get("fork_ids").map(String::as_str);
+            assert_eq!((refusal.metadata()["forks"].as_str(), named), expected);
         };
         check(&forks(["ada", "bob", "ada"]), ("3", Some("f1,f3")));
         check(&forks(["bob"]), ("1", None));
