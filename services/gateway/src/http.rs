@@ -11,7 +11,6 @@
 //! `runtime::http` converts every error to a problem.
 
 pub mod ai_sdk;
-pub mod body;
 pub mod callers;
 pub mod chats;
 pub mod config;

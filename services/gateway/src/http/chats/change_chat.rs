@@ -9,8 +9,9 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::proto::write::v1 as write;
 
-use crate::http::body::{ConversationBody, json_text};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
+use api_json::content::json_text;
+use api_json::conversation::ConversationBody;
 use conversations::commands::Issuer;
 use conversations::names::names;
 use conversations::open::{OwnedChat, find_chat, find_latest_chat};
@@ -85,7 +86,7 @@ pub(in crate::http) async fn change_chat(
     }
     let chat = find_chat(&state, &caller, &id).await?;
     let names = names(&state, &caller.access, &caller.owner)?;
-    Ok(Json(ConversationBody::from(&chat.conversation).named(&names)))
+    Ok(Json(ConversationBody::from(&chat.conversation).named(|id| names.shown(id))))
 }
 
 fn update(

@@ -4,8 +4,9 @@ use runs::UiMessage;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::body::{UsageBody, rfc3339};
 use crate::http::message_pages::{MessageDetails, MessagesPage};
+use api_json::fact::UsageBody;
+use api_json::instant::rfc3339;
 
 /// A message in the AI SDK's form, and what the record has about it. The AI SDK ignores the additional members.
 #[derive(Debug, Serialize, ToSchema)]

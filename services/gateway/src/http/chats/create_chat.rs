@@ -12,8 +12,8 @@ use wire::conversation::owner_to_proto;
 use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
 
-use crate::http::body::json_text;
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey, frontend_settings};
+use api_json::content::json_text;
 use conversations::commands::Issuer;
 use conversations::identity::Caller;
 use conversations::names::{Names, find_or_new, names};

@@ -11,9 +11,9 @@ use utoipa::ToSchema;
 use wire::proto::event::v1::{ClientContext, ForkPoint};
 
 use super::create_chat::{ClientContextBody, CreatedChatBody, NewChat, create, created};
-use crate::http::body::json_text;
 use crate::http::message_pages::search;
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
+use api_json::content::json_text;
 use conversations::names::names;
 use conversations::open::{OwnedChat, find_latest_chat};
 

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::chat_message::ChatMessageBody;
-use crate::http::body::{ConversationBody, EventBody};
 use crate::http::message_pages::{Paging, read_page};
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState};
+use api_json::conversation::ConversationBody;
+use api_json::fact::EventBody;
 use conversations::names::names;
 use conversations::open::find_chat;
 
@@ -74,7 +75,7 @@ pub(in crate::http) async fn get_chat(
     let page = read_page(&state, &chat, paging).await?;
     let events = query.include.map(|Include::Events| page.events.iter().map(EventBody::from).collect());
     Ok(Json(ChatBody {
-        conversation: ConversationBody::from(&chat.conversation).named(&names),
+        conversation: ConversationBody::from(&chat.conversation).named(|id| names.shown(id)),
         next_before: page.next_before.map(|version| version.0),
         messages: ChatMessageBody::of_page(page),
         events,

@@ -6,8 +6,8 @@ use runtime::http::{HttpProblem, Json, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::http::body::{ConversationBody, StatusName};
 use crate::http::{CallerHeaders, Frontend, HttpState};
+use api_json::conversation::{ConversationBody, StatusName};
 use conversations::listing::{Listing, Paging};
 use conversations::names::{Names, names};
 use conversations::positions::{self, catch_up};
@@ -76,7 +76,10 @@ impl ConversationsPage {
     #[must_use]
     pub fn named(self, names: &Names) -> Self {
         let conversations = self.conversations.into_iter();
-        Self { conversations: conversations.map(|conversation| conversation.named(names)).collect(), ..self }
+        Self {
+            conversations: conversations.map(|conversation| conversation.named(|id| names.shown(id))).collect(),
+            ..self
+        }
     }
 }
 

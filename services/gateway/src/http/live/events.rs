@@ -10,8 +10,9 @@ use serde::Serialize;
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::followed::{End, Followed, FollowedItem};
-use crate::http::body::{EventBody, json_line};
 use crate::http::sse;
+use api_json::fact::EventBody;
+use api_json::json_line::json_line;
 
 /// The events of one client.
 pub(super) struct Events {

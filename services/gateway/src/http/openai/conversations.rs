@@ -16,10 +16,10 @@ use runtime::http::HttpProblem;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::body::Verbatim;
 use crate::http::callers::end_user::IdOrigin;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::state::HttpState;
+use api_json::content::Verbatim;
 use conversations::positions;
 
 /// A conversation without its items.

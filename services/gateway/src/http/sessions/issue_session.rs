@@ -7,9 +7,9 @@ use runtime::http::{HttpProblem, Json};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::http::body::rfc3339;
 use crate::http::callers::session_renewal::Transport;
 use crate::http::{Frontend, HttpState};
+use api_json::instant::rfc3339;
 
 /// How the caller stores the session.
 #[derive(Debug, Default, Deserialize, ToSchema)]

@@ -3,8 +3,10 @@
 use domain::event::{Annotation, Fact, ToolOutput};
 use domain::{Head, RecordedEvent};
 
-use crate::http::body::{FactBody, rfc3339, texts};
 use crate::http::csv_row::row;
+use api_json::content::texts;
+use api_json::fact::FactBody;
+use api_json::instant::rfc3339;
 
 const COLUMNS: [&str; 11] = [
     "version",

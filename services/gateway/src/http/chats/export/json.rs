@@ -5,7 +5,8 @@ use base64::engine::general_purpose::STANDARD;
 use domain::{Conversation, Head, RecordedEvent, Version};
 use serde::Serialize;
 
-use crate::http::body::{ConversationBody, EventBody};
+use api_json::conversation::ConversationBody;
+use api_json::fact::EventBody;
 
 /// The type and version of the document.
 const FORMAT: &str = "hansard.export.v1";

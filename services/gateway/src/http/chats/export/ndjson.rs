@@ -3,7 +3,8 @@
 use domain::{RecordedEvent, Version};
 use wire::status::Problem;
 
-use crate::http::body::{EventBody, json_line};
+use api_json::fact::EventBody;
+use api_json::json_line::json_line;
 use conversations::problem;
 
 pub(super) fn event(event: &RecordedEvent, chunk: &mut Vec<u8>) -> Result<(), Problem> {

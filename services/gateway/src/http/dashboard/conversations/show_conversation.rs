@@ -13,8 +13,9 @@ use serde::Deserialize;
 
 use super::{DashboardAction, record};
 use crate::http::HttpState;
-use crate::http::body::{EventBody, json_line};
 use crate::http::dashboard::{Page, Person};
+use api_json::fact::EventBody;
+use api_json::json_line::json_line;
 use conversations::forks::list_forks;
 use conversations::open::read_fenced;
 

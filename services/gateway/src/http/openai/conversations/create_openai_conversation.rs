@@ -18,9 +18,9 @@ use wire::proto::write::v1 as write;
 use super::ConversationObject;
 use super::items::NewItems;
 use super::write::rejected;
-use crate::http::body::Verbatim;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::state::HttpState;
+use api_json::content::Verbatim;
 use conversations::commands::{Issuer, recorded_at};
 
 /// The first items and the metadata. Both are optional.

@@ -8,9 +8,9 @@ use runtime::http::{HttpProblem, Json, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::http::body::UsageBody;
 use crate::http::day_range::day_range;
 use crate::http::{Admin, HttpState};
+use api_json::fact::UsageBody;
 use history::Deadline;
 
 /// Which usage to return.

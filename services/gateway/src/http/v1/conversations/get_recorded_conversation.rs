@@ -3,9 +3,9 @@
 use axum::extract::State;
 use runtime::http::{HttpProblem, Json, Path};
 
-use crate::http::body::ConversationBody;
 use crate::http::callers::service::{Service, ServiceHeaders};
 use crate::http::state::HttpState;
+use api_json::conversation::ConversationBody;
 use conversations::open::read_conversation;
 
 /// A conversation without its events.

@@ -8,12 +8,12 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::proto::write::v1 as write;
 
-use crate::http::body::json_text;
 use crate::http::callers::service::{Service, ServiceHeaders};
 use crate::http::chats::change_chat::given;
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::state::HttpState;
 use crate::http::v1::conversations::CommitBody;
+use api_json::content::json_text;
 use conversations::commands::Issuer;
 
 /// The changes. Absent members stay unchanged; `null` removes a value.

@@ -7,9 +7,9 @@ use utoipa::ToSchema;
 
 use super::history_body::{HistoryBody, LoadQuery};
 use super::named_history::{NamedHistory, NamespaceQuery, current_messages};
-use crate::http::body::NewMessageBody;
 use crate::http::callers::service::{Service, ServiceHeaders};
 use crate::http::state::HttpState;
+use crate::http::v1::new_events::new_message::NewMessageBody;
 
 /// The caller's messages.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -9,10 +9,10 @@ use runtime::http::HttpProblem;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::http::body::NewMessageBody;
 use crate::http::callers::service::Service;
 use crate::http::member_names::with_member_names;
 use crate::http::state::HttpState;
+use crate::http::v1::new_events::new_message::NewMessageBody;
 use conversations::keyed_histories::{HistoryLocation, Warning, parse_messages};
 use conversations::metrics;
 

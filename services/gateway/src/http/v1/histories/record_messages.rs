@@ -7,12 +7,12 @@ use runtime::http::{HttpProblem, Json, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::http::body::NewMessageBody;
 use crate::http::callers::service::{Service, ServiceHeaders};
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::state::HttpState;
 use crate::http::v1::histories::history_body::{WarningBody, warning_bodies};
 use crate::http::v1::histories::named_history::{NamedHistory, NamespaceQuery, current_messages};
+use crate::http::v1::new_events::new_message::NewMessageBody;
 use conversations::keyed_histories::{RecordedHistory, Recording, record};
 
 /// The caller's messages.

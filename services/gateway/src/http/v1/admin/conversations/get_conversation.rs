@@ -3,8 +3,8 @@
 use axum::extract::State;
 use runtime::http::{HttpProblem, Json, Path};
 
-use crate::http::body::ConversationBody;
 use crate::http::{Admin, HttpState};
+use api_json::conversation::ConversationBody;
 use conversations::open::read_conversation;
 
 /// A conversation of the tenant.

@@ -7,9 +7,10 @@ use runtime::http::{HttpProblem, Json, Query};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::http::body::{StatusName, timestamp};
 use crate::http::chats::list_chats::{CHATS_PAGE, ConversationsPage, page};
 use crate::http::{Admin, HttpState};
+use api_json::conversation::StatusName;
+use api_json::instant::timestamp;
 use conversations::listing::Listing;
 use conversations::request::missing;
 

@@ -9,9 +9,10 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use wire::proto::operate::v1::DashboardAction;
 
-use crate::http::body::{LoggedBodyBody, ProviderLogBody};
+use super::body;
 use crate::http::callers::admin_reads::{self, PROVIDER_LOG};
 use crate::http::{Admin, HttpState};
+use api_json::provider_log::{LoggedBodyBody, ProviderLogBody};
 use history::Deadline;
 
 /// A logged call, with its bodies if they are stored.
@@ -65,7 +66,7 @@ pub(in crate::http) async fn get_provider_log(
     .await?;
     let (request, reply) = (found.call.request.take(), found.call.reply.take());
     Ok(Json(WholeProviderLog {
-        call: ProviderLogBody::from(&found),
+        call: body(&found),
         request: request.map(LoggedBodyBody::from),
         reply: reply.map(LoggedBodyBody::from),
     }))

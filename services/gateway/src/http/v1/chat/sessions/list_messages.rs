@@ -7,10 +7,10 @@ use runtime::http::{HttpProblem, Json, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::http::body::rfc3339;
 use crate::http::message_pages::{MessageDetails, Paging, read_page};
 use crate::http::v1::chat::send_turn::TurnUsageBody;
 use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState};
+use api_json::instant::rfc3339;
 use conversations::open::find_chat;
 
 /// Which messages to return.

@@ -13,10 +13,10 @@ use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
 
 use super::lines::{Line, Lines};
-use crate::http::body::NewEventBody;
 use crate::http::idempotency::IdempotencyKey;
 use crate::http::member_names::with_member_names;
 use crate::http::state::HttpState;
+use crate::http::v1::new_events::new_event::NewEventBody;
 use conversations::commands::Issuer;
 use conversations::request::Call;
 

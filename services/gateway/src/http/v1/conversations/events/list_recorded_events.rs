@@ -13,11 +13,11 @@ use runtime::http::{HttpProblem, Json, Path, Query, StreamSlot};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::http::body::EventBody;
 use crate::http::callers::service::{Service, ServiceHeaders};
 use crate::http::chats::export::{Export, ExportFormat, NDJSON};
 use crate::http::state::HttpState;
 use crate::http::v1::admin::conversations::events::list_events::{EVENTS_PAGE, EVENTS_PAGE_BYTES_MAX, event_bodies};
+use api_json::fact::EventBody;
 use conversations::open::read_fenced;
 
 /// Which events to list.

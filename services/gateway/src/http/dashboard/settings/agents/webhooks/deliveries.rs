@@ -128,7 +128,7 @@ fn row(
 fn size(result: &ToolReturned) -> u64 {
     let bytes = match &result.output {
         ToolOutput::Json(json) => json.as_str().len(),
-        ToolOutput::Parts(parts) => crate::http::body::texts(parts).map(str::len).sum(),
+        ToolOutput::Parts(parts) => api_json::content::texts(parts).map(str::len).sum(),
     };
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use wire::status::Problem;
 
-use crate::http::body::EventBody;
 use crate::http::{Admin, HttpState};
+use api_json::fact::EventBody;
 use conversations::request::BoundedNumber;
 
 /// Page size.

@@ -1,11 +1,11 @@
 //! JSON of logged calls of model servers.
 
-use domain::{CallPurpose, LoggedBody};
-use read_model::queries::ProviderLogRow;
+use domain::{AgentId, CallPurpose, ConversationId, LoggedBody, ModelCall, Timestamp};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{UsageBody, rfc3339};
+use super::fact::UsageBody;
+use super::instant::rfc3339;
 
 /// A request to a model server, and its reply.
 #[derive(Debug, Serialize, ToSchema)]
@@ -79,13 +79,14 @@ pub struct LoggedBodyBody {
     is_cut: bool,
 }
 
-impl From<&ProviderLogRow> for ProviderLogBody {
-    fn from(row: &ProviderLogRow) -> Self {
-        let call = &row.call;
+impl ProviderLogBody {
+    /// A call of a model in a conversation of an agent.
+    #[must_use]
+    pub fn new(agent: &AgentId, conversation: &ConversationId, call: &ModelCall, kept_until: Timestamp) -> Self {
         Self {
             id: call.id.to_string(),
-            agent_id: row.agent.as_str().to_owned(),
-            conversation_id: row.conversation.as_str().to_owned(),
+            agent_id: agent.as_str().to_owned(),
+            conversation_id: conversation.as_str().to_owned(),
             run_id: call.run.to_string(),
             purpose: call.purpose.into(),
             attempt: call.attempt,
@@ -100,7 +101,7 @@ impl From<&ProviderLogRow> for ProviderLogBody {
             usage: call.usage.map(UsageBody::from),
             request_bytes: call.request_bytes,
             reply_bytes: call.reply_bytes,
-            kept_until: rfc3339(row.kept_until),
+            kept_until: rfc3339(kept_until),
         }
     }
 }

@@ -10,10 +10,10 @@ use utoipa::ToSchema;
 use wire::proto::event::v1 as proto;
 use wire::proto::event::v1::event::Fact;
 
-use super::content::json_text;
-use super::instant::timestamp;
 use super::new_message::{NewMessageBody, NewUsageBody, RoleName};
 use super::new_part::{NewPartBody, check_rest, missing, parts, required, violation};
+use api_json::content::json_text;
+use api_json::instant::timestamp;
 
 /// An event to append. `type` decides which members it has besides `eventId`, `occurredAt` and `metadata`; others are rejected.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]

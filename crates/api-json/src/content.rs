@@ -102,12 +102,12 @@ pub fn texts(parts: &[Part]) -> impl Iterator<Item = &str> {
 }
 
 /// The text of a label.
-pub(super) fn text(label: Option<&Label>) -> Option<String> {
+pub(crate) fn text(label: Option<&Label>) -> Option<String> {
     label.map(|label| label.as_str().to_owned())
 }
 
 /// A document as it was recorded.
-pub(super) fn json(json: &JsonText) -> Verbatim {
+pub(crate) fn json(json: &JsonText) -> Verbatim {
     Verbatim(json.clone())
 }
 

@@ -6,7 +6,6 @@ use utoipa::ToSchema;
 
 use super::content::Verbatim;
 use super::instant::rfc3339;
-use conversations::names::Names;
 
 /// A conversation without its events.
 #[derive(Debug, Clone, Serialize, ToSchema)]
@@ -157,13 +156,12 @@ impl From<&Conversation> for ConversationBody {
 }
 
 impl ConversationBody {
-    /// As the owner of these names reads it.
+    /// As the owner reads it, to whom `shown` returns the id of a conversation for an id of the record.
     #[must_use]
-    pub fn named(mut self, names: &Names) -> Self {
-        let shown = names.shown(&self.id).to_owned();
-        self.record_id = Some(std::mem::replace(&mut self.id, shown));
-        self.forked_from =
-            self.forked_from.map(|point| ForkPointBody { id: names.shown(&point.id).to_owned(), ..point });
+    pub fn named(mut self, shown: impl Fn(&str) -> &str) -> Self {
+        let id = shown(&self.id).to_owned();
+        self.record_id = Some(std::mem::replace(&mut self.id, id));
+        self.forked_from = self.forked_from.map(|point| ForkPointBody { id: shown(&point.id).to_owned(), ..point });
         self
     }
 }
@@ -200,7 +198,7 @@ impl From<StatusName> for Status {
 
 impl ContextBody {
     /// `None`: the client gave nothing.
-    pub(super) fn of(context: &ClientContext) -> Option<Self> {
+    pub(crate) fn of(context: &ClientContext) -> Option<Self> {
         (*context != ClientContext::default()).then(|| Self {
             page_url: context.page_url.clone(),
             referrer: context.referrer.clone(),

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::proto::event::v1 as proto;
 
-use super::content::json_text;
+use api_json::content::json_text;
 
 /// A part of a message or of an output. `type` decides which members it has; others are rejected.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]

@@ -209,29 +209,29 @@ pub enum FactBody {
 #[serde(rename_all = "camelCase")]
 pub struct MessageContentBody {
     /// The role: `user`, `assistant`, `system` or `developer`.
-    pub(super) role: &'static str,
+    pub(crate) role: &'static str,
     /// The parts, in order.
-    pub(super) parts: Vec<PartBody>,
+    pub(crate) parts: Vec<PartBody>,
     /// The name of the speaker.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) author: Option<String>,
+    pub(crate) author: Option<String>,
     /// The model that wrote it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) model: Option<String>,
+    pub(crate) model: Option<String>,
     /// The provider's id of the response.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) provider_response_id: Option<String>,
+    pub(crate) provider_response_id: Option<String>,
     /// Why the model stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) finish_reason: Option<String>,
+    pub(crate) finish_reason: Option<String>,
     /// The tokens of the response.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) usage: Option<UsageBody>,
+    pub(crate) usage: Option<UsageBody>,
     /// `estimated`: `usage` is an estimate from bytes, because the provider reported more tokens than can be true. Absent: the provider
     /// reported it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "estimated")]
-    pub(super) usage_source: Option<&'static str>,
+    pub(crate) usage_source: Option<&'static str>,
 }
 
 /// Tokens, as the provider counted them.
@@ -240,11 +240,11 @@ pub struct MessageContentBody {
 #[expect(clippy::struct_field_names, reason = "names of counts say what is counted")]
 pub struct UsageBody {
     /// Tokens read, including cached ones.
-    pub(super) input_tokens: u64,
+    pub(crate) input_tokens: u64,
     /// Tokens written, including reasoning.
-    pub(super) output_tokens: u64,
+    pub(crate) output_tokens: u64,
     /// Tokens read from the provider's cache.
-    pub(super) cached_tokens: u64,
+    pub(crate) cached_tokens: u64,
     /// Tokens of reasoning.
-    pub(super) reasoning_tokens: u64,
+    pub(crate) reasoning_tokens: u64,
 }

@@ -19,7 +19,7 @@ mod tests {
     use domain::JsonText;
 
     use super::*;
-    use crate::http::body::Verbatim;
+    use crate::content::Verbatim;
 
     #[test]
     fn recorded_line_breaks_become_blanks() {
