@@ -6,7 +6,7 @@ pub mod change_chat;
 pub mod chat_message;
 pub mod create_chat;
 pub mod erase_chat;
-pub mod export;
+pub mod export_chat;
 pub mod follow_chat;
 pub mod fork_chat;
 pub mod get_chat;

@@ -16,10 +16,10 @@ use runs::{Disclosure, UiMessage, page};
 use runtime::http::HttpProblem;
 use wire::status::Problem;
 
-use crate::http::HttpState;
-use crate::http::not_found::not_found;
 use conversations::open::OwnedChat;
 use conversations::request::BoundedNumber;
+use http_listener::not_found::not_found;
+use http_listener::state::HttpState;
 
 /// Page size.
 pub const MESSAGES_PAGE: BoundedNumber = BoundedNumber { field: "limit", default: 50, max: 200 };

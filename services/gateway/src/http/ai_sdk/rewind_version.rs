@@ -4,10 +4,10 @@ use domain::{RecordedEvent, Version};
 use runs::ui_message::UiRole;
 use runtime::http::HttpProblem;
 
-use crate::http::HttpState;
 use crate::http::message_pages::{MessagesPage, is_user_message, search};
 use crate::http::turns::{problems, turn};
 use conversations::open::OwnedChat;
+use http_listener::state::HttpState;
 
 /// The version of the user's message whose answer is regenerated. The request names this message, or its answer;
 /// otherwise it is the last one. An answer that is not recorded yet is rewound when it is.

@@ -21,10 +21,13 @@ use crate::http::turns::permissions::{AllowedRoles, Webhooks};
 use crate::http::turns::turn::{self, Turn};
 use crate::http::turns::ui_answer::StreamedEvent;
 use crate::http::turns::{last_turn, problems};
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
 use conversations::identity::Caller;
 use conversations::open::{OwnedChat, find_settled_chat};
 use conversations::quotas::account::RequestSource;
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::headers::{CallerHeaders, CallerIds};
+use http_listener::idempotency::IdempotencyKey;
+use http_listener::state::HttpState;
 use wire::status::Reason;
 
 /// Maximum number of bytes of a request, which contains the page's whole history.

@@ -9,7 +9,6 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::proto::write::v1 as write;
 
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
 use api_json::content::json_text;
 use api_json::conversation::ConversationBody;
 use conversations::commands::Issuer;
@@ -17,6 +16,10 @@ use conversations::names::names;
 use conversations::open::{OwnedChat, find_chat, find_latest_chat};
 use conversations::quotas::account::Account;
 use conversations::quotas::size_of_message;
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::headers::{CallerHeaders, CallerIds};
+use http_listener::idempotency::IdempotencyKey;
+use http_listener::state::HttpState;
 
 /// The changes. Absent members stay unchanged.
 #[derive(Debug, Default, Deserialize, ToSchema)]

@@ -11,13 +11,16 @@ use utoipa::{IntoParams, ToSchema};
 use wire::proto::write::v1 as proto;
 use wire::status::Reason;
 
-use crate::http::not_found::not_found;
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
 use conversations::forks::{self, Eraser, Erasure, erase, erase_with_forks};
 use conversations::identity::Caller;
 use conversations::names::{ReadFrom, candidates, find, read_head};
 use conversations::open::read_target;
 use history::{Deadline, Freshness, Readable, Target};
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::headers::{CallerHeaders, CallerIds};
+use http_listener::idempotency::IdempotencyKey;
+use http_listener::not_found::not_found;
+use http_listener::state::HttpState;
 
 /// How to erase.
 #[derive(Debug, Default, Deserialize, IntoParams)]

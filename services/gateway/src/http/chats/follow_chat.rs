@@ -11,12 +11,14 @@ use runtime::http::{HttpProblem, Path, Query, StreamSlot};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::http::sse::LAST_EVENT_ID;
 use crate::http::turns::last_turn;
 use crate::http::turns::ui_answer::{StreamedEvent, UiAnswer};
-use crate::http::{CallerHeaders, Frontend, HttpState};
 use conversations::answer::Answer;
 use conversations::open::OwnedChat;
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::headers::CallerHeaders;
+use http_listener::sse::LAST_EVENT_ID;
+use http_listener::state::HttpState;
 
 /// Where the stream starts.
 #[derive(Debug, Default, Deserialize, IntoParams)]

@@ -7,11 +7,13 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::chat_message::ChatMessageBody;
 use crate::http::message_pages::{Paging, read_page};
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState};
 use api_json::conversation::ConversationBody;
 use api_json::fact::EventBody;
 use conversations::names::names;
 use conversations::open::find_chat;
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::headers::{CallerHeaders, CallerIds};
+use http_listener::state::HttpState;
 
 /// Which messages to return.
 #[derive(Debug, Default, Deserialize, IntoParams)]

@@ -14,8 +14,11 @@ use crate::http::turns::permissions;
 use crate::http::turns::turn::{self, StartedTurn, Turn};
 use crate::http::turns::turn_body::{self, ApprovalBody, ToolResultBody};
 use crate::http::turns::ui_answer::{StreamedEvent, UiAnswer};
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
 use conversations::open::{OwnedChat, find_settled_chat};
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::headers::{CallerHeaders, CallerIds};
+use http_listener::idempotency::IdempotencyKey;
+use http_listener::state::HttpState;
 
 /// A message, results of open calls, or approvals; at least one of them.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -8,7 +8,7 @@ use domain::content::MediaSource;
 use domain::{AttachmentType, Label, Part, ViolationReason};
 use runtime::http::HttpProblem;
 
-use crate::http::frontend_settings::AcceptedFiles;
+use http_listener::frontend_settings::AcceptedFiles;
 
 /// Rejects a message with a file that the agent does not accept; `field` is the caller's name of the message.
 ///

@@ -5,8 +5,8 @@ use domain::{CommitId, EventKind, Fact, Lifecycle, Version};
 use history::{Bounds, Direction, EffectiveHistory, Newest, Page, Range, decode};
 use runtime::http::HttpProblem;
 
-use crate::http::HttpState;
 use conversations::open::OwnedChat;
+use http_listener::state::HttpState;
 
 /// Maximum number of runs, from the newest backward, that are searched for the first attempt.
 const RUNS_LOOKED_THROUGH_MAX: usize = 1_000;

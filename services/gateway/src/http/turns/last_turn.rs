@@ -6,9 +6,9 @@ use runs::ui_message::{UiPart, UiRole};
 use runs::{UiMessage, page};
 use runtime::http::HttpProblem;
 
-use crate::http::HttpState;
 use crate::http::message_pages::{MessagesPage, Paging, read_page};
 use conversations::open::OwnedChat;
+use http_listener::state::HttpState;
 
 /// The chat's last message. A run that starts without a message continues it, if it is the assistant's.
 pub(in crate::http) async fn last_message(

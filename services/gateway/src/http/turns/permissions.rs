@@ -13,9 +13,9 @@ use wire::proto::operate::v1::{AgentSettings, Approvers};
 
 use super::turn::{self, StartedTurn, Turn};
 use super::{attachments, first_attempt, problems};
-use crate::http::frontend_settings::accepted_files;
-use crate::http::state::HttpState;
 use conversations::open::{Authority, OwnedChat};
+use http_listener::frontend_settings::accepted_files;
+use http_listener::state::HttpState;
 
 /// The roles that an agent allows its public callers in addition to `user`.
 #[derive(Debug, Default)]

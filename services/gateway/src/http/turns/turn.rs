@@ -10,11 +10,11 @@ use runtime::http::HttpProblem;
 use serde::{Deserialize, Serialize};
 
 use super::{last_turn, problems};
-use crate::http::HttpState;
 use conversations::generation::{Start, StartAt};
 use conversations::open::OwnedChat;
 use conversations::quotas::account::{Account, RequestSource};
 use conversations::quotas::size_of_message;
+use http_listener::state::HttpState;
 
 /// What is recorded and answered.
 #[derive(Debug, Default)]

@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use wire::proto::operate::v1::{ClientContextField, FrontendSettings};
 
-use crate::http::frontend_settings::{AcceptedFiles, accepted_files, context_fields, tool_detail};
+use http_listener::frontend_settings::{AcceptedFiles, accepted_files, context_fields, tool_detail};
 
 /// What an agent accepts from its frontends, and sends to them.
 #[derive(Debug, Serialize, ToSchema)]

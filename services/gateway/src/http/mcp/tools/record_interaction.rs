@@ -15,16 +15,16 @@ use wire::proto::write::v1::{AppendEventsRequest, CommitResult};
 
 use super::new_conversation::{read_only, recorded_at};
 use super::{ToolContext, ToolName, adds, define};
-use crate::http::callers::end_user::{EndUser, IdOrigin};
-use crate::http::idempotency::IdempotencyKey;
 use crate::http::mcp::caller::McpCaller;
 use crate::http::mcp::failure::Failure;
 use crate::http::mcp::objects::MessageObject;
 use crate::http::mcp::time::iso8601;
-use crate::http::not_found::not_found;
 use crate::http::turns::permissions::AllowedRoles;
 use conversations::commands::Issuer;
 use conversations::open::{find_latest_chat, is_not_owned};
+use http_listener::callers::end_user::{EndUser, IdOrigin};
+use http_listener::idempotency::IdempotencyKey;
+use http_listener::not_found::not_found;
 
 /// The arguments.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -21,11 +21,11 @@ use super::recorded::client_headers::{CONVERSATION_HEADER, ClientHeaders, Record
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::errors::OpenAiError;
 use crate::http::openai::requested_model::RequestedModel;
-use crate::http::state::HttpState;
 use crate::http::turns::delivery::{self, FailureDetail, WholeForm, problem_of};
 use conversations::answer::{Answer, WholeAnswer};
 use conversations::generation::StatelessTurn;
 use conversations::quotas::account::Account;
+use http_listener::state::HttpState;
 
 /// Create a chat completion.
 ///

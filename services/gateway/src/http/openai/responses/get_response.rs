@@ -11,9 +11,9 @@ use super::recorded::RecordedResponse;
 use super::response_query::GetResponseQuery;
 use super::stream::ResponseEvents;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
-use crate::http::state::HttpState;
 use crate::http::turns::delivery;
 use conversations::answer::Answer;
+use http_listener::state::HttpState;
 
 /// Get a recorded response.
 ///

@@ -20,12 +20,12 @@ use super::placement::{Creator, Placement};
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::write::rejected;
 use crate::http::openai::retry_count::is_retry;
-use crate::http::state::HttpState;
 use conversations::commands::recorded_at;
 use conversations::generation::run_parts::fits_an_event;
 use conversations::generation::{Start, StartAt};
 use conversations::quotas::account::Account;
 use conversations::request_hash::RequestHash;
+use http_listener::state::HttpState;
 
 /// A request whose fields are valid.
 #[derive(Debug)]

@@ -10,10 +10,10 @@ use super::recorded::RecordedResponse;
 use super::started::CheckedRequest;
 use super::stream::ResponseEvents;
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::state::HttpState;
 use conversations::answer::Answer;
 use conversations::generation::{PreviousTurns, StatelessTurn};
 use conversations::quotas::account::Account;
+use http_listener::state::HttpState;
 
 /// Starts the answer to a request. After a recorded response, the model reads its conversation up to the end of the response.
 ///

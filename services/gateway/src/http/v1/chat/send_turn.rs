@@ -20,7 +20,6 @@ use crate::http::turns::last_turn::failed_message_version;
 use crate::http::turns::permissions::AllowedRoles;
 use crate::http::turns::turn::{self, StartedTurn, Turn};
 use crate::http::turns::ui_answer::{StreamedEvent, UiAnswer};
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
 use api_json::content::texts;
 use conversations::answer::{Answer, WholeAnswer};
 use conversations::generation::StatelessTurn;
@@ -28,6 +27,10 @@ use conversations::identity::Caller;
 use conversations::names::names;
 use conversations::open::{OwnedChat, find_settled_chat};
 use conversations::quotas::account::{Account, RequestSource};
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::headers::{CallerHeaders, CallerIds};
+use http_listener::idempotency::IdempotencyKey;
+use http_listener::state::HttpState;
 
 /// One turn.
 #[derive(Debug, Deserialize, ToSchema)]

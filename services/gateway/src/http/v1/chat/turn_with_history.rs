@@ -9,14 +9,15 @@ use runtime::http::HttpProblem;
 use wire::status::Reason;
 
 use super::turn_messages::check_assistant;
-use crate::http::not_found::not_found;
 use crate::http::turns::first_attempt;
 use crate::http::turns::permissions::AllowedRoles;
 use crate::http::turns::turn::{self, StartedTurn, Turn};
-use crate::http::{HttpState, IdempotencyKey};
 use conversations::keyed_histories::stored_history::{self, History, HistoryQuery};
 use conversations::open::OwnedChat;
 use conversations::quotas::account::RequestSource;
+use http_listener::idempotency::IdempotencyKey;
+use http_listener::not_found::not_found;
+use http_listener::state::HttpState;
 
 /// Maximum number of attempts while the session changes without new messages: a title, a summary.
 const ATTEMPTS_MAX: u32 = 4;

@@ -12,11 +12,11 @@ use super::client_headers::{ClientHeaders, Recording, is_instruction};
 use super::conversation::{FoundConversation, FoundState, find_or_new};
 use super::start::{RecordedTurn, TurnPlace, start};
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::state::HttpState;
 use conversations::answer::Answer;
 use conversations::generation::{NewConversation, StatelessTurn};
 use conversations::quotas::account::Account;
 use conversations::request_hash::RequestHash;
+use http_listener::state::HttpState;
 
 /// Between the texts of several instructions.
 const BETWEEN_INSTRUCTIONS: &str = "\n\n";

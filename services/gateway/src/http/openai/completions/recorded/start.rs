@@ -17,7 +17,6 @@ use super::stored_history::{HistoryEnd, read};
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::write::{locked, rejected};
 use crate::http::openai::retry_count::is_retry;
-use crate::http::state::HttpState;
 use crate::http::turns::problems;
 use crate::http::turns::turn::client_metadata;
 use conversations::commands::recorded_at;
@@ -26,6 +25,7 @@ use conversations::open::{head_from_leader, settled_head};
 use conversations::positions;
 use conversations::quotas::account::Account;
 use conversations::request_hash::RequestHash;
+use http_listener::state::HttpState;
 
 /// Maximum number of attempts while the conversation changes without new messages: a title, a summary.
 const ATTEMPTS_MAX: u32 = 4;

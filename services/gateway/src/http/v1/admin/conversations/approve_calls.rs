@@ -10,9 +10,11 @@ use utoipa::ToSchema;
 use crate::http::turns::permissions;
 use crate::http::turns::turn::Turn;
 use crate::http::turns::turn_body::{self, ApprovalBody};
-use crate::http::{Admin, HttpState, IdempotencyKey};
 use conversations::identity::IdentityRule;
 use conversations::open::{Authority, OwnedChat, read_conversation, settled};
+use http_listener::callers::admin::Admin;
+use http_listener::idempotency::IdempotencyKey;
+use http_listener::state::HttpState;
 
 /// An administrator's decisions about tool calls.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -11,11 +11,12 @@ use uuid::Uuid;
 use super::body;
 use crate::http::chats::list_chats::named;
 use crate::http::v1::admin::conversations::list_conversations::time;
-use crate::http::{Admin, HttpState};
 use api_json::provider_log::ProviderLogBody;
 use conversations::page_token::{self, QueryHash, take_number};
 use conversations::request::BoundedNumber;
 use history::Deadline;
+use http_listener::callers::admin::Admin;
+use http_listener::state::HttpState;
 
 /// Page size.
 pub const PROVIDER_LOGS_PAGE: BoundedNumber = BoundedNumber { field: "limit", default: 50, max: 200 };

@@ -9,9 +9,11 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::http::message_pages::{MessageDetails, Paging, read_page};
 use crate::http::v1::chat::send_turn::TurnUsageBody;
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState};
 use api_json::instant::rfc3339;
 use conversations::open::find_chat;
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::headers::{CallerHeaders, CallerIds};
+use http_listener::state::HttpState;
 
 /// Which messages to return.
 #[derive(Debug, Default, Deserialize, IntoParams)]

@@ -13,12 +13,12 @@ use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
 
 use super::lines::{Line, Lines};
-use crate::http::idempotency::IdempotencyKey;
 use crate::http::member_names::with_member_names;
-use crate::http::state::HttpState;
 use crate::http::v1::new_events::new_event::NewEventBody;
 use conversations::commands::Issuer;
 use conversations::request::Call;
+use http_listener::idempotency::IdempotencyKey;
+use http_listener::state::HttpState;
 
 /// Maximum size of the lines of one commit.
 pub const COMMIT_LINES_BYTES_MAX: usize = 4 * 1024 * 1024;

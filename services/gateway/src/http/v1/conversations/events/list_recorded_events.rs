@@ -13,12 +13,12 @@ use runtime::http::{HttpProblem, Json, Path, Query, StreamSlot};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::http::callers::service::{Service, ServiceHeaders};
-use crate::http::chats::export::{Export, ExportFormat, NDJSON};
-use crate::http::state::HttpState;
 use crate::http::v1::admin::conversations::events::list_events::{EVENTS_PAGE, EVENTS_PAGE_BYTES_MAX, event_bodies};
 use api_json::fact::EventBody;
 use conversations::open::read_fenced;
+use http_listener::callers::service::{Service, ServiceHeaders};
+use http_listener::export::{Export, ExportFormat, NDJSON};
+use http_listener::state::HttpState;
 
 /// Which events to list.
 #[derive(Debug, Default, Deserialize, IntoParams)]

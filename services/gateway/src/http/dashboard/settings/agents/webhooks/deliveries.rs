@@ -13,8 +13,8 @@ use read_model::queries::{self, EventQuery, ListFilter, ListQuery};
 use runtime::http::HttpProblem;
 use wire::status::Problem;
 
-use crate::http::HttpState;
 use conversations::generation::webhook_failure;
+use http_listener::state::HttpState;
 
 /// The conversations of the agent that are searched: those that changed last.
 pub(super) const CONVERSATIONS_SEARCHED: u32 = 20;
