@@ -6,7 +6,7 @@ use devstack::NatsServer;
 use egress::EgressConfig;
 use event_log::RecordConfig;
 use gateway::GatewayConfig;
-use gateway::http::config::RateLimit;
+use http_listener::config::RateLimit;
 use projector::ProjectorConfig;
 use read_model::ReadModelConfig;
 use serde::Serialize;

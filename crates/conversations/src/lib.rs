@@ -12,6 +12,7 @@ pub mod audit;
 pub mod commands;
 pub mod commit_room;
 pub mod documents;
+pub mod forks;
 pub mod frontend_settings;
 pub mod generation;
 pub mod identity;

@@ -13,9 +13,9 @@ use runtime::grpc::GrpcConfig;
 use runtime::tls;
 use serde::{Deserialize, Serialize};
 
-use crate::http::HttpSection;
 use crate::retention::RetentionConfig;
 use conversations::generation::GenerationConfig;
+use http_listener::config::HttpSection;
 
 const FENCE_WAIT: Bounds<u64> = Bounds::new(0..=60_000, "ms");
 const WATCHERS: Bounds<usize> = Bounds::new(1..=100_000, "watchers");

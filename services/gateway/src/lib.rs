@@ -8,8 +8,6 @@ pub mod document_rpc;
 pub mod history_rpc;
 pub mod http;
 mod key_report;
-pub mod lag_samples;
-pub mod openid;
 pub mod render;
 pub mod retention;
 pub mod rpc;

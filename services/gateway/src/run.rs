@@ -29,10 +29,7 @@ use wire::proto::read::v1::read_service_server::ReadServiceServer;
 
 use crate::document_rpc::DocumentRpc;
 use crate::history_rpc::HistoryRpc;
-use crate::http::rate_limits::RateLimits;
-use crate::http::{HttpState, router};
-use crate::lag_samples::LagSamples;
-use crate::openid::Provider;
+use crate::http::router;
 use crate::rpc::{ForwardedWrites, ReadRpc};
 use crate::{GatewayConfig, key_report, retention};
 use conversations::Conversations;
@@ -44,6 +41,10 @@ use conversations::token_keys::TokenKeys;
 use conversations::watcher::Watchers;
 use conversations::writer::WriterClient;
 use conversations::{Gateway, Parts, audit, search, writer_token};
+use http_listener::lag_samples::LagSamples;
+use http_listener::openid::Provider;
+use http_listener::rate_limits::RateLimits;
+use http_listener::state::HttpState;
 
 /// Maximum size of a request message, in bytes.
 const MESSAGE_BYTES_MAX: usize = 4 * 1024 * 1024;

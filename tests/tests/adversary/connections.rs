@@ -131,7 +131,7 @@ async fn hold_connections(lasts: Duration) {
     let mut stack = Setup::processes(program!()).prepare().await;
     // The deployed settings, except that legitimate requests come from one address, too.
     let settings = &mut stack.gateway.settings.gateway;
-    settings.http.limits = gateway::http::HttpSection::default().limits;
+    settings.http.limits = http_listener::config::HttpSection::default().limits;
     stack.start().await;
     let baseline = p99(&legitimate_requests(&stack, BASELINE).await).expect("requests are answered before the attack");
     let p99_max = P99_MAX.max(baseline * P99_FACTOR);

@@ -27,8 +27,8 @@ const FILES: [&str; 15] = [
     "crates/runtime/src/tls/config.rs",
     "services/gateway/src/config.rs",
     "crates/conversations/src/generation/config.rs",
-    "services/gateway/src/http/config.rs",
-    "services/gateway/src/openid/config.rs",
+    "crates/http-listener/src/config.rs",
+    "crates/http-listener/src/openid/config.rs",
     "services/gateway/src/retention/config.rs",
 ];
 /// The other roles' files, and shared bounds.

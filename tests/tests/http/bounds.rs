@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use gateway::http::config::RateLimit;
+use http_listener::config::RateLimit;
 use runtime::config::Secret;
 use serde_json::{Value, json};
 use tests::eventually::eventually;

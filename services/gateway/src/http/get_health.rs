@@ -6,7 +6,7 @@ use runtime::http::{HttpProblem, Json};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::state::HttpState;
+use http_listener::state::HttpState;
 
 /// The gateway is ready.
 #[derive(Debug, Serialize, ToSchema)]

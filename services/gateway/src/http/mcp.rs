@@ -28,7 +28,7 @@ use axum::routing::get;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
-use crate::http::state::HttpState;
+use http_listener::state::HttpState;
 use server::McpServer;
 
 /// The path of the endpoint.

@@ -9,4 +9,5 @@ pub mod documents;
 pub mod frontend_body;
 pub mod get_limits;
 pub mod histories;
+pub mod new_events;
 pub mod search_conversations;

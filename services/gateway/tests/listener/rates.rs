@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use gateway::http::HttpSection;
-use gateway::http::config::RateLimit;
+use http_listener::config::HttpSection;
+use http_listener::config::RateLimit;
 use reqwest::Response;
 use serde_json::Value;
 use tokio::time::Instant;

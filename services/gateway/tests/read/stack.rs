@@ -10,7 +10,7 @@ use devstack::{NatsServer, test};
 use domain::{AgentId, DisplayName, Label, TenantId, Timestamp};
 use event_log::{Record, RecordConfig};
 use gateway::GatewayConfig;
-use gateway::http::HttpSection;
+use http_listener::config::HttpSection;
 use read_model::{ReadModel, ReadModelConfig};
 use registry::{NewServiceToken, Registry, Scope};
 use runtime::grpc::GrpcConfig;

@@ -1,7 +1,7 @@
 //! Streams that open and reopen while events are recorded: each version once, in order.
 
 use futures::future::join_all;
-use gateway::http::config::RateLimit;
+use http_listener::config::RateLimit;
 use serde_json::json;
 use tests::agent::Agent;
 use tests::events::user;

@@ -1,6 +1,6 @@
 //! Every error has OpenAI's format, also those of layers and of unknown routes.
 
-use gateway::http::config::RateLimit;
+use http_listener::config::RateLimit;
 use serde_json::json;
 use tests::eventually::eventually;
 use tests::http_client::Answer;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use gateway::GatewayConfig;
-use gateway::http::HttpSection;
+use http_listener::config::HttpSection;
 use serde_json::json;
 use tests::http_client::HttpClient;
 use tokio::task::JoinHandle;

@@ -6,7 +6,9 @@ use runtime::http::{HttpProblem, Path, StreamSlot};
 
 use crate::http::chats::follow_chat::{FollowQuery, FollowRequest, follow_chat};
 use crate::http::turns::ui_answer::StreamedEvent;
-use crate::http::{CallerHeaders, Frontend, HttpState};
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::headers::CallerHeaders;
+use http_listener::state::HttpState;
 
 /// Stream the active run, for the AI SDK.
 ///

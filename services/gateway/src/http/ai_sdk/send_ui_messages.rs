@@ -17,13 +17,17 @@ use wire::proto::event::v1::ClientContext;
 use crate::http::chats::create_chat::{ClientContextBody, NewChat, create};
 use crate::http::chats::send_message::stream_answer;
 use crate::http::turns::ui_answer::StreamedEvent;
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
 use conversations::identity::Caller;
 use conversations::open::{OwnedChat, find_settled_chat};
 use conversations::quotas::account::RequestSource;
 use conversations::turns::permissions::{AllowedRoles, Webhooks};
 use conversations::turns::turn::{self, Turn};
 use conversations::turns::{last_turn, problems, rewind_version};
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::headers::CallerHeaders;
+use http_listener::callers::headers::CallerIds;
+use http_listener::idempotency::IdempotencyKey;
+use http_listener::state::HttpState;
 use wire::status::Reason;
 
 /// Maximum number of bytes of a request, which contains the page's whole history.

@@ -5,7 +5,9 @@ use axum::response::Response;
 use runtime::http::{HttpProblem, Path};
 
 use crate::http::chats::stop_chat::{StoppedBody, stop_chat};
-use crate::http::{CallerHeaders, Frontend, HttpState};
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::headers::CallerHeaders;
+use http_listener::state::HttpState;
 
 /// Stop the active run, for the AI SDK.
 ///

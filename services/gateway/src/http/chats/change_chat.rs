@@ -9,13 +9,18 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::proto::write::v1 as write;
 
-use crate::http::body::{ConversationBody, json_text};
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
+use api_json::content::json_text;
+use api_json::conversation::ConversationBody;
 use conversations::commands::Issuer;
 use conversations::names::names;
 use conversations::open::{OwnedChat, find_chat, find_latest_chat};
 use conversations::quotas::account::Account;
 use conversations::quotas::size_of_message;
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::headers::CallerHeaders;
+use http_listener::callers::headers::CallerIds;
+use http_listener::idempotency::IdempotencyKey;
+use http_listener::state::HttpState;
 
 /// The changes. Absent members stay unchanged.
 #[derive(Debug, Default, Deserialize, ToSchema)]
@@ -85,7 +90,7 @@ pub(in crate::http) async fn change_chat(
     }
     let chat = find_chat(&state, &caller, &id).await?;
     let names = names(&state, &caller.access, &caller.owner)?;
-    Ok(Json(ConversationBody::from(&chat.conversation).named(&names)))
+    Ok(Json(ConversationBody::from(&chat.conversation).named(|id| names.shown(id))))
 }
 
 fn update(

@@ -4,7 +4,8 @@ use runs::UiMessage;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::body::{UsageBody, rfc3339};
+use api_json::fact::UsageBody;
+use api_json::instant::rfc3339;
 use conversations::message_pages::{MessageDetails, MessagesPage};
 
 /// A message in the AI SDK's form, and what the record has about it. The AI SDK ignores the additional members.

@@ -12,14 +12,18 @@ use wire::conversation::owner_to_proto;
 use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
 
-use crate::http::body::json_text;
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
+use api_json::content::json_text;
 use conversations::commands::Issuer;
 use conversations::frontend_settings;
 use conversations::identity::Caller;
 use conversations::names::{Names, find_or_new, names};
 use conversations::quotas::account::{Account, RequestSource};
 use conversations::quotas::size_of_message;
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::headers::CallerHeaders;
+use http_listener::callers::headers::CallerIds;
+use http_listener::idempotency::IdempotencyKey;
+use http_listener::state::HttpState;
 
 /// The conversation. All members are optional.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -8,16 +8,20 @@ use domain::{CommitId, ConversationId, ConversationKey, Owner, Status};
 use runtime::http::{HttpProblem, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
-use wire::proto::write::v1::ForkRule;
+use wire::proto::write::v1 as proto;
 use wire::status::Reason;
 
-use super::forks::{self, Eraser, Erasure, erase};
-use crate::http::not_found::not_found;
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
+use conversations::forks::{self, Eraser, Erasure, erase, erase_with_forks};
 use conversations::identity::Caller;
 use conversations::names::{ReadFrom, candidates, find, read_head};
 use conversations::open::read_target;
 use history::{Deadline, Freshness, Readable, Target};
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::headers::CallerHeaders;
+use http_listener::callers::headers::CallerIds;
+use http_listener::idempotency::IdempotencyKey;
+use http_listener::not_found::not_found;
+use http_listener::state::HttpState;
 
 /// How to erase.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -26,7 +30,27 @@ pub struct EraseChatQuery {
     /// What happens to forks that read through the conversation: `refuse` (the default) or `erase`.
     #[serde(default)]
     #[param(inline)]
-    forks: forks::ForkRule,
+    forks: ForkRule,
+}
+
+/// What happens to forks that read through an erased conversation.
+#[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ForkRule {
+    /// The erasure is rejected if there are forks.
+    #[default]
+    Refuse,
+    /// Forks are erased too, including forks of forks, if the caller owns all of them.
+    Erase,
+}
+
+impl From<ForkRule> for forks::ForkRule {
+    fn from(rule: ForkRule) -> Self {
+        match rule {
+            ForkRule::Refuse => Self::Refuse,
+            ForkRule::Erase => Self::Erase,
+        }
+    }
 }
 
 /// Work of an erasure that continues in the background.
@@ -76,7 +100,7 @@ pub(in crate::http) async fn erase_chat(
     let caller = frontend.caller(&state, CallerIds::default()).await?;
     let eraser = Eraser { access: &caller.access, owner: Some(&caller.owner) };
     let erasure = match find(&state, &caller.access, &caller.owner, &id, ReadFrom::Leader).await? {
-        Some(chat) => erase_owned(&state, &caller, chat, key, query.forks).await?,
+        Some(chat) => erase_owned(&state, &caller, chat, key, query.forks.into()).await?,
         None => Erasure::NotOwned,
     };
     let erasure = match erasure {
@@ -110,9 +134,11 @@ async fn erase_owned(
     let is_own = |owner: &Option<Owner>| owner.as_ref() == Some(&caller.owner);
     let readable = Readable::read(&state.gateway.reader, &target).await;
     match readable? {
-        Readable::Yes(owner) if is_own(&owner) => forks::erase_with_forks(state, eraser, chat, key, rule).await,
+        Readable::Yes(owner) if is_own(&owner) => Ok(erase_with_forks(state, eraser, chat, key, rule).await?),
         // Its forks cannot be read either.
-        Readable::AncestorErased(owner) if is_own(&owner) => erase(state, eraser, chat, key, ForkRule::Sever).await,
+        Readable::AncestorErased(owner) if is_own(&owner) => {
+            Ok(erase(state, eraser, chat, key, proto::ForkRule::Sever).await?)
+        }
         Readable::Yes(_) | Readable::AncestorErased(_) | Readable::No => Ok(Erasure::NotOwned),
     }
 }
@@ -152,10 +178,10 @@ async fn retry(
     chat: &ConversationId,
     key: CommitId,
 ) -> Result<Erasure, HttpProblem> {
-    for rule in [ForkRule::Refuse, ForkRule::Sever] {
+    for rule in [proto::ForkRule::Refuse, proto::ForkRule::Sever] {
         match erase(state, eraser, chat, Some(key), rule).await {
-            Err(problem) if problem.reason() == Some(Reason::IdempotencyKeyReused) => {}
-            answer => return answer,
+            Err(problem) if problem.reason() == Reason::IdempotencyKeyReused => {}
+            answer => return Ok(answer?),
         }
     }
     Ok(Erasure::NotOwned)

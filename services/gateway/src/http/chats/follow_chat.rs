@@ -5,18 +5,20 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use domain::{RunId, ViolationReason};
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::headers::CallerHeaders;
+use http_listener::state::HttpState;
 use runs::sse::PartId;
 use runs::{UiMessage, UiStream, replay};
 use runtime::http::{HttpProblem, Path, Query, StreamSlot};
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::http::sse::LAST_EVENT_ID;
 use crate::http::turns::ui_answer::{StreamedEvent, UiAnswer};
-use crate::http::{CallerHeaders, Frontend, HttpState};
 use conversations::answer::Answer;
 use conversations::open::OwnedChat;
 use conversations::turns::last_turn;
+use http_listener::sse::LAST_EVENT_ID;
 
 /// Where the stream starts.
 #[derive(Debug, Default, Deserialize, IntoParams)]

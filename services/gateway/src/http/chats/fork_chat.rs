@@ -11,11 +11,15 @@ use utoipa::ToSchema;
 use wire::proto::event::v1::{ClientContext, ForkPoint};
 
 use super::create_chat::{ClientContextBody, CreatedChatBody, NewChat, create, created};
-use crate::http::body::json_text;
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
+use api_json::content::json_text;
 use conversations::message_pages::search;
 use conversations::names::names;
 use conversations::open::{OwnedChat, find_latest_chat};
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::headers::CallerHeaders;
+use http_listener::callers::headers::CallerIds;
+use http_listener::idempotency::IdempotencyKey;
+use http_listener::state::HttpState;
 
 /// The point of the fork, and its values.
 #[derive(Debug, Default, Deserialize, ToSchema)]

@@ -6,11 +6,15 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::chat_message::ChatMessageBody;
-use crate::http::body::{ConversationBody, EventBody};
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState};
+use api_json::conversation::ConversationBody;
+use api_json::fact::EventBody;
 use conversations::message_pages::{Paging, read_page};
 use conversations::names::names;
 use conversations::open::find_chat;
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::headers::CallerHeaders;
+use http_listener::callers::headers::CallerIds;
+use http_listener::state::HttpState;
 
 /// Which messages to return.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -74,7 +78,7 @@ pub(in crate::http) async fn get_chat(
     let page = read_page(&state, &chat, paging).await?;
     let events = query.include.map(|Include::Events| page.events.iter().map(EventBody::from).collect());
     Ok(Json(ChatBody {
-        conversation: ConversationBody::from(&chat.conversation).named(&names),
+        conversation: ConversationBody::from(&chat.conversation).named(|id| names.shown(id)),
         next_before: page.next_before.map(|version| version.0),
         messages: ChatMessageBody::of_page(page),
         events,

@@ -6,13 +6,16 @@ use runtime::http::{HttpProblem, Json, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::http::body::{ConversationBody, StatusName};
-use crate::http::{CallerHeaders, Frontend, HttpState};
+use api_json::conversation::ConversationBody;
+use api_json::conversation::StatusName;
 use conversations::listing::{Listing, Paging};
 use conversations::names::{Names, names};
 use conversations::positions::{self, catch_up};
 use conversations::request::BoundedNumber;
 use history::Deadline;
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::headers::CallerHeaders;
+use http_listener::state::HttpState;
 
 /// Page size.
 pub const CHATS_PAGE: BoundedNumber = BoundedNumber { field: "limit", default: 50, max: 200 };
@@ -76,7 +79,10 @@ impl ConversationsPage {
     #[must_use]
     pub fn named(self, names: &Names) -> Self {
         let conversations = self.conversations.into_iter();
-        Self { conversations: conversations.map(|conversation| conversation.named(names)).collect(), ..self }
+        Self {
+            conversations: conversations.map(|conversation| conversation.named(|id| names.shown(id))).collect(),
+            ..self
+        }
     }
 }
 

@@ -3,6 +3,11 @@
 use axum::extract::State;
 use axum::response::Response;
 use domain::ViolationReason;
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::headers::CallerHeaders;
+use http_listener::callers::headers::CallerIds;
+use http_listener::idempotency::IdempotencyKey;
+use http_listener::state::HttpState;
 use runtime::http::{HttpProblem, Json, Path, StreamSlot};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -10,7 +15,6 @@ use utoipa::ToSchema;
 
 use crate::http::turns::turn_body::{self, ApprovalBody, ToolResultBody};
 use crate::http::turns::ui_answer::{StreamedEvent, UiAnswer};
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
 use conversations::open::{OwnedChat, find_settled_chat};
 use conversations::turns::start_turn::{StartedTurn, start_turn};
 use conversations::turns::turn::{self, Turn};

@@ -7,7 +7,9 @@ use runtime::http::{HttpProblem, Json, Path};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::{CallerHeaders, Frontend, HttpState};
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::headers::CallerHeaders;
+use http_listener::state::HttpState;
 use wire::status::Reason;
 
 /// The run that stops.

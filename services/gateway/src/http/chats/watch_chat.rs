@@ -4,8 +4,14 @@ use axum::extract::State;
 use axum::response::Response;
 use runtime::http::{HttpProblem, Path, StreamSlot};
 
-use crate::http::live::{self, LiveEvent, LiveQuery, LiveRequest, Viewed};
-use crate::http::{CallerHeaders, Frontend, HttpState};
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::headers::CallerHeaders;
+use http_listener::live;
+use http_listener::live::LiveEvent;
+use http_listener::live::LiveQuery;
+use http_listener::live::LiveRequest;
+use http_listener::live::Viewed;
+use http_listener::state::HttpState;
 
 /// Stream the events of a conversation.
 ///

@@ -7,8 +7,8 @@ use wire::proto::operate::v1::RecordDashboardActionRequest;
 pub use wire::proto::operate::v1::DashboardAction;
 
 use super::Person;
-use crate::http::HttpState;
 use conversations::commands::own_problem;
+use http_listener::state::HttpState;
 
 /// What a person does, for the audit log.
 #[derive(Debug, Clone, Copy)]

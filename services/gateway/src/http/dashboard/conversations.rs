@@ -1,6 +1,6 @@
 //! `/dashboard/conversations/{id}`: the transcript of a conversation, what models read of it, and what may be done with it.
 //!
-//! Folders follow the URLs. Every handler finds the conversation by [`Admin::target`](crate::http::Admin::target): foreign,
+//! Folders follow the URLs. Every handler finds the conversation by [`Admin::target`](http_listener::callers::admin::Admin::target): foreign,
 //! missing and erased conversations get the same answer. What is viewed, exported, changed and erased is recorded in the audit
 //! log before it is served.
 
@@ -25,8 +25,8 @@ use wire::proto::write::v1::CommandTarget;
 use super::Person;
 pub(super) use super::audit::DashboardAction;
 use super::audit::{self, Action};
-use crate::http::HttpState;
 use conversations::commands::command_target;
+use http_listener::state::HttpState;
 
 /// Records in the audit log what a person does to a conversation.
 pub(super) async fn record(

@@ -6,8 +6,8 @@ use domain::TenantId;
 use pages::layout::Freshness;
 use read_model::projections::conversations::{projected_until, wait_until_reached};
 
-use crate::http::HttpState;
 use history::Deadline;
+use http_listener::state::HttpState;
 
 /// Whether the rows of a tenant contain everything that was acknowledged before this call, or else up to when. The page is shown in any
 /// case.

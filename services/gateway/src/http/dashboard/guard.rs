@@ -18,7 +18,7 @@ use runtime::http::{CODE_BODY_TOO_LARGE, HttpProblem};
 
 use super::person::sign_in_required;
 use super::{Person, session_cookie, sign_in};
-use crate::http::HttpState;
+use http_listener::state::HttpState;
 
 /// Most bytes of a form.
 pub const FORM_BYTES_MAX: usize = 256 * 1024;

@@ -18,9 +18,9 @@ use super::conversation_matches::{Failures, Match, Matches, Tenant, failures, ma
 use super::freshness::freshness;
 use super::list_url::list_url;
 use super::{BASE_PATH, Page, Person};
-use crate::http::HttpState;
 use conversations::page_token::{self, QueryHash, take_number};
 use history::Deadline;
+use http_listener::state::HttpState;
 
 /// Most characters of an excerpt.
 const EXCERPT_CHARS_MAX: usize = 240;

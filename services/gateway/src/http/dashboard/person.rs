@@ -10,7 +10,8 @@ use identity::{Role, VerifiedPerson};
 use registry::PersonAccess;
 use runtime::http::HttpProblem;
 
-use crate::http::{Admin, HttpState};
+use http_listener::callers::admin::Admin;
+use http_listener::state::HttpState;
 
 /// A person with a valid session. An extractor for every page with a role; [`super::guard`] provides it. `Debug` hides secrets.
 #[derive(Clone)]

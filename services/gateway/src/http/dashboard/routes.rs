@@ -27,7 +27,7 @@ use super::system::parked::{drop_commit, retry};
 use super::system::{show_system, switch_tenant};
 use super::usage::{download_runs, download_tokens, show_usage};
 use super::{assets, guard, list_conversations, save_view, search_texts, show_audit_log, sign_out};
-use crate::http::HttpState;
+use http_listener::state::HttpState;
 
 /// A page.
 #[derive(Debug)]

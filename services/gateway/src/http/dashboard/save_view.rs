@@ -11,8 +11,8 @@ use super::audit::{Action, DashboardAction, record};
 use super::conversation_filter::ConversationFilter;
 use super::list_url::list_url;
 use super::{BASE_PATH, Form, Person};
-use crate::http::HttpState;
 use conversations::commands::own_problem;
+use http_listener::state::HttpState;
 
 #[derive(Debug, Deserialize)]
 pub(super) struct ViewForm {

@@ -13,11 +13,11 @@ use wire::status::Problem;
 use super::audit::{self, Action, DashboardAction};
 use super::list_url::list_url;
 use super::{Page, Person};
-use crate::http::HttpState;
 use conversations::positions;
 use conversations::search::{
     SEARCH_PAGE, SearchAgents, SearchAudience, SearchOrder, SearchPage, SearchRequest, SearchResult, search,
 };
+use http_listener::state::HttpState;
 
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct SearchQuery {

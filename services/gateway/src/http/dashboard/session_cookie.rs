@@ -7,7 +7,7 @@
 use axum::http::{HeaderMap, HeaderValue};
 use identity::DASHBOARD_SESSION_AGE_MAX;
 
-use crate::http::cookies;
+use http_listener::cookies;
 
 /// Agent ids have no dot, so no session of a frontend has this name.
 const NAME: &str = "__Host-hansard.dashboard";

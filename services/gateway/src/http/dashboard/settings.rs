@@ -17,8 +17,8 @@ use wire::proto::operate::v1::Agent;
 use wire::status::{Problem, Reason};
 
 use super::Person;
-use crate::http::HttpState;
 use conversations::commands::RegistryClient;
+use http_listener::state::HttpState;
 
 /// Maximum size of an answer of the registry service, in bytes: the keys of an agent or of the tenant, or one agent.
 pub const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;

@@ -13,8 +13,8 @@ use serde::Deserialize;
 use wire::audit::{AuditActor, AuditEntry, AuditMonth};
 
 use super::{Page, Person};
-use crate::http::HttpState;
 use conversations::audit::AuditFilter;
+use http_listener::state::HttpState;
 
 /// Entries of a page.
 pub const AUDIT_PAGE_ENTRIES: usize = 100;

@@ -12,8 +12,8 @@ use wire::status::Reason;
 
 use super::audit::{Action, DashboardAction, record_for};
 use super::{BASE_PATH, session_cookie};
-use crate::http::HttpState;
-use crate::openid::Provider;
+use http_listener::openid::Provider;
+use http_listener::state::HttpState;
 
 /// Maximum length of a URL to come back to after the sign-in, in bytes.
 pub const NEXT_BYTES_MAX: usize = 2_048;

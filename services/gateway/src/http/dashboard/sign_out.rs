@@ -9,8 +9,8 @@ use super::audit::{Action, DashboardAction, record};
 use super::person::sign_in_required;
 use super::sign_in::with_cookie;
 use super::{Person, session_cookie};
-use crate::http::HttpState;
 use conversations::commands::own_problem;
+use http_listener::state::HttpState;
 
 pub(super) async fn sign_out(State(state): State<HttpState>, person: Person) -> Result<Response, HttpProblem> {
     let action = Action { action: DashboardAction::SignedOut, conversation: None, detail: "" };

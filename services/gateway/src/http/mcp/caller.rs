@@ -11,13 +11,15 @@ use runtime::http::HttpProblem;
 use wire::proto::operate::v1::DashboardAction;
 use wire::status::Reason;
 
-use crate::http::callers::admin_reads;
-use crate::http::callers::service::Service;
-use crate::http::live::Viewed;
-use crate::http::state::HttpState;
-use crate::http::{Admin, Frontend, positions};
 use conversations::identity::Caller;
 use conversations::open::find_latest_chat;
+use http_listener::callers::admin::Admin;
+use http_listener::callers::admin_reads;
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::service::Service;
+use http_listener::live::Viewed;
+use http_listener::positions;
+use http_listener::state::HttpState;
 
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 const USER_TOKEN: HeaderName = HeaderName::from_static("x-user-token");
@@ -79,7 +81,7 @@ impl McpCaller {
     /// How to read a conversation. The read includes every commit that was acknowledged before.
     ///
     /// # Errors
-    /// [`not_found`](crate::http::not_found::not_found) for a missing conversation and for a foreign one alike; 403 without the
+    /// [`not_found`](http_listener::not_found::not_found) for a missing conversation and for a foreign one alike; 403 without the
     /// scope; 503 if the record does not answer.
     pub(super) async fn target(&self, state: &HttpState, id: &str) -> Result<Target, HttpProblem> {
         match self {

@@ -5,7 +5,7 @@ use runtime::http::HttpProblem;
 use serde_json::Value;
 use wire::status::Reason;
 
-use crate::http::visitor_quotas::for_visitor;
+use http_listener::visitor_quotas::for_visitor;
 
 /// The member of `_meta` with the stable code of a failure.
 const CODE: &str = "hansard/code";
@@ -86,7 +86,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::http::not_found::not_found;
+    use http_listener::not_found::not_found;
 
     fn check(failure: &Failure, expected: &str) {
         assert_eq!(failure.text(), expected);

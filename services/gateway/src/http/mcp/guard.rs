@@ -16,9 +16,9 @@ use wire::status::Reason;
 use super::caller::McpCaller;
 use super::resource_metadata::{self, SCOPES};
 use super::{MCP_BODY_BYTES_MAX, hosts, subscriptions};
-use crate::http::config::McpSection;
-use crate::http::state::HttpState;
 use conversations::positions::RequestScope;
+use http_listener::config::McpSection;
+use http_listener::state::HttpState;
 
 /// The error of JSON-RPC for text that is not JSON.
 const PARSE_ERROR: i32 = -32700;

@@ -6,7 +6,7 @@ use axum::http::uri::Authority;
 use axum::http::{StatusCode, Uri, header};
 use runtime::http::HttpProblem;
 
-use crate::http::config::McpSection;
+use http_listener::config::McpSection;
 
 /// Names that are always accepted.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "::1"];

@@ -6,7 +6,7 @@ use rmcp::schemars::JsonSchema;
 use serde::Serialize;
 
 use super::time::iso8601;
-use crate::http::body::texts;
+use api_json::content::texts;
 
 /// A conversation without its messages.
 #[derive(Debug, Clone, Serialize, JsonSchema)]

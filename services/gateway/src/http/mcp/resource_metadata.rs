@@ -9,8 +9,8 @@ use runtime::http::{HttpProblem, Json};
 use serde_json::{Value, json};
 
 use super::MCP_PATH;
-use crate::http::config::McpSection;
-use crate::http::state::HttpState;
+use http_listener::config::McpSection;
+use http_listener::state::HttpState;
 
 /// The path of the document.
 pub(super) const PATH: &str = "/.well-known/oauth-protected-resource/mcp";

@@ -17,8 +17,8 @@ use rmcp::{RoleServer, ServerHandler};
 use super::caller::McpCaller;
 use super::tools::{ToolContext, ToolName};
 use super::{resources, subscriptions};
-use crate::http::state::HttpState;
 use conversations::positions::RequestScope;
+use http_listener::state::HttpState;
 
 /// The revisions that the server speaks.
 static REVISIONS: [ProtocolVersion; 2] = [ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28];

@@ -19,7 +19,8 @@ use wire::status::Reason;
 
 use super::resources::{conversation_id, unreadable};
 use super::tools::{ToolContext, ToolName};
-use crate::http::live::{Followed, FollowedItem};
+use http_listener::live::Followed;
+use http_listener::live::FollowedItem;
 
 /// The method.
 const METHOD: &str = "subscriptions/listen";

@@ -2,7 +2,7 @@
 
 use domain::Timestamp;
 
-use crate::http::body::rfc3339;
+use api_json::instant::rfc3339;
 
 /// A time as text, such as `2026-02-06T15:30:00+00:00`.
 pub(super) fn iso8601(time: Timestamp) -> String {

@@ -27,8 +27,8 @@ use wire::status::Reason;
 
 use super::caller::McpCaller;
 use super::failure::Failure;
-use crate::http::state::HttpState;
 use conversations::problem::of_contradiction;
+use http_listener::state::HttpState;
 
 /// What every tool gets.
 #[derive(Debug, Clone, Copy)]

@@ -11,11 +11,11 @@ use runtime::http::HttpProblem;
 use utoipa::IntoParams;
 use wire::status::Reason;
 
-use crate::http::callers::end_user::EndUser;
-use crate::http::callers::service::Service;
-use crate::http::not_found::not_found;
-use crate::http::state::HttpState;
 use conversations::quotas::account::RequestSource;
+use http_listener::callers::end_user::EndUser;
+use http_listener::callers::service::Service;
+use http_listener::not_found::not_found;
+use http_listener::state::HttpState;
 
 /// The headers of every OpenAI API.
 #[derive(Debug, IntoParams)]
@@ -116,14 +116,26 @@ pub(super) fn model_not_found() -> HttpProblem {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use domain::{Actor, Label, TenantId};
+    use registry::Principal;
+
     use super::*;
-    use crate::http::callers::service::tests::service;
 
     /// Usage and quotas of the keys of back ends depend on it.
     #[test]
     fn usage_is_counted_for_the_key() {
         let source = RequestSource { api_key_id: Some("token-7".to_owned()), address: None };
-        let caller = OpenAiCaller { service: service(&[], None), end_user: EndUser::default() };
+        let principal = Principal {
+            token_id: Arc::from("token-7"),
+            actor: Actor(Label::parse("back end").unwrap()),
+            scopes: [Scope::Read].into_iter().collect(),
+            tenant: Some(TenantId::parse("acme").unwrap()),
+            agents: Arc::default(),
+            expires_at: None,
+        };
+        let caller = OpenAiCaller { service: Service::new("secret", principal, None), end_user: EndUser::default() };
         assert_eq!(caller.source(), source);
     }
 }

@@ -16,11 +16,11 @@ use runtime::http::HttpProblem;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::body::Verbatim;
-use crate::http::callers::end_user::IdOrigin;
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::state::HttpState;
+use api_json::content::Verbatim;
 use conversations::positions;
+use http_listener::callers::end_user::IdOrigin;
+use http_listener::state::HttpState;
 
 /// A conversation without its items.
 #[derive(Debug, Serialize, ToSchema)]

@@ -4,7 +4,7 @@ use registry::{AgentAccess, Scope};
 use runtime::http::HttpProblem;
 
 use super::caller::{OpenAiCaller, model_not_found};
-use crate::http::state::HttpState;
+use http_listener::state::HttpState;
 
 /// What a request's `model` names.
 #[derive(Debug, Clone)]

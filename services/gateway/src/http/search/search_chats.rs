@@ -4,9 +4,11 @@ use axum::extract::State;
 use runtime::http::{HttpProblem, Json, Query};
 
 use super::{SearchCaller, SearchParams, SearchResultsBody, page};
-use crate::http::{CallerHeaders, Frontend, HttpState};
 use conversations::names::names;
 use conversations::search::{SearchAgents, SearchAudience};
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::headers::CallerHeaders;
+use http_listener::state::HttpState;
 
 /// Search the caller's conversations.
 ///

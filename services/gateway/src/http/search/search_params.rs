@@ -7,10 +7,10 @@ use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
 use super::search_results::{Details, SearchResultsBody};
-use crate::http::HttpState;
 use conversations::positions;
 use conversations::request::BoundedNumber;
 use conversations::search::{SEARCH_PAGE, SearchAgents, SearchAudience, SearchOrder, SearchRequest, search};
+use http_listener::state::HttpState;
 
 /// Page size.
 const RESULTS_PAGE: BoundedNumber = BoundedNumber { field: "limit", ..SEARCH_PAGE };

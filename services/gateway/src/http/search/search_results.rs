@@ -4,7 +4,8 @@ use domain::event::Role;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::body::{StatusName, rfc3339};
+use api_json::conversation::StatusName;
+use api_json::instant::rfc3339;
 use conversations::names::Names;
 use conversations::search::{SearchPage, SearchResult};
 

@@ -14,13 +14,14 @@ use utoipa::ToSchema;
 use wire::conversation::owner_to_proto;
 use wire::proto::write::v1 as write;
 
-use crate::http::{Frontend, HttpState};
 use conversations::commands::{Issuer, command_target};
 use conversations::identity::Caller;
 use conversations::listing::{Listing, Paging};
 use conversations::open::is_not_owned;
 use conversations::positions::catch_up;
 use history::Deadline;
+use http_listener::callers::frontend::Frontend;
+use http_listener::state::HttpState;
 
 /// Maximum number of conversations per request; above it the answer is `pending`.
 pub const CLAIMED_MAX: u32 = 1_000;

@@ -7,9 +7,10 @@ use runtime::http::{HttpProblem, Json};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::http::body::rfc3339;
-use crate::http::callers::session_renewal::Transport;
-use crate::http::{Frontend, HttpState};
+use api_json::instant::rfc3339;
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::session_renewal::Transport;
+use http_listener::state::HttpState;
 
 /// How the caller stores the session.
 #[derive(Debug, Default, Deserialize, ToSchema)]

@@ -11,12 +11,14 @@ use wire::proto::write::v1::ChangeOwnerRequest;
 use wire::status::Reason;
 
 use super::claim_session::known_user;
-use crate::http::not_found::not_found;
-use crate::http::{Frontend, HttpState, IdempotencyKey};
 use conversations::commands::{Issuer, command_target};
 use conversations::identity::Caller;
 use conversations::names::{ReadFrom, candidates, find, find_owned};
 use conversations::open::{find_chat, is_not_owned};
+use http_listener::callers::frontend::Frontend;
+use http_listener::idempotency::IdempotencyKey;
+use http_listener::not_found::not_found;
+use http_listener::state::HttpState;
 
 /// The conversation and the session.
 #[derive(Debug, Deserialize, ToSchema)]

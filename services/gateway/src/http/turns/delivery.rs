@@ -19,8 +19,8 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::time::{sleep, timeout};
 
-use crate::http::sse;
-use crate::http::state::HttpState;
+use http_listener::sse;
+use http_listener::state::HttpState;
 
 /// Sent while an answer is generated: white space before JSON has no meaning.
 const STILL_ALIVE: &[u8] = b" ";

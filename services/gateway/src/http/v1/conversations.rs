@@ -11,7 +11,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use wire::proto::write::v1::CommitResult;
 
-use crate::http::body::rfc3339;
+use api_json::instant::rfc3339;
 
 /// The recorded commit.
 #[derive(Debug, Serialize, ToSchema)]

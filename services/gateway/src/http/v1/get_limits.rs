@@ -10,11 +10,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::frontend_body::FrontendBody;
-use crate::http::callers::frontend::api_key;
-use crate::http::config::LimitsSection;
-use crate::http::cors;
-use crate::http::state::HttpState;
-use crate::http::visitor_quotas::is_shown;
+use http_listener::callers::frontend::api_key;
+use http_listener::config::LimitsSection;
+use http_listener::cors;
+use http_listener::state::HttpState;
+use http_listener::visitor_quotas::is_shown;
 
 /// The limits for callers.
 #[derive(Debug, Serialize, ToSchema)]

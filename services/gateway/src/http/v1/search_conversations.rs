@@ -5,10 +5,11 @@ use domain::AgentId;
 use registry::Scope;
 use runtime::http::{HttpProblem, Json, Query};
 
-use crate::http::HttpState;
-use crate::http::callers::service::{Service, ServiceHeaders};
 use crate::http::search::{SearchCaller, SearchParams, SearchResultsBody, page};
 use conversations::search::{SearchAgents, SearchAudience};
+use http_listener::callers::service::Service;
+use http_listener::callers::service::ServiceHeaders;
+use http_listener::state::HttpState;
 
 /// Search the conversations of the token's agents.
 ///

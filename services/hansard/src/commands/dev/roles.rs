@@ -7,7 +7,7 @@ use devstack::Stack;
 use egress::EgressConfig;
 use event_log::{Record, RecordConfig};
 use gateway::GatewayConfig;
-use gateway::http::HttpSection;
+use http_listener::config::HttpSection;
 use models::ModelServersConfig;
 use projector::ProjectorConfig;
 use read_model::ReadModelConfig;

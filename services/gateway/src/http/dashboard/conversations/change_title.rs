@@ -7,9 +7,9 @@ use serde::Deserialize;
 use wire::proto::write::v1::UpdateConversationRequest;
 
 use super::{DashboardAction, command, record, transcript_of};
-use crate::http::HttpState;
 use crate::http::dashboard::{Form, Person};
 use conversations::commands::Issuer;
+use http_listener::state::HttpState;
 
 /// The title. No `Debug`: it may be content of the conversation.
 #[derive(Deserialize)]

@@ -10,10 +10,10 @@ use pages::dashboard::erasure::{ErasePage, ToErase, erase};
 use registry::AgentAccess;
 use runtime::http::HttpProblem;
 
-use crate::http::HttpState;
-use crate::http::chats::forks::{FORKS_MAX, list_forks};
 use crate::http::dashboard::{Page, Person};
+use conversations::forks::{FORKS_MAX, list_forks};
 use conversations::open::read_conversation;
+use http_listener::state::HttpState;
 
 /// Conversations whose content is counted concurrently.
 const COUNTS_IN_FLIGHT: usize = 8;

@@ -6,9 +6,9 @@ use history::Deadline;
 use pages::dashboard::erasure::{ErasureReceipt, erasure};
 use runtime::http::{HttpProblem, Path};
 
-use crate::http::HttpState;
 use crate::http::dashboard::{Page, Person};
-use crate::http::not_found::not_found;
+use http_listener::not_found::not_found;
+use http_listener::state::HttpState;
 
 pub(in crate::http::dashboard) async fn show_receipt(
     State(state): State<HttpState>,

@@ -10,8 +10,8 @@ use runtime::http::HttpProblem;
 
 use super::show_conversation::event_json;
 use super::{DashboardAction, record};
-use crate::http::HttpState;
 use crate::http::dashboard::Person;
+use http_listener::state::HttpState;
 
 /// The JSON of an event that a person views, after the view is in the audit log.
 async fn viewed_event(

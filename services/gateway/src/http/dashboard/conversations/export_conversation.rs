@@ -5,10 +5,11 @@ use axum::response::Response;
 use runtime::http::{HttpProblem, Path, Query, StreamSlot};
 
 use super::{DashboardAction, record};
-use crate::http::HttpState;
-use crate::http::chats::export::{Export, ExportQuery};
 use crate::http::dashboard::Person;
 use conversations::open::read_fenced;
+use http_listener::export::Export;
+use http_listener::export::ExportQuery;
+use http_listener::state::HttpState;
 
 pub(in crate::http::dashboard) async fn export_conversation(
     open: StreamSlot,

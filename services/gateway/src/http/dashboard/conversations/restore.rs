@@ -6,9 +6,9 @@ use runtime::http::{HttpProblem, Path};
 use wire::proto::write::v1::RestoreConversationRequest;
 
 use super::{DashboardAction, command, record, transcript_of};
-use crate::http::HttpState;
 use crate::http::dashboard::Person;
 use conversations::commands::Issuer;
+use http_listener::state::HttpState;
 
 pub(in crate::http::dashboard) async fn restore(
     State(state): State<HttpState>,

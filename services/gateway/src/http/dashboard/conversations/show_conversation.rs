@@ -12,11 +12,12 @@ use runtime::http::{HttpProblem, Path, Query};
 use serde::Deserialize;
 
 use super::{DashboardAction, record};
-use crate::http::HttpState;
-use crate::http::body::{EventBody, json_line};
-use crate::http::chats::forks::list_forks;
 use crate::http::dashboard::{Page, Person};
+use api_json::fact::EventBody;
+use api_json::json_line::json_line;
+use conversations::forks::list_forks;
 use conversations::open::read_fenced;
+use http_listener::state::HttpState;
 
 /// The bounds of a page: its HTML stays small, whatever a conversation contains.
 pub const TRANSCRIPT_PAGE: Bounds = Bounds { events_max: 100, bytes_max: 2 * 1024 * 1024 };

@@ -5,9 +5,10 @@ use axum::response::Response;
 use runtime::http::{HttpProblem, Path, StreamSlot};
 
 use super::{DashboardAction, record};
-use crate::http::HttpState;
 use crate::http::dashboard::Person;
-use crate::http::live::{self, LiveRequest};
+use http_listener::live;
+use http_listener::live::LiveRequest;
+use http_listener::state::HttpState;
 
 pub(in crate::http::dashboard) async fn watch_conversation(
     State(state): State<HttpState>,

@@ -5,8 +5,8 @@ use pages::dashboard::settings::agents::{AgentRow, AgentsPage, agents};
 use runtime::http::HttpProblem;
 use wire::proto::operate::v1::Agent;
 
-use crate::http::HttpState;
 use crate::http::dashboard::{Page, Person};
+use http_listener::state::HttpState;
 
 pub(in crate::http::dashboard) async fn list_agents(
     State(state): State<HttpState>,

@@ -14,8 +14,8 @@ use wire::proto::operate::v1::{ListSigningKeysRequest, SigningKey, SigningKeyUse
 
 use super::rejection::failure;
 use super::{is_ending, registry, time};
-use crate::http::HttpState;
 use crate::http::dashboard::{Page, Person};
+use http_listener::state::HttpState;
 
 /// A page with a status: a rejected form is shown again.
 type StatusPage = (StatusCode, Page);

@@ -11,9 +11,9 @@ use serde::Deserialize;
 use wire::proto::operate::v1::EndDashboardTokenRequest;
 
 use super::{sign_in_failed, start_session};
-use crate::http::HttpState;
 use crate::http::dashboard::{BASE_PATH, Form, Page};
 use conversations::commands::own_problem;
+use http_listener::state::HttpState;
 
 /// The token of the link. No `Debug`: it is a secret.
 #[derive(Deserialize)]

@@ -10,7 +10,7 @@ pub mod start_sign_in;
 use axum::http::StatusCode;
 use runtime::http::HttpProblem;
 
-use crate::openid::ProviderError;
+use http_listener::openid::ProviderError;
 
 fn from_provider(error: ProviderError) -> HttpProblem {
     match error {

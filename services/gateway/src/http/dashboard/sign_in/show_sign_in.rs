@@ -6,8 +6,8 @@ use runtime::http::Query;
 use serde::Deserialize;
 
 use super::page_or_first;
-use crate::http::HttpState;
 use crate::http::dashboard::Page;
+use http_listener::state::HttpState;
 
 #[derive(Debug, Default, Deserialize)]
 pub(in crate::http::dashboard) struct SignInQuery {

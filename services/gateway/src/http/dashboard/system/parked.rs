@@ -13,9 +13,9 @@ use read_model::projections::conversations::parking::{self, ParkedRequest};
 use runtime::http::HttpProblem;
 
 use super::PATH;
-use crate::http::HttpState;
 use crate::http::dashboard::Person;
 use crate::http::dashboard::audit::{Action, DashboardAction, record_for};
+use http_listener::state::HttpState;
 
 /// Records a request in the audit log of the conversation's tenant, and leaves it.
 ///

@@ -13,8 +13,8 @@ use runtime::http::HttpProblem;
 use system_status::text::{PARTITION_COLUMNS, facts, partition_cells};
 use system_status::{Limits, Reader, Status};
 
-use crate::http::HttpState;
 use crate::http::dashboard::{Page, Person};
+use http_listener::state::HttpState;
 
 /// Parked conversations of the page.
 pub const PARKED_SHOWN_MAX: usize = 100;

@@ -9,12 +9,12 @@ use serde::Deserialize;
 use wire::proto::operate::v1::EndDashboardTokenRequest;
 
 use super::PATH;
-use crate::http::HttpState;
 use crate::http::dashboard::audit::{Action, DashboardAction, record, record_for};
 use crate::http::dashboard::person::sign_in_required;
 use crate::http::dashboard::sign_in::with_cookie;
 use crate::http::dashboard::{Form, Person, session_cookie};
 use conversations::commands::own_problem;
+use http_listener::state::HttpState;
 
 #[derive(Debug, Deserialize)]
 pub(in crate::http::dashboard) struct TenantForm {

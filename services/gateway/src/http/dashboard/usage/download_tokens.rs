@@ -7,9 +7,9 @@ use runtime::http::{HttpProblem, Query};
 
 use super::file::file;
 use super::range::UsageQuery;
-use crate::http::HttpState;
 use crate::http::dashboard::Person;
 use crate::http::dashboard::audit::{Action, DashboardAction, record};
+use http_listener::state::HttpState;
 
 const COLUMNS: [&str; 10] = [
     "day",

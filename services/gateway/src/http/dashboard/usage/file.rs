@@ -7,7 +7,8 @@ use read_model::queries::USAGE_ROWS_MAX;
 use runtime::http::HttpProblem;
 
 use super::range::{Range, is_cut};
-use crate::http::csv_row::{CSV, row};
+use http_listener::csv_row::CSV;
+use http_listener::csv_row::row;
 
 /// A file with a row of names and a row for each of `rows`.
 ///

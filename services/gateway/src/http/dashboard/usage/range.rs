@@ -7,8 +7,8 @@ use read_model::{Day, DayRange};
 use runtime::http::HttpProblem;
 use serde::Deserialize;
 
-use crate::http::HttpState;
-use crate::http::day_range::day_range;
+use http_listener::day_range::day_range;
+use http_listener::state::HttpState;
 
 /// Days of the default range, which ends today.
 const DAYS_DEFAULT: u32 = 30;

@@ -7,9 +7,9 @@ use runtime::http::{HttpProblem, Query};
 
 use super::range::{UsageQuery, is_cut};
 use super::summary::{by_day, by_name, runs_by_day};
-use crate::http::HttpState;
 use crate::http::dashboard::freshness::freshness;
 use crate::http::dashboard::{Page, Person};
+use http_listener::state::HttpState;
 
 /// Agents that the field of the agent suggests.
 const SUGGESTED_MAX: usize = 200;

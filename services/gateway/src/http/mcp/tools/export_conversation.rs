@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 use wire::status::Problem;
 
 use super::{ToolContext, ToolName, bounded, define, reads};
-use crate::http::body::EventBody;
 use crate::http::mcp::failure::Failure;
+use api_json::fact::EventBody;
 use conversations::problem::of_contradiction;
 
 /// The number of events if none is asked for.

@@ -12,8 +12,8 @@ use super::{ToolContext, ToolName, adds, define};
 use crate::http::mcp::failure::Failure;
 use crate::http::mcp::objects::ConversationObject;
 use crate::http::mcp::time::iso8601;
-use crate::http::not_found::not_found;
 use conversations::open::read_conversation;
+use http_listener::not_found::not_found;
 
 /// The arguments.
 #[derive(Debug, Deserialize, JsonSchema)]

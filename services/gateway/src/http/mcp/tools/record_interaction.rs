@@ -3,6 +3,8 @@
 use axum::http::StatusCode;
 use domain::event::{Fact, MessageAppended, Role};
 use domain::{CommitId, ConversationId, Part, ViolationReason};
+use http_listener::callers::end_user::{EndUser, IdOrigin};
+use http_listener::idempotency::IdempotencyKey;
 use registry::Scope;
 use rmcp::model::Tool;
 use rmcp::schemars::JsonSchema;
@@ -16,16 +18,14 @@ use wire::status::list_entry;
 
 use super::new_conversation::{read_only, recorded_at};
 use super::{ToolContext, ToolName, adds, define};
-use crate::http::callers::end_user::{EndUser, IdOrigin};
-use crate::http::idempotency::IdempotencyKey;
 use crate::http::mcp::caller::McpCaller;
 use crate::http::mcp::failure::Failure;
 use crate::http::mcp::objects::MessageObject;
 use crate::http::mcp::time::iso8601;
-use crate::http::not_found::not_found;
 use conversations::commands::Issuer;
 use conversations::open::{find_latest_chat, is_not_owned};
 use conversations::turns::permissions::AllowedRoles;
+use http_listener::not_found::not_found;
 
 /// The arguments.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::Response;
 use domain::ConversationId;
+use http_listener::state::HttpState;
 use openai_api::completions::answer::{CompletionBody, choice, usage};
 use openai_api::completions::chunks::{ChunkHead, CompletionChunk, CompletionChunks};
 use openai_api::completions::request::CompletionRequest;
@@ -21,7 +22,6 @@ use super::recorded::client_headers::{CONVERSATION_HEADER, ClientHeaders, Record
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::errors::OpenAiError;
 use crate::http::openai::requested_model::RequestedModel;
-use crate::http::state::HttpState;
 use crate::http::turns::delivery::{self, FailureDetail, WholeForm, problem_of};
 use conversations::answer::{Answer, WholeAnswer};
 use conversations::quotas::account::Account;

@@ -18,10 +18,10 @@ use wire::proto::write::v1 as write;
 use super::ConversationObject;
 use super::items::NewItems;
 use super::write::rejected;
-use crate::http::body::Verbatim;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
-use crate::http::state::HttpState;
+use api_json::content::Verbatim;
 use conversations::commands::{Issuer, recorded_at};
+use http_listener::state::HttpState;
 
 /// The first items and the metadata. Both are optional.
 #[derive(Debug, Default, Deserialize, ToSchema)]

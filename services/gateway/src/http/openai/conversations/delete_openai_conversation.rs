@@ -13,10 +13,10 @@ use wire::proto::write::v1 as write;
 use super::write::rejected;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::retry_count::is_retry;
-use crate::http::state::HttpState;
 use conversations::commands::{Issuer, command_target};
 use conversations::names::{ReadFrom, candidates, read_head};
 use conversations::request_hash::is_within_window;
+use http_listener::state::HttpState;
 
 /// An erased conversation.
 #[derive(Debug, Serialize, ToSchema)]

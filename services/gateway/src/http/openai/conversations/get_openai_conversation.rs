@@ -5,7 +5,7 @@ use runtime::http::{HttpProblem, Json, Path};
 
 use super::{ConversationObject, object, open, target};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
-use crate::http::state::HttpState;
+use http_listener::state::HttpState;
 
 /// A conversation without its items.
 #[utoipa::path(

@@ -11,8 +11,8 @@ use wire::proto::write::v1 as write;
 use super::write::{Writable, rejected};
 use super::{ConversationObject, object, open, target};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
-use crate::http::state::HttpState;
 use conversations::commands::Issuer;
+use http_listener::state::HttpState;
 
 /// The new metadata.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -9,13 +9,13 @@ use wire::proto::event::v1 as event;
 use wire::proto::write::v1::{self as write, CommitResult};
 use wire::status::Reason;
 
-use crate::http::callers::end_user::IdOrigin;
-use crate::http::not_found::not_found;
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::state::HttpState;
 use conversations::commands::{Issuer, command_target};
 use conversations::open::{head_from_leader, is_not_owned, settled_head};
 use conversations::request_hash::RequestHash;
+use http_listener::callers::end_user::IdOrigin;
+use http_listener::not_found::not_found;
+use http_listener::state::HttpState;
 
 /// A conversation that a request names. It is not read: the writer checks whether the caller has it.
 #[derive(Debug)]

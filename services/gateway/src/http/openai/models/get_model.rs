@@ -6,7 +6,7 @@ use runtime::http::{HttpProblem, Json, Path};
 use super::ModelBody;
 use crate::http::openai::caller::{OpenAiCaller, model_not_found};
 use crate::http::openai::requested_model::split;
-use crate::http::state::HttpState;
+use http_listener::state::HttpState;
 
 /// Get an agent that the key may act for, as a model.
 #[utoipa::path(

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use super::ModelBody;
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::state::HttpState;
+use http_listener::state::HttpState;
 
 /// The models.
 #[derive(Debug, Serialize, ToSchema)]

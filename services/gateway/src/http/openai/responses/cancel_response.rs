@@ -7,7 +7,7 @@ use runtime::http::{HttpProblem, Json, Path};
 
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::responses::recorded::RecordedResponse;
-use crate::http::state::HttpState;
+use http_listener::state::HttpState;
 
 /// Cancel a response.
 ///

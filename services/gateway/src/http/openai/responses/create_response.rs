@@ -19,15 +19,15 @@ use super::recorded::{RecordedResponse, previous_not_found};
 use super::started::{CheckedRequest, StartedResponse, start};
 use super::stateless;
 use super::stream::ResponseEvents;
-use crate::http::body::texts as texts_of;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversations::{open, target};
 use crate::http::openai::errors::OpenAiError;
 use crate::http::openai::requested_model::RequestedModel;
 use crate::http::openai::retry_count::is_retry;
-use crate::http::state::HttpState;
 use crate::http::turns::delivery::{self, FailureDetail, WholeForm};
+use api_json::content::texts as texts_of;
 use conversations::answer::{Answer, WholeAnswer};
+use http_listener::state::HttpState;
 
 /// Create a response.
 ///

@@ -13,8 +13,8 @@ use wire::proto::write::v1 as write;
 use super::recorded::{RecordedResponse, version_without_items_after};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversations::write::rejected;
-use crate::http::state::HttpState;
 use conversations::commands::{Issuer, command_target};
+use http_listener::state::HttpState;
 
 /// The version before the first response of a conversation of its own: only its creation.
 const CREATED: u64 = 1;

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use domain::{RunEnd, RunPart, RunPartKind};
+use http_listener::state::HttpState;
 use openai_api::responses::object::ResponseObject;
 use openai_api::responses::output::OutputPlace;
 use runtime::http::{HttpProblem, Json, Path, Query, StreamSlot};
@@ -11,7 +12,6 @@ use super::recorded::RecordedResponse;
 use super::response_query::GetResponseQuery;
 use super::stream::ResponseEvents;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
-use crate::http::state::HttpState;
 use crate::http::turns::delivery;
 
 /// Get a recorded response.

@@ -13,7 +13,7 @@ use crate::http::openai::conversations::items::NewItems;
 use crate::http::openai::conversations::items::find_item::find;
 use crate::http::openai::conversations::items::new_items::unresolved;
 use crate::http::openai::conversations::{open, target};
-use crate::http::state::HttpState;
+use http_listener::state::HttpState;
 
 /// The name of the field in errors.
 pub(super) const INPUT: &str = "input";

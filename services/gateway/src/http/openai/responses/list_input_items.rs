@@ -9,7 +9,7 @@ use crate::http::openai::conversations::items::ItemListObject;
 use crate::http::openai::conversations::items::list_items::Listing;
 use crate::http::openai::conversations::items::list_query::ListItemsQuery;
 use crate::http::openai::responses::recorded::{RecordedResponse, open_response};
-use crate::http::state::HttpState;
+use http_listener::state::HttpState;
 
 /// List the input items of a response.
 ///

@@ -10,12 +10,12 @@ use uuid::Uuid;
 use wire::proto::event::v1 as event;
 
 use super::recorded::{RecordedResponse, version_without_items_after};
-use crate::http::not_found::not_found;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::write::Writable;
-use crate::http::state::HttpState;
 use conversations::open::{head_from_leader, settled_head};
 use conversations::turns::NewConversation;
+use http_listener::not_found::not_found;
+use http_listener::state::HttpState;
 
 /// The conversation of a response, before the response.
 #[derive(Debug)]

@@ -13,11 +13,11 @@ use openai_api::responses::response_id::ResponseId;
 use runs::Outcome;
 use runtime::http::HttpProblem;
 
-use crate::http::callers::end_user::IdOrigin;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::items::{ITEM_KINDS, items_of};
 use crate::http::openai::conversations::{open_by, target};
-use crate::http::state::HttpState;
+use http_listener::callers::end_user::IdOrigin;
+use http_listener::state::HttpState;
 
 /// Most events between the start of a run and its end: its own, and those that others append meanwhile.
 const EVENTS_UNTIL_END_MAX: usize = 2_000;

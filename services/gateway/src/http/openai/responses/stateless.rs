@@ -1,5 +1,6 @@
 //! A response that is not recorded: alone, or after a recorded one.
 
+use http_listener::state::HttpState;
 use openai_api::responses::object::{ResponseHead, ResponseObject};
 use openai_api::responses::output::OutputPlace;
 use openai_api::responses::response_id::ResponseId;
@@ -10,7 +11,6 @@ use super::recorded::RecordedResponse;
 use super::started::CheckedRequest;
 use super::stream::ResponseEvents;
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::state::HttpState;
 use conversations::answer::Answer;
 use conversations::quotas::account::Account;
 use conversations::turns::{PreviousTurns, StatelessTurn};

@@ -8,10 +8,11 @@ use runtime::http::{HttpProblem, Json, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::http::body::UsageBody;
-use crate::http::day_range::day_range;
-use crate::http::{Admin, HttpState};
+use api_json::fact::UsageBody;
 use history::Deadline;
+use http_listener::callers::admin::Admin;
+use http_listener::day_range::day_range;
+use http_listener::state::HttpState;
 
 /// Which usage to return.
 #[derive(Debug, Default, Deserialize, IntoParams)]

@@ -4,8 +4,9 @@ use axum::extract::State;
 use runtime::http::{HttpProblem, Json, Query};
 
 use crate::http::search::{SearchCaller, SearchParams, SearchResultsBody, page};
-use crate::http::{Admin, HttpState};
 use conversations::search::{SearchAgents, SearchAudience};
+use http_listener::callers::admin::Admin;
+use http_listener::state::HttpState;
 
 /// Search the tenant's conversations.
 ///

@@ -11,13 +11,14 @@ use utoipa::ToSchema;
 use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
 
-use crate::http::body::json_text;
-use crate::http::callers::service::{Service, ServiceHeaders};
 use crate::http::chats::create_chat::ClientContextBody;
-use crate::http::idempotency::IdempotencyKey;
-use crate::http::state::HttpState;
 use crate::http::v1::conversations::CommitBody;
+use api_json::content::json_text;
 use conversations::commands::Issuer;
+use http_listener::callers::service::Service;
+use http_listener::callers::service::ServiceHeaders;
+use http_listener::idempotency::IdempotencyKey;
+use http_listener::state::HttpState;
 
 /// The conversation and its owner: `userId` or `sessionId`.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -3,10 +3,11 @@
 use axum::extract::State;
 use runtime::http::{HttpProblem, Json, Path};
 
-use crate::http::body::ConversationBody;
-use crate::http::callers::service::{Service, ServiceHeaders};
-use crate::http::state::HttpState;
+use api_json::conversation::ConversationBody;
 use conversations::open::read_conversation;
+use http_listener::callers::service::Service;
+use http_listener::callers::service::ServiceHeaders;
+use http_listener::state::HttpState;
 
 /// A conversation without its events.
 #[utoipa::path(

@@ -8,13 +8,14 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::proto::write::v1 as write;
 
-use crate::http::body::json_text;
-use crate::http::callers::service::{Service, ServiceHeaders};
 use crate::http::chats::change_chat::given;
-use crate::http::idempotency::IdempotencyKey;
-use crate::http::state::HttpState;
 use crate::http::v1::conversations::CommitBody;
+use api_json::content::json_text;
 use conversations::commands::Issuer;
+use http_listener::callers::service::Service;
+use http_listener::callers::service::ServiceHeaders;
+use http_listener::idempotency::IdempotencyKey;
+use http_listener::state::HttpState;
 
 /// The changes. Absent members stay unchanged; `null` removes a value.
 #[derive(Debug, Default, Deserialize, ToSchema)]

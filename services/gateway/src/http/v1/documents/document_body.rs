@@ -4,7 +4,8 @@ use domain::JsonText;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::http::body::{Verbatim, rfc3339};
+use api_json::content::Verbatim;
+use api_json::instant::rfc3339;
 use conversations::documents::Document;
 
 /// A document.

@@ -5,11 +5,12 @@ use runtime::http::{HttpProblem, Json};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::http::callers::service::{Service, ServiceHeaders};
-use crate::http::state::HttpState;
 use crate::http::v1::documents::document_body::DocumentBody;
 use crate::http::v1::documents::scope_body::{ScopeBody, locate};
 use conversations::documents::{Document, find};
+use http_listener::callers::service::Service;
+use http_listener::callers::service::ServiceHeaders;
+use http_listener::state::HttpState;
 
 /// The name of a document.
 #[derive(Debug, Deserialize, ToSchema)]

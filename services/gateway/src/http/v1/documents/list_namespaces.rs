@@ -5,11 +5,12 @@ use runtime::http::{HttpProblem, Json};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::http::callers::service::{Service, ServiceHeaders};
-use crate::http::state::HttpState;
 use crate::http::v1::documents::scope_body::{ScopeBody, authorize, labels};
 use conversations::documents::{DOCUMENT_DEPTH, DOCUMENT_NAMESPACES_PAGE, DocumentsPage, NamespaceSearch, namespaces};
 use conversations::positions;
+use http_listener::callers::service::Service;
+use http_listener::callers::service::ServiceHeaders;
+use http_listener::state::HttpState;
 
 /// Which namespaces to return.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -5,11 +5,13 @@ use runtime::http::{HttpProblem, Json};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::http::body::{Verbatim, rfc3339};
-use crate::http::callers::service::{Service, ServiceHeaders};
-use crate::http::state::HttpState;
 use crate::http::v1::documents::scope_body::{ScopeBody, locate};
+use api_json::content::Verbatim;
+use api_json::instant::rfc3339;
 use conversations::documents::{DOCUMENTS_PAGE, DocumentVersion, versions};
+use http_listener::callers::service::Service;
+use http_listener::callers::service::ServiceHeaders;
+use http_listener::state::HttpState;
 
 /// The name of a document, and which of its versions to return.
 #[derive(Debug, Deserialize, ToSchema)]

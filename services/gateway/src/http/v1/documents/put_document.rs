@@ -8,12 +8,13 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::scope_body::{ScopeBody, change, locate};
-use crate::http::body::json_text;
-use crate::http::callers::service::{Service, ServiceHeaders};
-use crate::http::idempotency::IdempotencyKey;
 use crate::http::member_names::with_member_names;
-use crate::http::state::HttpState;
+use api_json::content::json_text;
 use conversations::documents::{NewValue, put};
+use http_listener::callers::service::Service;
+use http_listener::callers::service::ServiceHeaders;
+use http_listener::idempotency::IdempotencyKey;
+use http_listener::state::HttpState;
 
 /// A document and its new value.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -9,10 +9,10 @@ use runtime::http::HttpProblem;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::http::callers::service::Service;
-use crate::http::idempotency::IdempotencyKey;
-use crate::http::state::HttpState;
 use conversations::documents::{Change, DocumentLocation, DocumentScope};
+use http_listener::callers::service::Service;
+use http_listener::idempotency::IdempotencyKey;
+use http_listener::state::HttpState;
 
 /// Whose documents: at most one member. Without any, the agent's own.
 #[derive(Debug, Clone, Default, Deserialize, ToSchema)]

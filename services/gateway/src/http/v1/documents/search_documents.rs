@@ -6,13 +6,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use crate::http::body::json_text;
-use crate::http::callers::service::{Service, ServiceHeaders};
-use crate::http::state::HttpState;
 use crate::http::v1::documents::document_body::DocumentBody;
 use crate::http::v1::documents::scope_body::{ScopeBody, authorize, labels};
+use api_json::content::json_text;
 use conversations::documents::{DOCUMENTS_PAGE, DocumentSearch, DocumentsPage, parse_filter, search};
 use conversations::positions;
+use http_listener::callers::service::Service;
+use http_listener::callers::service::ServiceHeaders;
+use http_listener::state::HttpState;
 
 /// Which documents to return.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::named_history::NamedHistory;
-use crate::http::body::MessageContentBody;
-use crate::http::state::HttpState;
+use api_json::fact::MessageContentBody;
 use conversations::keyed_histories::{MESSAGES, Warning, load};
 use conversations::positions;
 use conversations::request::BoundedNumber;
+use http_listener::state::HttpState;
 
 /// The number of messages of an answer.
 const LIMIT: BoundedNumber = BoundedNumber { field: "limit", ..MESSAGES };

@@ -7,9 +7,10 @@ use utoipa::ToSchema;
 
 use super::history_body::{HistoryBody, LoadQuery};
 use super::named_history::{NamedHistory, NamespaceQuery, current_messages};
-use crate::http::body::NewMessageBody;
-use crate::http::callers::service::{Service, ServiceHeaders};
-use crate::http::state::HttpState;
+use crate::http::v1::new_events::new_message::NewMessageBody;
+use http_listener::callers::service::Service;
+use http_listener::callers::service::ServiceHeaders;
+use http_listener::state::HttpState;
 
 /// The caller's messages.
 #[derive(Debug, Deserialize, ToSchema)]

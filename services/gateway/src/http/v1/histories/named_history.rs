@@ -9,12 +9,12 @@ use runtime::http::HttpProblem;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::http::body::NewMessageBody;
-use crate::http::callers::service::Service;
 use crate::http::member_names::with_member_names;
-use crate::http::state::HttpState;
+use crate::http::v1::new_events::new_message::NewMessageBody;
 use conversations::keyed_histories::{HistoryLocation, Warning, parse_messages};
 use conversations::metrics;
+use http_listener::callers::service::Service;
+use http_listener::state::HttpState;
 
 /// Which history of the key.
 #[derive(Debug, Default, Deserialize, IntoParams)]

@@ -7,13 +7,14 @@ use runtime::http::{HttpProblem, Json, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::http::body::NewMessageBody;
-use crate::http::callers::service::{Service, ServiceHeaders};
-use crate::http::idempotency::IdempotencyKey;
-use crate::http::state::HttpState;
 use crate::http::v1::histories::history_body::{WarningBody, warning_bodies};
 use crate::http::v1::histories::named_history::{NamedHistory, NamespaceQuery, current_messages};
+use crate::http::v1::new_events::new_message::NewMessageBody;
 use conversations::keyed_histories::{RecordedHistory, Recording, record};
+use http_listener::callers::service::Service;
+use http_listener::callers::service::ServiceHeaders;
+use http_listener::idempotency::IdempotencyKey;
+use http_listener::state::HttpState;
 
 /// The caller's messages.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -6,8 +6,8 @@ use runtime::http::{HttpProblem, Path};
 
 use super::ContextQuery;
 use super::inspection::inspect;
-use crate::http::HttpState;
 use crate::http::dashboard::{Form, Page, Person};
+use http_listener::state::HttpState;
 
 pub(in crate::http::dashboard) async fn compare_policies(
     State(state): State<HttpState>,

@@ -7,9 +7,9 @@ use runtime::http::{HttpProblem, Path, Query};
 
 use super::ContextQuery;
 use super::inspection::{assemble_at, format_of};
-use crate::http::HttpState;
 use crate::http::dashboard::Person;
 use crate::http::dashboard::conversations::{DashboardAction, record};
+use http_listener::state::HttpState;
 
 pub(in crate::http::dashboard) async fn download_body(
     State(state): State<HttpState>,

@@ -14,11 +14,11 @@ use wire::status::Problem;
 
 use super::ContextQuery;
 use super::values::{self, NewColumn};
-use crate::http::HttpState;
 use crate::http::dashboard::conversations::{DashboardAction, record};
 use crate::http::dashboard::{Page, Person};
 use conversations::assembly::{self, AssembledContext, ContextRequest};
 use conversations::open::read_fenced;
+use http_listener::state::HttpState;
 
 /// Events that are listed with their outcome.
 const EVENTS: Bounds = Bounds { events_max: 200, bytes_max: 2 * 1024 * 1024 };

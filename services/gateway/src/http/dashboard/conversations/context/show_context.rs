@@ -5,8 +5,8 @@ use runtime::http::{HttpProblem, Path, Query};
 
 use super::ContextQuery;
 use super::inspection::inspect;
-use crate::http::HttpState;
 use crate::http::dashboard::{Page, Person};
+use http_listener::state::HttpState;
 
 pub(in crate::http::dashboard) async fn show_context(
     State(state): State<HttpState>,

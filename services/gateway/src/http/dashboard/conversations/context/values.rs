@@ -8,7 +8,7 @@ use formats::{Piece, Section, pieces};
 use pages::components::JSON_HEAD_BYTES;
 use pages::dashboard::context::{ContextColumn, EventOfContext, PieceOfContext, ReusedPrefix, TokensOfSection};
 
-use crate::http::body::texts;
+use api_json::content::texts;
 use conversations::assembly::AssembledContext;
 use conversations::assembly::outcome::{effect, is_omitted, stage_name, text};
 

@@ -10,9 +10,9 @@ use wire::proto::read::v1::{ReadTarget, Receipt};
 
 use super::ContextQuery;
 use super::inspection::{RECEIPT, assemble, inspect_with};
-use crate::http::HttpState;
 use crate::http::dashboard::{Form, Page, Person};
 use conversations::assembly::verification::{difference, is_same, request};
+use http_listener::state::HttpState;
 
 /// The receipt, as JSON.
 #[derive(Debug, Deserialize)]

@@ -7,12 +7,12 @@ use runtime::http::{HttpProblem, Path};
 use serde::Deserialize;
 
 use super::{page, plan};
-use crate::http::HttpState;
-use crate::http::chats::forks::{Eraser, Erasure, ForkRule, erase_with_forks};
 use crate::http::dashboard::conversations::erasure_receipt::read_tombstone;
 use crate::http::dashboard::conversations::{DashboardAction, record};
 use crate::http::dashboard::{Form, Person};
-use crate::http::not_found::not_found;
+use conversations::forks::{Eraser, Erasure, ForkRule, erase_with_forks};
+use http_listener::not_found::not_found;
+use http_listener::state::HttpState;
 
 /// The form of the preview.
 #[derive(Debug, Deserialize)]

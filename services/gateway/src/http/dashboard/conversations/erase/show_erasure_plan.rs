@@ -4,8 +4,8 @@ use axum::extract::State;
 use runtime::http::{HttpProblem, Path};
 
 use super::{page, plan};
-use crate::http::HttpState;
 use crate::http::dashboard::{Page, Person};
+use http_listener::state::HttpState;
 
 pub(in crate::http::dashboard) async fn show_erasure_plan(
     State(state): State<HttpState>,

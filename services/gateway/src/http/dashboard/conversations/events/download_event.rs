@@ -6,8 +6,8 @@ use axum::response::{IntoResponse as _, Response};
 use runtime::http::{HttpProblem, Path};
 
 use super::viewed_event;
-use crate::http::HttpState;
 use crate::http::dashboard::Person;
+use http_listener::state::HttpState;
 
 pub(in crate::http::dashboard) async fn download_event(
     State(state): State<HttpState>,

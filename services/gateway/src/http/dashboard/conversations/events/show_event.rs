@@ -6,8 +6,8 @@ use pages::dashboard::event::{EventPage, event};
 use runtime::http::{HttpProblem, Path};
 
 use super::viewed_event;
-use crate::http::HttpState;
 use crate::http::dashboard::{Page, Person};
+use http_listener::state::HttpState;
 
 pub(in crate::http::dashboard) async fn show_event(
     State(state): State<HttpState>,

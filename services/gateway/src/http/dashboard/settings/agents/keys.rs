@@ -17,10 +17,10 @@ use wire::proto::operate::v1::{ApiKey, ListApiKeysRequest};
 use wire::status::{Problem, Reason};
 
 use super::StatusPage;
-use crate::http::HttpState;
 use crate::http::dashboard::settings::rejection::failure;
 use crate::http::dashboard::settings::{agent_of, is_ending, registry, time};
 use crate::http::dashboard::{Page, Person};
+use http_listener::state::HttpState;
 
 /// What a page shows beside the keys.
 #[derive(Clone, Copy, Default)]

@@ -13,9 +13,9 @@ use serde::Deserialize;
 use wire::proto::operate::v1::Agent;
 
 use super::StatusPage;
-use crate::http::HttpState;
 use crate::http::dashboard::settings::json_errors::{position_of, split_position};
 use crate::http::dashboard::{Page, Person};
+use http_listener::state::HttpState;
 
 /// The form of the editor.
 #[derive(Debug, Clone, Default, Deserialize)]

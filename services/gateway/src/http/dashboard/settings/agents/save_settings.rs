@@ -9,10 +9,10 @@ use wire::proto::operate::v1::{Agent, AgentSettings, SetAgentSettingsRequest};
 
 use super::settings_form::{SettingsForm, changed};
 use super::{StatusPage, page, revision};
-use crate::http::HttpState;
 use crate::http::dashboard::settings::rejection::rejection;
 use crate::http::dashboard::settings::{agent_of, registry};
 use crate::http::dashboard::{Form, Page, Person};
+use http_listener::state::HttpState;
 
 /// Someone else has saved after this form was shown.
 const CONFLICT: &str = "Nothing was saved: the settings were changed after you opened this page. Your text is below. Compare it \

@@ -5,9 +5,9 @@ use runtime::http::{HttpProblem, Path};
 
 use super::settings_form::SettingsForm;
 use super::{page, revision};
-use crate::http::HttpState;
 use crate::http::dashboard::settings::agent_of;
 use crate::http::dashboard::{Page, Person};
+use http_listener::state::HttpState;
 
 pub(in crate::http::dashboard) async fn show_settings(
     State(state): State<HttpState>,

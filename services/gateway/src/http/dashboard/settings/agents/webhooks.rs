@@ -10,10 +10,10 @@ use runtime::http::HttpProblem;
 use wire::proto::operate::v1::{Agent, ToolSettings};
 
 use super::StatusPage;
-use crate::http::HttpState;
 use crate::http::dashboard::freshness::freshness;
 use crate::http::dashboard::{Page, Person};
 use deliveries::{CONVERSATIONS_SEARCHED, deliveries};
+use http_listener::state::HttpState;
 
 /// The page of an agent's webhooks.
 async fn page(

@@ -10,10 +10,10 @@ use wire::proto::operate::v1::add_signing_key_request::Kind;
 use wire::proto::operate::v1::{AddSigningKeyRequest, SigningKeyUse};
 
 use super::{Shown, StatusPage, page};
-use crate::http::HttpState;
 use crate::http::dashboard::settings::registry;
 use crate::http::dashboard::settings::rejection::rejection;
 use crate::http::dashboard::{Form, Person};
+use http_listener::state::HttpState;
 
 /// The form of a new key. No `Debug`: it may contain a secret.
 #[derive(Default, Deserialize)]

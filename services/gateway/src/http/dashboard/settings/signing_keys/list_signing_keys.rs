@@ -4,8 +4,8 @@ use axum::extract::State;
 use runtime::http::HttpProblem;
 
 use super::{Shown, page};
-use crate::http::HttpState;
 use crate::http::dashboard::{Page, Person};
+use http_listener::state::HttpState;
 
 pub(in crate::http::dashboard) async fn list_signing_keys(
     State(state): State<HttpState>,

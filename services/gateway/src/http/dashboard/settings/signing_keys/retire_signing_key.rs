@@ -8,10 +8,10 @@ use serde::Deserialize;
 use wire::proto::operate::v1::RetireSigningKeyRequest;
 
 use super::{Shown, page};
-use crate::http::HttpState;
 use crate::http::dashboard::settings::registry;
 use crate::http::dashboard::settings::rejection::rejection;
 use crate::http::dashboard::{Form, Person};
+use http_listener::state::HttpState;
 
 /// The form of a retirement.
 #[derive(Debug, Default, Deserialize)]

@@ -7,8 +7,8 @@ use axum::http::{HeaderMap, HeaderValue};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::http::cookies;
-use crate::openid::Attempt;
+use http_listener::cookies;
+use http_listener::openid::Attempt;
 
 const NAME: &str = "__Host-hansard.sign-in";
 /// The lifetime of a sign-in at the provider, in seconds.

@@ -9,10 +9,12 @@ use runtime::http::{HttpProblem, Query};
 use serde::Deserialize;
 
 use super::{attempt_cookie, from_provider, sign_in_rejected};
-use crate::http::HttpState;
 use crate::http::dashboard::Page;
 use crate::http::dashboard::sign_in::{page_or_first, provider_of, start_session};
-use crate::openid::{Attempt, Callback, people};
+use http_listener::openid::Attempt;
+use http_listener::openid::Callback;
+use http_listener::openid::people;
+use http_listener::state::HttpState;
 
 /// The provider's answer. No `Debug`: the code is a secret.
 #[derive(Default, Deserialize)]

@@ -6,9 +6,9 @@ use runtime::http::{HttpProblem, Query};
 use serde::Deserialize;
 
 use super::{attempt_cookie, from_provider, sign_in_rejected};
-use crate::http::HttpState;
 use crate::http::dashboard::sign_in::{page_or_first, provider_of, with_cookie};
-use crate::openid::Attempt;
+use http_listener::openid::Attempt;
+use http_listener::state::HttpState;
 
 #[derive(Debug, Default, Deserialize)]
 pub(in crate::http::dashboard) struct StartQuery {

@@ -6,8 +6,8 @@ use runtime::http::HttpProblem;
 use serde::Deserialize;
 
 use super::{key, request};
-use crate::http::HttpState;
 use crate::http::dashboard::{Form, Person};
+use http_listener::state::HttpState;
 
 #[derive(Debug, Deserialize)]
 pub(in crate::http::dashboard) struct RetryForm {

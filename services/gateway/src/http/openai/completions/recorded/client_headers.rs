@@ -6,8 +6,8 @@ use domain::{Fact, Part, ViolationReason};
 use runtime::http::HttpProblem;
 use utoipa::IntoParams;
 
-use crate::http::callers::end_user::USER_HEADER;
-use crate::http::callers::headers::header_text;
+use http_listener::callers::end_user::USER_HEADER;
+use http_listener::callers::headers::header_text;
 
 /// The header that names the conversation, in requests and answers.
 pub const CONVERSATION_HEADER: &str = "x-hansard-conversation";

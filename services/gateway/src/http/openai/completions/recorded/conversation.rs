@@ -13,12 +13,12 @@ use runtime::http::HttpProblem;
 use uuid::{Builder, Uuid};
 
 use super::client_headers::Recording;
-use crate::http::callers::end_user::IdOrigin;
-use crate::http::not_found::not_found;
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::state::HttpState;
 use conversations::names::{ReadFrom, tenant_key};
 use conversations::open::head_from_leader;
+use http_listener::callers::end_user::IdOrigin;
+use http_listener::not_found::not_found;
+use http_listener::state::HttpState;
 use wire::status::Reason;
 
 /// The first part of the input for a derived id.

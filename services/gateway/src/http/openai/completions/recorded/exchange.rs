@@ -3,6 +3,7 @@
 use axum::http::HeaderMap;
 use domain::{ConversationId, Fact, Part};
 use formats::RequestSettings;
+use http_listener::state::HttpState;
 use openai_api::metadata;
 use registry::{AgentAccess, Scope};
 use runtime::http::HttpProblem;
@@ -12,7 +13,6 @@ use super::client_headers::{ClientHeaders, Recording, is_instruction};
 use super::conversation::{FoundConversation, FoundState, find_or_new};
 use super::start::{RecordedTurn, TurnPlace, start};
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::state::HttpState;
 use conversations::answer::Answer;
 use conversations::quotas::account::Account;
 use conversations::request_hash::RequestHash;

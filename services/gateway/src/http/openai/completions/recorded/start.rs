@@ -17,7 +17,6 @@ use super::stored_history::{HistoryEnd, read};
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::write::{locked, rejected};
 use crate::http::openai::retry_count::is_retry;
-use crate::http::state::HttpState;
 use conversations::open::{head_from_leader, settled_head};
 use conversations::positions;
 use conversations::quotas::account::Account;
@@ -25,6 +24,7 @@ use conversations::request_hash::RequestHash;
 use conversations::turns::problems;
 use conversations::turns::turn::client_metadata;
 use conversations::turns::{NewConversation, RetryKey, Start, StartAt};
+use http_listener::state::HttpState;
 
 /// Maximum number of attempts while the conversation changes without new messages: a title, a summary.
 const ATTEMPTS_MAX: u32 = 4;

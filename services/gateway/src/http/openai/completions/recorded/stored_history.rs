@@ -6,8 +6,8 @@ use runtime::http::HttpProblem;
 
 use super::comparable::Comparable;
 use super::plan::StoredEvent;
-use crate::http::state::HttpState;
 use conversations::assembly::CONTEXT_BYTES_MAX;
+use http_listener::state::HttpState;
 
 /// The kinds of events that are compared.
 const KINDS: [EventKind; 3] = [EventKind::MessageAppended, EventKind::ToolCalled, EventKind::ToolReturned];

@@ -20,9 +20,9 @@ use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::write::{Destination, Writable, rejected};
 use crate::http::openai::conversations::{open, target};
 use crate::http::openai::retry_count::is_retry;
-use crate::http::state::HttpState;
 use conversations::commands::Issuer;
 use conversations::request_hash::RequestHash;
+use http_listener::state::HttpState;
 
 /// A request that appends items.
 pub(super) struct ItemsRequest<'a> {

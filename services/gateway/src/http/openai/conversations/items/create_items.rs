@@ -11,7 +11,7 @@ use super::append_items::ItemsRequest;
 use super::{ItemListObject, NewItems};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversations::write::{Destination, Writable};
-use crate::http::state::HttpState;
+use http_listener::state::HttpState;
 
 /// The items to append.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -15,8 +15,8 @@ use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversations::write::Writable;
 use crate::http::openai::conversations::{ConversationObject, object, open, target};
 use crate::http::openai::retry_count::is_retry;
-use crate::http::state::HttpState;
 use conversations::request_hash::RequestHash;
+use http_listener::state::HttpState;
 
 /// Delete the newest item of a conversation.
 ///

@@ -8,7 +8,7 @@ use super::find_item::find;
 use super::item_not_found;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversations::{open, target};
-use crate::http::state::HttpState;
+use http_listener::state::HttpState;
 
 /// An item of a conversation.
 #[utoipa::path(

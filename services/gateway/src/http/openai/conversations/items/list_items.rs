@@ -14,7 +14,7 @@ use super::list_query::{ItemOrder, ListItemsQuery};
 use super::{ITEMS_BYTES_MAX, ItemListObject, item_range, items_of};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use crate::http::openai::conversations::{open, open_with, target};
-use crate::http::state::HttpState;
+use http_listener::state::HttpState;
 
 /// List the items of a conversation.
 ///

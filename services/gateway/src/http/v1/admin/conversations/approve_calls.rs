@@ -3,12 +3,14 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use domain::{Conversation, Owner, ViolationReason};
+use http_listener::callers::admin::Admin;
+use http_listener::idempotency::IdempotencyKey;
+use http_listener::state::HttpState;
 use runtime::http::{HttpProblem, Json, Path};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::http::turns::turn_body::{self, ApprovalBody};
-use crate::http::{Admin, HttpState, IdempotencyKey};
 use conversations::identity::IdentityRule;
 use conversations::open::{Authority, OwnedChat, read_conversation, settled};
 use conversations::turns::start_turn::start_turn;

@@ -4,9 +4,11 @@ use axum::extract::State;
 use axum::response::Response;
 use runtime::http::{HttpProblem, Path, Query, StreamSlot};
 
-use crate::http::chats::export::{Export, ExportQuery};
-use crate::http::{Admin, HttpState};
 use conversations::open::read_fenced;
+use http_listener::callers::admin::Admin;
+use http_listener::export::Export;
+use http_listener::export::ExportQuery;
+use http_listener::state::HttpState;
 
 /// Every event of any conversation of the tenant, as a file.
 ///

@@ -3,9 +3,10 @@
 use axum::extract::State;
 use runtime::http::{HttpProblem, Json, Path};
 
-use crate::http::body::ConversationBody;
-use crate::http::{Admin, HttpState};
+use api_json::conversation::ConversationBody;
 use conversations::open::read_conversation;
+use http_listener::callers::admin::Admin;
+use http_listener::state::HttpState;
 
 /// A conversation of the tenant.
 #[utoipa::path(

@@ -9,10 +9,14 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use wire::proto::operate::v1::DashboardAction;
 
-use crate::http::body::{LoggedBodyBody, ProviderLogBody};
-use crate::http::callers::admin_reads::{self, PROVIDER_LOG};
-use crate::http::{Admin, HttpState};
+use super::body;
+use api_json::provider_log::LoggedBodyBody;
+use api_json::provider_log::ProviderLogBody;
 use history::Deadline;
+use http_listener::callers::admin::Admin;
+use http_listener::callers::admin_reads;
+use http_listener::callers::admin_reads::PROVIDER_LOG;
+use http_listener::state::HttpState;
 
 /// A logged call, with its bodies if they are stored.
 #[derive(Debug, Serialize, ToSchema)]
@@ -65,7 +69,7 @@ pub(in crate::http) async fn get_provider_log(
     .await?;
     let (request, reply) = (found.call.request.take(), found.call.reply.take());
     Ok(Json(WholeProviderLog {
-        call: ProviderLogBody::from(&found),
+        call: body(&found),
         request: request.map(LoggedBodyBody::from),
         reply: reply.map(LoggedBodyBody::from),
     }))

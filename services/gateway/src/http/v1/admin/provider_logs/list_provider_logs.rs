@@ -8,13 +8,15 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
-use crate::http::body::ProviderLogBody;
+use super::body;
 use crate::http::chats::list_chats::named;
 use crate::http::v1::admin::conversations::list_conversations::time;
-use crate::http::{Admin, HttpState};
+use api_json::provider_log::ProviderLogBody;
 use conversations::page_token::{self, QueryHash, take_number};
 use conversations::request::BoundedNumber;
 use history::Deadline;
+use http_listener::callers::admin::Admin;
+use http_listener::state::HttpState;
 
 /// Page size.
 pub const PROVIDER_LOGS_PAGE: BoundedNumber = BoundedNumber { field: "limit", default: 50, max: 200 };
@@ -87,7 +89,7 @@ pub(in crate::http) async fn list_provider_logs(
     let last = found.last().filter(|_| has_more);
     Ok(Json(ProviderLogsPage {
         next_cursor: last.map(|last| token(hash, last.call.started_at, last.call.id)),
-        logs: found.iter().map(ProviderLogBody::from).collect(),
+        logs: found.iter().map(body).collect(),
     }))
 }
 

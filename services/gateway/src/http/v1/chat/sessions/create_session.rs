@@ -9,9 +9,13 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::proto::event::v1 as event;
 
-use crate::http::body::json_text;
 use crate::http::chats::create_chat::{ClientContextBody, NewChat, create};
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState, IdempotencyKey};
+use api_json::content::json_text;
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::headers::CallerHeaders;
+use http_listener::callers::headers::CallerIds;
+use http_listener::idempotency::IdempotencyKey;
+use http_listener::state::HttpState;
 
 /// The session. All members are optional, and so is the body.
 #[derive(Debug, Default, Deserialize, ToSchema)]

@@ -7,11 +7,14 @@ use runtime::http::{HttpProblem, Json, Path, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::http::body::rfc3339;
 use crate::http::v1::chat::send_turn::TurnUsageBody;
-use crate::http::{CallerHeaders, CallerIds, Frontend, HttpState};
+use api_json::instant::rfc3339;
 use conversations::message_pages::{MessageDetails, Paging, read_page};
 use conversations::open::find_chat;
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::headers::CallerHeaders;
+use http_listener::callers::headers::CallerIds;
+use http_listener::state::HttpState;
 
 /// Which messages to return.
 #[derive(Debug, Default, Deserialize, IntoParams)]

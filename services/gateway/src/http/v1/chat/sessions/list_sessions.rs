@@ -6,11 +6,13 @@ use runtime::http::{HttpProblem, Json, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::http::body::ConversationBody;
 use crate::http::chats::list_chats::{CHATS_PAGE, page};
-use crate::http::{CallerHeaders, Frontend, HttpState};
+use api_json::conversation::ConversationBody;
 use conversations::listing::Listing;
 use conversations::names::names;
+use http_listener::callers::frontend::Frontend;
+use http_listener::callers::headers::CallerHeaders;
+use http_listener::state::HttpState;
 
 /// Which sessions to list.
 #[derive(Debug, Default, Deserialize, IntoParams)]

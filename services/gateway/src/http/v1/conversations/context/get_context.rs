@@ -4,8 +4,9 @@ use axum::extract::State;
 use runtime::http::{HttpProblem, Json, Path, Query};
 
 use super::rendered_context::{ContextQuery, RenderedContextBody, render};
-use crate::http::callers::service::{Service, ServiceHeaders};
-use crate::http::state::HttpState;
+use http_listener::callers::service::Service;
+use http_listener::callers::service::ServiceHeaders;
+use http_listener::state::HttpState;
 
 /// Assemble a context.
 ///

@@ -15,11 +15,11 @@ use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::assemble_context_request::Policy as RequestedPolicy;
 use wire::status::Problem;
 
-use crate::http::state::HttpState;
 use conversations::Gateway;
 use conversations::assembly::{self, AssembledContext, ContextRequest};
 use conversations::metrics;
 use conversations::problem::of_contradiction;
+use http_listener::state::HttpState;
 
 /// The name of the receipt's message.
 const RECEIPT: &str = "hansard.read.v1.Receipt";

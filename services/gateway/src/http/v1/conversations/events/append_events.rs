@@ -11,12 +11,13 @@ use super::append_lines::{AppendedLinesBody, Import, time_of};
 use super::append_request::{AppendQuery, AppendRequest};
 use super::document::AppendEventsBody;
 use super::lines::Lines;
-use crate::http::callers::service::{Service, ServiceHeaders};
-use crate::http::idempotency::IdempotencyKey;
 use crate::http::member_names::with_member_names;
-use crate::http::state::HttpState;
 use crate::http::v1::conversations::CommitBody;
 use conversations::commands::Issuer;
+use http_listener::callers::service::Service;
+use http_listener::callers::service::ServiceHeaders;
+use http_listener::idempotency::IdempotencyKey;
+use http_listener::state::HttpState;
 
 /// Most bytes of a body: 500 events of a usual size. A single event has at most 512 KiB.
 pub const APPEND_BYTES_MAX: usize = 4 * 1024 * 1024;

@@ -13,13 +13,13 @@ use wire::proto::write::v1 as write;
 use wire::status::list_entry;
 
 use super::lines::{Line, Lines};
-use crate::http::body::NewEventBody;
-use crate::http::idempotency::IdempotencyKey;
 use crate::http::member_names::with_member_names;
-use crate::http::state::HttpState;
+use crate::http::v1::new_events::new_event::NewEventBody;
 use conversations::commands::Issuer;
 use conversations::commit_room::CommitRoom;
 use conversations::request::Call;
+use http_listener::idempotency::IdempotencyKey;
+use http_listener::state::HttpState;
 
 /// Maximum size of the lines of one commit.
 pub const COMMIT_LINES_BYTES_MAX: usize = 4 * 1024 * 1024;

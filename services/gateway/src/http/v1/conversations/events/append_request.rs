@@ -9,8 +9,8 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use super::document::AppendEventsBody;
-use crate::http::chats::export::NDJSON;
-use crate::http::state::HttpState;
+use http_listener::export::NDJSON;
+use http_listener::state::HttpState;
 
 /// Parameters of an append.
 #[derive(Debug, Default, Deserialize, IntoParams)]

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::proto::event::v1 as event;
 
-use crate::http::body::NewEventBody;
+use crate::http::v1::new_events::new_event::NewEventBody;
 
 /// What to append: `events` or `messages`.
 #[derive(Debug, Deserialize, ToSchema)]

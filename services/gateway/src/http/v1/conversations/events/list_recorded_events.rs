@@ -13,12 +13,15 @@ use runtime::http::{HttpProblem, Json, Path, Query, StreamSlot};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::http::body::EventBody;
-use crate::http::callers::service::{Service, ServiceHeaders};
-use crate::http::chats::export::{Export, ExportFormat, NDJSON};
-use crate::http::state::HttpState;
 use crate::http::v1::admin::conversations::events::list_events::{EVENTS_PAGE, EVENTS_PAGE_BYTES_MAX, event_bodies};
+use api_json::fact::EventBody;
 use conversations::open::read_fenced;
+use http_listener::callers::service::Service;
+use http_listener::callers::service::ServiceHeaders;
+use http_listener::export::Export;
+use http_listener::export::ExportFormat;
+use http_listener::export::NDJSON;
+use http_listener::state::HttpState;
 
 /// Which events to list.
 #[derive(Debug, Default, Deserialize, IntoParams)]

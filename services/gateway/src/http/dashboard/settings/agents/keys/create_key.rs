@@ -8,10 +8,10 @@ use serde::Deserialize;
 use wire::proto::operate::v1::CreateApiKeyRequest;
 
 use super::{StatusPage, created, origins, rejected};
-use crate::http::HttpState;
 use crate::http::dashboard::settings::rejection::rejection;
 use crate::http::dashboard::settings::{agent_of, registry};
 use crate::http::dashboard::{Form, Person};
+use http_listener::state::HttpState;
 
 /// The form of a new key.
 #[derive(Debug, Default, Deserialize)]

@@ -9,10 +9,10 @@ use serde::Deserialize;
 use wire::proto::operate::v1::RevokeApiKeyRequest;
 
 use super::{check_key, keys_page, rejected};
-use crate::http::HttpState;
 use crate::http::dashboard::settings::registry;
 use crate::http::dashboard::settings::rejection::failure;
 use crate::http::dashboard::{Form, Person};
+use http_listener::state::HttpState;
 
 /// The form of a revocation.
 #[derive(Debug, Default, Deserialize)]

@@ -9,11 +9,11 @@ use runtime::http::HttpProblem;
 use wire::proto::operate::v1::Agent;
 
 use super::PolicyForm;
-use crate::http::HttpState;
 use crate::http::dashboard::Person;
 use crate::http::dashboard::conversations::context::inspection::assemble_at;
 use crate::http::dashboard::conversations::context::values::{NewColumn, column};
 use crate::http::dashboard::conversations::{DashboardAction, record};
+use http_listener::state::HttpState;
 
 /// The format of previews.
 const FORMAT: Format = Format::OpenAiChat;

@@ -7,9 +7,9 @@ use runtime::http::{HttpProblem, Path};
 
 use super::contexts::contexts;
 use super::{PolicyForm, errors_of, page};
-use crate::http::HttpState;
 use crate::http::dashboard::settings::agent_of;
 use crate::http::dashboard::{Form, Page, Person};
+use http_listener::state::HttpState;
 
 pub(in crate::http::dashboard) async fn preview_policy(
     State(state): State<HttpState>,

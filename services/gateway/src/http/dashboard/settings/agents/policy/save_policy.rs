@@ -8,10 +8,10 @@ use runtime::http::{HttpProblem, Path};
 use wire::proto::operate::v1::SetContextPolicyRequest;
 
 use super::{PolicyForm, StatusPage, digest_of, errors_of, form_of, page};
-use crate::http::HttpState;
 use crate::http::dashboard::settings::rejection::rejection;
 use crate::http::dashboard::settings::{agent_of, registry};
 use crate::http::dashboard::{Form, Person};
+use http_listener::state::HttpState;
 
 /// Someone else has saved after this form was shown.
 const CONFLICT: &str = "Nothing was saved: the policy was changed after you opened this page. Your text is below. Compare it \

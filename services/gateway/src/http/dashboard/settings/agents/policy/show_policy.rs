@@ -5,9 +5,9 @@ use pages::dashboard::settings::policy::Preview;
 use runtime::http::{HttpProblem, Path};
 
 use super::{current, digest_of, form_of, page};
-use crate::http::HttpState;
 use crate::http::dashboard::settings::agent_of;
 use crate::http::dashboard::{Page, Person};
+use http_listener::state::HttpState;
 
 pub(in crate::http::dashboard) async fn show_policy(
     State(state): State<HttpState>,

@@ -13,8 +13,8 @@ use read_model::queries::{self, EventQuery, ListFilter, ListQuery};
 use runtime::http::HttpProblem;
 use wire::status::Problem;
 
-use crate::http::HttpState;
 use conversations::turns::webhook_failure;
+use http_listener::state::HttpState;
 
 /// The conversations of the agent that are searched: those that changed last.
 pub(super) const CONVERSATIONS_SEARCHED: u32 = 20;
@@ -128,7 +128,7 @@ fn row(
 fn size(result: &ToolReturned) -> u64 {
     let bytes = match &result.output {
         ToolOutput::Json(json) => json.as_str().len(),
-        ToolOutput::Parts(parts) => crate::http::body::texts(parts).map(str::len).sum(),
+        ToolOutput::Parts(parts) => api_json::content::texts(parts).map(str::len).sum(),
     };
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }

@@ -9,10 +9,10 @@ use serde::Deserialize;
 use wire::proto::operate::v1::RotateWebhookSecretRequest;
 
 use super::{StatusPage, page};
-use crate::http::HttpState;
 use crate::http::dashboard::settings::rejection::rejection;
 use crate::http::dashboard::settings::{agent_of, registry};
 use crate::http::dashboard::{Form, Person};
+use http_listener::state::HttpState;
 
 /// The form of a new secret.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]

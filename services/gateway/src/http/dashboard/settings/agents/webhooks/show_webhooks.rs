@@ -4,9 +4,9 @@ use axum::extract::State;
 use runtime::http::{HttpProblem, Path};
 
 use super::page;
-use crate::http::HttpState;
 use crate::http::dashboard::settings::agent_of;
 use crate::http::dashboard::{Page, Person};
+use http_listener::state::HttpState;
 
 pub(in crate::http::dashboard) async fn show_webhooks(
     State(state): State<HttpState>,

@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use wire::status::Problem;
 
-use crate::http::body::EventBody;
-use crate::http::{Admin, HttpState};
+use api_json::fact::EventBody;
 use conversations::request::BoundedNumber;
+use http_listener::callers::admin::Admin;
+use http_listener::state::HttpState;
 
 /// Page size.
 pub const EVENTS_PAGE: BoundedNumber = BoundedNumber { field: "limit", default: 200, max: 1_000 };
