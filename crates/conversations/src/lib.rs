@@ -9,9 +9,11 @@
 pub mod answer;
 pub mod assembly;
 pub mod audit;
+pub mod back_end;
 pub mod commands;
 pub mod commit_room;
 pub mod documents;
+pub mod end_user;
 pub mod forks;
 pub mod frontend_settings;
 pub mod generation;

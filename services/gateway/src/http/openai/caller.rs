@@ -11,8 +11,9 @@ use runtime::http::HttpProblem;
 use utoipa::IntoParams;
 use wire::status::Reason;
 
+use conversations::end_user::EndUser;
 use conversations::quotas::account::RequestSource;
-use http_listener::callers::end_user::EndUser;
+use http_listener::callers::end_user::end_user;
 use http_listener::callers::service::Service;
 use http_listener::not_found::not_found;
 use http_listener::state::HttpState;
@@ -45,7 +46,7 @@ impl FromRequestParts<HttpState> for OpenAiCaller {
 
     async fn from_request_parts(parts: &mut Parts, state: &HttpState) -> Result<Self, Self::Rejection> {
         let service = Service::from_request_parts(parts, state).await?;
-        Ok(Self { service, end_user: EndUser::of_headers(&parts.headers)? })
+        Ok(Self { service, end_user: end_user(&parts.headers)? })
     }
 }
 
@@ -88,7 +89,8 @@ impl OpenAiCaller {
     /// As [`Service::conversation_of`].
     pub async fn record_id(&self, state: &HttpState, scope: Scope, id: &str) -> Result<ConversationId, HttpProblem> {
         let owner = self.end_user.owner();
-        self.service.conversation_of(state, scope, owner.as_ref(), record_id(id).map_err(|_| not_found())?).await
+        let id = record_id(id).map_err(|_| not_found())?;
+        Ok(self.service.conversation_of(state, scope, owner.as_ref(), id).await?)
     }
 
     /// How to read a conversation by its id in the API. The caller checks the owner with [`EndUser::check_owner`].
@@ -97,7 +99,7 @@ impl OpenAiCaller {
     /// As [`Service::target`].
     pub async fn target(&self, state: &HttpState, id: &str) -> Result<Target, HttpProblem> {
         let id = self.record_id(state, Scope::Read, id).await?;
-        self.service.target(state, id.as_str()).await
+        Ok(self.service.target(state, id.as_str()).await?)
     }
 
     /// What usage is counted for: the key. The address is the back end's, so it is not counted.

@@ -18,8 +18,8 @@ use utoipa::ToSchema;
 
 use crate::http::openai::caller::OpenAiCaller;
 use api_json::content::Verbatim;
+use conversations::end_user::IdOrigin;
 use conversations::positions;
-use http_listener::callers::end_user::IdOrigin;
 use http_listener::state::HttpState;
 
 /// A conversation without its items.

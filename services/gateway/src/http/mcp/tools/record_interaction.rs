@@ -1,9 +1,9 @@
 //! `record_interaction`: a user's message and the assistant's answer, in one commit.
 
 use axum::http::StatusCode;
+use conversations::end_user::{EndUser, IdOrigin};
 use domain::event::{Fact, MessageAppended, Role};
 use domain::{CommitId, ConversationId, Part, ViolationReason};
-use http_listener::callers::end_user::{EndUser, IdOrigin};
 use http_listener::idempotency::IdempotencyKey;
 use registry::Scope;
 use rmcp::model::Tool;

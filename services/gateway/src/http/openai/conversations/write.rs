@@ -11,9 +11,9 @@ use wire::status::Reason;
 
 use crate::http::openai::caller::OpenAiCaller;
 use conversations::commands::{Issuer, command_target};
+use conversations::end_user::IdOrigin;
 use conversations::open::{head_from_leader, is_not_owned, settled_head};
 use conversations::request_hash::RequestHash;
-use http_listener::callers::end_user::IdOrigin;
 use http_listener::not_found::not_found;
 use http_listener::state::HttpState;
 

@@ -16,7 +16,7 @@ use runtime::http::HttpProblem;
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::items::{ITEM_KINDS, items_of};
 use crate::http::openai::conversations::{open_by, target};
-use http_listener::callers::end_user::IdOrigin;
+use conversations::end_user::IdOrigin;
 use http_listener::state::HttpState;
 
 /// Most events between the start of a run and its end: its own, and those that others append meanwhile.

@@ -14,9 +14,9 @@ use uuid::{Builder, Uuid};
 
 use super::client_headers::Recording;
 use crate::http::openai::caller::OpenAiCaller;
+use conversations::end_user::IdOrigin;
 use conversations::names::{ReadFrom, tenant_key};
 use conversations::open::head_from_leader;
-use http_listener::callers::end_user::IdOrigin;
 use http_listener::not_found::not_found;
 use http_listener::state::HttpState;
 use wire::status::Reason;
@@ -118,8 +118,8 @@ async fn find(
     }
     match caller.end_user.check_owner(IdOrigin::of(&key.conversation), head.owner.as_ref()) {
         Ok(()) => Ok(Some((key, head))),
-        Err(problem) if problem.reason() == Some(Reason::ConversationNotFound) => Ok(None),
-        Err(problem) => Err(problem),
+        Err(problem) if problem.reason() == Reason::ConversationNotFound => Ok(None),
+        Err(problem) => Err(problem.into()),
     }
 }
 
