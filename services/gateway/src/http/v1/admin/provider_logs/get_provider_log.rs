@@ -13,8 +13,7 @@ use super::body;
 use api_json::provider_log::{LoggedBodyBody, ProviderLogBody};
 use history::Deadline;
 use http_listener::callers::admin::Admin;
-use http_listener::callers::admin_reads;
-use http_listener::callers::admin_reads::PROVIDER_LOG;
+use http_listener::callers::admin_reads::{self, PROVIDER_LOG};
 use http_listener::state::HttpState;
 
 /// A logged call, with its bodies if they are stored.

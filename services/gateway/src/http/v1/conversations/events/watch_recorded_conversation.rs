@@ -5,8 +5,7 @@ use axum::response::Response;
 use runtime::http::{HttpProblem, Path, StreamSlot};
 
 use http_listener::callers::service::{Service, ServiceHeaders};
-use http_listener::live;
-use http_listener::live::{LiveEvent, LiveQuery, LiveRequest};
+use http_listener::live::{self, LiveEvent, LiveQuery, LiveRequest};
 use http_listener::state::HttpState;
 
 /// Stream the events of a conversation.
