@@ -108,7 +108,7 @@ fn is_code(literal: &str) -> bool {
 }
 
 /// The folders whose literals in upper case are codes.
-const OF_HTTP: [&str; 3] = ["/gateway/src/http/", "/http-listener/src/", "/runtime/src/http/"];
+const OF_HTTP: [&str; 4] = ["/dashboard/src/", "/gateway/src/http/", "/http-listener/src/", "/runtime/src/http/"];
 
 #[test]
 fn no_code_of_http_is_missing() {

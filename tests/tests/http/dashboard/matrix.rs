@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use gateway::http::dashboard::guard::Access;
-use gateway::http::dashboard::routes;
+use dashboard::guard::Access;
+use dashboard::routes;
 use tests::dashboard::{Browser, is_sign_in_required};
 use tests::http_client::Answer;
 use wire::proto::operate::v1::DashboardRole;
