@@ -18,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 use wire::status::Problem;
 
-use crate::generation::{FollowItem, Generations};
 use crate::positions::record_write;
+use generation::{FollowItem, Generations};
 
 /// A stream sends a keep-alive after this time without a part.
 pub const HEARTBEAT: Duration = Duration::from_secs(15);

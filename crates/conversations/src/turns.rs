@@ -13,8 +13,8 @@ pub mod rewind_version;
 pub mod start_turn;
 pub mod turn;
 
-pub use crate::generation::run_parts::fits_an_event;
-pub use crate::generation::{NewConversation, PreviousTurns, RetryKey, Start, StartAt, StatelessTurn, webhook_failure};
+pub use generation::run_parts::fits_an_event;
+pub use generation::{NewConversation, PreviousTurns, RetryKey, Start, StartAt, StatelessTurn, webhook_failure};
 
 use domain::{ConversationKey, RunId};
 use history::Target;
@@ -22,15 +22,15 @@ use wire::status::Problem;
 
 use crate::Conversations;
 use crate::answer::Answer;
-use crate::generation::{RunKey, StartedRun};
 use crate::quotas::Quotas;
 use crate::quotas::account::Account;
+use generation::{RunKey, StartedRun};
 
 impl Conversations {
     /// Starts a run. It continues in a task of its own.
     ///
     /// # Errors
-    /// As [`crate::generation::Generations::start`].
+    /// As [`generation::Generations::start`].
     pub async fn start(&self, start: Start) -> Result<StartedRun, Problem> {
         self.generations.start(start).await
     }
@@ -38,7 +38,7 @@ impl Conversations {
     /// A model's answer to the caller's messages, which are not recorded.
     ///
     /// # Errors
-    /// As [`crate::generation::Generations::answer_stateless`].
+    /// As [`generation::Generations::answer_stateless`].
     pub async fn answer_stateless(&self, account: Account, turn: StatelessTurn) -> Result<Answer, Problem> {
         Ok(Answer::unrecorded(self.generations.answer_stateless(account, turn).await?))
     }

@@ -14,7 +14,7 @@ use runtime::tls;
 use serde::{Deserialize, Serialize};
 
 use crate::retention::RetentionConfig;
-use conversations::generation::GenerationConfig;
+use generation::GenerationConfig;
 use http_listener::config::HttpSection;
 
 const FENCE_WAIT: Bounds<u64> = Bounds::new(0..=60_000, "ms");

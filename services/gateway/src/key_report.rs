@@ -7,7 +7,7 @@ use registry::{Registry, key_uses_to_proto};
 use runtime::every::every;
 use wire::proto::operate::v1::RecordKeyUsesRequest;
 
-use conversations::writer::{ATTEMPT_MAX, WriterClient};
+use record_access::writer::{ATTEMPT_MAX, WriterClient};
 
 /// Reports until its task is cancelled. A lost report is not repeated: the next use of the key is later.
 pub(crate) async fn run(registry: Registry, writer: WriterClient, pause: Duration) -> Infallible {

@@ -35,16 +35,17 @@ use crate::{GatewayConfig, key_report, retention};
 use conversations::Conversations;
 use conversations::audit::TokenReads;
 use conversations::commands::Commands;
-use conversations::generation::{Dependencies, Generations};
 use conversations::policies::Policies;
-use conversations::token_keys::TokenKeys;
-use conversations::watcher::Watchers;
-use conversations::writer::WriterClient;
-use conversations::{Gateway, Parts, audit, search, writer_token};
+use conversations::{audit, search};
+use generation::{Dependencies, Generations};
 use http_listener::lag_samples::LagSamples;
 use http_listener::openid::Provider;
 use http_listener::rate_limits::RateLimits;
 use http_listener::state::HttpState;
+use record_access::token_keys::TokenKeys;
+use record_access::watcher::Watchers;
+use record_access::writer::WriterClient;
+use record_access::{Gateway, Parts, writer_token};
 
 /// Maximum size of a request message, in bytes.
 const MESSAGE_BYTES_MAX: usize = 4 * 1024 * 1024;

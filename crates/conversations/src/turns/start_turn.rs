@@ -9,10 +9,10 @@ use wire::status::Problem;
 use super::turn::Turn;
 use super::{last_turn, permissions, problems};
 use crate::Conversations;
-use crate::generation::{RetryKey, Start, StartAt};
 use crate::open::OwnedChat;
 use crate::quotas::account::Account;
 use crate::quotas::size_of_message;
+use generation::{RetryKey, Start, StartAt};
 
 /// A run that answers a turn.
 #[derive(Debug)]

@@ -19,7 +19,7 @@ use wire::proto::write::v1::write_service_server::SERVICE_NAME;
 
 use conversations::Gateway;
 use conversations::problem::unauthenticated;
-use conversations::writer::WriterChannel;
+use record_access::writer::WriterChannel;
 
 /// The method whose calls are streams.
 const STREAM_METHOD: &str = "/AppendStream";

@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use conversations::generation::{FollowItem, RunKey, Start, StartAt, StartedRun};
 use conversations::quotas::account::{Account, RequestSource};
-use conversations::writer::WriterService;
 use domain::{
     AgentId, ConversationId, ConversationKey, Fact, Lifecycle, RecordedEvent, RunId, RunOutcome, RunPart, RunPartKind,
     TenantId,
 };
 use event_log::Record;
 use futures::StreamExt as _;
+use generation::{FollowItem, RunKey, Start, StartAt, StartedRun};
 use history::{Bounds, Deadline, Direction, Freshness, Page, Range, Target, decode};
+use record_access::writer::WriterService;
 use registry::Scope;
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;

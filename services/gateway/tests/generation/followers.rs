@@ -1,8 +1,8 @@
 //! Followers of runs.
 
-use conversations::generation::FollowItem;
 use domain::RunId;
 use futures::StreamExt as _;
+use generation::FollowItem;
 use tokio::time::sleep;
 use tonic::Code;
 use uuid::Uuid;

@@ -3,9 +3,9 @@
 use std::future::Future;
 
 use conversations::Gateway;
-use conversations::generation::Generations;
-use conversations::writer::WriterClient;
 use gateway::GatewayConfig;
+use generation::Generations;
+use record_access::writer::WriterClient;
 use runtime::shutdown::Shutdown;
 use tokio::runtime::{Handle, Runtime};
 

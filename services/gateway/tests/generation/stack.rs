@@ -5,7 +5,6 @@ use std::future::Future;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use conversations::writer::WriterClient;
 use devstack::{NatsServer, test};
 use domain::{AgentId, DisplayName, Label, TenantId, Timestamp};
 use event_log::{Record, RecordConfig};
@@ -13,6 +12,7 @@ use gateway::GatewayConfig;
 use models::{ModelServerConfig, ModelServersConfig, ServerKind};
 use projector::ProjectorConfig;
 use read_model::{ReadModel, ReadModelConfig};
+use record_access::writer::WriterClient;
 use registry::{CheckedSettings, NewServiceToken, Registry, Scope};
 use runtime::config::Secret;
 use runtime::grpc::GrpcConfig;

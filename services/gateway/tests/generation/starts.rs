@@ -2,9 +2,9 @@
 
 use wire::status::Reason;
 
-use conversations::generation::{RetryKey, Start};
 use domain::bounds::RUN_EVENTS_MAX;
 use domain::{Fact, RunOutcome};
+use generation::{RetryKey, Start};
 
 use crate::chat::Chat;
 use crate::node::Node;

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use conversations::generation::SUMMARY_REQUEST;
 use domain::event::HistorySummarised;
 use domain::{Annotation, CallPurpose, Fact, RecordedEvent, Sequence, Version};
 use event_log::LoggedSubject;
 use futures::StreamExt as _;
+use generation::SUMMARY_REQUEST;
 use tokio::time::{Instant, sleep, timeout};
 use wire::proto::operate::v1::{AgentSettings, ModelSettings, ProviderLogDetail, ProviderLogSettings, SummarySettings};
 

@@ -1,8 +1,8 @@
 //! Builds facts, and reads the texts of parts and events.
 
-use conversations::generation::FollowItem;
 use domain::event::{MessageAppended, Role};
 use domain::{CallId, CommitId, Fact, NewEvent, Part, RecordedEvent, RunPart, RunPartKind};
+use generation::FollowItem;
 use uuid::Uuid;
 
 pub(crate) fn part(item: FollowItem) -> RunPart {

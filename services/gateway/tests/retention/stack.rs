@@ -5,7 +5,6 @@ use std::future::Future;
 use std::time::Duration;
 
 use conversations::commands::Commands;
-use conversations::writer::{WriterClient, WriterService};
 use devstack::{NatsServer, test};
 use domain::{AgentId, ConversationId, ConversationKey, DisplayName, Head, Label, Status, TenantId, Timestamp};
 use event_log::{Record, RecordConfig};
@@ -13,6 +12,7 @@ use gateway::retention::{Dependencies, Limits, ResumePoints, RetentionConfig, Ro
 use projector::ProjectorConfig;
 use read_model::projections::conversations::wait_until_reached;
 use read_model::{ReadModel, ReadModelConfig};
+use record_access::writer::{WriterClient, WriterService};
 use registry::{CheckedSettings, NewServiceToken, Registry, Scope};
 use runtime::clock::{Clock, ManualClock};
 use runtime::config::Secret;

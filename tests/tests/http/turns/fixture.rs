@@ -1,7 +1,7 @@
 //! A system whose agents answer slowly, word by word.
 
-use conversations::generation::GenerationConfig;
 use gateway::GatewayConfig;
+use generation::GenerationConfig;
 use serde_json::{Value, json};
 use tests::agent::Agent;
 use tests::eventually::eventually;
