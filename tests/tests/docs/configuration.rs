@@ -26,7 +26,7 @@ const FILES: [&str; 15] = [
     "crates/runtime/src/telemetry/config.rs",
     "crates/runtime/src/tls/config.rs",
     "services/gateway/src/config.rs",
-    "crates/conversations/src/generation/config.rs",
+    "crates/generation/src/config.rs",
     "crates/http-listener/src/config.rs",
     "crates/http-listener/src/openid/config.rs",
     "services/gateway/src/retention/config.rs",

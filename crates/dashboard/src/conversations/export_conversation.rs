@@ -7,8 +7,7 @@ use runtime::http::{HttpProblem, Path, Query, StreamSlot};
 use super::{DashboardAction, record};
 use crate::person::Person;
 use conversations::open::read_fenced;
-use http_listener::export::Export;
-use http_listener::export::ExportQuery;
+use http_listener::export::{Export, ExportQuery};
 use http_listener::state::HttpState;
 
 pub(crate) async fn export_conversation(

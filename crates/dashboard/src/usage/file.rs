@@ -7,8 +7,7 @@ use read_model::queries::USAGE_ROWS_MAX;
 use runtime::http::HttpProblem;
 
 use super::range::{Range, is_cut};
-use http_listener::csv_row::CSV;
-use http_listener::csv_row::row;
+use http_listener::csv_row::{CSV, row};
 
 /// A file with a row of names and a row for each of `rows`.
 ///

@@ -61,13 +61,9 @@ use super::v1::search_conversations;
 use super::widget::{get_loader, get_widget_file};
 use super::{get_health, mcp, openapi};
 use http_listener::callers::session_renewal;
-use http_listener::cors;
-use http_listener::positions;
-use http_listener::rate_limits;
-use http_listener::rate_limits::Admission;
-use http_listener::rate_limits::RateLimits;
+use http_listener::rate_limits::{self, Admission, RateLimits};
 use http_listener::state::HttpState;
-use http_listener::visitor_quotas;
+use http_listener::{cors, positions, visitor_quotas};
 
 /// The path of the OpenAPI description.
 pub const OPENAPI_PATH: &str = "/openapi.json";

@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use http_listener::config::HttpSection;
-use http_listener::config::RateLimit;
+use http_listener::config::{HttpSection, RateLimit};
 use reqwest::Response;
 use serde_json::Value;
 use tokio::time::Instant;

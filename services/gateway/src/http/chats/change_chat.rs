@@ -17,8 +17,7 @@ use conversations::open::{OwnedChat, find_chat, find_latest_chat};
 use conversations::quotas::account::Account;
 use conversations::quotas::size_of_message;
 use http_listener::callers::frontend::Frontend;
-use http_listener::callers::headers::CallerHeaders;
-use http_listener::callers::headers::CallerIds;
+use http_listener::callers::headers::{CallerHeaders, CallerIds};
 use http_listener::idempotency::IdempotencyKey;
 use http_listener::state::HttpState;
 

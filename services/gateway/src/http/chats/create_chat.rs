@@ -20,8 +20,7 @@ use conversations::names::{Names, find_or_new, names};
 use conversations::quotas::account::{Account, RequestSource};
 use conversations::quotas::size_of_message;
 use http_listener::callers::frontend::Frontend;
-use http_listener::callers::headers::CallerHeaders;
-use http_listener::callers::headers::CallerIds;
+use http_listener::callers::headers::{CallerHeaders, CallerIds};
 use http_listener::idempotency::IdempotencyKey;
 use http_listener::state::HttpState;
 

@@ -6,8 +6,7 @@ use runtime::http::{HttpProblem, Path, Query, StreamSlot};
 
 use http_listener::callers::frontend::Frontend;
 use http_listener::callers::headers::CallerHeaders;
-use http_listener::export::Export;
-use http_listener::export::ExportQuery;
+use http_listener::export::{Export, ExportQuery};
 use http_listener::state::HttpState;
 
 /// Every event of a conversation, as a file.

@@ -16,8 +16,7 @@ use conversations::message_pages::search;
 use conversations::names::names;
 use conversations::open::{OwnedChat, find_latest_chat};
 use http_listener::callers::frontend::Frontend;
-use http_listener::callers::headers::CallerHeaders;
-use http_listener::callers::headers::CallerIds;
+use http_listener::callers::headers::{CallerHeaders, CallerIds};
 use http_listener::idempotency::IdempotencyKey;
 use http_listener::state::HttpState;
 

@@ -12,8 +12,7 @@ use conversations::message_pages::{Paging, read_page};
 use conversations::names::names;
 use conversations::open::find_chat;
 use http_listener::callers::frontend::Frontend;
-use http_listener::callers::headers::CallerHeaders;
-use http_listener::callers::headers::CallerIds;
+use http_listener::callers::headers::{CallerHeaders, CallerIds};
 use http_listener::state::HttpState;
 
 /// Which messages to return.

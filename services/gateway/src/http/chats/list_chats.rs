@@ -6,8 +6,7 @@ use runtime::http::{HttpProblem, Json, Query};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use api_json::conversation::ConversationBody;
-use api_json::conversation::StatusName;
+use api_json::conversation::{ConversationBody, StatusName};
 use conversations::listing::{Listing, Paging};
 use conversations::names::{Names, names};
 use conversations::positions::{self, catch_up};

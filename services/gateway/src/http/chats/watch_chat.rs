@@ -6,11 +6,7 @@ use runtime::http::{HttpProblem, Path, StreamSlot};
 
 use http_listener::callers::frontend::Frontend;
 use http_listener::callers::headers::CallerHeaders;
-use http_listener::live;
-use http_listener::live::LiveEvent;
-use http_listener::live::LiveQuery;
-use http_listener::live::LiveRequest;
-use http_listener::live::Viewed;
+use http_listener::live::{self, LiveEvent, LiveQuery, LiveRequest, Viewed};
 use http_listener::state::HttpState;
 
 /// Stream the events of a conversation.

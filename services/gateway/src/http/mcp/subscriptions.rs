@@ -19,8 +19,7 @@ use wire::status::Reason;
 
 use super::resources::{conversation_id, unreadable};
 use super::tools::{ToolContext, ToolName};
-use http_listener::live::Followed;
-use http_listener::live::FollowedItem;
+use http_listener::live::{Followed, FollowedItem};
 
 /// The method.
 const METHOD: &str = "subscriptions/listen";

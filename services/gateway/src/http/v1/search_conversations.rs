@@ -7,8 +7,7 @@ use runtime::http::{HttpProblem, Json, Query};
 
 use crate::http::search::{SearchCaller, SearchParams, SearchResultsBody, page};
 use conversations::search::{SearchAgents, SearchAudience};
-use http_listener::callers::service::Service;
-use http_listener::callers::service::ServiceHeaders;
+use http_listener::callers::service::{Service, ServiceHeaders};
 use http_listener::state::HttpState;
 
 /// Search the conversations of the token's agents.

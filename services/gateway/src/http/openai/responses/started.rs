@@ -24,8 +24,7 @@ use crate::http::openai::retry_count::is_retry;
 use conversations::commands::recorded_at;
 use conversations::quotas::account::Account;
 use conversations::request_hash::RequestHash;
-use conversations::turns::fits_an_event;
-use conversations::turns::{RetryKey, Start, StartAt};
+use conversations::turns::{RetryKey, Start, StartAt, fits_an_event};
 
 /// A request whose fields are valid.
 #[derive(Debug)]

@@ -15,8 +15,7 @@ use crate::http::chats::create_chat::ClientContextBody;
 use crate::http::v1::conversations::CommitBody;
 use api_json::content::json_text;
 use conversations::commands::Issuer;
-use http_listener::callers::service::Service;
-use http_listener::callers::service::ServiceHeaders;
+use http_listener::callers::service::{Service, ServiceHeaders};
 use http_listener::idempotency::IdempotencyKey;
 use http_listener::state::HttpState;
 

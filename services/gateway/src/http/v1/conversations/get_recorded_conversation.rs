@@ -5,8 +5,7 @@ use runtime::http::{HttpProblem, Json, Path};
 
 use api_json::conversation::ConversationBody;
 use conversations::open::read_conversation;
-use http_listener::callers::service::Service;
-use http_listener::callers::service::ServiceHeaders;
+use http_listener::callers::service::{Service, ServiceHeaders};
 use http_listener::state::HttpState;
 
 /// A conversation without its events.

@@ -8,8 +8,7 @@ use utoipa::ToSchema;
 
 use crate::http::v1::documents::scope_body::{ScopeBody, change, locate};
 use conversations::documents::delete;
-use http_listener::callers::service::Service;
-use http_listener::callers::service::ServiceHeaders;
+use http_listener::callers::service::{Service, ServiceHeaders};
 use http_listener::idempotency::IdempotencyKey;
 use http_listener::state::HttpState;
 

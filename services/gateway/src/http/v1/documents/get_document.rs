@@ -8,8 +8,7 @@ use utoipa::ToSchema;
 use crate::http::v1::documents::document_body::DocumentBody;
 use crate::http::v1::documents::scope_body::{ScopeBody, locate};
 use conversations::documents::{Document, find};
-use http_listener::callers::service::Service;
-use http_listener::callers::service::ServiceHeaders;
+use http_listener::callers::service::{Service, ServiceHeaders};
 use http_listener::state::HttpState;
 
 /// The name of a document.

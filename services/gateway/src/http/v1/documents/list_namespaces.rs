@@ -8,8 +8,7 @@ use utoipa::ToSchema;
 use crate::http::v1::documents::scope_body::{ScopeBody, authorize, labels};
 use conversations::documents::{DOCUMENT_DEPTH, DOCUMENT_NAMESPACES_PAGE, DocumentsPage, NamespaceSearch, namespaces};
 use conversations::positions;
-use http_listener::callers::service::Service;
-use http_listener::callers::service::ServiceHeaders;
+use http_listener::callers::service::{Service, ServiceHeaders};
 use http_listener::state::HttpState;
 
 /// Which namespaces to return.

@@ -9,8 +9,7 @@ use crate::http::v1::documents::scope_body::{ScopeBody, locate};
 use api_json::content::Verbatim;
 use api_json::instant::rfc3339;
 use conversations::documents::{DOCUMENTS_PAGE, DocumentVersion, versions};
-use http_listener::callers::service::Service;
-use http_listener::callers::service::ServiceHeaders;
+use http_listener::callers::service::{Service, ServiceHeaders};
 use http_listener::state::HttpState;
 
 /// The name of a document, and which of its versions to return.

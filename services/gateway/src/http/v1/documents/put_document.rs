@@ -11,8 +11,7 @@ use super::scope_body::{ScopeBody, change, locate};
 use crate::http::member_names::with_member_names;
 use api_json::content::json_text;
 use conversations::documents::{NewValue, put};
-use http_listener::callers::service::Service;
-use http_listener::callers::service::ServiceHeaders;
+use http_listener::callers::service::{Service, ServiceHeaders};
 use http_listener::idempotency::IdempotencyKey;
 use http_listener::state::HttpState;
 

@@ -11,8 +11,7 @@ use crate::http::v1::documents::scope_body::{ScopeBody, authorize, labels};
 use api_json::content::json_text;
 use conversations::documents::{DOCUMENTS_PAGE, DocumentSearch, DocumentsPage, parse_filter, search};
 use conversations::positions;
-use http_listener::callers::service::Service;
-use http_listener::callers::service::ServiceHeaders;
+use http_listener::callers::service::{Service, ServiceHeaders};
 use http_listener::state::HttpState;
 
 /// Which documents to return.

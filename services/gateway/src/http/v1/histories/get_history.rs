@@ -5,8 +5,7 @@ use runtime::http::{HttpProblem, Json, Path, Query};
 
 use super::history_body::{HistoryBody, LoadQuery};
 use super::named_history::{NamedHistory, NamespaceQuery};
-use http_listener::callers::service::Service;
-use http_listener::callers::service::ServiceHeaders;
+use http_listener::callers::service::{Service, ServiceHeaders};
 use http_listener::state::HttpState;
 
 /// Load a history by its key.

@@ -8,8 +8,7 @@ use utoipa::ToSchema;
 use super::history_body::{HistoryBody, LoadQuery};
 use super::named_history::{NamedHistory, NamespaceQuery, current_messages};
 use crate::http::v1::new_events::new_message::NewMessageBody;
-use http_listener::callers::service::Service;
-use http_listener::callers::service::ServiceHeaders;
+use http_listener::callers::service::{Service, ServiceHeaders};
 use http_listener::state::HttpState;
 
 /// The caller's messages.

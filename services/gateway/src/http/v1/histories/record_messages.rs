@@ -11,8 +11,7 @@ use crate::http::v1::histories::history_body::{WarningBody, warning_bodies};
 use crate::http::v1::histories::named_history::{NamedHistory, NamespaceQuery, current_messages};
 use crate::http::v1::new_events::new_message::NewMessageBody;
 use conversations::keyed_histories::{RecordedHistory, Recording, record};
-use http_listener::callers::service::Service;
-use http_listener::callers::service::ServiceHeaders;
+use http_listener::callers::service::{Service, ServiceHeaders};
 use http_listener::idempotency::IdempotencyKey;
 use http_listener::state::HttpState;
 

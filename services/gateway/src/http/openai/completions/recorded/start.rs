@@ -21,9 +21,8 @@ use conversations::open::{head_from_leader, settled_head};
 use conversations::positions;
 use conversations::quotas::account::Account;
 use conversations::request_hash::RequestHash;
-use conversations::turns::problems;
 use conversations::turns::turn::client_metadata;
-use conversations::turns::{NewConversation, RetryKey, Start, StartAt};
+use conversations::turns::{NewConversation, RetryKey, Start, StartAt, problems};
 use http_listener::state::HttpState;
 
 /// Maximum number of attempts while the conversation changes without new messages: a title, a summary.

@@ -6,8 +6,7 @@ use runtime::http::{HttpProblem, Path, Query, StreamSlot};
 
 use conversations::open::read_fenced;
 use http_listener::callers::admin::Admin;
-use http_listener::export::Export;
-use http_listener::export::ExportQuery;
+use http_listener::export::{Export, ExportQuery};
 use http_listener::state::HttpState;
 
 /// Every event of any conversation of the tenant, as a file.

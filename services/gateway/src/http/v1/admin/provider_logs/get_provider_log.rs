@@ -10,12 +10,10 @@ use utoipa::ToSchema;
 use wire::proto::operate::v1::DashboardAction;
 
 use super::body;
-use api_json::provider_log::LoggedBodyBody;
-use api_json::provider_log::ProviderLogBody;
+use api_json::provider_log::{LoggedBodyBody, ProviderLogBody};
 use history::Deadline;
 use http_listener::callers::admin::Admin;
-use http_listener::callers::admin_reads;
-use http_listener::callers::admin_reads::PROVIDER_LOG;
+use http_listener::callers::admin_reads::{self, PROVIDER_LOG};
 use http_listener::state::HttpState;
 
 /// A logged call, with its bodies if they are stored.

@@ -12,8 +12,7 @@ use wire::proto::event::v1 as event;
 use crate::http::chats::create_chat::{ClientContextBody, NewChat, create};
 use api_json::content::json_text;
 use http_listener::callers::frontend::Frontend;
-use http_listener::callers::headers::CallerHeaders;
-use http_listener::callers::headers::CallerIds;
+use http_listener::callers::headers::{CallerHeaders, CallerIds};
 use http_listener::idempotency::IdempotencyKey;
 use http_listener::state::HttpState;
 

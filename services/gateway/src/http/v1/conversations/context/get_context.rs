@@ -4,8 +4,7 @@ use axum::extract::State;
 use runtime::http::{HttpProblem, Json, Path, Query};
 
 use super::rendered_context::{ContextQuery, RenderedContextBody, render};
-use http_listener::callers::service::Service;
-use http_listener::callers::service::ServiceHeaders;
+use http_listener::callers::service::{Service, ServiceHeaders};
 use http_listener::state::HttpState;
 
 /// Assemble a context.

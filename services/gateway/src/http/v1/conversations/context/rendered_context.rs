@@ -15,10 +15,9 @@ use wire::proto::read::v1 as proto;
 use wire::proto::read::v1::assemble_context_request::Policy as RequestedPolicy;
 use wire::status::Problem;
 
-use conversations::Gateway;
 use conversations::assembly::{self, AssembledContext, ContextRequest};
-use conversations::metrics;
 use conversations::problem::of_contradiction;
+use conversations::{Gateway, metrics};
 use http_listener::state::HttpState;
 
 /// The name of the receipt's message.

@@ -14,8 +14,7 @@ use super::lines::Lines;
 use crate::http::member_names::with_member_names;
 use crate::http::v1::conversations::CommitBody;
 use conversations::commands::Issuer;
-use http_listener::callers::service::Service;
-use http_listener::callers::service::ServiceHeaders;
+use http_listener::callers::service::{Service, ServiceHeaders};
 use http_listener::idempotency::IdempotencyKey;
 use http_listener::state::HttpState;
 

@@ -16,11 +16,8 @@ use utoipa::{IntoParams, ToSchema};
 use crate::http::v1::admin::conversations::events::list_events::{EVENTS_PAGE, EVENTS_PAGE_BYTES_MAX, event_bodies};
 use api_json::fact::EventBody;
 use conversations::open::read_fenced;
-use http_listener::callers::service::Service;
-use http_listener::callers::service::ServiceHeaders;
-use http_listener::export::Export;
-use http_listener::export::ExportFormat;
-use http_listener::export::NDJSON;
+use http_listener::callers::service::{Service, ServiceHeaders};
+use http_listener::export::{Export, ExportFormat, NDJSON};
 use http_listener::state::HttpState;
 
 /// Which events to list.

@@ -4,12 +4,8 @@ use axum::extract::State;
 use axum::response::Response;
 use runtime::http::{HttpProblem, Path, StreamSlot};
 
-use http_listener::callers::service::Service;
-use http_listener::callers::service::ServiceHeaders;
-use http_listener::live;
-use http_listener::live::LiveEvent;
-use http_listener::live::LiveQuery;
-use http_listener::live::LiveRequest;
+use http_listener::callers::service::{Service, ServiceHeaders};
+use http_listener::live::{self, LiveEvent, LiveQuery, LiveRequest};
 use http_listener::state::HttpState;
 
 /// Stream the events of a conversation.

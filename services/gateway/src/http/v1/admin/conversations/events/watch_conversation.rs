@@ -5,10 +5,7 @@ use axum::response::Response;
 use runtime::http::{HttpProblem, Path, StreamSlot};
 
 use http_listener::callers::admin::Admin;
-use http_listener::live;
-use http_listener::live::LiveEvent;
-use http_listener::live::LiveQuery;
-use http_listener::live::LiveRequest;
+use http_listener::live::{self, LiveEvent, LiveQuery, LiveRequest};
 use http_listener::state::HttpState;
 
 /// Stream the events of any conversation of the tenant.
