@@ -23,6 +23,7 @@ use read_model::{Day, ReadModel};
 use registry::{Registry, quota_problem};
 use runtime::clock::Clock;
 use tokio::time::timeout;
+use wire::proto::write::v1::CommitResult;
 use wire::status::Problem;
 
 use account::Account;
@@ -151,14 +152,30 @@ impl Quotas {
         }
     }
 
-    /// Checks that a frontend's key and address may send so much more today.
+    /// Sends what a frontend creates and stores, if its key and address may send so much more today, and counts it unless an earlier
+    /// attempt has been counted.
     ///
     /// # Errors
-    /// `QUOTA_EXCEEDED`.
-    pub fn check_sent(&self, account: &Account, amounts: &[(Quota, u64)]) -> Result<(), Problem> {
+    /// `QUOTA_EXCEEDED`; as `sending`.
+    pub async fn sent_by<T>(
+        &self,
+        account: &Account,
+        amounts: &[(Quota, u64)],
+        sending: impl Future<Output = Result<T, Problem>>,
+        commit: impl FnOnce(&T) -> &CommitResult,
+    ) -> Result<T, Problem> {
+        self.check_sent(account, amounts)?;
+        let sent = sending.await?;
+        if !commit(&sent).replayed {
+            self.count_sent(account, amounts);
+        }
+        Ok(sent)
+    }
+
+    fn check_sent(&self, account: &Account, amounts: &[(Quota, u64)]) -> Result<(), Problem> {
         let quotas = self.in_force(account.access.tenant.tenant(), &account.access.agent);
         let now_ms = self.now_ms();
-        for (subject, quota, amount) in sent_by(account, amounts) {
+        for (subject, quota, amount) in subjects_of(account, amounts) {
             let used = lock(&self.sent(quota, &subject)).used(now_ms);
             let bound = quotas.of(subject.scope).get(quota);
             check(subject.scope, quota, bound, used, amount, Some(until_next_day(now_ms)))
@@ -167,10 +184,9 @@ impl Quotas {
         Ok(())
     }
 
-    /// Counts what a frontend has sent for its key and its address.
-    pub fn count_sent(&self, account: &Account, amounts: &[(Quota, u64)]) {
+    fn count_sent(&self, account: &Account, amounts: &[(Quota, u64)]) {
         let now_ms = self.now_ms();
-        for (subject, quota, amount) in sent_by(account, amounts) {
+        for (subject, quota, amount) in subjects_of(account, amounts) {
             lock(&self.sent(quota, &subject)).add(now_ms, amount);
         }
     }
@@ -243,7 +259,7 @@ fn tenant_subject(tenant: &TenantId) -> Subject {
 }
 
 /// The amounts by the key and the address that they count for.
-fn sent_by(account: &Account, amounts: &[(Quota, u64)]) -> impl Iterator<Item = (Subject, Quota, u64)> {
+fn subjects_of(account: &Account, amounts: &[(Quota, u64)]) -> impl Iterator<Item = (Subject, Quota, u64)> {
     let subjects = account.consumer.subjects().filter(|subject| matches!(subject.scope, Scope::Key | Scope::Address));
     subjects.flat_map(|subject| amounts.iter().map(move |(quota, amount)| (subject.clone(), *quota, *amount)))
 }

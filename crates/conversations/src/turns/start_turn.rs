@@ -38,8 +38,6 @@ pub async fn start_turn(conversations: &Conversations, chat: &OwnedChat, turn: T
     };
     let account = Account::of(&chat.target.access, chat.conversation.head.owner.as_ref(), &turn.via);
     let bytes = turn.facts.iter().map(|fact| size_of_message(&wire::event::fact_to_proto(fact))).sum();
-    let (quotas, sent) = (conversations.generations.quotas(), [(Quota::StoredBytes, bytes)]);
-    quotas.check_sent(&account, &sent)?;
     let events = Turn::events(turn.facts, turn.client_message_id);
     let at = turn.expected_version.map_or(StartAt::AnyVersion, StartAt::Version);
     let start = Start {
@@ -49,9 +47,12 @@ pub async fn start_turn(conversations: &Conversations, chat: &OwnedChat, turn: T
         retry: turn.key.map_or(RetryKey::None, RetryKey::Given),
         ..Start::new(account.clone(), chat.target.key.clone(), events, at)
     };
-    let started =
-        conversations.generations.start(start).await.map_err(|problem| problems::not_started(problem, &turn.fields))?;
-    quotas.count_sent(&account, &sent);
+    let starting = async {
+        let started = conversations.generations.start(start).await;
+        started.map_err(|problem| problems::not_started(problem, &turn.fields))
+    };
+    let sent = [(Quota::StoredBytes, bytes)];
+    let started = conversations.quotas().sent_by(&account, &sent, starting, |started| &started.commit).await?;
     let approvals = conversations.approvals(&chat.target.access.agent);
     Ok(StartedTurn { run: started.run, ui: UiStream::new(started.run, continued.as_ref(), approvals) })
 }

@@ -7,6 +7,7 @@ use tests::eventually::eventually;
 use tests::http_client::{Answer, HttpClient};
 use tonic::Code;
 use tonic_types::StatusExt as _;
+use uuid::Uuid;
 
 use super::fixture::{bound, check_refused, fixture, say, session, set};
 use crate::fixture::{Fixture, begin};
@@ -177,6 +178,20 @@ async fn what_keys_and_addresses_send_is_limited() {
         check_refused(&refused, ("address", "stored_bytes"), 10_000);
     }
     assert_eq!(of("e", "192.0.2.21").patch(&path, &json!({"metadata": {"k": large}})).await.status, 200);
+    // What is sent again counts once.
+    let (client, part) = (of("e", "192.0.2.22"), "x".repeat(3_000));
+    for (method, path, body) in [
+        ("PATCH", path.clone(), json!({"metadata": {"k": part}})),
+        ("POST", format!("{path}/messages"), json!({"content": part})),
+    ] {
+        let client = client.with("idempotency-key", &Uuid::now_v7().to_string());
+        for attempt in 1..=5 {
+            let sent = client.send(method, &path, Some(&body)).await;
+            assert_eq!(sent.status, 200, "attempt {attempt}: {sent:?}");
+        }
+    }
+    let refused = client.patch(&path, &json!({"metadata": {"k": "x".repeat(4_500)}})).await;
+    check_refused(&refused, ("address", "stored_bytes"), 10_000);
 }
 
 /// A part of what a tenant may store is for users and back ends: sessions cannot fill it.

@@ -14,9 +14,10 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::proto::event::v1::ClientContext;
 
-use crate::http::chats::create_chat::{ClientContextBody, NewChat, create};
+use crate::http::chats::create_chat::ClientContextBody;
 use crate::http::chats::send_message::stream_answer;
 use crate::http::turns::ui_answer::StreamedEvent;
+use conversations::create::{NewChat, create};
 use conversations::identity::Caller;
 use conversations::open::{OwnedChat, find_settled_chat};
 use conversations::quotas::account::RequestSource;
@@ -133,7 +134,7 @@ async fn get_or_create_chat(
         context: members.context.map(ClientContext::from),
         ..NewChat::default()
     };
-    match create(state, caller, via, chat, IdempotencyKey(None)).await {
+    match create(state, caller, via, chat, None).await {
         Ok(_) => Ok(find_settled_chat(state, caller, id).await?),
         // It is someone else's, was erased, or was created by a concurrent request of the caller.
         Err(problem) if problem.status == StatusCode::CONFLICT => Ok(find_settled_chat(state, caller, id).await?),

@@ -79,10 +79,9 @@ pub(in crate::http) async fn change_chat(
     if body.title.is_some() || body.metadata.is_some() {
         let request = update(&chat, body.title, body.metadata, key);
         let account = Account::of(&caller.access, Some(&caller.owner), &frontend.via);
-        let (quotas, sent) = (state.quotas(), [(Quota::StoredBytes, size_of_message(&request))]);
-        quotas.check_sent(&account, &sent)?;
-        state.commands.send(Issuer::Gateway, request).await?;
-        quotas.count_sent(&account, &sent);
+        let sent = [(Quota::StoredBytes, size_of_message(&request))];
+        let changing = state.commands.send(Issuer::Gateway, request);
+        state.quotas().sent_by(&account, &sent, changing, |changed| changed).await?;
     }
     if body.archived == Some(true) {
         archive(&state, &chat, key).await?;

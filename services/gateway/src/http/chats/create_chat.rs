@@ -3,22 +3,15 @@
 use axum::extract::State;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use quotas::Quota;
 use runtime::http::{HttpProblem, Json};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
-use wire::conversation::owner_to_proto;
 use wire::proto::event::v1 as event;
-use wire::proto::write::v1 as write;
 
 use api_json::content::json_text;
-use conversations::commands::Issuer;
-use conversations::frontend_settings;
-use conversations::identity::Caller;
-use conversations::names::{Names, find_or_new, names};
-use conversations::quotas::account::{Account, RequestSource};
-use conversations::quotas::size_of_message;
+use conversations::create::{NewChat, create};
+use conversations::names::{Names, names};
 use http_listener::callers::frontend::Frontend;
 use http_listener::callers::headers::{CallerHeaders, CallerIds};
 use http_listener::idempotency::IdempotencyKey;
@@ -119,67 +112,10 @@ pub(in crate::http) async fn create_chat(
         context: body.context.map(event::ClientContext::from),
         forked_from: None,
     };
-    let commit = create(&state, &caller, &frontend.via, chat, key).await?;
+    let commit = create(&state, &caller, &frontend.via, chat, key.0).await?;
     let names = names(&state, &caller.access, &caller.owner)?;
     let body = CreatedChatBody::new(commit, &names);
     Ok(created(&body.id.clone(), body))
-}
-
-/// A new conversation; empty texts are absent.
-#[derive(Debug, Default)]
-pub struct NewChat {
-    /// Its id.
-    pub id: String,
-    /// Its title.
-    pub title: String,
-    /// Its metadata as JSON text.
-    pub metadata_json: String,
-    /// The client.
-    pub context: Option<event::ClientContext>,
-    /// The point of the fork.
-    pub forked_from: Option<event::ForkPoint>,
-}
-
-/// Creates a conversation of the caller.
-///
-/// # Errors
-/// A field is invalid, 409 `CONVERSATION_EXISTS`, 429 `QUOTA_EXCEEDED`, or the writer does not answer.
-pub async fn create(
-    state: &HttpState,
-    caller: &Caller,
-    via: &RequestSource,
-    chat: NewChat,
-    key: IdempotencyKey,
-) -> Result<write::CommitResult, HttpProblem> {
-    let conversation_id = match chat.id.as_str() {
-        "" => String::new(),
-        id => {
-            let key = find_or_new(state, &caller.access, &caller.owner, id).await?;
-            key.conversation.as_str().to_owned()
-        }
-    };
-    let settings = state.agent_settings(&caller.access.agent);
-    let recorded = |context| frontend_settings::recorded_context(settings.frontend.as_ref(), context);
-    let request = write::CreateConversationRequest {
-        agent_id: caller.access.agent.as_str().to_owned(),
-        conversation_id,
-        idempotency_key: key.text(),
-        owner: Some(owner_to_proto(&caller.owner)),
-        title: chat.title,
-        metadata_json: chat.metadata_json,
-        client_context: chat.context.and_then(recorded),
-        forked_from: chat.forked_from,
-        ..write::CreateConversationRequest::default()
-    };
-    let account = Account::of(&caller.access, Some(&caller.owner), via);
-    let quotas = state.quotas();
-    let sent = [(Quota::Conversations, 1), (Quota::StoredBytes, size_of_message(&request))];
-    quotas.check_sent(&account, &sent)?;
-    let created = state.commands.send(Issuer::Gateway, request).await?;
-    if !created.replayed {
-        quotas.count_sent(&account, &sent);
-    }
-    Ok(created)
 }
 
 /// 201 with the location `/api/chats/{id}`.

@@ -10,8 +10,9 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::proto::event::v1::{ClientContext, ForkPoint};
 
-use super::create_chat::{ClientContextBody, CreatedChatBody, NewChat, create, created};
+use super::create_chat::{ClientContextBody, CreatedChatBody, created};
 use api_json::content::json_text;
+use conversations::create::{NewChat, create};
 use conversations::message_pages::search;
 use conversations::names::names;
 use conversations::open::{OwnedChat, find_latest_chat};
@@ -112,7 +113,7 @@ pub(in crate::http) async fn fork_chat(
             depth: 0,
         }),
     };
-    let commit = create(&state, &caller, &frontend.via, fork, key).await?;
+    let commit = create(&state, &caller, &frontend.via, fork, key.0).await?;
     let forked_from = ForkedFromBody { id, version: version.0 };
     let names = names(&state, &caller.access, &caller.owner)?;
     let fork = CreatedChatBody::new(commit, &names);

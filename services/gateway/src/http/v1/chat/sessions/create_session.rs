@@ -9,8 +9,9 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::proto::event::v1 as event;
 
-use crate::http::chats::create_chat::{ClientContextBody, NewChat, create};
+use crate::http::chats::create_chat::ClientContextBody;
 use api_json::content::json_text;
+use conversations::create::{NewChat, create};
 use http_listener::callers::frontend::Frontend;
 use http_listener::callers::headers::{CallerHeaders, CallerIds};
 use http_listener::idempotency::IdempotencyKey;
@@ -63,7 +64,7 @@ pub(in crate::http) async fn create_session(
         context: body.context.map(event::ClientContext::from),
         ..NewChat::default()
     };
-    let session = create(&state, &caller, &frontend.via, new_chat, key).await?;
+    let session = create(&state, &caller, &frontend.via, new_chat, key.0).await?;
     let body = CreatedSessionBody { session_id: session.conversation_id };
     Ok((StatusCode::CREATED, Json(body)).into_response())
 }
