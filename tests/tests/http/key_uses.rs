@@ -42,8 +42,9 @@ async fn lists_show_when_keys_were_last_used() {
         uses.iter().all(Option::is_some).then_some(uses)
     })
     .await;
+    // The clock of a gateway follows that of the record's servers, whose answers take their time.
     for used in uses.into_iter().flatten() {
-        assert!((before..=seconds_from_now(0)).contains(&used.seconds), "{used:?}");
+        assert!((before - 1..=seconds_from_now(1)).contains(&used.seconds), "{used:?}");
     }
     // A rejected token is no use.
     let rejected = fixture.frontend().with("x-user-token", "a.b.c").get("/api/chats").await;

@@ -47,10 +47,10 @@ pub async fn start_turn(conversations: &Conversations, chat: &OwnedChat, turn: T
         retry: turn.key.map_or(RetryKey::None, RetryKey::Given),
         ..Start::new(account.clone(), chat.target.key.clone(), events, at)
     };
-    let starting = async {
+    let starting = Box::pin(async {
         let started = conversations.generations.start(start).await;
         started.map_err(|problem| problems::not_started(problem, &turn.fields))
-    };
+    });
     let sent = [(Quota::StoredBytes, bytes)];
     let started = conversations.quotas().sent_by(&account, &sent, starting, |started| &started.commit).await?;
     let approvals = conversations.approvals(&chat.target.access.agent);

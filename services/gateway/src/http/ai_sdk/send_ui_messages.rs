@@ -134,7 +134,7 @@ async fn get_or_create_chat(
         context: members.context.map(ClientContext::from),
         ..NewChat::default()
     };
-    match create(state, caller, via, chat, None).await {
+    match create(state, caller, via, chat, None).await.map_err(HttpProblem::from) {
         Ok(_) => Ok(find_settled_chat(state, caller, id).await?),
         // It is someone else's, was erased, or was created by a concurrent request of the caller.
         Err(problem) if problem.status == StatusCode::CONFLICT => Ok(find_settled_chat(state, caller, id).await?),

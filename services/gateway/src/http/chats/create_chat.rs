@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::proto::event::v1 as event;
+use wire::proto::write::v1::CommitResult;
 
 use api_json::content::json_text;
 use conversations::create::{NewChat, create};
@@ -78,7 +79,7 @@ pub struct CreatedChatBody {
 impl CreatedChatBody {
     /// The conversation of a commit, as the owner of these names reads it.
     #[must_use]
-    pub fn new(commit: write::CommitResult, names: &Names) -> Self {
+    pub fn new(commit: CommitResult, names: &Names) -> Self {
         let id = names.shown(&commit.conversation_id).to_owned();
         Self { chat_id: id.clone(), id, record_id: commit.conversation_id }
     }
