@@ -19,15 +19,27 @@ use crate::{Conversations, audit, positions};
 pub struct BackEnd {
     /// The token and the deadline, for commands under the caller's own token.
     pub call: Call,
-    /// Whom the token identifies.
-    pub principal: Principal,
+    principal: Principal,
     /// The agent that the request names.
-    pub agent: Option<AgentId>,
+    agent: Option<AgentId>,
     /// The caller's name of the field with the agent.
-    pub agent_field: &'static str,
+    agent_field: &'static str,
 }
 
 impl BackEnd {
+    /// The caller with this token, which authentication has resolved to the principal; `agent`: the agent that the request names, in this
+    /// field.
+    #[must_use]
+    pub fn new(call: Call, principal: Principal, agent: Option<AgentId>, agent_field: &'static str) -> Self {
+        Self { call, principal, agent, agent_field }
+    }
+
+    /// The agent that the request names.
+    #[must_use]
+    pub fn agent(&self) -> Option<&AgentId> {
+        self.agent.as_ref()
+    }
+
     /// The agents that the token may act for, by id; only the one of the request if it names one.
     ///
     /// # Errors
@@ -120,7 +132,7 @@ impl BackEnd {
     /// The target of a command of the writer, which authorizes it by the caller's token.
     ///
     /// # Errors
-    /// As [`Service::target`], for the scope `append`.
+    /// As [`BackEnd::target`], for the scope `append`.
     pub async fn command_target(
         &self,
         conversations: &Conversations,
@@ -134,7 +146,7 @@ impl BackEnd {
     /// Permission to act in a conversation, and its key. Whether the agent has such a conversation is not checked.
     ///
     /// # Errors
-    /// As [`Service::target`], for this scope.
+    /// As [`BackEnd::target`], for this scope.
     pub async fn conversation(
         &self,
         conversations: &Conversations,
@@ -170,7 +182,7 @@ impl BackEnd {
     /// conversation so. Only a request whose agent is known can use names.
     ///
     /// # Errors
-    /// As [`Service::target`], for this scope.
+    /// As [`BackEnd::target`], for this scope.
     pub async fn conversation_of(
         &self,
         conversations: &Conversations,

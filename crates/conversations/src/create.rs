@@ -62,6 +62,6 @@ pub async fn create(
     };
     let account = Account::of(&caller.access, Some(&caller.owner), via);
     let sent = [(Quota::Conversations, 1), (Quota::StoredBytes, size_of_message(&request))];
-    let creating = conversations.commands.send(Issuer::Gateway, request);
-    conversations.quotas().sent_by(&account, &sent, creating, |created| created).await
+    let command = conversations.commands.send(Issuer::Gateway, request);
+    conversations.quotas().with_send_quota(&account, &sent, command, |created| created).await
 }

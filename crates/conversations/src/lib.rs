@@ -3,9 +3,9 @@
 //! Data comes from the read model (rows) and from the record (commits without rows). This crate appends nothing itself: [`commands`]
 //! go to the writer. A read has two steps: [`request`] checks the caller of gRPC, [`open`] that of frontends, [`back_end`] that of
 //! back ends; and the `history` crate reads one snapshot. [`turns`] start runs, and [`answer`] delivers what they answer. This crate
-//! knows neither HTTP nor an API's names of fields: surfaces translate them.
+//! knows no HTTP. A caller's names of fields are arguments; turns and forks have those of the frontends' API.
 //!
-//! It hands on what surfaces need of the crates below: clients, callers and positions of `record_access`, and contexts and quotas of
+//! It re-exports what surfaces need of the crates below: clients, callers and positions of `record_access`, and contexts and quotas of
 //! `generation`.
 
 pub mod answer;
@@ -56,7 +56,7 @@ pub struct Conversations {
 }
 
 impl Conversations {
-    /// Acts through these.
+    /// Conversations over these clients.
     #[must_use]
     pub fn new(gateway: Gateway, commands: Commands, generations: Generations) -> Self {
         Self { gateway, commands, generations, pages: Arc::new(Semaphore::new(PAGES_AT_ONCE)) }

@@ -51,7 +51,7 @@ impl Paging {
     /// Paging from the parameters of a query.
     ///
     /// # Errors
-    /// 400: above the maximum of [`MESSAGES_PAGE`].
+    /// `FIELD_OUT_OF_RANGE`: above the maximum of [`MESSAGES_PAGE`].
     pub fn new(limit: Option<u32>, before: Option<u64>) -> Result<Self, Problem> {
         let limit = MESSAGES_PAGE.take(limit.unwrap_or_default());
         Ok(Self { limit: limit?, before: before.map(Version) })
@@ -82,7 +82,7 @@ impl MessagesPage {
 /// A page of messages of a caller's conversation.
 ///
 /// # Errors
-/// As `messages`, as a problem; [`not_found`] if the owner has changed since the conversation was found.
+/// As [`Snapshot::open`]; [`not_found`] if the owner has changed since the conversation was found.
 pub async fn read_page(
     conversations: &Conversations,
     chat: &OwnedChat,

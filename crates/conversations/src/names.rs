@@ -71,7 +71,7 @@ impl Names {
 /// The names of an owner.
 ///
 /// # Errors
-/// 503: a tenant of an earlier version has no key until a writer has created its secret.
+/// A tenant of an earlier version has no key until a writer has created its secret.
 pub fn names(conversations: &Conversations, access: &AgentAccess, owner: &Owner) -> Result<Names, Problem> {
     Ok(Names::of(tenant_key(conversations, access)?.as_bytes(), &access.agent, owner))
 }
@@ -161,7 +161,7 @@ pub async fn find_owned(
 /// As [`find`], from the stream's leader. Without a conversation, the key of the one that the owner would create by this id.
 ///
 /// # Errors
-/// As [`find`]; 400: the id is too long for a name.
+/// As [`find`]; the id is too long for a name.
 pub async fn find_or_new(
     conversations: &Conversations,
     access: &AgentAccess,

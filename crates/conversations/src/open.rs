@@ -11,7 +11,7 @@ use crate::names::{ReadFrom, find, read_head};
 use crate::problem::not_found;
 use crate::{Conversations, positions};
 
-/// A conversation of the caller, in its current conversations.
+/// A conversation of the caller, in its current state.
 #[derive(Debug)]
 pub struct OwnedChat {
     /// How to read it.
@@ -135,7 +135,7 @@ async fn read_owned(
 /// A conversation in its current state, and its position.
 ///
 /// # Errors
-/// 404: the conversation does not exist; 503: the record or the rows do not answer.
+/// [`not_found`]: the conversation does not exist; or the record or the rows do not answer.
 pub async fn read_conversation(
     conversations: &Conversations,
     target: &Target,
@@ -149,7 +149,7 @@ pub async fn read_conversation(
 /// A conversation in its current state, and how to read it again: later reads include this one.
 ///
 /// # Errors
-/// 404: the conversation does not exist; 503: the record or the rows do not answer.
+/// [`not_found`]: the conversation does not exist; or the record or the rows do not answer.
 pub async fn read_fenced(conversations: &Conversations, target: Target) -> Result<(Target, Conversation), Problem> {
     let (conversation, position) = read_conversation(conversations, &target).await?;
     positions::record_read(&conversations.gateway, &target.key, position).await?;
@@ -161,7 +161,7 @@ pub async fn read_fenced(conversations: &Conversations, target: Target) -> Resul
 /// include the commit.
 ///
 /// # Errors
-/// [`not_found`] if there is no such conversation, or it was erased; 503 if the record does not answer.
+/// [`not_found`] if there is no such conversation, or it was erased; or the record does not answer.
 pub async fn head_from_leader(
     conversations: &Conversations,
     key: &ConversationKey,

@@ -4,7 +4,7 @@
 //! whole history. Other surfaces begin a run by a [`Start`].
 
 mod attachments;
-pub mod first_attempt;
+mod first_attempt;
 pub mod given_history;
 pub mod last_turn;
 pub mod permissions;

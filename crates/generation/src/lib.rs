@@ -1,7 +1,8 @@
-//! Runs: generations by models. A task of one gateway executes a run; every gateway can follow and stop it.
+//! Runs: generations by models, with their contexts and quotas. A task of one gateway executes a run; every gateway can follow and stop
+//! it.
 //!
 //! A commit starts a run. Its parts go through the writer to a stream of their own. A commit with the folded parts
-//! finishes it. The listeners use [`Generations`]. This module appends nothing itself: all commands go through the writer,
+//! finishes it. The crate `conversations` uses [`Generations`]. This crate appends nothing itself: all commands go through the writer,
 //! under the gateway's own token.
 
 pub mod assembly;

@@ -1,4 +1,7 @@
 //! The commits before the one that starts a run: for more events than that one has room for.
+//!
+//! A start takes several commits if it creates its conversation, or is recognised by its request: another attempt reads what was recorded
+//! and continues after it. A start under a key of its caller is one commit, all or nothing.
 
 use domain::bounds::{CREATE_EVENTS_MAX, CREATE_RUN_EVENTS_MAX, RUN_EVENTS_MAX};
 use domain::{CommitId, NewEvent, Version};
@@ -20,6 +23,9 @@ impl Generations {
     pub(super) async fn record_first(&self, start: &mut Start) -> Result<CommitId, Problem> {
         let key = start.repeated_key().unwrap_or_else(|| self.gateway.new_key());
         let is_new = matches!(start.at, StartAt::New(_));
+        if !is_new && !matches!(start.retry, RetryKey::Request { .. }) {
+            return Ok(key);
+        }
         let commits = commits_before(&mut start.events, is_new, CommitRoom::of_record(&self.gateway));
         let commands = Commands::new(self.writer.clone());
         let mut last = None;
@@ -50,20 +56,16 @@ async fn record(commands: &Commands, start: &Start, events: &[NewEvent], key: St
     }
 }
 
-/// Takes the events of the commits before the starting one. The first of them also creates the conversation, if that is new.
+/// Takes the events of the commits before the starting one, if it would have too many. The first of them also creates the conversation,
+/// if that is new.
 fn commits_before(events: &mut Vec<NewEvent>, is_new: bool, room: CommitRoom) -> Vec<Vec<NewEvent>> {
-    let sizes: Vec<usize> = events.iter().map(size).collect();
-    let newest_first = || sizes.iter().rev().copied();
-    let (first, of_start) = if is_new {
-        (room.with_events(CREATE_EVENTS_MAX), room.with_events(CREATE_RUN_EVENTS_MAX))
-    } else {
-        (room, room.with_events(RUN_EVENTS_MAX))
-    };
-    if of_start.count(newest_first()) == sizes.len() {
+    let (first, in_start_max) =
+        if is_new { (room.with_events(CREATE_EVENTS_MAX), CREATE_RUN_EVENTS_MAX) } else { (room, RUN_EVENTS_MAX) };
+    if events.len() <= in_start_max {
         return Vec::new();
     }
-    let in_last = room.with_events(RUN_EVENTS_MAX).count(newest_first());
-    let last = events.split_off(sizes.len() - in_last);
+    let in_last = room.with_events(RUN_EVENTS_MAX).count(events.iter().rev().map(size));
+    let last = events.split_off(events.len() - in_last);
     let before = std::mem::replace(events, last);
     if before.is_empty() {
         return vec![before];
@@ -100,10 +102,10 @@ mod tests {
         check(499, false, room, &[499]);
         check(500, false, room, &[1, 499]);
         check(1_500, false, room, &[500, 500, 1, 499]);
-        let of_three = room.with_bytes(3 * size(&event));
-        check(3, false, of_three, &[3]);
-        check(8, false, of_three, &[3, 2, 3]);
-        check(4, true, of_three, &[1, 3]);
-        check(2, false, room.with_bytes(1), &[1, 1]);
+        let of_300 = room.with_bytes(300 * size(&event));
+        check(499, false, of_300, &[499]);
+        check(500, false, of_300, &[200, 300]);
+        check(1_000, false, of_300, &[300, 300, 100, 300]);
+        check(499, true, of_300, &[199, 300]);
     }
 }

@@ -152,24 +152,24 @@ impl Quotas {
         }
     }
 
-    /// Sends what a frontend creates and stores, if its key and address may send so much more today, and counts it unless an earlier
-    /// attempt has been counted.
+    /// Runs a command of a frontend if its key and address may send these amounts today. Counts them unless the writer has recorded
+    /// the command before. At the bound, a retry of a recorded command is rejected too.
     ///
     /// # Errors
-    /// `QUOTA_EXCEEDED`; as `sending`.
-    pub async fn sent_by<T>(
+    /// `QUOTA_EXCEEDED`; as `command`.
+    pub async fn with_send_quota<T>(
         &self,
         account: &Account,
         amounts: &[(Quota, u64)],
-        sending: impl Future<Output = Result<T, Problem>>,
+        command: impl Future<Output = Result<T, Problem>>,
         commit: impl FnOnce(&T) -> &CommitResult,
     ) -> Result<T, Problem> {
         self.check_sent(account, amounts)?;
-        let sent = sending.await?;
-        if !commit(&sent).replayed {
+        let answer = command.await?;
+        if !commit(&answer).replayed {
             self.count_sent(account, amounts);
         }
-        Ok(sent)
+        Ok(answer)
     }
 
     fn check_sent(&self, account: &Account, amounts: &[(Quota, u64)]) -> Result<(), Problem> {

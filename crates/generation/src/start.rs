@@ -41,7 +41,7 @@ pub struct Start {
     /// The conversation.
     pub key: ConversationKey,
     /// The events that are recorded before the start in the same commit, for example the user's message or results of
-    /// calls. Those that this commit has no room for are recorded by commits before it.
+    /// calls. A new conversation, and a start that is recognised by its request, take more than one commit has room for.
     pub events: Vec<NewEvent>,
     /// Where the run starts.
     pub at: StartAt,
@@ -53,19 +53,19 @@ pub struct Start {
     pub approved_calls: Vec<CallId>,
     /// The conversation's owner, if a token has named them. It is sent to webhooks.
     pub verified_user: Option<UserId>,
-    /// What the attempts of this start have in common.
+    /// How the attempts of this start are recognised.
     pub retry: RetryKey,
 }
 
-/// What the attempts of one start have in common.
+/// How the attempts of one start are recognised.
 #[derive(Debug, Clone, Copy, Default)]
 pub enum RetryKey {
-    /// Nothing: each attempt is another start.
+    /// Not at all: each attempt is another start.
     #[default]
     None,
-    /// A key.
+    /// By a key of the caller.
     Given(CommitId),
-    /// The request, as the next one after a commit.
+    /// By the request and the commit before it.
     Request {
         /// The request.
         hash: RequestHash,
@@ -91,7 +91,8 @@ impl Start {
         }
     }
 
-    /// The id of the starting commit in all attempts, if it is the first one; `None`: each attempt has another one.
+    /// The id of the starting commit in all attempts; `None`: each attempt has another one. After commits before it, a start by
+    /// [`RetryKey::Request`] has another one too.
     pub(super) fn repeated_key(&self) -> Option<CommitId> {
         let version = match self.at {
             StartAt::Version(version) => version,

@@ -69,7 +69,8 @@ pub fn split<T>(events: Vec<T>, first: CommitRoom, further: CommitRoom, size: im
             Some(commit) if room.take(size) => commit.push(event),
             last => {
                 room = if last.is_none() { first } else { further };
-                let _is_first_of_its_commit = room.take(size);
+                // An empty commit takes every event.
+                let _ = room.take(size);
                 commits.push(vec![event]);
             }
         }

@@ -69,7 +69,10 @@ const OTLP_FILTER: &str = "info,runtime=debug,h2=off,hyper=off,tonic=off,tower=o
 /// Our crates, by the first part of their targets. They never log contents.
 #[rustfmt::skip]
 const OURS: [&str; 36] = [
-    "api_json", "archive", "backoff", "context", "conversations", "dashboard", "devstack", "divergence", "domain", "egress", "event_log", "formats", "gateway", "generation", "hansard", "history", "http_listener", "identity", "keyed_history", "models", "openai_api", "pages", "projector", "quotas", "read_model", "record_access", "redact", "registry", "runs", "runtime", "search", "system_status", "tokens", "widget", "wire", "writer",
+    "api_json", "archive", "backoff", "context", "conversations", "dashboard", "devstack", "divergence", "domain",
+    "egress", "event_log", "formats", "gateway", "generation", "hansard", "history", "http_listener", "identity",
+    "keyed_history", "models", "openai_api", "pages", "projector", "quotas", "read_model", "record_access", "redact",
+    "registry", "runs", "runtime", "search", "system_status", "tokens", "widget", "wire", "writer",
 ];
 
 /// A filter of logs without what callers sent. It keeps the hint of the most verbose level: without a hint, every span and event below

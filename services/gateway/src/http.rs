@@ -5,9 +5,9 @@
 //! `/stop`, is a file in the folder of the resource. [`router`] lists the endpoints, and the description at
 //! `GET /openapi.json` is generated from them.
 //!
-//! The crate `dashboard` has the pages for people. The crate `http_listener` has what all endpoints share: callers, limits, cookies, positions, live streams. [`turns`] starts runs and
-//! delivers their answers. What endpoints do with conversations is in the crate `conversations`. `runtime::http` converts every error to a
-//! problem.
+//! The crate `dashboard` has the pages for people. The crate `http_listener` has what all endpoints share: callers, limits, cookies,
+//! positions, live streams. [`turns`] reads the bodies of turns and delivers answers. What endpoints do with conversations is in the
+//! crate `conversations`. `runtime::http` converts every error to a problem.
 
 pub mod ai_sdk;
 pub mod chats;

@@ -12,7 +12,7 @@ use crate::frontend_settings::AcceptedFiles;
 /// Rejects a message with a file that the agent does not accept; `field` is the caller's name of the message.
 ///
 /// # Errors
-/// 415 `ATTACHMENT_NOT_ACCEPTED`; 400 `FIELD_TOO_LONG` or `FIELD_OUT_OF_RANGE`.
+/// `ATTACHMENT_NOT_ACCEPTED`; `FIELD_TOO_LONG` or `FIELD_OUT_OF_RANGE`.
 pub(super) fn check(field: &str, parts: &[Part], accepted: &AcceptedFiles) -> Result<(), Problem> {
     let files: Vec<File<'_>> = parts.iter().filter_map(File::of).collect();
     let files_max = usize::try_from(accepted.files_max).unwrap_or(usize::MAX);

@@ -3,7 +3,6 @@
 use domain::bounds::RUN_EVENTS_MAX;
 use domain::{CommitId, EventKind, Fact, Lifecycle, Version};
 use history::{Bounds, Direction, EffectiveHistory, Newest, Page, Range, decode};
-
 use wire::status::Problem;
 
 use crate::Conversations;
@@ -23,7 +22,7 @@ const COMMIT_READ: Bounds = Bounds { events_max: 1_000, bytes_max: 8 * 1024 * 10
 ///
 /// # Errors
 /// The conversation cannot be read.
-pub async fn run_version(
+pub(super) async fn run_version(
     conversations: &Conversations,
     chat: &OwnedChat,
     key: CommitId,
@@ -54,7 +53,7 @@ fn find(newest: &Newest<'_>, chat: &OwnedChat, key: CommitId) -> Result<Option<V
 ///
 /// # Errors
 /// As [`run_version`].
-pub async fn version_before(
+pub(super) async fn version_before(
     conversations: &Conversations,
     chat: &OwnedChat,
     key: CommitId,

@@ -36,7 +36,7 @@ pub struct GivenHistory {
 /// retry finds the run of the first attempt.
 ///
 /// # Errors
-/// As [`start_turn`]; 403 `ROLE_NOT_ALLOWED` for a message that the model never sent; 409 `VERSION_CONFLICT` if
+/// As [`start_turn`]; `ROLE_NOT_ALLOWED` for a message that the model never sent; `VERSION_CONFLICT` if
 /// another message was recorded meanwhile.
 pub async fn start(
     conversations: &Conversations,

@@ -4,7 +4,6 @@
 use domain::{Fact, Lifecycle, RunId, RunOutcome, Version};
 use runs::ui_message::{UiPart, UiRole};
 use runs::{UiMessage, page};
-
 use wire::status::Problem;
 
 use crate::Conversations;
@@ -46,8 +45,8 @@ pub async fn last_turn(conversations: &Conversations, chat: &OwnedChat) -> Resul
     read_page(conversations, chat, paging).await
 }
 
-/// The version of the last turn's message, which a turn without a key replaces, if that turn failed and had the same text; `None`: it had another text, or
-/// was answered.
+/// The version of the last turn's message, which a turn without a key replaces, if that turn failed and had the same text; `None`: it
+/// had another text, or was answered.
 ///
 /// # Errors
 /// The chat cannot be read.

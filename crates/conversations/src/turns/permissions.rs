@@ -1,5 +1,5 @@
-//! What the caller of a turn may send: the files that the agent accepts, who may approve and refuse tool calls, by the agent's settings, and results of tools
-//! without a webhook only. Refusals are accepted for every tool. Callers with a public key may send messages of the roles that
+//! What the caller of a turn may send: the files that the agent accepts, who may approve and refuse tool calls, by the agent's
+//! settings, and results of tools without a webhook only. Refusals are accepted for every tool. Callers with a public key may send messages of the roles that
 //! the agent allows: without this check anybody could send instructions to the model, or messages in its name.
 
 use std::collections::BTreeSet;
@@ -87,7 +87,7 @@ impl Webhooks {
     }
 }
 
-/// Checks the caller's rights to what a turn has.
+/// Checks that the caller may send the turn's files, approvals and results.
 ///
 /// # Errors
 /// As [`attachments::check`]; `APPROVAL_NOT_ALLOWED` or `TOOL_ANSWERED_BY_WEBHOOK`; `TOOL_CALL_NOT_OPEN`, or `RUN_ACTIVE` if the call

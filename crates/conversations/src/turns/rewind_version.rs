@@ -13,7 +13,7 @@ use crate::open::OwnedChat;
 /// otherwise it is the last one. An answer that is not recorded yet is rewound when it is.
 ///
 /// # Errors
-/// 404 `MESSAGE_NOT_FOUND`; 409 `NOTHING_TO_ANSWER`.
+/// `MESSAGE_NOT_FOUND`; `NOTHING_TO_ANSWER`.
 pub async fn for_regenerate(
     conversations: &Conversations,
     chat: &OwnedChat,
@@ -50,7 +50,7 @@ fn message_index(page: &MessagesPage, message_id: Option<&str>) -> Option<usize>
 /// The version before the message that a page edits.
 ///
 /// # Errors
-/// 404 `MESSAGE_NOT_FOUND`.
+/// `MESSAGE_NOT_FOUND`.
 pub async fn for_edit(conversations: &Conversations, chat: &OwnedChat, message_id: &str) -> Result<Version, Problem> {
     let found = search(conversations, chat, |page| {
         let mut events = page.events.iter();

@@ -47,12 +47,12 @@ pub async fn start_turn(conversations: &Conversations, chat: &OwnedChat, turn: T
         retry: turn.key.map_or(RetryKey::None, RetryKey::Given),
         ..Start::new(account.clone(), chat.target.key.clone(), events, at)
     };
-    let starting = Box::pin(async {
+    let command = Box::pin(async {
         let started = conversations.generations.start(start).await;
         started.map_err(|problem| problems::not_started(problem, &turn.fields))
     });
     let sent = [(Quota::StoredBytes, bytes)];
-    let started = conversations.quotas().sent_by(&account, &sent, starting, |started| &started.commit).await?;
+    let started = conversations.quotas().with_send_quota(&account, &sent, command, |started| &started.commit).await?;
     let approvals = conversations.approvals(&chat.target.access.agent);
     Ok(StartedTurn { run: started.run, ui: UiStream::new(started.run, continued.as_ref(), approvals) })
 }

@@ -37,7 +37,7 @@ pub struct ServiceHeaders {
 
 /// A caller with a valid service token. Pages cannot be one: a request with an origin is rejected.
 #[derive(Debug, Clone)]
-pub struct Service(pub BackEnd);
+pub struct Service(BackEnd);
 
 impl Deref for Service {
     type Target = BackEnd;
@@ -65,7 +65,7 @@ impl Service {
     #[must_use]
     pub fn new(token: &str, principal: Principal, agent: Option<AgentId>) -> Self {
         let call = Call::new(token.to_owned(), Deadline::until(None));
-        Self(BackEnd { call, principal, agent, agent_field: AGENT_HEADER })
+        Self(BackEnd::new(call, principal, agent, AGENT_HEADER))
     }
 
     /// Permission to act for an agent: that of the header, or the one that the body names.
@@ -85,7 +85,7 @@ impl Service {
 
     /// The agent that the request names, in its header or its body; else the only one of the token.
     fn agent_of_request(&self, in_body: Option<AgentId>) -> Result<AgentId, HttpProblem> {
-        match (&self.agent, in_body) {
+        match (self.agent(), in_body) {
             (Some(header), Some(body)) if *header != body => Err(ambiguous()),
             (Some(agent), _) => Ok(agent.clone()),
             (None, Some(agent)) => Ok(agent),

@@ -1,10 +1,10 @@
 //! Starts of runs: accepted, rejected and repeated.
 
-use wire::status::Reason;
-
+use conversations::request_hash::RequestHash;
 use domain::bounds::RUN_EVENTS_MAX;
 use domain::{Fact, RunOutcome};
-use generation::{RetryKey, Start};
+use generation::{RetryKey, Start, StartAt};
+use wire::status::Reason;
 
 use crate::chat::Chat;
 use crate::node::Node;
@@ -124,8 +124,14 @@ fn a_refused_start_records_nothing() {
         let second = Chat::begin(stack, &first.agent).await;
         let before = second.events(&other).await;
         let many: Vec<_> = (0..=RUN_EVENTS_MAX).map(|number| user(&number.to_string())).collect();
+        let last = before.last().unwrap();
+        // A start that is recognised by its request takes several commits.
+        let long = |start: &mut Start| {
+            start.at = StartAt::Version(last.version);
+            start.retry = RetryKey::Request { hash: RequestHash::of(&second.key, ["test"]), after: last.recorded_at };
+        };
         let check = async |reason: Reason| {
-            let refused = second.start(&node, many.clone()).await.unwrap_err();
+            let refused = second.start_with(&node, many.clone(), long).await.unwrap_err();
             assert_eq!(refused.reason(), reason);
             assert_eq!(second.events(&other).await, before);
         };
@@ -133,7 +139,7 @@ fn a_refused_start_records_nothing() {
         check(Reason::Overloaded).await;
         node.drain().await;
         check(Reason::Draining).await;
-        let handle = second.start(&other, many.clone()).await.unwrap();
+        let handle = second.start_with(&other, many.clone(), long).await.unwrap();
         let (outcome, events) = second.wait_for_finish(&other, handle.run).await;
         assert_eq!(outcome, RunOutcome::Completed);
         let messages = events.iter().filter(|event| matches!(event.event.fact, Fact::MessageAppended(_)));

@@ -80,8 +80,8 @@ pub(in crate::http) async fn change_chat(
         let request = update(&chat, body.title, body.metadata, key);
         let account = Account::of(&caller.access, Some(&caller.owner), &frontend.via);
         let sent = [(Quota::StoredBytes, size_of_message(&request))];
-        let changing = state.commands.send(Issuer::Gateway, request);
-        state.quotas().sent_by(&account, &sent, changing, |changed| changed).await?;
+        let command = state.commands.send(Issuer::Gateway, request);
+        state.quotas().with_send_quota(&account, &sent, command, |changed| changed).await?;
     }
     if body.archived == Some(true) {
         archive(&state, &chat, key).await?;

@@ -92,7 +92,8 @@ impl Import<'_> {
             let Some(line) = next? else { break };
             if !commit.room.take(line.text.len()) {
                 self.record(std::mem::take(&mut commit)).await?;
-                let _is_first_of_its_commit = commit.room.take(line.text.len());
+                // An empty commit takes every line.
+                let _ = commit.room.take(line.text.len());
             }
             commit.push(&line)?;
         }
