@@ -26,8 +26,8 @@ pub struct StartedTurn {
 /// Records the turn, if its caller may send it, and starts a run; a retry finds the run of the first attempt.
 ///
 /// # Errors
-/// `RUN_ACTIVE` with the `run_id` of the active run; an invalid field, by the caller's name; as [`permissions::check`]; or the
-/// writer does not answer.
+/// `RUN_ACTIVE` with the `run_id` of the active run; an invalid field, by the caller's name; a file, an approval or a result that the
+/// caller may not send; or the writer does not answer.
 pub async fn start_turn(conversations: &Conversations, chat: &OwnedChat, turn: Turn) -> Result<StartedTurn, Problem> {
     permissions::check(conversations, chat, &turn).await?;
     let continued = if turn.answers_a_message() {
