@@ -86,7 +86,7 @@ impl OpenAiCaller {
     /// The record's id of a conversation of the API, also by the name that the end user's frontend gave it.
     ///
     /// # Errors
-    /// As [`Service::conversation_of`].
+    /// As [`BackEnd::conversation_of`](conversations::back_end::BackEnd::conversation_of).
     pub async fn record_id(&self, state: &HttpState, scope: Scope, id: &str) -> Result<ConversationId, HttpProblem> {
         let owner = self.end_user.owner();
         let id = record_id(id).map_err(|_| not_found())?;
@@ -96,7 +96,7 @@ impl OpenAiCaller {
     /// How to read a conversation by its id in the API. The caller checks the owner with [`EndUser::check_owner`].
     ///
     /// # Errors
-    /// As [`Service::target`].
+    /// As [`BackEnd::target`](conversations::back_end::BackEnd::target).
     pub async fn target(&self, state: &HttpState, id: &str) -> Result<Target, HttpProblem> {
         let id = self.record_id(state, Scope::Read, id).await?;
         Ok(self.service.target(state, id.as_str()).await?)

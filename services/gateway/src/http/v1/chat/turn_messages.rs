@@ -59,7 +59,7 @@ impl TurnMessages {
     }
 }
 
-/// The messages of a request. The assistant's messages must be checked with [`check_roles`].
+/// The messages of a request. The assistant's messages must be checked with [`conversations::turns::permissions::check_roles`].
 ///
 /// # Errors
 /// There is no message, a bound is exceeded, or 403 `ROLE_NOT_ALLOWED` for instructions.
