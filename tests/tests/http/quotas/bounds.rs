@@ -210,7 +210,7 @@ async fn sessions_leave_a_part_to_users_and_back_ends() {
 
 fn creation_by_user(fixture: &Fixture) -> wire::proto::write::v1::CreateConversationRequest {
     let owner = domain::Owner::User(domain::UserId::parse("ada").unwrap());
-    let mut request = fixture.agent.create_request(&uuid::Uuid::now_v7().to_string());
+    let mut request = fixture.agent.create_request(&Uuid::now_v7().to_string());
     request.owner = Some(wire::conversation::owner_to_proto(&owner));
     request
 }
@@ -245,7 +245,7 @@ async fn appended_bytes_are_limited() {
     let fixture = fixture(|_| (), |_| ()).await;
     let client = session(&fixture, "writer", "192.0.2.1");
     // Commits count with their stored, compressed size: random digits compress to half of their size.
-    let random = || -> String { (0..1_250).map(|_| uuid::Uuid::new_v4().simple().to_string()).collect() };
+    let random = || -> String { (0..1_250).map(|_| Uuid::new_v4().simple().to_string()).collect() };
     let large = || json!({"metadata": {"k": random()}});
     set(&fixture, "owner", "appended_bytes_per_minute", Some(30_000)).await;
     let id = begin(&client, &large()).await;
@@ -275,7 +275,7 @@ async fn an_owner_at_its_quota_uses_none_of_its_tenants() {
     set(&fixture, "owner", "appended_bytes_per_minute", Some(30_000)).await;
     set(&fixture, "tenant", "appended_bytes_per_minute", Some(100_000)).await;
     let large = || {
-        let texts = (0..1_250).map(|_| uuid::Uuid::new_v4().simple().to_string());
+        let texts = (0..1_250).map(|_| Uuid::new_v4().simple().to_string());
         json!({"metadata": {"k": texts.collect::<String>()}})
     };
     let greedy = session(&fixture, "fast", "192.0.2.1");
