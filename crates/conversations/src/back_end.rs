@@ -12,7 +12,7 @@ use crate::names::{ReadFrom, find};
 use crate::open::head_from_leader;
 use crate::problem::{access_problem, not_found};
 use crate::request::Call;
-use crate::{Conversations, audit, positions};
+use crate::{Conversations, audit, positions, request};
 
 /// A caller with a valid service token.
 #[derive(Debug, Clone)]
@@ -211,11 +211,7 @@ impl BackEnd {
         scope: Scope,
         agent: &AgentId,
     ) -> Result<AgentAccess, Problem> {
-        let registry = &conversations.gateway.registry;
-        registry
-            .authorize(&self.principal, scope, agent)
-            .await
-            .map_err(|error| access_problem(&error, self.agent_field))
+        request::authorize(&conversations.gateway, &self.principal, scope, (agent, self.agent_field)).await
     }
 
     fn agent_missing(&self) -> Problem {

@@ -25,7 +25,7 @@ use wire::proto::write::v1::CommandTarget;
 pub(super) use super::audit::DashboardAction;
 use super::audit::{self, Action};
 use crate::person::Person;
-use conversations::commands::command_target;
+use conversations::commands::{Command, Issuer, command_target};
 use http_listener::state::HttpState;
 
 /// Records in the audit log what a person does to a conversation.
@@ -40,9 +40,19 @@ pub(super) async fn record(
     audit::record(state, person, action).await
 }
 
-/// The target of a command of a form: a form that is sent twice is two commands.
-fn command(target: &Target) -> CommandTarget {
-    command_target(&target.access.agent, &target.key.conversation, String::new())
+/// Changes a conversation by the command of a form, after the audit log has recorded it. A form that is sent twice is two commands.
+async fn change<C: Command>(
+    state: &HttpState,
+    person: &Person,
+    id: &str,
+    (detail, command): (&str, impl FnOnce(CommandTarget) -> C),
+) -> Result<Redirect, HttpProblem> {
+    let target = person.admin.target(state, id).await?;
+    let conversation = &target.key.conversation;
+    record(state, person, DashboardAction::Changed, conversation, detail).await?;
+    let command = command(command_target(&target.access.agent, conversation, String::new()));
+    state.commands.send(Issuer::Gateway, command).await?;
+    Ok(transcript_of(&target))
 }
 
 /// Back to the transcript.

@@ -72,7 +72,7 @@ impl Call {
     /// The token is missing or invalid, lacks a scope, or does not include the agent.
     pub async fn authorize(&self, gateway: &Gateway, agent: AgentId, field: &str) -> Result<AgentAccess, Problem> {
         let principal = self.principal(gateway).await?;
-        authorize(gateway, &principal, &agent, field).await
+        authorize(gateway, &principal, Scope::Read, (&agent, field)).await
     }
 
     /// The target of a fresh read of a conversation; `field` is the field with the agent id, for errors. Records the read in the audit
@@ -88,20 +88,24 @@ impl Call {
         field: &str,
     ) -> Result<Target, Problem> {
         let principal = self.principal(gateway).await?;
-        let access = authorize(gateway, &principal, &agent, field).await?;
+        let access = authorize(gateway, &principal, Scope::Read, (&agent, field)).await?;
         let key = ConversationKey { tenant: access.tenant.tenant().clone(), conversation };
         gateway.record_token_read(&principal, (&access, &key), self.deadline).await?;
         Ok(Target { key, access, freshness: Freshness::Fresh, fence: None, deadline: self.deadline })
     }
 }
 
-async fn authorize(
+/// A principal's access to an agent; `field` is the caller's field with the agent id, for errors.
+///
+/// # Errors
+/// The principal lacks the scope; a missing agent and a foreign one look alike.
+pub async fn authorize(
     gateway: &Gateway,
     principal: &Principal,
-    agent: &AgentId,
-    field: &str,
+    scope: Scope,
+    (agent, field): (&AgentId, &str),
 ) -> Result<AgentAccess, Problem> {
-    let access = gateway.registry.authorize(principal, Scope::Read, agent).await;
+    let access = gateway.registry.authorize(principal, scope, agent).await;
     access.map_err(|error| problem::access_problem(&error, field))
 }
 

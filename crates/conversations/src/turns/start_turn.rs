@@ -48,7 +48,7 @@ pub async fn start_turn(conversations: &Conversations, chat: &OwnedChat, turn: T
         ..Start::new(account.clone(), chat.target.key.clone(), events, at)
     };
     let command = Box::pin(async {
-        let started = conversations.generations.start(start).await;
+        let started = conversations.start(start).await;
         started.map_err(|problem| problems::not_started(problem, &turn.fields))
     });
     let sent = [(Quota::StoredBytes, bytes)];

@@ -5,9 +5,8 @@ use axum::response::Redirect;
 use runtime::http::{HttpProblem, Path};
 use wire::proto::write::v1::ArchiveConversationRequest;
 
-use super::{DashboardAction, command, record, transcript_of};
+use super::change;
 use crate::person::Person;
-use conversations::commands::Issuer;
 use http_listener::state::HttpState;
 
 pub(crate) async fn archive(
@@ -15,11 +14,6 @@ pub(crate) async fn archive(
     person: Person,
     Path(id): Path<String>,
 ) -> Result<Redirect, HttpProblem> {
-    let target = person.admin.target(&state, &id).await?;
-    let conversation = &target.key.conversation;
-    let action = DashboardAction::Changed;
-    record(&state, &person, action, conversation, "archive").await?;
-    let request = ArchiveConversationRequest { target: Some(command(&target)) };
-    state.commands.send(Issuer::Gateway, request).await?;
-    Ok(transcript_of(&target))
+    let command = |target| ArchiveConversationRequest { target: Some(target) };
+    change(&state, &person, &id, ("archive", command)).await
 }

@@ -6,10 +6,9 @@ use runtime::http::{HttpProblem, Path};
 use serde::Deserialize;
 use wire::proto::write::v1::UpdateConversationRequest;
 
-use super::{DashboardAction, command, record, transcript_of};
+use super::change;
 use crate::form::Form;
 use crate::person::Person;
-use conversations::commands::Issuer;
 use http_listener::state::HttpState;
 
 /// The title. No `Debug`: it may be content of the conversation.
@@ -25,16 +24,11 @@ pub(crate) async fn change_title(
     Path(id): Path<String>,
     Form(new): Form<NewTitle>,
 ) -> Result<Redirect, HttpProblem> {
-    let target = person.admin.target(&state, &id).await?;
-    let conversation = &target.key.conversation;
-    let action = DashboardAction::Changed;
-    record(&state, &person, action, conversation, "title").await?;
-    let request = UpdateConversationRequest {
-        target: Some(command(&target)),
+    let command = |target| UpdateConversationRequest {
+        target: Some(target),
         update_mask: Some(prost_types::FieldMask { paths: vec!["title".to_owned()] }),
         title: new.title,
         ..UpdateConversationRequest::default()
     };
-    state.commands.send(Issuer::Gateway, request).await?;
-    Ok(transcript_of(&target))
+    change(&state, &person, &id, ("title", command)).await
 }
