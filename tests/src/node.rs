@@ -10,6 +10,9 @@ use crate::process::Process;
 use crate::program::Program;
 use crate::settings::{Role, Settings};
 
+/// How much of the log's end the failure of a role that ended shows.
+const LOG_END_BYTES: usize = 1024;
+
 /// Where a role runs.
 #[derive(Debug, Clone)]
 pub enum Placement {
@@ -108,7 +111,8 @@ impl Node {
             if let Some(Handle::Process(process)) = handle
                 && let Some(status) = process.has_ended()
             {
-                panic!("the {} ended by itself: {status}", role.command());
+                let log = process.log_end(LOG_END_BYTES);
+                panic!("the {} ended by itself: {status}; its log ends with: {log}", role.command());
             }
             async move { admin::is_ready(addr).await.then_some(()) }
         })

@@ -65,6 +65,13 @@ impl Process {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
+    /// The last bytes of its log, at most this many.
+    #[must_use]
+    pub fn log_end(&self, bytes_max: usize) -> String {
+        let mut log = self.log();
+        log.split_off(log.floor_char_boundary(log.len().saturating_sub(bytes_max)))
+    }
+
     /// Kills it with -9, and waits for its end.
     pub fn kill(&mut self) {
         let _ended_by_itself = self.child.kill();
@@ -117,9 +124,7 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.kill();
         if thread::panicking() {
-            let log = self.log();
-            let start = log.floor_char_boundary(log.len().saturating_sub(LOG_TAIL_BYTES));
-            let tail = log.get(start..).unwrap_or_default();
+            let tail = self.log_end(LOG_TAIL_BYTES);
             // A failed test shows standard error; nothing else is available here.
             let _closed = std::io::Write::write_all(
                 &mut std::io::stderr().lock(),

@@ -1,6 +1,6 @@
 //! Back ends, identified by service tokens, and what they may open.
 
-use domain::{AgentId, ConversationId, ConversationKey, Owner, TenantId, Violation, ViolationReason};
+use domain::{AgentId, CommitId, ConversationId, ConversationKey, Owner, TenantId, Violation, ViolationReason};
 use history::{Freshness, Target};
 use registry::{AgentAccess, Principal, Scope};
 use wire::proto::operate::v1::Agent;
@@ -137,7 +137,7 @@ impl BackEnd {
         &self,
         conversations: &Conversations,
         id: &str,
-        key: String,
+        key: Option<CommitId>,
     ) -> Result<write::CommandTarget, Problem> {
         let (access, conversation) = self.conversation(conversations, Scope::Append, id).await?;
         Ok(command_target(&access.agent, &conversation.conversation, key))

@@ -7,7 +7,7 @@ use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
 use wire::status::Problem;
 
-use crate::commands::Issuer;
+use crate::commands::{Issuer, key_text};
 use crate::identity::Caller;
 use crate::names::find_or_new;
 use crate::quotas::account::{Account, RequestSource};
@@ -52,7 +52,7 @@ pub async fn create(
     let request = write::CreateConversationRequest {
         agent_id: caller.access.agent.as_str().to_owned(),
         conversation_id,
-        idempotency_key: key.map(|key| key.to_string()).unwrap_or_default(),
+        idempotency_key: key_text(key),
         owner: Some(owner_to_proto(&caller.owner)),
         title: chat.title,
         metadata_json: chat.metadata_json,

@@ -130,7 +130,7 @@ mod tests {
         check(Some("a"), [None, None], Some("a"));
         check(Some("a"), [Some("b"), Some("c")], Some("a"));
         let refused = EndUser::default().or_of_body(&[("safety_identifier", Some(""))]);
-        assert_eq!(refused.unwrap_err().field(), Some("safety_identifier"));
+        assert_eq!(*refused.unwrap_err().field().unwrap(), *"safety_identifier");
     }
 
     #[test]

@@ -63,7 +63,6 @@ pub async fn erase(
     key: Option<CommitId>,
     forks: proto::ForkRule,
 ) -> Result<Erasure, Problem> {
-    let key = key.map(|key| key.to_string()).unwrap_or_default();
     // The owner is part of the request that the key identifies: another owner's retry does not get the first answer.
     let request = proto::EraseConversationRequest {
         target: Some(command_target(&eraser.access.agent, chat, key)),

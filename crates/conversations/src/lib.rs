@@ -10,6 +10,7 @@
 
 pub mod answer;
 pub mod back_end;
+pub mod back_end_request;
 pub mod create;
 pub mod documents;
 pub mod end_user;

@@ -1,6 +1,6 @@
 //! The caller's conversations.
 
-use domain::{Conversation, ConversationKey, Head, Owner, Position, Status, UserId};
+use domain::{CommitId, Conversation, ConversationKey, Head, Owner, Position, Status, UserId};
 use history::{CommitPosition, Deadline, Freshness, Snapshot, Target};
 use wire::proto::write::v1 as write;
 use wire::status::{Problem, Reason};
@@ -55,9 +55,9 @@ impl Authority {
 }
 
 impl OwnedChat {
-    /// The target of a command; `key`: the caller's idempotency key, or empty.
+    /// The target of a command, with the caller's idempotency key.
     #[must_use]
-    pub fn command_target(&self, key: String) -> write::CommandTarget {
+    pub fn command_target(&self, key: Option<CommitId>) -> write::CommandTarget {
         command_target(&self.target.access.agent, &self.target.key.conversation, key)
     }
 }

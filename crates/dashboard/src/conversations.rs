@@ -50,7 +50,7 @@ async fn change<C: Command>(
     let target = person.admin.target(state, id).await?;
     let conversation = &target.key.conversation;
     record(state, person, DashboardAction::Changed, conversation, detail).await?;
-    let command = command(command_target(&target.access.agent, conversation, String::new()));
+    let command = command(command_target(&target.access.agent, conversation, None));
     state.commands.send(Issuer::Gateway, command).await?;
     Ok(transcript_of(&target))
 }

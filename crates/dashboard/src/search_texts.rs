@@ -91,7 +91,7 @@ async fn read(
 }
 
 fn is_of_query(problem: &Problem) -> bool {
-    problem.field() == Some("query")
+    problem.field().is_some_and(|field| field == "query")
 }
 
 fn row(found: SearchResult) -> FoundText {

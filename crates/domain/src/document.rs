@@ -227,8 +227,8 @@ mod tests {
     fn names_at_their_bounds() {
         let check = |given: Vec<String>, key: &str, expected: Option<(&str, ViolationReason)>| {
             let violation = DocumentName::parse(given, key.to_owned()).err();
-            let seen = violation.as_ref().map(|violation| (violation.field.as_str(), violation.reason));
-            assert_eq!(seen, expected);
+            let seen = violation.map(|violation| (violation.field, violation.reason));
+            assert_eq!(seen, expected.map(|(field, reason)| (crate::FieldPath::from(field), reason)));
         };
         let one = || labels(&["a"]);
         let long = |bytes: usize| "x".repeat(bytes);

@@ -17,6 +17,7 @@ pub mod document;
 pub mod erasure;
 pub mod event;
 pub mod field_change;
+pub mod field_path;
 pub mod head;
 pub mod id;
 pub mod json;
@@ -53,6 +54,7 @@ pub use document::{DocumentName, DocumentNamespace};
 pub use erasure::{ErasureStep, FORKS_HELD_MAX, ForkStep, TOMBSTONE_IN_FLIGHT_MAX, erasure_step, fork_step};
 pub use event::{Annotation, ClientContext, Event, EventKind, EventTokens, Fact, ForkPoint, Lifecycle, RecordedEvent};
 pub use field_change::FieldChange;
+pub use field_path::FieldPath;
 pub use head::{CommitFacts, Head, OpenCall, RecentCommit, RewindPlace, Status, SummaryPlace};
 pub use id::{
     AgentId, CallId, ChannelId, CommitId, ConversationId, ConversationKey, DisplayName, EventId, Label, LogId,

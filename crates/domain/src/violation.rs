@@ -5,12 +5,14 @@ use std::borrow::Cow;
 use strum::{EnumString, IntoStaticStr};
 use thiserror::Error;
 
+use crate::FieldPath;
+
 /// One value that breaks a rule: the field, the rule and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{field}: {description}")]
 pub struct Violation {
     /// The path of the field in the request: `events[3].tool_called.input_json`. Empty until a parent adds its name.
-    pub field: String,
+    pub field: FieldPath,
     /// The rule.
     pub reason: ViolationReason,
     /// The rule, the bound, the value and the remedy. Never the content itself.
@@ -21,24 +23,19 @@ impl Violation {
     /// A violation without a field.
     #[must_use]
     pub fn new(reason: ViolationReason, description: impl Into<String>) -> Self {
-        Self { field: String::new(), reason, description: description.into() }
+        Self { field: FieldPath::default(), reason, description: description.into() }
     }
 
-    /// The violation with `name` before its path.
+    /// The violation with the parent's path before its own.
     #[must_use]
-    pub fn within(mut self, name: &str) -> Self {
-        self.field = match self.field.as_str() {
-            "" => name.to_owned(),
-            inner if inner.starts_with('[') => format!("{name}{inner}"),
-            inner => format!("{name}.{inner}"),
-        };
-        self
+    pub fn within(self, parent: impl Into<FieldPath>) -> Self {
+        Self { field: self.field.within(parent), ..self }
     }
 
     /// The violation in entry `index` of a list; [`Violation::within`] then adds the name of the list.
     #[must_use]
     pub fn at(self, index: usize) -> Self {
-        self.within(&format!("[{index}]"))
+        Self { field: self.field.at(index), ..self }
     }
 }
 

@@ -97,19 +97,9 @@ impl Drop for Monitor {
 
 impl Connection {
     pub(crate) async fn open(config: &RecordConfig) -> Result<Self, Unavailable> {
-        let address = Address::parse(&config.nats_url)?;
-        let connecting = address
-            .options()
-            .name(&config.client_name)
-            .connection_timeout(CONNECT_TIMEOUT)
-            .ping_interval(PING_INTERVAL)
-            .reconnect_delay_callback(reconnect_delay)
-            .subscription_capacity(SUBSCRIPTION_MESSAGES_MAX)
-            .connect(address.servers);
-        let client = timeout(config.request_timeout(), connecting)
+        let client = timeout(config.request_timeout(), connect(config))
             .await
-            .map_err(|_| Unavailable::new("connecting to the servers timed out"))?
-            .map_err(|error| connect_error(&error))?;
+            .map_err(|_| Unavailable::new("connecting to the servers timed out"))??;
         let mut jetstream = jetstream::with_prefix(client.clone(), &config.api_prefix);
         jetstream.set_timeout(config.request_timeout());
         let (sender, reconnects) = watch::channel(connects(&client));
@@ -244,6 +234,21 @@ fn reconnect_delay(attempts: usize) -> Duration {
     match attempts {
         0 | 1 => Duration::ZERO,
         later => backoff::delay(u32::try_from(later).unwrap_or(u32::MAX), RETRY_DELAY_BASE, RECONNECT_DELAY_MAX),
+    }
+}
+
+/// Connects to one of the servers. A server that does not answer in time is busy, and is tried again.
+async fn connect(config: &RecordConfig) -> Result<Client, Unavailable> {
+    let address = Address::parse(&config.nats_url)?;
+    loop {
+        let options = address.options().name(&config.client_name).connection_timeout(CONNECT_TIMEOUT);
+        let options = options.ping_interval(PING_INTERVAL).reconnect_delay_callback(reconnect_delay);
+        let connecting = options.subscription_capacity(SUBSCRIPTION_MESSAGES_MAX).connect(&address.servers);
+        match connecting.await {
+            Ok(client) => return Ok(client),
+            Err(error) if error.kind() == ConnectErrorKind::TimedOut => {}
+            Err(error) => return Err(connect_error(&error)),
+        }
     }
 }
 

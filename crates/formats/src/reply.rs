@@ -1,6 +1,6 @@
 //! Replies of providers as facts.
 
-use domain::{Fact, Violation};
+use domain::{Fact, FieldPath, Violation};
 
 /// A reply: the assistant message with usage and finish reason, then its calls, in order.
 ///
@@ -53,7 +53,7 @@ pub enum ParseError {
     #[error("{field}: {reason}")]
     Unusable {
         /// The path of the field.
-        field: String,
+        field: FieldPath,
         /// The broken bound or rule.
         reason: String,
     },
@@ -76,7 +76,7 @@ impl ParseError {
         Self::Malformed { format, reason }
     }
 
-    pub(crate) fn unusable(field: impl Into<String>, violation: Violation) -> Self {
+    pub(crate) fn unusable(field: impl Into<FieldPath>, violation: Violation) -> Self {
         Self::Unusable { field: field.into(), reason: violation.description }
     }
 }

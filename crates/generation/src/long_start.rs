@@ -30,7 +30,7 @@ impl Generations {
         let commands = Commands::new(self.writer.clone());
         let mut last = None;
         for (index, events) in commits.iter().enumerate() {
-            let part = key.part(format!("first/{index}").as_bytes()).to_string();
+            let part = key.part(format!("first/{index}").as_bytes());
             let result = record(&commands, start, events, part).await?;
             start.at = StartAt::Version(Version(result.version));
             last = Some(result);
@@ -44,7 +44,12 @@ impl Generations {
     }
 }
 
-async fn record(commands: &Commands, start: &Start, events: &[NewEvent], key: String) -> Result<CommitResult, Problem> {
+async fn record(
+    commands: &Commands,
+    start: &Start,
+    events: &[NewEvent],
+    key: CommitId,
+) -> Result<CommitResult, Problem> {
     match &start.at {
         StartAt::New(new) => commands.send(Issuer::Gateway, start.creation(new, events, key)).await,
         StartAt::AnyVersion | StartAt::Version(_) => {

@@ -25,7 +25,6 @@ impl RunKey {
     /// The target of a command; `key` is its idempotency key.
     #[must_use]
     pub fn target(&self, key: Option<CommitId>) -> CommandTarget {
-        let key = key.map(|key| key.to_string()).unwrap_or_default();
         command_target(&self.agent, &self.key.conversation, key)
     }
 }

@@ -105,27 +105,27 @@ impl Start {
         }
     }
 
-    /// The target of a command at the version where the run starts; `key`: its idempotency key, or empty.
-    pub(super) fn target(&self, key: String) -> write::CommandTarget {
+    /// The target of a command at the version where the run starts, with this idempotency key.
+    pub(super) fn target(&self, key: CommitId) -> write::CommandTarget {
         let expected_version = match self.at {
             StartAt::Version(version) => Some(version.0),
             StartAt::AnyVersion | StartAt::New(_) => None,
         };
-        let target = command_target(&self.account.access.agent, &self.key.conversation, key);
+        let target = command_target(&self.account.access.agent, &self.key.conversation, Some(key));
         write::CommandTarget { expected_version, ..target }
     }
 
-    /// The command that creates the conversation with these events; `key`: its idempotency key, or empty.
+    /// The command that creates the conversation with these events; `key`: its idempotency key.
     pub(super) fn creation(
         &self,
         new: &NewConversation,
         events: &[NewEvent],
-        key: String,
+        key: CommitId,
     ) -> write::CreateConversationRequest {
         write::CreateConversationRequest {
             agent_id: self.account.access.agent.to_string(),
             conversation_id: self.key.conversation.to_string(),
-            idempotency_key: key,
+            idempotency_key: key.to_string(),
             owner: Some(owner_to_proto(&new.owner)),
             metadata_json: new.metadata_json.clone(),
             forked_from: new.forked_from.clone(),
@@ -261,15 +261,14 @@ impl StartCommand {
         };
         let run_id = run.run.to_string();
         let (model, provider) = (text(&started.model), text(&started.provider));
-        let key = command.to_string();
         if let StartAt::New(new) = &start.at {
             return Self::WithConversation(Box::new(write::CreateConversationRequest {
                 run: Some(write::NewRun { run_id, model, provider }),
-                ..start.creation(new, &start.events, key)
+                ..start.creation(new, &start.events, command)
             }));
         }
         Self::InConversation(proto::StartRunRequest {
-            target: Some(start.target(key)),
+            target: Some(start.target(command)),
             run_id,
             events: to_proto(&start.events),
             model,

@@ -15,12 +15,6 @@ pub const IDEMPOTENCY_KEY_HEADER: HeaderName = HeaderName::from_static("idempote
 pub struct IdempotencyKey(pub Option<CommitId>);
 
 impl IdempotencyKey {
-    /// The key as the writer accepts it; empty if there is none.
-    #[must_use]
-    pub fn text(self) -> String {
-        self.0.map(|key| key.to_string()).unwrap_or_default()
-    }
-
     /// The key of one of several commands of a request; the same in every retry.
     #[must_use]
     pub fn for_part(self, part: &str) -> Self {

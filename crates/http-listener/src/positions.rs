@@ -46,9 +46,8 @@ pub(crate) fn use_cookie(headers: &HeaderMap, agent: &AgentId) {
 /// # Errors
 /// 400: a token is malformed or of another record, or there are too many.
 pub fn check() -> Result<(), HttpProblem> {
-    let named =
-        |problem: Problem| HttpProblem::from(problem).rename_field(|_| Some(POSITION_HEADER.as_str().to_owned()));
-    conversations::positions::check().map_err(named)
+    let named = |problem: Problem| problem.rename_field(|_| Some(POSITION_HEADER.as_str().into()));
+    Ok(conversations::positions::check().map_err(named)?)
 }
 
 fn from_headers(headers: &HeaderMap, record: RecordId) -> Result<Positions, Problem> {

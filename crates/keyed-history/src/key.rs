@@ -145,8 +145,8 @@ mod tests {
         let check = |template: &str, candidates: &[&str], expected: Option<(&str, ViolationReason)>| {
             let rules = KeyRules { template: Some(template), candidates };
             let violation = rules.check().err();
-            let seen = violation.as_ref().map(|violation| (violation.field.as_str(), violation.reason));
-            assert_eq!(seen, expected);
+            let seen = violation.map(|violation| (violation.field, violation.reason));
+            assert_eq!(seen, expected.map(|(field, reason)| (domain::FieldPath::from(field), reason)));
         };
         let (fits, over) = ("x".repeat(TEMPLATE_BYTES_MAX), "x".repeat(TEMPLATE_BYTES_MAX + 1));
         check(&fits, &[fits.as_str(); CANDIDATES_MAX], None);

@@ -137,12 +137,12 @@ impl<'r> Columns<'r> {
         };
         let context = proto::ClientContext::decode(bytes).map_err(|_| self.corrupt("client_context"))?;
         client_context_from_proto(Some(context))
-            .map_err(|violation| self.corrupt(&violation.within("client_context").field))
+            .map_err(|violation| self.corrupt(&violation.within("client_context").field.to_string()))
     }
 }
 
 /// Decodes a head; the error is the field that cannot be decoded.
 pub(crate) fn head_of(bytes: &[u8]) -> Result<Head, String> {
     let head = proto::Head::decode(bytes).map_err(|_| "head".to_owned())?;
-    wire::head::from_proto(head).map_err(|violation| violation.within("head").field)
+    wire::head::from_proto(head).map_err(|violation| violation.within("head").field.to_string())
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::{AgentId, ConversationId, Timestamp};
+use domain::{AgentId, CommitId, ConversationId, Timestamp};
 use tonic::{Code, Response, Status};
 use wire::proto::operate::v1::registry_service_client::RegistryServiceClient;
 use wire::proto::write::v1::write_service_client::WriteServiceClient;
@@ -136,15 +136,21 @@ impl Commands {
     }
 }
 
-/// The target of a command; `key`: its idempotency key, or empty.
+/// The target of a command, at any version, with its idempotency key.
 #[must_use]
-pub fn command_target(agent: &AgentId, conversation: &ConversationId, key: String) -> CommandTarget {
+pub fn command_target(agent: &AgentId, conversation: &ConversationId, key: Option<CommitId>) -> CommandTarget {
     CommandTarget {
         agent_id: agent.to_string(),
         conversation_id: conversation.to_string(),
-        idempotency_key: key,
+        idempotency_key: key_text(key),
         expected_version: None,
     }
+}
+
+/// An idempotency key as commands have it; empty: none.
+#[must_use]
+pub fn key_text(key: Option<CommitId>) -> String {
+    key.map(|key| key.to_string()).unwrap_or_default()
 }
 
 /// When a commit was recorded; `None`: nothing was.

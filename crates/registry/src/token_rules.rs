@@ -263,8 +263,8 @@ mod tests {
     fn rules_at_their_bounds_and_one_past() {
         let check = |bytes: usize, lifetime_seconds_max: u32, wrong: Option<&str>| {
             let rules = proto::TokenRules { audience: "a".repeat(bytes), issuer: String::new(), lifetime_seconds_max };
-            let wrong_field = CheckedTokenRules::parse(rules).err();
-            assert_eq!(wrong_field.as_ref().map(|wrong| wrong.field.as_str()), wrong);
+            let wrong_field = CheckedTokenRules::parse(rules).err().map(|wrong| wrong.field);
+            assert_eq!(wrong_field, wrong.map(domain::FieldPath::from));
         };
         check(TOKEN_RULE_BYTES_MAX, LIFETIME_SECONDS_MAX, None);
         check(TOKEN_RULE_BYTES_MAX + 1, 0, Some("audience"));

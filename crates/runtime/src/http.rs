@@ -12,7 +12,7 @@ mod admission;
 mod body;
 mod config;
 mod extract;
-mod field_names;
+pub mod field_names;
 mod handle;
 mod observe;
 mod parse_error;

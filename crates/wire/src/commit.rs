@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use domain::bounds::{EVENT_BYTES_MAX, EVENTS_PER_COMMIT_MAX};
 use domain::{
-    Actor, Commit, CommitFacts, CommitId, ConversationId, Event, Head, Label, Position, RequestDigest, Sequence,
-    TenantId, Timestamp, Version, Violation, ViolationReason, stored_bytes,
+    Actor, Commit, CommitFacts, CommitId, ConversationId, Event, FieldPath, Head, Label, Position, RequestDigest,
+    Sequence, TenantId, Timestamp, Version, Violation, ViolationReason, stored_bytes,
 };
 use prost::Message as _;
 use thiserror::Error;
@@ -81,7 +81,7 @@ pub enum CorruptCommit {
     Body,
     /// A field is missing or malformed.
     #[error("the commit's {0} is missing or malformed")]
-    Field(String),
+    Field(FieldPath),
     /// The envelope's count differs from the body's.
     #[error("the envelope counts {counted} events, the body contains {held}")]
     EventCount {

@@ -94,7 +94,7 @@ mod tests {
             let mut call = valid.clone();
             change(&mut call);
             let stored = decode_metered(call.encode_to_vec().into());
-            assert_eq!(stored, Err(CorruptCommit::Field(field.to_owned())));
+            assert_eq!(stored, Err(CorruptCommit::Field(field.into())));
         };
         check(|call| call.call_id = "1".to_owned(), "call_id");
         check(|call| call.agent_id.clear(), "agent_id");

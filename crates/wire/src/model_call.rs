@@ -98,7 +98,7 @@ pub fn decode_logged(bytes: Bytes) -> Result<LoggedCall, CorruptCommit> {
     let field = |violation: Violation| CorruptCommit::Field(violation.field);
     let days = stored.days;
     if !(1..=LOG_DAYS_MAX).contains(&days) {
-        return Err(CorruptCommit::Field("days".to_owned()));
+        return Err(CorruptCommit::Field("days".into()));
     }
     let agent = AgentId::parse(stored.agent_id).map_err(|violation| violation.within("agent_id"));
     let call = stored.call.ok_or_else(|| missing("call")).map_err(field)?;
@@ -219,7 +219,7 @@ mod tests {
         let check = |days: u32, agent: &str, call: Option<proto::ModelCall>, expected: &str| {
             let stored = proto::StoredModelCall { agent_id: agent.to_owned(), days, call };
             let corrupt = decode_logged(stored.encode_to_vec().into()).unwrap_err();
-            assert_eq!(corrupt, CorruptCommit::Field(expected.to_owned()));
+            assert_eq!(corrupt, CorruptCommit::Field(expected.into()));
         };
         let whole = || Some(call_to_proto(&call()));
         check(0, "a", whole(), "days");

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use domain::{Violation, ViolationReason};
+use domain::{FieldPath, Violation, ViolationReason};
 use tonic::Status;
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt as _};
 
@@ -37,7 +37,7 @@ struct QuotaProblem {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct FieldProblem {
-    field: String,
+    field: FieldPath,
     /// The name of the reason.
     reason: String,
     description: String,
@@ -70,31 +70,28 @@ impl Problem {
 
     /// An error of one field. `google.rpc.BadRequest` contains its reason, path and description.
     #[must_use]
-    pub fn of_field(reason: Reason, field: &str, description: impl Into<String>) -> Self {
-        let description = description.into();
-        let problem = FieldProblem {
-            field: field.to_owned(),
-            reason: reason.as_str().to_owned(),
-            description: description.clone(),
-        };
-        Self { fields: vec![problem], ..Self::new(reason, format!("{field} {description}")) }
+    pub fn of_field(reason: Reason, field: impl Into<FieldPath>, description: impl Into<String>) -> Self {
+        let (field, description) = (field.into(), description.into());
+        let message = format!("{field} {description}");
+        let problem = FieldProblem { field, reason: reason.as_str().to_owned(), description };
+        Self { fields: vec![problem], ..Self::new(reason, message) }
     }
 
     /// Names the field that the error is about.
     #[must_use]
-    pub fn in_field(mut self, field: &str) -> Self {
+    pub fn in_field(mut self, field: impl Into<FieldPath>) -> Self {
         let reason = self.reason_name().to_owned();
-        self.fields = vec![FieldProblem { field: field.to_owned(), reason, description: self.message.clone() }];
+        self.fields = vec![FieldProblem { field: field.into(), reason, description: self.message.clone() }];
         self
     }
 
     /// Renames the field, also where the message begins with it; `None`: the name stays.
     #[must_use]
-    pub fn rename_field(mut self, name: impl FnOnce(&str) -> Option<String>) -> Self {
+    pub fn rename_field(mut self, name: impl FnOnce(&FieldPath) -> Option<FieldPath>) -> Self {
         if let Some(problem) = self.fields.first_mut()
             && let Some(name) = name(&problem.field)
         {
-            if let Some(rest) = self.message.strip_prefix(&problem.field) {
+            if let Some(rest) = self.message.strip_prefix(&problem.field.to_string()) {
                 self.message = format!("{name}{rest}");
             }
             problem.field = name;
@@ -158,8 +155,8 @@ impl Problem {
 
     /// The path of the invalid field, if there is one.
     #[must_use]
-    pub fn field(&self) -> Option<&str> {
-        self.fields.first().map(|problem| problem.field.as_str())
+    pub fn field(&self) -> Option<&FieldPath> {
+        self.fields.first().map(|problem| &problem.field)
     }
 
     /// The pairs in `google.rpc.ErrorInfo.metadata`.
@@ -191,15 +188,8 @@ impl Problem {
     }
 }
 
-/// The index of an entry of a list, and the path within the entry: of `events[3].call_id` in `events`, 3 and `call_id`.
-#[must_use]
-pub fn list_entry<'a>(field: &'a str, list: &str) -> Option<(usize, &'a str)> {
-    let (index, within) = field.strip_prefix(list)?.strip_prefix('[')?.split_once(']')?;
-    Some((index.parse().ok()?, within.trim_start_matches('.')))
-}
-
 fn field_violation(problem: &FieldProblem) -> FieldViolation {
-    let mut violation = FieldViolation::new(&problem.field, &problem.description);
+    let mut violation = FieldViolation::new(problem.field.to_string(), &problem.description);
     violation.reason.clone_from(&problem.reason);
     violation
 }
@@ -207,7 +197,7 @@ fn field_violation(problem: &FieldProblem) -> FieldViolation {
 impl From<Violation> for Problem {
     fn from(violation: Violation) -> Self {
         let reason = Reason::Field(violation.reason);
-        Self::of_field(reason, &violation.field, violation.description)
+        Self::of_field(reason, violation.field, violation.description)
     }
 }
 
@@ -246,7 +236,7 @@ impl From<Status> for Problem {
 
 fn field_problem(violation: &FieldViolation) -> FieldProblem {
     FieldProblem {
-        field: violation.field.clone(),
+        field: FieldPath::from(&violation.field),
         reason: violation.reason.clone(),
         description: violation.description.clone(),
     }
@@ -279,26 +269,13 @@ mod tests {
     fn all_that_is_wrong_in_a_document_is_told() {
         let of = |field: &str| Violation::new(ViolationReason::OutOfRange, "is 0").within(field);
         let problem = Problem::from_violations("policy_json", vec![of("a.b"), of("c")]);
-        assert_eq!(problem.field(), Some("policy_json.a.b"));
+        assert_eq!(*problem.field().unwrap(), *"policy_json.a.b");
         let details = Status::from(problem).get_error_details();
         let request = details.bad_request().expect("bad request");
         let fields = request.field_violations.iter();
         assert!(fields.map(|field| field.field.as_str()).eq(["policy_json.a.b", "policy_json.c"]));
         let none = Problem::from_violations("policy_json", Vec::<Violation>::new());
-        assert_eq!(none.field(), Some("policy_json"));
-    }
-
-    #[test]
-    fn entries_of_lists_have_an_index() {
-        for (field, expected) in [
-            ("events[3].call_id", Some((3, "call_id"))),
-            ("events[0]", Some((0, ""))),
-            ("events", None),
-            ("events[x]", None),
-            ("older_events[1]", None),
-        ] {
-            assert_eq!(list_entry(field, "events"), expected, "{field}");
-        }
+        assert_eq!(*none.field().unwrap(), *"policy_json");
     }
 
     #[test]

@@ -154,7 +154,7 @@ mod tests {
             let mut correction = valid.clone();
             change(&mut correction);
             let stored = decode_correction(correction.encode_to_vec().into());
-            assert_eq!(stored, Err(CorruptCommit::Field(field.to_owned())));
+            assert_eq!(stored, Err(CorruptCommit::Field(field.into())));
         };
         let calls = |api_key_id: &str, owner_digest: &str| {
             let (api_key_id, owner_digest) = (api_key_id.to_owned(), owner_digest.to_owned());
@@ -173,7 +173,7 @@ mod tests {
             (Some(Counts::Messages(proto::CorrectedMessages { model: "m".repeat(257) })), "messages.model"),
         ] {
             let given = proto::UsageCorrection { counts, ..valid.clone() };
-            assert_eq!(correction_from_proto(given).map_err(|violation| violation.field), Err(field.to_owned()));
+            assert_eq!(correction_from_proto(given).map_err(|violation| violation.field), Err(field.into()));
         }
     }
 }

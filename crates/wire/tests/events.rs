@@ -272,8 +272,8 @@ fn stored_events_with_empty_texts_are_read_and_new_ones_rejected() {
         golden.push(format!("{name} {}", hex(&bytes)));
         assert_eq!(wire::commit::decode_event(bytes.into()), Ok(event));
         let rejected = wire::event::new_event_from_proto(proto).unwrap_err();
-        let seen = (rejected.reason, rejected.field.as_str());
-        assert_eq!(seen, (ViolationReason::Missing, field), "{name}");
+        let seen = (rejected.reason, rejected.field);
+        assert_eq!(seen, (ViolationReason::Missing, field.into()), "{name}");
     }
     insta::assert_snapshot!(golden.join("\n"));
 }
@@ -417,7 +417,7 @@ fn an_event_at_its_bound_and_one_past() {
     assert!(writer.seal(2, &[at_bound], Some((&first, 1))).is_ok());
     let past = writer.seal(2, &[event(message(None)), noted(EVENT_BYTES_MAX - overhead + 1)], Some((&first, 1)));
     let violation = past.unwrap_err();
-    assert_eq!((violation.reason, violation.field.as_str()), (ViolationReason::EventTooLarge, "events[1]"));
+    assert_eq!((violation.reason, violation.field.to_string().as_str()), (ViolationReason::EventTooLarge, "events[1]"));
 }
 
 #[test]
@@ -434,7 +434,7 @@ fn invalid_messages_are_corrupt_commits() {
     assert_eq!(open(commit.encode_to_vec().into()).unwrap_err(), CorruptCommit::EventCount { counted: 2, held: 1 });
     commit.envelope.as_mut().unwrap().event_count = 1;
     commit.envelope.as_mut().unwrap().commit_id = Bytes::from_static(b"short");
-    assert_eq!(open(commit.encode_to_vec().into()).unwrap_err(), CorruptCommit::Field("commit_id".to_owned()));
+    assert_eq!(open(commit.encode_to_vec().into()).unwrap_err(), CorruptCommit::Field("commit_id".into()));
 }
 
 fn any_part() -> impl Strategy<Value = Part> {
@@ -489,5 +489,5 @@ fn raw_keys_are_no_owners() {
     let kind = wire::proto::event::v1::owner::Kind::ChannelId("telegram:42".to_owned());
     let owner = wire::proto::event::v1::Owner { kind: Some(kind) };
     let refused = wire::conversation::owner_from_proto(Some(owner)).unwrap_err();
-    assert_eq!((refused.field.as_str(), refused.reason), ("channel_id", ViolationReason::Malformed));
+    assert_eq!((refused.field.to_string().as_str(), refused.reason), ("channel_id", ViolationReason::Malformed));
 }

@@ -13,7 +13,6 @@ pub mod ai_sdk;
 pub mod chats;
 pub mod get_health;
 pub mod mcp;
-mod member_names;
 pub mod openai;
 pub mod openapi;
 pub mod router;

@@ -308,7 +308,7 @@ mod tests {
         assert!(check_payload(7, 7).is_ok());
         let too_large = check_payload(8, 7).unwrap_err();
         assert_eq!(too_large.reason(), Reason::Field(ViolationReason::CommitTooLarge));
-        assert_eq!(too_large.field(), Some("events"));
+        assert_eq!(*too_large.field().unwrap(), *"events");
     }
 
     #[test]

@@ -87,8 +87,8 @@ mod tests {
         let check = |id: &str, events: &[NewEvent], expected: Option<(&str, ViolationReason)>| {
             let id = ConversationId::parse(id).unwrap();
             let violation = check_events(&id, events).err();
-            let seen = violation.as_ref().map(|violation| (violation.field.as_str(), violation.reason));
-            assert_eq!(seen, expected);
+            let seen = violation.map(|violation| (violation.field, violation.reason));
+            assert_eq!(seen, expected.map(|(field, reason)| (domain::FieldPath::from(field), reason)));
         };
         let note = NewEvent::from(Fact::from(SystemNoted { topic: None, text: "note".to_owned() }));
         let deleted = NewEvent::from(Fact::from(DocumentDeleted {

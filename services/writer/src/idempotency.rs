@@ -438,6 +438,6 @@ mod tests {
         let commit = commit();
         assert!(check_same_request(&commit, RequestDigest([1; 16]), "key").is_ok());
         let reused = check_same_request(&commit, RequestDigest([2; 16]), "key").unwrap_err();
-        assert_eq!(reused.field(), Some("key"));
+        assert_eq!(*reused.field().unwrap(), *"key");
     }
 }

@@ -24,7 +24,7 @@ pub(crate) const FORKS_NAMED_MAX: usize = 20;
 pub(crate) fn from_rejection(rejection: Rejection) -> Problem {
     let message = rejection.to_string();
     let event = |reason, index: usize, field: &str| {
-        Problem::of_field(reason, &format!("events[{index}].{field}"), message.clone())
+        Problem::of_field(reason, format!("events[{index}].{field}"), message.clone())
     };
     let call = |reason, index, fact: &str| event(reason, index, &format!("{fact}.call_id"));
     let summary = |reason, index| event(reason, index, "history_summarised.through_version");

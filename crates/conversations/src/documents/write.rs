@@ -12,7 +12,7 @@ use wire::status::{Problem, Reason};
 use super::find::{DocumentState, find};
 use super::scope::DocumentLocation;
 use crate::Gateway;
-use crate::commands::{Command, Commands, Issuer, command_target};
+use crate::commands::{Command, Commands, Issuer, command_target, key_text};
 use crate::positions::record_write;
 use crate::request::Call;
 
@@ -170,11 +170,11 @@ async fn create(change: Change<'_>, fact: &Fact) -> Result<Written, Problem> {
     let target = &change.location.target;
     let owner = change.location.owner()?;
     // Another key than that of an append: the writer rejects a key with another request.
-    let key = change.key.map(|key| key.part(b"create").to_string());
+    let key = change.key.map(|key| key.part(b"create"));
     let request = proto::CreateConversationRequest {
         agent_id: target.access.agent.to_string(),
         conversation_id: target.key.conversation.to_string(),
-        idempotency_key: key.unwrap_or_default(),
+        idempotency_key: key_text(key),
         owner: Some(owner_to_proto(owner)),
         events: vec![new_event(fact)],
         ..proto::CreateConversationRequest::default()
@@ -184,8 +184,7 @@ async fn create(change: Change<'_>, fact: &Fact) -> Result<Written, Problem> {
 
 async fn append(change: Change<'_>, fact: &Fact, expected: Option<u64>) -> Result<Written, Problem> {
     let target = &change.location.target;
-    let key = change.key.map(|key| key.to_string()).unwrap_or_default();
-    let command = command_target(&target.access.agent, &target.key.conversation, key);
+    let command = command_target(&target.access.agent, &target.key.conversation, change.key);
     let request = proto::AppendEventsRequest {
         target: Some(proto::CommandTarget { expected_version: expected, ..command }),
         events: vec![new_event(fact)],

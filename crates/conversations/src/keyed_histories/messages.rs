@@ -56,8 +56,8 @@ mod tests {
 
     fn check(messages: Vec<event::MessageAppended>, expected: Option<(&str, ViolationReason)>) {
         let violation = parse(messages).err();
-        let seen = violation.as_ref().map(|violation| (violation.field.as_str(), violation.reason));
-        assert_eq!(seen, expected);
+        let seen = violation.map(|violation| (violation.field, violation.reason));
+        assert_eq!(seen, expected.map(|(field, reason)| (domain::FieldPath::from(field), reason)));
     }
 
     #[test]

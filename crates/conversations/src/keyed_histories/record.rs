@@ -180,7 +180,7 @@ async fn append(
 ) -> Result<write::CommitResult, RecordError> {
     let target = &recording.location.target;
     let first = commit.first().map_or(0, |(index, _)| *index);
-    let key = recording.request.idempotency_key.map(|key| commit_id(key, first).to_string());
+    let key = recording.request.idempotency_key.map(|key| commit_id(key, first));
     let events = commit.into_iter().map(|(_, message)| event::Event {
         fact: Some(event::event::Fact::MessageAppended(message)),
         ..event::Event::default()
@@ -188,7 +188,7 @@ async fn append(
     let request = write::AppendEventsRequest {
         target: Some(write::CommandTarget {
             expected_version: Some(expected.0),
-            ..command_target(&target.access.agent, &target.key.conversation, key.unwrap_or_default())
+            ..command_target(&target.access.agent, &target.key.conversation, key)
         }),
         events: events.collect(),
         ..write::AppendEventsRequest::default()

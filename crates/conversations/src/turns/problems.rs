@@ -1,15 +1,15 @@
 //! Problems of rejected turns.
 
-use domain::RunId;
-use wire::status::{Problem, Reason, list_entry};
+use domain::{FieldPath, RunId};
+use wire::status::{Problem, Reason};
 
 /// The problem of a turn that was not started; `fields` are the caller's names of the events, in order: the writer's `events[2].…`
 /// is the third of them.
 #[must_use]
 pub fn not_started(problem: Problem, fields: &[String]) -> Problem {
     problem.rename_field(|field| {
-        let (index, _) = list_entry(field, "events")?;
-        fields.get(index).cloned()
+        let (index, _) = field.entry_of("events")?;
+        fields.get(index).map(FieldPath::from)
     })
 }
 
@@ -56,7 +56,7 @@ pub(super) fn run_active(run: RunId) -> Problem {
 pub fn role_not_allowed(index: usize) -> Problem {
     let description =
         "is not allowed with a public key: leave the message out, or allow its role in the agent's settings";
-    Problem::of_field(Reason::RoleNotAllowed, &format!("messages[{index}].role"), description)
+    Problem::of_field(Reason::RoleNotAllowed, FieldPath::from("role").at(index).within("messages"), description)
 }
 
 /// The request names a message that is not in the chat.
@@ -76,8 +76,8 @@ mod tests {
         let fields = ["toolResults[0]".to_owned(), "content".to_owned()];
         let violation = Violation::new(ViolationReason::TooLong, "is long").within(field);
         let problem = not_started(violation.into(), &fields);
-        let actual = (problem.field(), problem.message());
-        assert_eq!(actual, (Some(expected.0), expected.1));
+        let actual = (problem.field().unwrap().to_string(), problem.message());
+        assert_eq!(actual, (expected.0.to_owned(), expected.1));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Changes that the writer rejects.
 
 use axum::http::StatusCode;
+use domain::FieldPath;
 use runtime::http::HttpProblem;
 use wire::status::{Problem, Reason};
 
@@ -12,7 +13,7 @@ pub(super) struct Rejection {
     /// The status of the page.
     pub(super) status: StatusCode,
     /// The path of the wrong field, as the rpc has it.
-    pub(super) field: String,
+    pub(super) field: FieldPath,
     /// What is wrong, and how to correct it.
     pub(super) detail: String,
 }
@@ -22,8 +23,10 @@ pub(super) struct Rejection {
 /// # Errors
 /// The session has ended, or the writer does not answer: the form cannot correct it.
 pub(super) fn rejection(problem: impl Into<Problem>) -> Result<Rejection, HttpProblem> {
+    let problem = problem.into();
+    let field = problem.field().cloned();
     let problem = failure(problem);
-    match problem.field {
+    match field {
         Some(field) => Ok(Rejection { status: problem.status, field, detail: problem.detail }),
         None => Err(problem),
     }

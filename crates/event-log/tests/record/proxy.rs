@@ -39,6 +39,7 @@ pub(crate) struct Proxy {
     url: String,
     drops: Drops,
     holds: watch::Sender<bool>,
+    accepted: watch::Receiver<usize>,
     task: AbortHandle,
 }
 
@@ -50,9 +51,11 @@ impl Proxy {
         let drops = Drops::default();
         let of_connections = drops.clone();
         let (holds, held) = watch::channel(false);
+        let (count, accepted) = watch::channel(0);
         let task = tokio::spawn(async move {
             let mut connections = JoinSet::new();
             while let Ok((client, _)) = listener.accept().await {
+                count.send_modify(|count| *count += 1);
                 let (server, drops) = (TcpStream::connect(&server).await, of_connections.clone());
                 let held = held.clone();
                 if let Ok(server) = server {
@@ -60,7 +63,7 @@ impl Proxy {
                 }
             }
         });
-        Self { url, drops, holds, task: task.abort_handle() }
+        Self { url, drops, holds, accepted, task: task.abort_handle() }
     }
 
     /// A record of one partition through the proxy.
@@ -80,6 +83,11 @@ impl Proxy {
 
     pub(crate) fn release(&self) {
         self.holds.send_replace(false);
+    }
+
+    /// Waits until it has accepted this many connections.
+    pub(crate) async fn accepted(&self, count: usize) {
+        self.accepted.clone().wait_for(|accepted| *accepted >= count).await.expect("a proxy");
     }
 
     /// Drops the next reply of the server, and closes its connection.

@@ -10,6 +10,25 @@ use event_log::{AppendOutcome, Record, RecordConfig};
 use crate::proxy::Proxy;
 use crate::support::{Writer, all_commits, all_messages, config, record_of_one, soon, until};
 
+/// A role that starts while the machine is busy does not end because of the first attempt to connect.
+#[tokio::test]
+async fn a_server_that_answers_late_is_tried_again() {
+    let server = devstack::test::nats().await;
+    let _record = record_of_one(&server).await;
+    let proxy = Proxy::to(&server.url()).await;
+    proxy.hold();
+    let config = RecordConfig { request_timeout_ms: 20_000, ..proxy.config() };
+    let opening = async {
+        let opened = Record::open(config).await;
+        assert!(opened.is_ok(), "{opened:?}");
+    };
+    let releasing = async {
+        proxy.accepted(2).await;
+        proxy.release();
+    };
+    tokio::join!(opening, releasing);
+}
+
 #[tokio::test]
 async fn a_lost_reply_is_resolved() {
     let server = devstack::test::nats().await;

@@ -139,7 +139,7 @@ pub(super) fn check_size(bytes: usize) -> Result<(), ParseError> {
         return Ok(());
     }
     Err(ParseError::Unusable {
-        field: "reply".to_owned(),
+        field: "reply".into(),
         reason: format!("has {bytes} bytes so far, at most {REPLY_BYTES_MAX} are taken"),
     })
 }

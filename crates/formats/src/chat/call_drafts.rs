@@ -149,7 +149,7 @@ impl CallDrafts {
         }
         if self.0.len() >= CALLS_MAX {
             return Err(ParseError::Unusable {
-                field: "tool_calls".to_owned(),
+                field: "tool_calls".into(),
                 reason: format!("has more than {CALLS_MAX} calls"),
             });
         }

@@ -87,7 +87,7 @@ impl Draft {
         self.size_bytes = self.size_bytes.saturating_add(bytes);
         if self.size_bytes > REPLY_BYTES_MAX {
             return Err(ParseError::Unusable {
-                field: "reply".to_owned(),
+                field: "reply".into(),
                 reason: format!("has more than {REPLY_BYTES_MAX} bytes"),
             });
         }

@@ -69,7 +69,7 @@ impl OpenCalls {
         };
         if index >= self.open.len() {
             return Err(ParseError::Unusable {
-                field: field.to_owned(),
+                field: field.into(),
                 reason: "has no open call in the history".to_owned(),
             });
         }

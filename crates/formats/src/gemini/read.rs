@@ -192,7 +192,7 @@ fn read_call(call: WireCall<'_>, signature: Option<String>, field: &str) -> Resu
     let field = format!("{field}.functionCall");
     if call.partial_args.is_some() || call.will_continue {
         return Err(ParseError::Unusable {
-            field: format!("{field}.partialArgs"),
+            field: format!("{field}.partialArgs").into(),
             reason: "is partial: request complete arguments".to_owned(),
         });
     }

@@ -26,7 +26,7 @@ impl ReplyStream {
         self.bytes = self.bytes.saturating_add(piece.len());
         if self.bytes > REPLY_BYTES_MAX {
             return Err(ParseError::Unusable {
-                field: "reply".to_owned(),
+                field: "reply".into(),
                 reason: format!("has more than {REPLY_BYTES_MAX} bytes"),
             });
         }

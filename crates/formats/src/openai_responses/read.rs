@@ -90,7 +90,7 @@ fn message<'a>(item: &'a RawValue, path: &str) -> Result<ParsedItem<'a>, ParseEr
     let message: Message<'_> = borrowed(item, path)?;
     let role =
         Role::ALL.into_iter().find(|role| role.as_str() == message.role).ok_or_else(|| ParseError::Unusable {
-            field: format!("{path}.role"),
+            field: format!("{path}.role").into(),
             reason: "is not one of user, assistant, system, developer".to_owned(),
         })?;
     Ok(ParsedItem::Message { role, phase: message.phase, parts: parts(message.content, &format!("{path}.content"))? })

@@ -114,10 +114,7 @@ pub(super) fn check_size(bytes: usize) -> Result<(), ParseError> {
     if bytes <= REPLY_BYTES_MAX {
         return Ok(());
     }
-    Err(ParseError::Unusable {
-        field: "response".to_owned(),
-        reason: format!("is longer than {REPLY_BYTES_MAX} bytes"),
-    })
+    Err(ParseError::Unusable { field: "response".into(), reason: format!("is longer than {REPLY_BYTES_MAX} bytes") })
 }
 
 /// The facts of a response.

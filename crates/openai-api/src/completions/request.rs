@@ -161,7 +161,7 @@ fn facts(messages: &RawValue) -> Result<Vec<Fact>, Violation> {
 
 fn malformed(error: ParseError) -> Violation {
     match error {
-        ParseError::Unusable { field, reason } => wrong(ViolationReason::Malformed, &field, &reason),
+        ParseError::Unusable { field, reason } => Violation::new(ViolationReason::Malformed, reason).within(field),
         ParseError::Malformed { .. } | ParseError::Failed { .. } | ParseError::Incomplete => {
             wrong(ViolationReason::Malformed, "messages", &error.to_string())
         }

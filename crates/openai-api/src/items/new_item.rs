@@ -177,7 +177,7 @@ fn note_parts(note: &mut Note, name: &str, given: &RawValue, parts: &[Part], aut
 fn canonical(item: &Members, required: &[&str], raw: &RawValue, at: &str) -> Result<(Fact, Note), Violation> {
     let is_absent = |name: &str| item.get(name).is_none_or(|value| value.get() == "null");
     if let Some(name) = required.iter().find(|name| is_absent(name)) {
-        return Err(missing().within(name).within(at));
+        return Err(missing().within(*name).within(at));
     }
     let fact = facts(raw, at)?.ok_or_else(|| malformed("has no contents").within(at))?;
     let mut note = Note::default();
@@ -208,7 +208,10 @@ fn facts(raw: &RawValue, at: &str) -> Result<Option<Fact>, Violation> {
 
 fn from_parse_error(error: ParseError, at: &str) -> Violation {
     match error {
-        ParseError::Unusable { field, reason } => malformed(reason).within(&field.replace("input[0]", at)),
+        ParseError::Unusable { field, reason } => {
+            let of_item = field.relative_to("input[0]").map(|inner| inner.within(at));
+            malformed(reason).within(of_item.unwrap_or(field))
+        }
         ParseError::Malformed { reason, .. } => {
             let reason = reason.replace("input[0]", at);
             malformed(format!("is not an item: {reason}")).within(at)

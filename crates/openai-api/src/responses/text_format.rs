@@ -80,7 +80,7 @@ mod tests {
         let found = response_format(&to_raw_value(given).unwrap())
             .map(|format| format.map(|json| json.as_str().parse::<Value>().unwrap()))
             .map_err(|violation| violation.field);
-        assert_eq!(found, expected.map_err(str::to_owned), "{given}");
+        assert_eq!(found, expected.map_err(domain::FieldPath::from), "{given}");
     }
 
     #[test]

@@ -101,7 +101,7 @@ mod tests {
                 Ok((tools.len(), choice))
             })
             .map_err(|violation| violation.field);
-        assert_eq!(parsed, expected.map_err(str::to_owned), "{tools} {choice}");
+        assert_eq!(parsed, expected.map_err(domain::FieldPath::from), "{tools} {choice}");
     }
 
     #[test]

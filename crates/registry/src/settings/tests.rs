@@ -30,7 +30,8 @@ fn check(change: impl FnOnce(&mut AgentSettings), expected: &str) {
         ..AgentSettings::default()
     };
     change(&mut settings);
-    let field = CheckedSettings::parse(settings).map_or_else(|violation| violation.field, |_| String::new());
+    let field =
+        CheckedSettings::parse(settings).map_or_else(|violation| violation.field, |_| domain::FieldPath::default());
     assert_eq!(field, expected);
 }
 

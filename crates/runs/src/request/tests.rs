@@ -35,7 +35,7 @@ fn check_answers(parts: &str, expected: &[ToolAnswer]) {
 
 fn check_error(body: &str, field: &str, reason: ViolationReason) {
     let error = ChatRequest::parse(body.as_bytes()).unwrap_err();
-    assert_eq!((error.field.as_str(), error.reason), (field, reason), "{error}");
+    assert_eq!((error.field.to_string().as_str(), error.reason), (field, reason), "{error}");
     assert!(!error.to_string().contains("secret"), "{error}");
 }
 

@@ -86,21 +86,6 @@ impl HttpProblem {
         self
     }
 
-    /// Renames the field, also where the detail begins with it; `None`: the name stays.
-    #[must_use]
-    pub fn rename_field(mut self, name: impl FnOnce(&str) -> Option<String>) -> Self {
-        let Some(field) = self.field.as_deref() else {
-            return self;
-        };
-        if let Some(name) = name(field) {
-            if let Some(rest) = self.detail.strip_prefix(field) {
-                self.detail = format!("{name}{rest}");
-            }
-            self.field = Some(name);
-        }
-        self
-    }
-
     /// Sets the delay before a retry.
     #[must_use]
     pub fn retry_after(mut self, delay: Duration) -> Self {

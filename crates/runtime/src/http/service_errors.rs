@@ -5,7 +5,7 @@ use http::StatusCode;
 use tonic::Code;
 use wire::status::{Problem, Reason};
 
-use super::field_names::with_callers_field;
+use super::field_names::callers_path;
 use super::problem::HttpProblem;
 
 /// The detail for a conversation that does not exist for the caller. The reason is not disclosed.
@@ -13,18 +13,18 @@ const NOT_FOUND: &str = "no such conversation for this caller: check its id and 
 
 impl From<Problem> for HttpProblem {
     fn from(problem: Problem) -> Self {
+        let problem = problem.rename_field(callers_path);
         let (reason, name) = (problem.reason(), problem.reason_name().to_owned());
         let status = status_of(reason.code(), &name);
         if reason == Reason::ConversationNotFound {
             return Self::new(status, name, NOT_FOUND);
         }
-        let converted = Self {
-            field: problem.field().map(str::to_owned),
+        Self {
+            field: problem.field().map(ToString::to_string),
             retry_after: problem.retry_delay(),
             metadata: problem.metadata().clone(),
             ..Self::new(status, name, problem.message())
-        };
-        with_callers_field(converted)
+        }
     }
 }
 

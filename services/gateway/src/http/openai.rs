@@ -14,6 +14,8 @@ pub mod errors;
 pub mod models;
 pub mod requested_model;
 pub mod responses;
+
+mod rejected;
 mod retry_count;
 
 /// The path of the base URL.

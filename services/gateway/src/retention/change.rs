@@ -111,7 +111,7 @@ fn is_noted(target: &Target) -> bool {
 
 fn command(target: &Target, step: &str) -> proto::CommandTarget {
     let key = key(target, step, target.found.head.version);
-    command_target(&target.agent, &target.found.id, key.to_string())
+    command_target(&target.agent, &target.found.id, Some(key))
 }
 
 /// As [`command`], at the version of the row.

@@ -139,7 +139,7 @@ async fn delete(deps: &Dependencies, tenant: &TenantId, found: &ExpiredDocuments
     let request = proto::AppendEventsRequest {
         target: Some(proto::CommandTarget {
             expected_version: Some(found.version.0),
-            ..command_target(&found.agent, &found.first.conversation, key(tenant, found).to_string())
+            ..command_target(&found.agent, &found.first.conversation, Some(key(tenant, found)))
         }),
         events: found.names.iter().map(deleted).collect(),
         ..proto::AppendEventsRequest::default()

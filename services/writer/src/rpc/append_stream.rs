@@ -126,7 +126,7 @@ fn command_error(problem: &Problem) -> proto::CommandError {
         code: u32::try_from(i32::from(problem.reason().code())).unwrap_or_default(),
         reason: problem.reason_name().to_owned(),
         message: problem.message().to_owned(),
-        field: problem.field().unwrap_or_default().to_owned(),
+        field: problem.field().map(ToString::to_string).unwrap_or_default(),
         metadata: problem.metadata().clone().into_iter().collect(),
         retry_after_ms: u64::try_from(retry_after_ms).unwrap_or(u64::MAX),
     }

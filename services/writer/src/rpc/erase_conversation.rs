@@ -53,6 +53,6 @@ mod tests {
         assert_eq!(fork_rule(proto::ForkRule::Refuse.into()), Ok(ForkRule::Refuse));
         assert_eq!(fork_rule(proto::ForkRule::Sever.into()), Ok(ForkRule::Sever));
         let violation = fork_rule(99).unwrap_err();
-        assert_eq!((violation.reason, violation.field.as_str()), (ViolationReason::Malformed, "forks"));
+        assert_eq!((violation.reason, violation.field.to_string().as_str()), (ViolationReason::Malformed, "forks"));
     }
 }

@@ -243,7 +243,7 @@ mod tests {
             let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
             let seen = masked("hansard.operate.v1.Quotas", proto::Quotas::default(), &given, &paths, "is unknown");
             let seen = seen.map_err(|violation| (violation.reason, violation.field));
-            assert_eq!(seen, expected.map_err(|(reason, field)| (reason, field.to_owned())));
+            assert_eq!(seen, expected.map_err(|(reason, field)| (reason, field.into())));
         };
         check(&[], Ok(given));
         check(&["tenant", "owner"], Ok(given));
@@ -259,14 +259,18 @@ mod tests {
             assert_eq!(overlap(seconds), Ok(Duration::from_secs(seconds.into())));
         }
         let violation = overlap(most + 1).unwrap_err();
-        assert_eq!((violation.reason, violation.field.as_str()), (ViolationReason::OutOfRange, "overlap_seconds"));
+        assert_eq!(
+            (violation.reason, violation.field.to_string()),
+            (ViolationReason::OutOfRange, "overlap_seconds".to_owned())
+        );
     }
 
     #[test]
     fn errors_of_the_registry_name_the_field() {
         let check = |error: RegistryError, expected: (Reason, Option<&str>)| {
             let problem = from_registry("agent_id")(error);
-            assert_eq!((problem.reason(), problem.field()), expected);
+            let field = problem.field().map(ToString::to_string);
+            assert_eq!((problem.reason(), field.as_deref()), expected);
         };
         let field = Some("agent_id");
         check(RegistryError::AlreadyExists { what: "agent" }, (Reason::RegistryEntryExists, field));

@@ -105,7 +105,7 @@ mod tests {
                     cleared(updated.last_response_id.map(|id| id.value().is_some())),
                 ]
             });
-            assert_eq!(seen, expected.map_err(str::to_owned), "{paths:?}");
+            assert_eq!(seen, expected.map_err(domain::FieldPath::from), "{paths:?}");
         };
         check(&["title"], Ok([true, false, false, false]));
         check(&["metadata_json"], Ok([false, true, false, false]));

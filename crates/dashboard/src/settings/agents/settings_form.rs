@@ -70,15 +70,12 @@ impl SettingsForm {
 
     /// Puts a rejection at its field. Returns whether it has one.
     pub(super) fn reject(&mut self, rejection: &Rejection) -> bool {
-        let path = rejection.field.strip_prefix("settings.").unwrap_or_default();
-        let is_at = |name: &str| {
-            let rest = path.strip_prefix(name);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-        };
+        let path = rejection.field.relative_to("settings").unwrap_or_default();
+        let is_at = |name: &str| path.relative_to(name).is_some();
         // A whole message that is missing has its error at its first field.
         let exact = self.0.iter().position(|entry| is_at(entry.definition.name));
         let within = || {
-            let of = |entry: &Entry| !path.is_empty() && entry.definition.setting() == path;
+            let of = |entry: &Entry| !path.is_empty() && path == entry.definition.setting();
             self.0.iter().position(of)
         };
         let entry = exact.or_else(within).and_then(|index| self.0.get_mut(index));

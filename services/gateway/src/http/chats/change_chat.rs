@@ -100,7 +100,7 @@ fn update(
     let changed = [title.is_some().then_some("title"), metadata.is_some().then_some("metadata_json")];
     let paths = changed.into_iter().flatten().map(str::to_owned).collect();
     write::UpdateConversationRequest {
-        target: Some(chat.command_target(key.for_part("update").text())),
+        target: Some(chat.command_target(key.for_part("update").0)),
         update_mask: Some(prost_types::FieldMask { paths }),
         title: title.and_then(FieldChange::into_value).unwrap_or_default(),
         metadata_json: json_text(metadata.and_then(FieldChange::into_value)),
@@ -109,14 +109,14 @@ fn update(
 }
 
 async fn archive(state: &HttpState, chat: &OwnedChat, key: IdempotencyKey) -> Result<(), HttpProblem> {
-    let target = Some(chat.command_target(key.for_part("archive").text()));
+    let target = Some(chat.command_target(key.for_part("archive").0));
     let request = write::ArchiveConversationRequest { target };
     state.commands.send(Issuer::Gateway, request).await?;
     Ok(())
 }
 
 async fn restore(state: &HttpState, chat: &OwnedChat, key: IdempotencyKey) -> Result<(), HttpProblem> {
-    let target = Some(chat.command_target(key.for_part("restore").text()));
+    let target = Some(chat.command_target(key.for_part("restore").0));
     let request = write::RestoreConversationRequest { target };
     state.commands.send(Issuer::Gateway, request).await?;
     Ok(())

@@ -4,14 +4,15 @@ use axum::extract::FromRequestParts;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use domain::{AgentId, ConversationId};
-use history::Target;
+use history::{Snapshot, Target};
 use openai_api::conversation_ids::record_id;
 use registry::{AgentAccess, Scope};
 use runtime::http::HttpProblem;
 use utoipa::IntoParams;
 use wire::status::Reason;
 
-use conversations::end_user::EndUser;
+use conversations::back_end_request::{BackEndRequest, Destination, Writable};
+use conversations::end_user::{EndUser, IdOrigin};
 use conversations::quotas::account::RequestSource;
 use http_listener::callers::end_user::end_user;
 use http_listener::callers::service::Service;
@@ -83,23 +84,47 @@ impl OpenAiCaller {
         Ok(Self { end_user: self.end_user.or_of_body(&fields)?, ..self })
     }
 
-    /// The record's id of a conversation of the API, also by the name that the end user's frontend gave it.
-    ///
-    /// # Errors
-    /// As [`BackEnd::conversation_of`](conversations::back_end::BackEnd::conversation_of).
-    pub async fn record_id(&self, state: &HttpState, scope: Scope, id: &str) -> Result<ConversationId, HttpProblem> {
-        let owner = self.end_user.owner();
-        let id = record_id(id).map_err(|_| not_found())?;
-        Ok(self.service.conversation_of(state, scope, owner.as_ref(), id).await?)
+    /// The request, which acts for the end user.
+    #[must_use]
+    pub fn request<'a>(&'a self, state: &'a HttpState) -> BackEndRequest<'a> {
+        BackEndRequest { conversations: state, back_end: &self.service, end_user: &self.end_user }
     }
 
-    /// How to read a conversation by its id in the API. The caller checks the owner with [`EndUser::check_owner`].
+    /// How to read a conversation by its id in the API.
     ///
     /// # Errors
-    /// As [`BackEnd::target`](conversations::back_end::BackEnd::target).
+    /// As [`BackEndRequest::target`].
     pub async fn target(&self, state: &HttpState, id: &str) -> Result<Target, HttpProblem> {
-        let id = self.record_id(state, Scope::Read, id).await?;
-        Ok(self.service.target(state, id.as_str()).await?)
+        Ok(self.request(state).target(parse_id(id)?).await?)
+    }
+
+    /// Opens a snapshot of a conversation that the request names by its id.
+    ///
+    /// # Errors
+    /// As [`BackEndRequest::open`].
+    pub async fn open<'a>(&'a self, state: &'a HttpState, target: &'a Target) -> Result<Snapshot<'a>, HttpProblem> {
+        let origin = IdOrigin::of(&target.key.conversation);
+        Ok(self.request(state).open(target, origin).await?)
+    }
+
+    /// A conversation to append to, by its id in the API.
+    ///
+    /// # Errors
+    /// As [`BackEndRequest::destination`].
+    pub async fn destination(&self, state: &HttpState, id: &str) -> Result<Destination, HttpProblem> {
+        let id = parse_id(id)?;
+        let origin = IdOrigin::of(&id);
+        Ok(self.request(state).destination(id, origin).await?)
+    }
+
+    /// A conversation to change, by its id in the API.
+    ///
+    /// # Errors
+    /// As [`BackEndRequest::writable`].
+    pub async fn writable(&self, state: &HttpState, id: &str) -> Result<Writable, HttpProblem> {
+        let id = parse_id(id)?;
+        let origin = IdOrigin::of(&id);
+        Ok(self.request(state).writable(id, origin).await?)
     }
 
     /// What usage is counted for: the key. The address is the back end's, so it is not counted.
@@ -107,6 +132,14 @@ impl OpenAiCaller {
     pub fn source(&self) -> RequestSource {
         RequestSource { api_key_id: Some(self.service.token_id().to_owned()), address: None }
     }
+}
+
+/// The record's id of a conversation with this id in the API.
+///
+/// # Errors
+/// [`not_found`]: it is no id.
+pub(super) fn parse_id(id: &str) -> Result<ConversationId, HttpProblem> {
+    record_id(id).map_err(|_| not_found())
 }
 
 /// The request names no agent that the key may act for.

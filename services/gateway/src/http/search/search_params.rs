@@ -5,6 +5,7 @@ use history::Deadline;
 use runtime::http::{HttpProblem, Json};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
+use wire::status::Problem;
 
 use super::search_results::{Details, SearchResultsBody};
 use conversations::positions;
@@ -82,18 +83,16 @@ pub(in crate::http) async fn page(
         fences: positions::fences(),
         deadline: Deadline::until(None),
     };
-    let page = search(&state.gateway, request).await.map_err(|error| named(HttpProblem::from(error)))?;
+    let page = search(&state.gateway, request).await.map_err(named)?;
     Ok(Json(SearchResultsBody::new(page, details)))
 }
 
 /// Callers know the query as `q` and the page token as `cursor`.
-fn named(problem: HttpProblem) -> HttpProblem {
-    match problem.field.as_deref() {
-        Some("query") => HttpProblem { detail: problem.detail.replacen("query ", "q ", 1), ..problem.in_field("q") },
-        Some("page_token") => {
-            let detail = "cursor is not of this search: send nextCursor unchanged, and change only limit";
-            HttpProblem { detail: detail.to_owned(), ..problem.in_field("cursor") }
-        }
-        Some(_) | None => problem,
+fn named(problem: impl Into<Problem>) -> HttpProblem {
+    let problem = problem.into().rename_field(|field| (field == "query").then(|| "q".into()));
+    if problem.field().is_some_and(|field| field == "page_token") {
+        let detail = "cursor is not of this search: send nextCursor unchanged, and change only limit";
+        return HttpProblem { detail: detail.to_owned(), ..HttpProblem::from(problem).in_field("cursor") };
     }
+    problem.into()
 }

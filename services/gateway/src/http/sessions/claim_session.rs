@@ -191,7 +191,7 @@ async fn change_owner(
     conversation: ConversationId,
 ) -> Result<bool, HttpProblem> {
     let request = write::ChangeOwnerRequest {
-        target: Some(command_target(&user.access.agent, &conversation, String::new())),
+        target: Some(command_target(&user.access.agent, &conversation, None)),
         owner: Some(owner_to_proto(&user.owner)),
         expected_owner: Some(owner_to_proto(session)),
     };

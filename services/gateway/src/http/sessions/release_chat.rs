@@ -56,7 +56,7 @@ pub(in crate::http) async fn release_chat(
     let chat = find_or_released(&state, &user, &session, &body.chat_id).await?;
     // The writer decides: only it can detect a retry of a request that changed the owner.
     let request = ChangeOwnerRequest {
-        target: Some(command_target(&user.access.agent, &chat.conversation, key.text())),
+        target: Some(command_target(&user.access.agent, &chat.conversation, key.0)),
         owner: Some(owner_to_proto(&session)),
         expected_owner: Some(owner_to_proto(&user.owner)),
     };

@@ -136,7 +136,7 @@ mod tests {
     fn results_and_approvals_at_their_bound() {
         let check = |count: usize, expected: Option<&str>| {
             let actual = add_results(&mut Turn::default(), results(count)).err();
-            assert_eq!(actual.map(|wrong| wrong.field).as_deref(), expected);
+            assert_eq!(actual.map(|wrong| wrong.field).map(|field| field.to_string()).as_deref(), expected);
             let approvals = (0..count).map(|index| approval(&index.to_string(), true));
             let actual = add_approvals(&mut Turn::default(), approvals.collect()).err();
             assert_eq!(actual.is_some(), expected.is_some());
@@ -155,7 +155,7 @@ mod tests {
             let parts = parts.map(|parts| RawValue::from_string(parts.to_owned()).unwrap());
             let actual = content(text.map(str::to_owned), parts.as_deref())
                 .map(|message| message.map_or(0, |(_, parts)| parts.len()));
-            assert_eq!(actual.map_err(|wrong| wrong.field), expected.map_err(str::to_owned));
+            assert_eq!(actual.map_err(|wrong| wrong.field), expected.map_err(domain::FieldPath::from));
         };
         check(None, None, Ok(0));
         check(Some("a"), None, Ok(1));

@@ -69,7 +69,7 @@ mod tests {
         };
         let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
         let seen = changed(current, &given, &paths).map_err(|violation| violation.field);
-        assert_eq!(seen, expected.map_err(str::to_owned), "{paths:?}");
+        assert_eq!(seen, expected.map_err(domain::FieldPath::from), "{paths:?}");
     }
 
     #[test]

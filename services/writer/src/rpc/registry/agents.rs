@@ -81,7 +81,7 @@ mod tests {
         let check = |name: &str, expected: Result<&str, ViolationReason>| {
             let id = new_id(None, name).map(|id| id.as_str().to_owned());
             let seen = id.map_err(|violation| (violation.field, violation.reason));
-            let expected = expected.map(str::to_owned).map_err(|reason| ("agent_id".to_owned(), reason));
+            let expected = expected.map(str::to_owned).map_err(|reason| ("agent_id".into(), reason));
             assert_eq!(seen, expected, "{name}");
         };
         check("hansard-audit-log", Err(ViolationReason::Reserved));

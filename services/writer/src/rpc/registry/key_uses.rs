@@ -99,7 +99,7 @@ mod tests {
     fn a_report_has_a_bound() {
         assert!(check_count(KEY_USES_MAX).is_ok());
         let violation = check_count(KEY_USES_MAX + 1).unwrap_err();
-        assert_eq!((violation.reason, violation.field.as_str()), (ViolationReason::OutOfRange, "uses"));
+        assert_eq!((violation.reason, violation.field.to_string().as_str()), (ViolationReason::OutOfRange, "uses"));
     }
 
     #[test]

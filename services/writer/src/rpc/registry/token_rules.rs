@@ -99,7 +99,7 @@ mod tests {
                 ..proto::RevokeTokenRequest::default()
             };
             let field = token(&request).map(|(_, field)| field).map_err(|violation| violation.field);
-            assert_eq!(field, expected.map_err(str::to_owned), "{id} {digest_bytes}");
+            assert_eq!(field, expected.map_err(domain::FieldPath::from), "{id} {digest_bytes}");
         };
         check("a", 0, Ok("token_id"));
         check("", 32, Ok("token_sha256"));

@@ -116,7 +116,7 @@ fn rejections_are_at_their_fields() {
         let mut form = typed(&[]);
         let is_at_field = form.reject(&Rejection {
             status: StatusCode::BAD_REQUEST,
-            field: path.to_owned(),
+            field: path.into(),
             detail: format!("{path} is wrong"),
         });
         assert_eq!(is_at_field, expected.is_some(), "{path}");

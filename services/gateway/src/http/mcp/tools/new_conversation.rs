@@ -7,7 +7,7 @@ use runtime::http::HttpProblem;
 use wire::conversation::owner_to_proto;
 use wire::proto::event::v1::ForkPoint;
 use wire::proto::write::v1::{CommitResult, CreateConversationRequest};
-use wire::status::Reason;
+use wire::status::{Problem, Reason};
 
 use super::ToolContext;
 use crate::http::mcp::caller::{McpCaller, check_own_agent, with_argument};
@@ -52,7 +52,7 @@ pub(super) async fn create(context: ToolContext<'_>, new: NewConversation) -> Re
             let request = request(caller.access.agent.as_str());
             Ok(state.commands.send(Issuer::Gateway, request).await?)
         }
-        McpCaller::Admin(_) => Err(read_only()),
+        McpCaller::Admin(_) => Err(read_only().into()),
     }
 }
 
@@ -83,8 +83,7 @@ pub(super) fn recorded_at(commit: &CommitResult) -> Result<Timestamp, HttpProble
 }
 
 /// Administrators have no scope that writes.
-pub(super) fn read_only() -> HttpProblem {
+pub(super) fn read_only() -> Problem {
     let detail = "an administrator's token reads only: use a service token with the scope append";
-    let code = Reason::MissingScope.as_str();
-    HttpProblem::new(StatusCode::FORBIDDEN, code, detail)
+    Problem::new(Reason::MissingScope, detail)
 }

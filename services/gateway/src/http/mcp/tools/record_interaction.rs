@@ -1,20 +1,17 @@
 //! `record_interaction`: a user's message and the assistant's answer, in one commit.
 
-use axum::http::StatusCode;
 use conversations::end_user::{EndUser, IdOrigin};
 use domain::event::{Fact, MessageAppended, Role};
 use domain::{CommitId, ConversationId, Part, ViolationReason};
 use http_listener::idempotency::IdempotencyKey;
-use registry::Scope;
 use rmcp::model::Tool;
 use rmcp::schemars::JsonSchema;
 use runtime::http::HttpProblem;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
-use wire::conversation::owner_to_proto;
 use wire::proto::event::v1 as event;
 use wire::proto::write::v1::{AppendEventsRequest, CommitResult};
-use wire::status::list_entry;
+use wire::status::{Problem, Reason};
 
 use super::new_conversation::{read_only, recorded_at};
 use super::{ToolContext, ToolName, adds, define};
@@ -22,10 +19,11 @@ use crate::http::mcp::caller::McpCaller;
 use crate::http::mcp::failure::Failure;
 use crate::http::mcp::objects::MessageObject;
 use crate::http::mcp::time::iso8601;
+use conversations::back_end_request::BackEndRequest;
 use conversations::commands::Issuer;
-use conversations::open::{find_latest_chat, is_not_owned};
+use conversations::open::find_latest_chat;
+use conversations::problem::not_found;
 use conversations::turns::permissions::AllowedRoles;
-use http_listener::not_found::not_found;
 
 /// The arguments.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -110,19 +108,15 @@ async fn append(
     id: &str,
     key: IdempotencyKey,
     events: Vec<event::Event>,
-) -> Result<CommitResult, HttpProblem> {
+) -> Result<CommitResult, Problem> {
     let state = context.state;
     match context.caller {
         McpCaller::Service(service) => {
+            let request = BackEndRequest { conversations: state, back_end: service, end_user };
             let conversation = ConversationId::parse(id).map_err(|_| not_found())?;
-            let owner = end_user.owner();
-            let conversation = service.conversation_of(state, Scope::Append, owner.as_ref(), conversation).await?;
-            let target = Some(service.command_target(state, conversation.as_str(), key.text()).await?);
-            let expected_owner = end_user.expected_owner(id_origin(id)?)?;
-            let expected_owner = expected_owner.as_ref().map(owner_to_proto);
-            let request = AppendEventsRequest { target, events, expected_owner, ..AppendEventsRequest::default() };
-            let appended = state.commands.send(Issuer::Service(&service.call), request).await;
-            appended.map_err(|problem| if is_not_owned(problem.reason()) { not_found() } else { problem.into() })
+            let origin = id_origin(&conversation);
+            let destination = request.destination(conversation, origin).await?;
+            request.send(destination.append(key.0, events)).await
         }
         McpCaller::User(caller) => {
             let chat = find_latest_chat(state, caller, id).await?;
@@ -131,20 +125,17 @@ async fn append(
             if !allowed.contains(Role::Assistant) {
                 return Err(assistant_not_allowed());
             }
-            let target = Some(chat.command_target(key.text()));
+            let target = Some(chat.command_target(key.0));
             let request = AppendEventsRequest { target, events, ..AppendEventsRequest::default() };
-            Ok(state.commands.send(Issuer::Gateway, request).await?)
+            state.commands.send(Issuer::Gateway, request).await
         }
         McpCaller::Admin(_) => Err(read_only()),
     }
 }
 
 /// The origin of an id. This API issues UUIDs, and creates no conversation by a chosen id.
-fn id_origin(id: &str) -> Result<IdOrigin, HttpProblem> {
-    if Uuid::try_parse(id).is_ok() {
-        return Ok(IdOrigin::Issued);
-    }
-    ConversationId::parse(id).map(|id| IdOrigin::of(&id)).map_err(|_| not_found())
+fn id_origin(id: &ConversationId) -> IdOrigin {
+    if Uuid::try_parse(id.as_str()).is_ok() { IdOrigin::Issued } else { IdOrigin::of(id) }
 }
 
 fn idempotency_key(text: Option<&str>) -> Result<IdempotencyKey, HttpProblem> {
@@ -190,20 +181,20 @@ fn check_text(field: &'static str, text: &str) -> Result<(), HttpProblem> {
 }
 
 /// Replaces the writer's path of an event's field by the argument.
-fn with_argument(problem: HttpProblem) -> HttpProblem {
+fn with_argument(problem: Problem) -> Problem {
     problem.rename_field(|field| {
-        let argument = match list_entry(field, "events") {
-            Some((_, "metadata_json")) => "metadata",
+        let argument = match field.entry_of("events") {
+            Some((_, within)) if within == "metadata_json" => "metadata",
             Some((0, _)) => "user_message",
             Some((1, _)) => "assistant_response",
-            None if field == "idempotency-key" => "idempotency_key",
+            None if field == "target.idempotency_key" => "idempotency_key",
             Some(_) | None => return None,
         };
-        Some(argument.to_owned())
+        Some(argument.into())
     })
 }
 
-fn assistant_not_allowed() -> HttpProblem {
+fn assistant_not_allowed() -> Problem {
     let detail = "a user's token may not record what the assistant answered: allow the role assistant in the agent's settings, or use a service token";
-    HttpProblem::new(StatusCode::FORBIDDEN, "ROLE_NOT_ALLOWED", detail)
+    Problem::new(Reason::RoleNotAllowed, detail)
 }

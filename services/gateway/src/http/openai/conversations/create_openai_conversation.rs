@@ -17,10 +17,10 @@ use wire::proto::write::v1 as write;
 
 use super::ConversationObject;
 use super::items::NewItems;
-use super::write::rejected;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
+use crate::http::openai::rejected::rejected;
 use api_json::content::Verbatim;
-use conversations::commands::{Issuer, recorded_at};
+use conversations::commands::recorded_at;
 use http_listener::state::HttpState;
 
 /// The first items and the metadata. Both are optional.
@@ -68,7 +68,7 @@ pub(in crate::http) async fn create_openai_conversation(
         events,
         ..write::CreateConversationRequest::default()
     };
-    let created = state.commands.send(Issuer::Service(&caller.service.call), request).await.map_err(rejected)?;
+    let created = caller.request(&state).send(request).await.map_err(rejected)?;
     let metadata = Verbatim(JsonText::recorded(metadata_json));
     let created_at = recorded_at(&created).unwrap_or_else(|| state.now());
     Ok(Json(ConversationObject::new(&new.id, created_at, Some(metadata))))

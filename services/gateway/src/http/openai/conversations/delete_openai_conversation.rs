@@ -10,10 +10,10 @@ use utoipa::ToSchema;
 use wire::conversation::owner_to_proto;
 use wire::proto::write::v1 as write;
 
-use super::write::rejected;
-use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
+use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders, parse_id};
+use crate::http::openai::rejected::rejected;
 use crate::http::openai::retry_count::is_retry;
-use conversations::commands::{Issuer, command_target};
+use conversations::commands::command_target;
 use conversations::names::{ReadFrom, candidates, read_head};
 use conversations::request_hash::is_within_window;
 use http_listener::state::HttpState;
@@ -52,7 +52,7 @@ pub(in crate::http) async fn delete_openai_conversation(
     headers: HeaderMap,
     Path(id): Path<String>,
 ) -> Result<Json<DeletedConversationObject>, HttpProblem> {
-    let conversation = caller.record_id(&state, Scope::Erase, &id).await?;
+    let conversation = caller.request(&state).record_id(Scope::Erase, parse_id(&id)?).await?;
     let (access, key) = caller.service.conversation(&state, Scope::Erase, conversation.as_str()).await?;
     // An erasure shows and plants nothing, so a chosen id needs no end user.
     let expected_owner = caller.end_user.owner();
@@ -61,10 +61,10 @@ pub(in crate::http) async fn delete_openai_conversation(
     }
     let erase = write::EraseConversationRequest {
         expected_owner: expected_owner.as_ref().map(owner_to_proto),
-        target: Some(command_target(&access.agent, &conversation, String::new())),
+        target: Some(command_target(&access.agent, &conversation, None)),
         ..write::EraseConversationRequest::default()
     };
-    state.commands.send(Issuer::Service(&caller.service.call), erase).await.map_err(rejected)?;
+    caller.request(&state).send(erase).await.map_err(rejected)?;
     Ok(Json(DeletedConversationObject::new(id)))
 }
 

@@ -3,7 +3,7 @@
 use axum::extract::State;
 use runtime::http::{HttpProblem, Json, Path};
 
-use super::{ConversationObject, object, open, target};
+use super::{ConversationObject, object};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
 use http_listener::state::HttpState;
 
@@ -21,6 +21,6 @@ pub(in crate::http) async fn get_openai_conversation(
     caller: OpenAiCaller,
     Path(id): Path<String>,
 ) -> Result<Json<ConversationObject>, HttpProblem> {
-    let target = target(&state, &caller, &id).await?;
-    object(open(&state, &caller, &target).await?).await.map(Json)
+    let target = caller.target(&state, &id).await?;
+    object(caller.open(&state, &target).await?).await.map(Json)
 }

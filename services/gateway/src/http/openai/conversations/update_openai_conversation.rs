@@ -8,10 +8,9 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 use wire::proto::write::v1 as write;
 
-use super::write::{Writable, rejected};
-use super::{ConversationObject, object, open, target};
+use super::{ConversationObject, object};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
-use conversations::commands::Issuer;
+use crate::http::openai::rejected::rejected;
 use http_listener::state::HttpState;
 
 /// The new metadata.
@@ -39,14 +38,14 @@ pub(in crate::http) async fn update_openai_conversation(
     Json(body): Json<UpdateOpenAiConversationBody>,
 ) -> Result<Json<ConversationObject>, HttpProblem> {
     let metadata_json = metadata::checked(Some(&body.metadata))?;
-    let writable = Writable::find(&state, &caller, &id).await?;
+    let writable = caller.writable(&state, &id).await?;
     let request = write::UpdateConversationRequest {
-        target: Some(writable.destination.target()),
+        target: Some(writable.destination.target(None)),
         update_mask: Some(prost_types::FieldMask { paths: vec!["metadata_json".to_owned()] }),
         metadata_json,
         ..write::UpdateConversationRequest::default()
     };
-    state.commands.send(Issuer::Service(&caller.service.call), request).await.map_err(rejected)?;
-    let target = target(&state, &caller, &id).await?;
-    object(open(&state, &caller, &target).await?).await.map(Json)
+    caller.request(&state).send(request).await.map_err(rejected)?;
+    let target = caller.target(&state, &id).await?;
+    object(caller.open(&state, &target).await?).await.map(Json)
 }

@@ -20,7 +20,6 @@ use super::started::{CheckedRequest, StartedResponse, start};
 use super::stateless;
 use super::stream::ResponseEvents;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
-use crate::http::openai::conversations::{open, target};
 use crate::http::openai::errors::OpenAiError;
 use crate::http::openai::requested_model::RequestedModel;
 use crate::http::openai::retry_count::is_retry;
@@ -162,8 +161,8 @@ async fn user_texts(
     conversation: &str,
     count: usize,
 ) -> Result<Vec<String>, HttpProblem> {
-    let target = target(state, caller, conversation).await?;
-    let snapshot = open(state, caller, &target).await?;
+    let target = caller.target(state, conversation).await?;
+    let snapshot = caller.open(state, &target).await?;
     let range = Range { kinds: &[EventKind::MessageAppended], ..Range::all(Direction::Forward) };
     let bounds = Bounds { events_max: RESPONSE_ITEMS_MAX, bytes_max: 16 * 1024 * 1024 };
     let page = Page::effective(&snapshot, range, bounds).await?;

@@ -12,8 +12,8 @@ use wire::proto::write::v1 as write;
 
 use super::recorded::{RecordedResponse, version_without_items_after};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
-use crate::http::openai::conversations::write::rejected;
-use conversations::commands::{Issuer, command_target};
+use crate::http::openai::rejected::rejected;
+use conversations::commands::command_target;
 use http_listener::state::HttpState;
 
 /// The version before the first response of a conversation of its own: only its creation.
@@ -72,10 +72,10 @@ async fn erase(state: &HttpState, caller: &OpenAiCaller, found: &RecordedRespons
     caller.service.access(state, Scope::Erase, Some(agent)).await?;
     let conversation = &found.target.key.conversation;
     let erase = write::EraseConversationRequest {
-        target: Some(command_target(&found.target.access.agent, conversation, String::new())),
+        target: Some(command_target(&found.target.access.agent, conversation, None)),
         ..write::EraseConversationRequest::default()
     };
-    state.commands.send(Issuer::Service(&caller.service.call), erase).await.map_err(rejected)?;
+    caller.request(state).send(erase).await.map_err(rejected)?;
     Ok(())
 }
 
@@ -91,11 +91,11 @@ async fn hide(
     let append = write::AppendEventsRequest {
         target: Some(write::CommandTarget {
             expected_version: Some(version.0),
-            ..command_target(&found.target.access.agent, conversation, String::new())
+            ..command_target(&found.target.access.agent, conversation, None)
         }),
         events: vec![wire::event::fact_to_proto(&rewound)],
         ..write::AppendEventsRequest::default()
     };
-    state.commands.send(Issuer::Service(&caller.service.call), append).await.map_err(rejected)?;
+    caller.request(state).send(append).await.map_err(rejected)?;
     Ok(())
 }

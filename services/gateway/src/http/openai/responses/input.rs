@@ -12,7 +12,6 @@ use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::items::NewItems;
 use crate::http::openai::conversations::items::find_item::find;
 use crate::http::openai::conversations::items::new_items::unresolved;
-use crate::http::openai::conversations::{open, target};
 use http_listener::state::HttpState;
 
 /// The name of the field in errors.
@@ -68,8 +67,8 @@ pub(super) async fn resolved(
         let Some(named) = ItemId::parse(&id) else {
             return Err(unresolved(INPUT, index));
         };
-        let target = target(state, caller, &named.conversation).await.map_err(|_| unresolved(INPUT, index))?;
-        let snapshot = open(state, caller, &target).await.map_err(|_| unresolved(INPUT, index))?;
+        let target = caller.target(state, &named.conversation).await.map_err(|_| unresolved(INPUT, index))?;
+        let snapshot = caller.open(state, &target).await.map_err(|_| unresolved(INPUT, index))?;
         let found = find(&snapshot, &id).await?.ok_or_else(|| unresolved(INPUT, index))?;
         let is_read =
             |history: ContinuedHistory<'_>| *history.key == target.key && found.place.version <= history.through;

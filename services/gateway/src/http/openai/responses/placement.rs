@@ -11,7 +11,6 @@ use wire::proto::event::v1 as event;
 
 use super::recorded::{RecordedResponse, version_without_items_after};
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::openai::conversations::write::Writable;
 use conversations::open::{head_from_leader, settled_head};
 use conversations::turns::NewConversation;
 use http_listener::not_found::not_found;
@@ -54,7 +53,7 @@ impl Placement {
     /// 404: the agent of the request has no such conversation.
     pub(super) async fn named(creator: Creator<'_>, id: &str) -> Result<Self, HttpProblem> {
         let Creator { state, caller, access, .. } = creator;
-        let writable = Writable::find(state, caller, id).await.map_err(in_conversation)?;
+        let writable = caller.writable(state, id).await.map_err(in_conversation)?;
         if writable.head.agent != access.agent {
             return Err(in_conversation(not_found()));
         }

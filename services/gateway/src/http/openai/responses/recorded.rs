@@ -15,7 +15,6 @@ use runtime::http::HttpProblem;
 
 use crate::http::openai::caller::OpenAiCaller;
 use crate::http::openai::conversations::items::{ITEM_KINDS, items_of};
-use crate::http::openai::conversations::{open_by, target};
 use conversations::end_user::IdOrigin;
 use http_listener::state::HttpState;
 
@@ -47,7 +46,7 @@ impl RecordedResponse {
     /// 404: there is no such response that the caller may read, or it was deleted.
     pub(super) async fn find(state: &HttpState, caller: &OpenAiCaller, id: &str) -> Result<Self, HttpProblem> {
         let id = ResponseId::parse(id).ok_or_else(not_found)?;
-        let target = target(state, caller, &id.conversation).await.map_err(as_not_found)?;
+        let target = caller.target(state, &id.conversation).await.map_err(as_not_found)?;
         let found = read(state, caller, &id, &target).await?;
         if found.end.is_some() || !state.finish_if_closed(&target, id.run).await {
             return Ok(found.with(id, target));
@@ -152,13 +151,13 @@ async fn read(
 /// Opens a snapshot of the conversation of a response. Only the service issues ids of responses.
 ///
 /// # Errors
-/// As [`open_by`].
+/// As [`BackEndRequest::open`](conversations::back_end_request::BackEndRequest::open).
 pub(super) async fn open_response<'a>(
     state: &'a HttpState,
-    caller: &OpenAiCaller,
+    caller: &'a OpenAiCaller,
     target: &'a Target,
 ) -> Result<Snapshot<'a>, HttpProblem> {
-    open_by(state, caller, target, IdOrigin::Issued).await
+    Ok(caller.request(state).open(target, IdOrigin::Issued).await?)
 }
 
 /// The recorded events of a range of at most one batch.

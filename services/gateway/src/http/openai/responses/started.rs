@@ -19,7 +19,7 @@ use wire::proto::event::v1 as event;
 use super::input::{ContinuedHistory, resolved};
 use super::placement::{Creator, Placement};
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::openai::conversations::write::rejected;
+use crate::http::openai::rejected::rejected;
 use crate::http::openai::retry_count::is_retry;
 use conversations::commands::recorded_at;
 use conversations::quotas::account::Account;

@@ -114,7 +114,7 @@ fn check(text: &str, field: impl Fn() -> String) -> Result<(), HttpProblem> {
         return Err(missing(&field, &detail));
     }
     let checked = domain::violation::check_length(text.len(), GIVEN_MESSAGE_BYTES_MAX);
-    checked.map_err(|wrong: Violation| HttpProblem::from(wrong.within(&field())))
+    checked.map_err(|wrong: Violation| HttpProblem::from(wrong.within(field())))
 }
 
 fn missing(field: &str, detail: &str) -> HttpProblem {

@@ -14,7 +14,7 @@ use wire::proto::write::v1 as write;
 use crate::http::chats::create_chat::ClientContextBody;
 use crate::http::v1::conversations::CommitBody;
 use api_json::content::json_text;
-use conversations::commands::Issuer;
+use conversations::commands::{Issuer, key_text};
 use http_listener::callers::service::{Service, ServiceHeaders};
 use http_listener::idempotency::IdempotencyKey;
 use http_listener::state::HttpState;
@@ -69,7 +69,7 @@ pub(in crate::http) async fn create_conversation(
     let request = write::CreateConversationRequest {
         agent_id: access.agent.as_str().to_owned(),
         conversation_id: body.id.unwrap_or_default(),
-        idempotency_key: key.text(),
+        idempotency_key: key_text(key.0),
         owner: Some(owner(body.user_id, body.session_id)?),
         title: body.title.unwrap_or_default(),
         metadata_json: json_text(body.metadata),

@@ -63,7 +63,7 @@ pub(in crate::http) async fn update_conversation(
     Path(id): Path<String>,
     Json(body): Json<UpdateConversationBody>,
 ) -> Result<Json<CommitBody>, HttpProblem> {
-    let target = service.command_target(&state, &id, key.text()).await?;
+    let target = service.command_target(&state, &id, key.0).await?;
     let updated = state.commands.send(Issuer::Service(&service.call), body.into_request(target)).await?;
     Ok(Json(updated.into()))
 }

@@ -66,7 +66,7 @@ pub(in crate::http) async fn list_namespaces(
     let offset = DocumentsPage::check_offset(body.offset.unwrap_or_default());
     let depth = DOCUMENT_DEPTH
         .take(body.max_depth.unwrap_or_default())
-        .map_err(|violation| HttpProblem::from(domain::Violation { field: "maxDepth".to_owned(), ..violation }))?;
+        .map_err(|violation| HttpProblem::from(domain::Violation { field: "maxDepth".into(), ..violation }))?;
     let page =
         DocumentsPage { offset: offset?, limit: limit?, fences: positions::fences(), deadline: service.call.deadline };
     let (access, scope) = authorize(&state, &service, &[], body.scope).await?;

@@ -8,12 +8,12 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::scope_body::{ScopeBody, change, locate};
-use crate::http::member_names::with_member_names;
 use api_json::content::json_text;
 use conversations::documents::{NewValue, put};
 use http_listener::callers::service::{Service, ServiceHeaders};
 use http_listener::idempotency::IdempotencyKey;
 use http_listener::state::HttpState;
+use runtime::http::field_names::with_member_names;
 
 /// A document and its new value.
 #[derive(Debug, Deserialize, ToSchema)]

@@ -9,12 +9,12 @@ use runtime::http::HttpProblem;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::http::member_names::with_member_names;
 use crate::http::v1::new_events::new_message::NewMessageBody;
 use conversations::keyed_histories::{HistoryLocation, Warning, parse_messages};
 use conversations::metrics;
 use http_listener::callers::service::Service;
 use http_listener::state::HttpState;
+use runtime::http::field_names::with_member_names;
 
 /// Which history of the key.
 #[derive(Debug, Default, Deserialize, IntoParams)]
@@ -78,7 +78,7 @@ pub(super) fn current_messages(messages: Vec<NewMessageBody>) -> Result<Vec<Mess
         .enumerate()
         .map(|(index, message)| message.into_proto().map_err(|violation| violation.at(index).within("messages")))
         .collect();
-    messages.and_then(parse_messages).map_err(|violation| with_member_names(HttpProblem::from(violation)))
+    Ok(messages.and_then(parse_messages).map_err(with_member_names)?)
 }
 
 /// The problem of a key that breaks a rule.

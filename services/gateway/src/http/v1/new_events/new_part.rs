@@ -124,7 +124,7 @@ pub(super) fn check_rest(members: &[(&str, bool)]) -> Result<(), Violation> {
     match members.iter().find(|(_, is_given)| *is_given) {
         Some((member, _)) => {
             let rule = "does not belong to this type: remove it";
-            Err(violation(rule).within(member))
+            Err(violation(rule).within(*member))
         }
         None => Ok(()),
     }

@@ -15,7 +15,7 @@ use super::conversation::created_by_another;
 use super::plan::{self, Plan};
 use super::stored_history::{HistoryEnd, read};
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::openai::conversations::write::{locked, rejected};
+use crate::http::openai::rejected::{locked, rejected};
 use crate::http::openai::retry_count::is_retry;
 use conversations::open::{head_from_leader, settled_head};
 use conversations::positions;

@@ -17,10 +17,9 @@ use super::new_items::unresolved;
 use super::reopened_calls::{Reopened, closed_calls, reopened};
 use super::{Appended, ITEMS_BYTES_MAX, ItemListObject, NewItems, items_of};
 use crate::http::openai::caller::OpenAiCaller;
-use crate::http::openai::conversations::write::{Destination, Writable, rejected};
-use crate::http::openai::conversations::{open, target};
+use crate::http::openai::rejected::rejected;
 use crate::http::openai::retry_count::is_retry;
-use conversations::commands::Issuer;
+use conversations::back_end_request::Destination;
 use conversations::request_hash::RequestHash;
 use http_listener::state::HttpState;
 
@@ -65,14 +64,14 @@ impl ItemsRequest<'_> {
 
     /// Appends the items at the version of the head that was read.
     async fn append_read(&self) -> Result<ItemListObject, HttpProblem> {
-        let head = Writable::find(self.state, self.caller, self.id).await?.head;
+        let head = self.caller.writable(self.state, self.id).await?.head;
         let items = self.resolved(NewItems::read(self.items)?).await?;
         let closed = closed_calls(&head, &items);
         let Reopened { mut events, open_calls } = if closed.is_empty() || !self.caller.service.has_scope(Scope::Read) {
             Reopened::none(&head)
         } else {
-            let target = target(self.state, self.caller, self.id).await?;
-            let snapshot = open(self.state, self.caller, &target).await?;
+            let target = self.caller.target(self.state, self.id).await?;
+            let snapshot = self.caller.open(self.state, &target).await?;
             reopened(&snapshot, &head, &closed, items.len()).await?
         };
         events.extend(items.into_events(OpenBefore::Known(&open_calls))?);
@@ -83,8 +82,8 @@ impl ItemsRequest<'_> {
     /// The items with copies instead of references.
     async fn resolved(&self, mut items: NewItems) -> Result<NewItems, HttpProblem> {
         if !items.references().is_empty() {
-            let target = target(self.state, self.caller, self.id).await?;
-            let snapshot = open(self.state, self.caller, &target).await?;
+            let target = self.caller.target(self.state, self.id).await?;
+            let snapshot = self.caller.open(self.state, &target).await?;
             resolve(&snapshot, &mut items).await?;
         }
         Ok(items)
@@ -97,14 +96,12 @@ impl ItemsRequest<'_> {
         let request = write::AppendEventsRequest {
             target: Some(write::CommandTarget {
                 expected_version: version.map(|version| version.0),
-                ..self.destination.target()
+                ..self.destination.target(None)
             }),
-            events: events.clone(),
-            expected_owner: self.destination.expected_owner(self.caller)?,
             attempt: Some(write::Attempt { is_retry: is_retry(self.headers), ..hash.attempt() }),
+            ..self.destination.append(None, events.clone())
         };
-        let result =
-            self.state.commands.send(Issuer::Service(&self.caller.service.call), request).await.map_err(rejected)?;
+        let result = self.caller.request(self.state).send(request).await.map_err(rejected)?;
         if result.replayed {
             return self.earlier(&result).await;
         }
@@ -114,8 +111,8 @@ impl ItemsRequest<'_> {
 
     /// The items of the commit of an earlier attempt.
     async fn earlier(&self, commit: &CommitResult) -> Result<ItemListObject, HttpProblem> {
-        let target = target(self.state, self.caller, self.id).await?;
-        let snapshot = open(self.state, self.caller, &target).await?;
+        let target = self.caller.target(self.state, self.id).await?;
+        let snapshot = self.caller.open(self.state, &target).await?;
         let items = u64::try_from(self.items.len()).unwrap_or_default();
         let range = Range {
             from: Version(commit.version.saturating_sub(items)).next(),

@@ -10,7 +10,6 @@ use utoipa::ToSchema;
 use super::append_items::ItemsRequest;
 use super::{ItemListObject, NewItems};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
-use crate::http::openai::conversations::write::{Destination, Writable};
 use http_listener::state::HttpState;
 
 /// The items to append.
@@ -44,7 +43,7 @@ pub(in crate::http) async fn create_openai_items(
 ) -> Result<Json<ItemListObject>, HttpProblem> {
     let items = NewItems::read(&body.items)?;
     if body.items.is_empty() {
-        Writable::find(&state, &caller, &id).await?;
+        caller.writable(&state, &id).await?;
         return Ok(Json(ItemListObject::new(Vec::new(), false)));
     }
     let request = ItemsRequest {
@@ -52,7 +51,7 @@ pub(in crate::http) async fn create_openai_items(
         caller: &caller,
         id: &id,
         headers: &headers,
-        destination: Destination::find(&state, &caller, &id).await?,
+        destination: caller.destination(&state, &id).await?,
         items: &body.items,
     };
     request.append(items).await.map(Json)

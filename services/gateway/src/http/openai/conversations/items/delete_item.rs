@@ -12,8 +12,8 @@ use wire::proto::event::v1 as proto;
 use super::find_item::{find, newest_event};
 use super::{NewItems, item_not_found, items_of};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
-use crate::http::openai::conversations::write::Writable;
-use crate::http::openai::conversations::{ConversationObject, object, open, target};
+use crate::http::openai::conversations::{ConversationObject, object};
+use crate::http::openai::rejected::rejected;
 use crate::http::openai::retry_count::is_retry;
 use conversations::request_hash::RequestHash;
 use http_listener::state::HttpState;
@@ -40,18 +40,19 @@ pub(in crate::http) async fn delete_openai_item(
     headers: HeaderMap,
     Path((id, item_id)): Path<(String, String)>,
 ) -> Result<Json<ConversationObject>, HttpProblem> {
-    let writable = Writable::find(&state, &caller, &id).await?;
-    let target = target(&state, &caller, &id).await?;
+    let writable = caller.writable(&state, &id).await?;
+    let target = caller.target(&state, &id).await?;
     let request = RequestHash::of(&writable.destination.key, ["delete item", &item_id]);
     let earlier = is_retry(&headers).then(|| request.earlier(&writable.head, state.now())).flatten();
     if earlier.is_none() {
-        let snapshot = open(&state, &caller, &target).await?;
+        let snapshot = caller.open(&state, &target).await?;
         let item = find(&snapshot, &item_id).await?.ok_or_else(item_not_found)?;
         let newest = newest_event(&snapshot).await?.ok_or_else(item_not_found)?;
         let events = without_last(&target.key.conversation, &newest, &item)?;
-        writable.append(&state, &caller, request, events).await?;
+        let append = writable.append(request.next_key(&writable.head), events);
+        caller.request(&state).send(append).await.map_err(rejected)?;
     }
-    object(open(&state, &caller, &target).await?).await.map(Json)
+    object(caller.open(&state, &target).await?).await.map(Json)
 }
 
 /// The events that remove the last item of the newest event: a rewind to before the event, and its other items again.

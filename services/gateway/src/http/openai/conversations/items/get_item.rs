@@ -7,7 +7,6 @@ use serde_json::value::RawValue;
 use super::find_item::find;
 use super::item_not_found;
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
-use crate::http::openai::conversations::{open, target};
 use http_listener::state::HttpState;
 
 /// An item of a conversation.
@@ -28,8 +27,8 @@ pub(in crate::http) async fn get_openai_item(
     caller: OpenAiCaller,
     Path((id, item_id)): Path<(String, String)>,
 ) -> Result<Json<Box<RawValue>>, HttpProblem> {
-    let target = target(&state, &caller, &id).await?;
-    let snapshot = open(&state, &caller, &target).await?;
+    let target = caller.target(&state, &id).await?;
+    let snapshot = caller.open(&state, &target).await?;
     let found = find(&snapshot, &item_id).await?;
     found.map(|item| Json(item.json)).ok_or_else(item_not_found)
 }

@@ -13,7 +13,7 @@ use super::find_item::find;
 use super::list_query::{ItemOrder, ListItemsQuery};
 use super::{ITEMS_BYTES_MAX, ItemListObject, item_range, items_of};
 use crate::http::openai::caller::{OpenAiCaller, OpenAiHeaders};
-use crate::http::openai::conversations::{open, open_with, target};
+use conversations::end_user::IdOrigin;
 use http_listener::state::HttpState;
 
 /// List the items of a conversation.
@@ -38,16 +38,19 @@ pub(in crate::http) async fn list_openai_items(
     Path(id): Path<String>,
     Query(query): Query<ListItemsQuery>,
 ) -> Result<Json<ItemListObject>, HttpProblem> {
-    let target = target(&state, &caller, &id).await?;
+    let target = caller.target(&state, &id).await?;
     if query.after.is_some() {
-        let snapshot = open(&state, &caller, &target).await?;
+        let snapshot = caller.open(&state, &target).await?;
         let listing = Listing::of(&snapshot, &query, ALL).await?;
         return listing.read(&snapshot).await.map(Json);
     }
     // The first page is read with the conversation, by one statement.
     let listing = Listing::first(&query, ALL)?;
     let (events, bounds) = (listing.query(), listing.bounds());
-    let opened = open_with(&state, &caller, &target, &events, bounds.one_more()).await?;
+    let opened = caller
+        .request(&state)
+        .open_with(&target, IdOrigin::of(&target.key.conversation), &events, bounds.one_more())
+        .await?;
     let (snapshot, first) = opened;
     let page = Page::effective_from(&snapshot, events, bounds, first).await;
     listing.items(&snapshot, page).await.map(Json)

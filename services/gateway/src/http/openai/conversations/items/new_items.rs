@@ -3,7 +3,8 @@
 use domain::bounds::{EVENT_BYTES_MAX, EVENTS_PER_COMMIT_MAX};
 use domain::event::{Event, EventTokens};
 use domain::{
-    CallId, CommitId, ConversationId, EventId, Fact, RecordedEvent, Timestamp, Version, Violation, ViolationReason,
+    CallId, CommitId, ConversationId, EventId, Fact, FieldPath, RecordedEvent, Timestamp, Version, Violation,
+    ViolationReason,
 };
 use openai_api::items::new_item::{ItemEvent, NewItem, read};
 use openai_api::items::open_calls::{OpenBefore, with_open_calls};
@@ -161,7 +162,7 @@ fn to_proto(event: ItemEvent) -> Result<proto::Event, Violation> {
     }
     wire::event::new_event_from_proto(event.clone())
         .map(|_| event)
-        .map_err(|violation| Violation { field: String::new(), ..violation })
+        .map_err(|violation| Violation { field: FieldPath::default(), ..violation })
 }
 
 /// The events of a commit.

@@ -95,11 +95,9 @@ pub(in crate::http) async fn render(
     };
     let request = ContextRequest::from_proto(&state.gateway, target, query_request)
         .await
-        .map_err(|error| with_query_names(HttpProblem::from(error)))?
+        .map_err(with_query_names)?
         .ok_or_else(unknown_format)?;
-    let context = assembly::assemble(&state.gateway, target, &request, &[])
-        .await
-        .map_err(|error| with_query_names(HttpProblem::from(error)))?;
+    let context = assembly::assemble(&state.gateway, target, &request, &[]).await.map_err(with_query_names)?;
     let source = if context.is_in_rows { "rows" } else { "tail" };
     metrics::context_assembled(began.elapsed(), source);
     body(context, policy).map_err(HttpProblem::from)
@@ -128,16 +126,12 @@ fn body(context: AssembledContext, policy: Option<Value>) -> Result<RenderedCont
 }
 
 /// Replaces the names of gRPC fields by those of the query.
-fn with_query_names(problem: HttpProblem) -> HttpProblem {
-    problem.rename_field(|field| {
-        let name = match field {
-            "messages_max" => "messages",
-            "at_version" => "version",
-            // Everything else in the policy is valid: the agent has it.
-            field if field.starts_with("policy_json") => "budget",
-            _ => return None,
-        };
-        Some(name.to_owned())
+fn with_query_names(problem: impl Into<Problem>) -> Problem {
+    // Everything in the policy but its budget is valid: the agent has it.
+    let names = [("messages_max", "messages"), ("at_version", "version"), ("policy_json", "budget")];
+    problem.into().rename_field(|field| {
+        let (_, name) = names.into_iter().find(|(parent, _)| field.relative_to(*parent).is_some())?;
+        Some(name.into())
     })
 }
 

@@ -11,12 +11,12 @@ use super::append_lines::{AppendedLinesBody, Import, time_of};
 use super::append_request::{AppendQuery, AppendRequest};
 use super::document::AppendEventsBody;
 use super::lines::Lines;
-use crate::http::member_names::with_member_names;
 use crate::http::v1::conversations::CommitBody;
 use conversations::commands::Issuer;
 use http_listener::callers::service::{Service, ServiceHeaders};
 use http_listener::idempotency::IdempotencyKey;
 use http_listener::state::HttpState;
+use runtime::http::field_names::with_member_names;
 
 /// Most bytes of a body: 500 events of a usual size. A single event has at most 512 KiB.
 pub const APPEND_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -65,7 +65,7 @@ pub(in crate::http) async fn append_events(
         }
         AppendRequest::Lines { body, expected_version } => {
             let time = time_of(state.section.server.request_timeout_ms);
-            let target = service.command_target(&state, &id, String::new()).await?;
+            let target = service.command_target(&state, &id, None).await?;
             let import = Import {
                 state: &state,
                 call: &service.call,
@@ -89,12 +89,12 @@ async fn append_document(
 ) -> Result<CommitBody, HttpProblem> {
     let expected_version = body.expected_version;
     let events = body.into_proto()?;
-    let target = service.command_target(state, id, key.text()).await?;
+    let target = service.command_target(state, id, key.0).await?;
     let request = write::AppendEventsRequest {
         target: Some(write::CommandTarget { expected_version, ..target }),
         events,
         ..write::AppendEventsRequest::default()
     };
     let commit = state.commands.send(Issuer::Service(&service.call), request).await;
-    commit.map(CommitBody::from).map_err(with_member_names)
+    Ok(commit.map(CommitBody::from).map_err(with_member_names)?)
 }

@@ -10,16 +10,16 @@ use tokio::time::{Instant, timeout_at};
 use utoipa::ToSchema;
 use wire::proto::event::v1 as event;
 use wire::proto::write::v1 as write;
-use wire::status::list_entry;
+use wire::status::Problem;
 
 use super::lines::{Line, Lines};
-use crate::http::member_names::with_member_names;
 use crate::http::v1::new_events::new_event::NewEventBody;
-use conversations::commands::Issuer;
+use conversations::commands::{Issuer, key_text};
 use conversations::commit_room::CommitRoom;
 use conversations::request::Call;
 use http_listener::idempotency::IdempotencyKey;
 use http_listener::state::HttpState;
+use runtime::http::field_names::with_member_names;
 
 /// Maximum size of the lines of one commit.
 pub const COMMIT_LINES_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -115,14 +115,14 @@ impl Import<'_> {
         let number = self.recorded.commits + 1;
         let key = self.key.for_part(&format!("events/{number}"));
         let request = write::AppendEventsRequest {
-            target: Some(write::CommandTarget { idempotency_key: key.text(), ..self.target.clone() }),
+            target: Some(write::CommandTarget { idempotency_key: key_text(key.0), ..self.target.clone() }),
             events: commit.events,
             ..write::AppendEventsRequest::default()
         };
         let bearer = self.call.bearer().unwrap_or_default().to_owned();
         let call = Call::new(bearer, Deadline::until(None).at_most(left));
         let appended = self.state.commands.send(Issuer::Service(&call), request).await;
-        let result = appended.map_err(|problem| in_line(with_member_names(problem), &commit.lines))?;
+        let result = appended.map_err(|problem| in_line(problem, &commit.lines))?;
         if self.target.expected_version.is_some() {
             self.target.expected_version = Some(result.version);
         }
@@ -184,33 +184,37 @@ fn of_line(mut problem: HttpProblem, line: u64) -> HttpProblem {
 }
 
 /// The problem of a commit with these lines. The writer names an event by its index.
-fn in_line(mut problem: HttpProblem, lines: &[u64]) -> HttpProblem {
-    let named = problem.field.as_deref().and_then(|field| {
-        let (index, within) = list_entry(field, "events")?;
-        Some((*lines.get(index)?, within.to_owned()))
+fn in_line(problem: Problem, lines: &[u64]) -> HttpProblem {
+    let problem = with_member_names(problem);
+    let named = problem.field().and_then(|field| {
+        let (index, field) = field.entry_of("events")?;
+        Some((*lines.get(index)?, field))
     });
     let Some((line, field)) = named else {
+        let mut problem = HttpProblem::from(problem);
         let (first, last) = (lines.first(), lines.last());
         let (first, last) = (first.copied().unwrap_or(1), last.copied().unwrap_or(1));
         problem.detail = format!("lines {first} to {last}: {}", problem.detail);
         return problem.with("line", first.to_string());
     };
-    of_line(problem.rename_field(|_| Some(field)), line)
+    of_line(problem.rename_field(|_| Some(field)).into(), line)
 }
 
 #[cfg(test)]
 mod tests {
+    use domain::{Violation, ViolationReason};
+
     use super::*;
 
     #[test]
     fn problems_of_commits_name_the_line() {
         let check = |field: &str, detail: &str, expected: (&str, &str, &str)| {
-            let problem = in_line(HttpProblem::of_field("FIELD_TOO_LONG", field, detail), &[4, 6, 7]);
+            let problem = in_line(Violation::new(ViolationReason::TooLong, detail).within(field).into(), &[4, 6, 7]);
             let seen = (problem.field.as_deref().unwrap(), &*problem.detail);
             assert_eq!(seen, (expected.0, expected.1));
             assert_eq!(problem.metadata["line"], expected.2);
         };
-        check("events[1].callId", "events[1].callId is too long", ("callId", "line 6: callId is too long", "6"));
-        check("events", "is too large", ("events", "lines 4 to 7: is too large", "4"));
+        check("events[1].tool_called.call_id", "is too long", ("callId", "line 6: callId is too long", "6"));
+        check("events", "is too large", ("events", "lines 4 to 7: events is too large", "4"));
     }
 }
