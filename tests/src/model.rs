@@ -27,6 +27,8 @@ pub enum Reply {
     Empty(&'static str),
     /// A tool call without input: id and name.
     Call(&'static str, &'static str),
+    /// These pieces of a message, then its finish reason.
+    Deltas(Vec<Value>, &'static str),
     /// A failure with this message.
     Refused(StatusCode, Value),
     /// A text that ends with a failure with this message.
@@ -145,6 +147,7 @@ async fn answer_response(State(script): State<Script>, body: Bytes) -> Response 
         | Reply::Late(..)
         | Reply::Ending(..)
         | Reply::Empty(_)
+        | Reply::Deltas(..)
         | Reply::Refused(..)
         | Reply::Failing(..) => {
             panic!("only texts and calls are scripted for Responses")
@@ -187,6 +190,10 @@ async fn answer(State(script): State<Script>, body: Bytes) -> Response {
             let call = json!({"index": 0, "id": id, "type": "function", "function": function});
             let delta = json!({"role": "assistant", "tool_calls": [call]});
             stream_answer(&[choice(&delta, None), choice(&json!({}), Some("tool_calls"))])
+        }
+        Reply::Deltas(deltas, reason) => {
+            let end = choice(&json!({}), Some(reason));
+            stream_answer(&deltas.iter().map(|delta| choice(delta, None)).chain([end]).collect::<Vec<_>>())
         }
         Reply::Refused(status, words) => (status, axum::Json(words)).into_response(),
         Reply::Failing(text, words) => stream_answer(&[choice(&json!({"content": text}), None), words]),

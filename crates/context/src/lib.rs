@@ -27,7 +27,7 @@ use domain::EventKind;
 /// The revision of the rules of assembly and rendering. It is raised whenever the bytes of any context can change for the same
 /// conversation, version and policy. Receipts contain it, so that contexts of different releases are not compared by their
 /// bytes. 0: made before revisions were counted.
-pub const ASSEMBLY_REVISION: u32 = 4;
+pub const ASSEMBLY_REVISION: u32 = 5;
 
 /// The kinds of events that models read.
 pub const CONTEXT_KINDS: [EventKind; 3] = [EventKind::MessageAppended, EventKind::ToolCalled, EventKind::ToolReturned];

@@ -40,8 +40,6 @@ pub enum Effect {
         /// The tokens of the result.
         tokens: u32,
     },
-    /// Omitted: it repeats an earlier message or call.
-    Repeated,
     /// The call has no result yet; a note says so.
     Pending(CallId),
     /// The call was interrupted before its result; a note says so.
@@ -101,7 +99,7 @@ impl Effect {
             Self::MovedToInstructions => Stage::OwnInstructions,
             Self::OverBudget | Self::OverBound | Self::Orphaned => Stage::Select,
             Self::Cleared { .. } => Stage::Clear,
-            Self::Repeated | Self::Pending(_) | Self::Interrupted(_) => Stage::Repair,
+            Self::Pending(_) | Self::Interrupted(_) => Stage::Repair,
             Self::Redacted | Self::PartDropped(_) => Stage::Redact,
             Self::Digested | Self::NotDigested => Stage::ToolDigest,
         }

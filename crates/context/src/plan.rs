@@ -20,7 +20,7 @@ use crate::stages::clear::clear;
 use crate::stages::inject::{InjectError, inject};
 use crate::stages::own_instructions::{OWN_INSTRUCTIONS_PART, OwnInstructions};
 use crate::stages::redact::{Redactions, redact_client, redact_text};
-use crate::stages::repair::{Repaired, repair, repeated};
+use crate::stages::repair::{Repaired, repair};
 use crate::stages::select::{Extent, MessageCount, Selected, Start};
 use crate::stages::summarise::{self, Gap, Summary};
 use crate::stages::tool_digest::{Digest, tokens_max, tool_digest};
@@ -191,13 +191,12 @@ impl<'a> Plan<'a> {
         }
         let threshold = selected.measure.threshold;
         let mut weights = fit::weights(&selected, self.settings.policy);
-        let repeats = repeated(&selected.units);
         let mut outcomes = omitted::carried(&selected.units, self.summarised_through());
         let token_counts = token_counts(&selected.units);
         let clearing = self.settings.policy.clear.as_ref();
         let cleared = clearing.map_or_else(Vec::new, |settings| clear(&mut selected.units, threshold, settings));
         let stubs: BTreeSet<Version> = cleared.iter().map(|cleared| cleared.first).collect();
-        let mut repaired = repair(std::mem::take(&mut selected.units), &repeats, &stubs, self.settings.shared);
+        let mut repaired = repair(std::mem::take(&mut selected.units), &stubs, self.settings.shared);
         outcomes.extend(cleared);
         outcomes.append(&mut repaired.outcomes);
         let redacted = fit::redact_turns(&mut repaired, &self.redactor, self.settings.policy, &mut weights);

@@ -1,21 +1,28 @@
 //! JSON documents that are checked and stored verbatim.
 
+use std::borrow::Cow;
+
 use serde_json::value::RawValue;
 
 use crate::bounds::{DOCUMENT_NUMBER_MAX, JSON_DEPTH_MAX};
+use crate::surrogates;
 use crate::violation::{Violation, ViolationReason, check_length};
 
-/// One JSON document, byte for byte: numbers, key order and white space are preserved.
+/// One JSON document, byte for byte: numbers, key order and white space are preserved. Only halves of surrogate pairs are not: they
+/// are U+FFFD.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct JsonText(Box<str>);
 
 impl JsonText {
-    /// Checks that the text is one JSON value with at most [`JSON_DEPTH_MAX`] levels.
+    /// Checks that the text is one JSON value with at most [`JSON_DEPTH_MAX`] levels. Halves of surrogate pairs become U+FFFD.
     ///
     /// # Errors
     /// [`ViolationReason::Missing`] for empty text, [`ViolationReason::InvalidJson`] with line and column otherwise.
     pub fn parse(text: impl Into<String>) -> Result<Self, Violation> {
-        let text: String = text.into();
+        Self::checked(without_halves(text.into()))
+    }
+
+    fn checked(text: String) -> Result<Self, Violation> {
         if text.is_empty() {
             return Err(Violation::new(
                 ViolationReason::Missing,
@@ -67,7 +74,7 @@ impl JsonText {
     pub fn parse_comparable(text: impl Into<String>, bytes_max: usize) -> Result<Self, Violation> {
         let text: String = text.into();
         check_length(text.len(), bytes_max)?;
-        let text = Self::parse(text)?;
+        let text = Self::checked(text)?;
         check_escapes(&text.0)?;
         check_numbers(&text.0)?;
         Ok(text)
@@ -83,6 +90,15 @@ impl JsonText {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// The text with U+FFFD instead of halves of surrogate pairs.
+fn without_halves(text: String) -> String {
+    match surrogates::without_unpaired(text.as_bytes()) {
+        Cow::Borrowed(_) => text,
+        // The replacement is ASCII, so the text is UTF-8.
+        Cow::Owned(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
     }
 }
 
@@ -213,6 +229,14 @@ mod tests {
         ] {
             assert_eq!(JsonText::parse(text).unwrap().as_str(), text);
         }
+    }
+
+    #[test]
+    fn halves_of_surrogate_pairs_are_replaced() {
+        let text = JsonText::parse(r#"{"a": "\ud83d\ud83d\ude00"}"#).unwrap();
+        assert_eq!(text.as_str(), r#"{"a": "\ufffd\ud83d\ude00"}"#);
+        let metadata = JsonText::parse_metadata(r#"{"\ude00": 1}"#, METADATA_BYTES_MAX).unwrap();
+        assert_eq!(metadata.as_str(), r#"{"\ufffd": 1}"#);
     }
 
     #[test]

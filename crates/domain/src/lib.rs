@@ -33,6 +33,7 @@ pub mod request_digest;
 pub mod run;
 pub mod segments;
 pub mod set_digest;
+pub mod surrogates;
 pub mod tenant_filter;
 pub mod time;
 pub mod totals;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use context::Transcript;
-use domain::Fact;
+use domain::{Fact, surrogates};
 
 use crate::canonical;
 use crate::options::RenderOptions;
@@ -63,13 +63,16 @@ macro_rules! formats {
             }
         }
 
-        /// Writes a context in a format.
+        /// Writes a context in a format. No body has half of a surrogate pair: earlier releases recorded them in documents, and providers
+        /// reject them.
         #[must_use]
         pub fn render(format: Format, transcript: &Transcript, options: &RenderOptions) -> Rendered {
-            match format {
+            let mut rendered = match format {
                 Format::Canonical => canonical::render(transcript),
                 $(Format::$variant => crate::$module::render(transcript, options),)+
-            }
+            };
+            surrogates::replace_unpaired(&mut rendered.body);
+            rendered
         }
 
         /// Reads the part of a request that contains the history.

@@ -2,17 +2,22 @@
 
 use domain::event::ToolOutput;
 use domain::{CallId, JsonText, Label, Part, ToolName};
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Number, Value};
 use sha2::{Digest as _, Sha256};
 
 use crate::reply::ParseError;
 
 /// The tool name of a call without one.
 pub(crate) const UNNAMED_TOOL: &str = "unnamed_tool";
+/// The finish reason of a reply whose own an event cannot contain.
+pub(crate) const UNREADABLE_REASON: &str = "unreadable";
 /// The type of an error without a valid one.
 pub(crate) const UNNAMED_FAILURE: &str = "error";
+/// The largest integer that floats represent exactly, like all smaller ones.
+const MAX_SAFE_INTEGER: f64 = 9_007_199_254_740_991.0;
 /// Bytes of the digest in a generated id.
 const DIGEST_BYTES: usize = 10;
 
@@ -36,6 +41,44 @@ where
 {
     let raw = Option::<&RawValue>::deserialize(deserializer)?;
     Ok(raw.and_then(|raw| serde_json::from_str(raw.get()).ok()))
+}
+
+/// A number of tokens, also as `2.0`. Anything else is an error: counts of which one cannot be read are no counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Count(u64);
+
+impl Count {
+    /// The number; 0 if it is missing.
+    pub(crate) fn or_zero(count: Option<Self>) -> u64 {
+        count.map_or(0, |Self(count)| count)
+    }
+}
+
+impl<'de> Deserialize<'de> for Count {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = Number::deserialize(deserializer)?;
+        let count = number.as_u64().or_else(|| whole(number.as_f64()?));
+        count.map(Self).ok_or_else(|| D::Error::custom("a number of tokens is a whole number"))
+    }
+}
+
+/// A float that is a whole number which floats represent exactly.
+fn whole(float: f64) -> Option<u64> {
+    // A whole float has no other digits than an integer.
+    let is_whole = float.fract() == 0.0 && (0.0..=MAX_SAFE_INTEGER).contains(&float);
+    is_whole.then(|| format!("{float:.0}").parse().ok()).flatten()
+}
+
+/// A text of a provider beside its reply, such as the name of the model; `None` if it is missing or an event cannot contain it: the reply is
+/// complete without it.
+pub(crate) fn reported(text: Option<&str>) -> Option<Label> {
+    text.filter(|text| !text.is_empty()).and_then(|text| Label::parse(text).ok())
+}
+
+/// Why a reply ended; `None` if it has not ended.
+pub(crate) fn finish_reason(text: Option<&str>) -> Option<Label> {
+    let text = text.filter(|text| !text.is_empty())?;
+    Label::parse(text).or_else(|_| Label::parse(UNREADABLE_REASON)).ok()
 }
 
 /// A label; `None` for an empty text.
@@ -126,6 +169,28 @@ mod tests {
     }
 
     #[test]
+    fn counts_are_whole_numbers() {
+        #[derive(Deserialize)]
+        struct Counts {
+            count: Option<Count>,
+        }
+        let read = |json: &str| serde_json::from_str::<Counts>(&format!(r#"{{"count":{json}}}"#)).ok();
+        let check = |json: &str, expected: Option<u64>| {
+            assert_eq!(read(json).unwrap().count, expected.map(Count), "{json}");
+        };
+        check("null", None);
+        check("3", Some(3));
+        check("2.0", Some(2));
+        check("2e2", Some(200));
+        check("18446744073709551615", Some(u64::MAX));
+        check("4503599627370496.0", Some(4_503_599_627_370_496));
+        for unreadable in ["9007199254740993.0", "1e300", "1e999", "-1", "-1.0", "2.5", "[]", "{}", "\"7\"", "true"] {
+            assert!(read(unreadable).is_none(), "{unreadable}");
+        }
+        assert_eq!(serde_json::from_str::<Counts>("{}").unwrap().count, None);
+    }
+
+    #[test]
     fn outputs_with_json_are_documents() {
         let json = |text: &str| ToolOutput::Json(JsonText::parse(text).unwrap());
         assert_eq!(output("{\"a\": 1}"), json("{\"a\": 1}"));
@@ -160,6 +225,16 @@ mod tests {
             panic!("taken past its bound");
         };
         assert_eq!(field, "model");
+    }
+
+    #[test]
+    fn a_reply_is_kept_without_labels_that_cannot_be_recorded() {
+        let (longest, longer) = ("x".repeat(LABEL_BYTES_MAX), "x".repeat(LABEL_BYTES_MAX + 1));
+        assert_eq!(reported(Some(&longest)), Label::parse(&longest).ok());
+        assert_eq!((reported(Some(&longer)), reported(Some("")), reported(None)), (None, None, None));
+        let unreadable = Label::parse(UNREADABLE_REASON).ok();
+        assert_eq!(finish_reason(Some(&longest)), Label::parse(&longest).ok());
+        assert_eq!((finish_reason(Some(&longer)), finish_reason(Some(""))), (unreadable, None));
     }
 
     #[test]

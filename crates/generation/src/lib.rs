@@ -37,6 +37,7 @@ mod sweeper;
 mod title_text;
 mod titles;
 mod tool_calls;
+mod unusable_calls;
 mod webhook_signature;
 mod webhooks;
 

@@ -17,7 +17,7 @@ use super::settings::Webhook;
 use super::structured_answer::structured_answer;
 use super::tool_calls::CallEvent;
 use super::webhooks::PostContext;
-use super::{Generations, RunSpec, request_settings, tool_calls};
+use super::{Generations, RunSpec, request_settings, tool_calls, unusable_calls};
 use crate::assembly::{self, ModelContext};
 use history::{Deadline, Target};
 
@@ -80,8 +80,10 @@ impl Steps<'_> {
         self.post_approved().await?;
         for _ in 0..self.spec.settings.model.steps_max {
             let context = self.context().await?;
-            let calls = self.step(context).await?;
-            if calls.is_empty() || !self.post_unattended(calls).await? {
+            let Some(calls) = self.step(context).await? else {
+                break;
+            };
+            if !self.post_unattended(calls).await? {
                 break;
             }
         }
@@ -116,8 +118,8 @@ impl Steps<'_> {
         Ok(assembly::assemble(gateway, &self.target, &request, settled).await?.into())
     }
 
-    /// Calls the model and publishes its answer. Returns its tool calls.
-    async fn step(&mut self, context: ModelContext) -> Result<Vec<CallEvent>, Halt> {
+    /// Calls the model and publishes its answer. Returns the tool calls that can be executed; `None`: the model made no calls.
+    async fn step(&mut self, context: ModelContext) -> Result<Option<Vec<CallEvent>>, Halt> {
         let model = &self.spec.settings.model;
         let logs = self.spec.settings.logs;
         let log = &self.generations.call_log;
@@ -130,8 +132,17 @@ impl Steps<'_> {
         let facts = self.answer(request).await?;
         let offset = self.fold.finished_facts().len();
         let calls = tool_calls::from_step(&self.spec.run, &facts, offset);
+        let has_calls = !calls.is_empty();
+        let (calls, failed) = match &self.spec.request {
+            // The caller executes the tools of its request.
+            Some(_) => (calls, Vec::new()),
+            None => unusable_calls::split(calls, &facts, &self.spec.settings.tools),
+        };
         self.publish(RunPartKind::StepFinished(facts)).await?;
-        Ok(calls)
+        for result in failed {
+            self.publish(RunPartKind::ToolReturned(result)).await?;
+        }
+        Ok(has_calls.then_some(calls))
     }
 
     /// The facts of the model's answer. Its deltas are published, unless the answer must match a schema.

@@ -1,5 +1,6 @@
 //! Parses the stream of a reply in the format of its provider, and maps its errors.
 
+use domain::surrogates;
 use formats::{Delta, ParseError, Reply};
 use formats::{anthropic, ollama, openai_chat, openai_responses};
 
@@ -19,8 +20,10 @@ pub(crate) enum ReplyParser {
 }
 
 impl ReplyParser {
-    /// Parses one JSON text of the stream.
+    /// Parses one JSON text of the stream. Some servers cut a surrogate pair between two texts, or write half of one: the halves become
+    /// U+FFFD.
     pub(crate) fn push(&mut self, text: &[u8]) -> Result<Vec<Delta>, ModelError> {
+        let text = &*surrogates::without_unpaired(text);
         match self {
             Self::OpenAiChat(stream) => stream.push(text),
             Self::OpenAiResponses(stream) => stream.push(text),
@@ -51,5 +54,20 @@ fn failure(error: ParseError) -> ModelError {
             ModelError::Failed { error_type, message: ErrorText::new(&message) }
         }
         ParseError::Malformed { .. } | ParseError::Unusable { .. } | ParseError::Incomplete => ModelError::Broken,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pair_that_is_cut_between_two_texts_is_two_replacements() {
+        let mut parser = ReplyParser::OpenAiChat(openai_chat::ReplyStream::default());
+        let chunk = |text: &str| format!(r#"{{"choices":[{{"index":0,"delta":{{"content":"{text}"}}}}]}}"#);
+        let texts = ["a\\ud83d", "\\ude00b", "\\ud83d\\ude00"];
+        let deltas = texts.map(|text| parser.push(chunk(text).as_bytes()).unwrap());
+        let expected = ["a\u{fffd}", "\u{fffd}b", "\u{1f600}"].map(|text| vec![Delta::Text(text.to_owned())]);
+        assert_eq!(deltas, expected);
     }
 }

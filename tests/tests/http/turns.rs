@@ -20,5 +20,6 @@ mod surfaces;
 mod titles;
 mod tool_call_details;
 mod tools;
+mod unusable_calls;
 
 use tests::model;

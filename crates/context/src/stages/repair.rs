@@ -1,11 +1,9 @@
-//! Repair: turns units into turns that every provider accepts. Each call has exactly one answer, nothing is repeated, and turns
-//! are ordered by version.
+//! Repair: turns units into turns that every provider accepts. Each call has exactly one answer, and turns are ordered by
+//! version. Equal events are not one: a model may say the same twice, and a tool may answer the same.
 //!
 //! A call without a result is pending: it may wait for an approval, or its tool may still run. A note says so, and the caller
 //! gets its id. If the assistant continued without the result, or a fork inherited the call without it, the call was
 //! interrupted, and its note says that. Nothing is written to the record: a result that is recorded later replaces the note.
-
-mod repeated;
 
 use std::collections::BTreeSet;
 
@@ -15,9 +13,6 @@ use domain::{Part, Version};
 use crate::outcome::{Effect, Outcome};
 use crate::transcript::{Answer, AnswerOrigin, AnsweredCall, Turn, Written};
 use crate::unit::{Call, Unit};
-use repeated::without;
-
-pub use repeated::repeated;
 
 /// The answer of a pending call.
 pub const PENDING: &str = "[No result yet: this tool call is still waiting.]";
@@ -30,30 +25,25 @@ pub const INTERRUPTED: &str =
 pub struct Repaired {
     /// The turns, by version.
     pub turns: Vec<Turn>,
-    /// [`Effect::Repeated`] for each message and call that is omitted, ascending; then, in the order of the calls,
-    /// [`Effect::Pending`] and [`Effect::Interrupted`] for those without a result.
+    /// In the order of the calls, [`Effect::Pending`] and [`Effect::Interrupted`] for those without a result.
     pub outcomes: Vec<Outcome>,
     /// The newest version at which an earlier turn changed: its result was recorded after a later turn had begun, or the assistant,
     /// or a fork, continued without it.
     pub revised: Option<Version>,
 }
 
-/// Makes turns of units, without those in `repeated`. `cleared` holds the versions of results that are stubs. Calls up to
-/// `shared` are interrupted if they have no result.
+/// Makes turns of units. `cleared` holds the versions of results that are stubs. Calls up to `shared` are interrupted if they have no
+/// result.
 #[must_use]
-pub fn repair(mut units: Vec<Unit>, repeated: &[Version], cleared: &BTreeSet<Version>, shared: Version) -> Repaired {
+pub fn repair(mut units: Vec<Unit>, cleared: &BTreeSet<Version>, shared: Version) -> Repaired {
     units.sort_by_key(|unit| unit.version);
-    let omitted = repeated.iter().map(|version| Outcome::of(*version, *version, Effect::Repeated));
-    let mut repaired =
-        Repaired { outcomes: omitted.collect(), revised: revised(&units, shared), ..Repaired::default() };
+    let mut repaired = Repaired { revised: revised(&units, shared), ..Repaired::default() };
     let last_assistant = assistants(&units).last();
     for unit in units {
         let left_through = if Some(unit.version) < last_assistant { Version(u64::MAX) } else { shared };
-        if let Some(unit) = without(unit, repeated) {
-            let turn = turn(unit, left_through, cleared);
-            repaired.outcomes.extend(answerless(&turn));
-            repaired.turns.push(turn);
-        }
+        let turn = turn(unit, left_through, cleared);
+        repaired.outcomes.extend(answerless(&turn));
+        repaired.turns.push(turn);
     }
     repaired
 }

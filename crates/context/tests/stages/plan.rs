@@ -2,14 +2,13 @@
 
 use std::convert::Infallible;
 
-use context::outcome::versions;
-use context::stages::repair::{INTERRUPTED, PENDING, repeated};
+use context::stages::repair::{INTERRUPTED, PENDING};
 use context::stages::summarise::Summary;
 use context::{
-    AnswerOrigin, Assembled, Effect, Plan, PlanError, Policy, Reach, Report, Selection, Settings, Turn, Unit, select,
+    AnswerOrigin, Assembled, Effect, Plan, PlanError, Policy, Reach, Report, Selection, Settings, Turn, select,
 };
-use domain::event::{MessageAppended, Role};
-use domain::{ClientContext, EventTokens, JsonText, Label, Part, RecordedEvent, Version};
+use domain::event::Role;
+use domain::{ClientContext, JsonText, RecordedEvent, Version};
 use redact::Rules;
 
 use crate::notation::{history, weighed};
@@ -79,44 +78,13 @@ fn a_fork_does_not_wait_for_the_calls_that_it_left() {
     assert_eq!(revised("k u c1 r1 k u"), Version::ZERO);
 }
 
+/// A tool may answer the same, and a provider may give each response the same id: both are read as often as they happened.
 #[test]
-fn what_stands_twice_goes_in_once() {
-    check("u c1 r1 c1 r1 a", 900, "", "u1 -2[2=3] a6");
-    check("u c1 r1 a c1 r1", 900, "", "u1 -2[2=3] a4");
+fn equal_events_are_different_events() {
+    check("u c1 r1 c1 r1 a", 900, "", "u1 -2[2=3] -4[4=5] a6");
+    check("u c1 r1 a c1 r1", 900, "", "u1 -2[2=3] a4[5=6]");
     check("u c1 r1 u c1 r1", 900, "", "u1 -2[2=3] u4 -5[5=6]");
-    let omitted = |words| {
-        let report = assembled(words, "{}", None).unwrap().report;
-        versions(&report.outcomes, &Effect::Repeated).collect::<Vec<_>>()
-    };
-    assert_eq!(omitted("u c1 r1 c1 r1 a"), [Version(4)]);
-    assert_eq!(omitted("u c1 r1 u c1 r1"), []);
-}
-
-/// A reply is repeated where an earlier one of the assistant has its response id and its content.
-#[test]
-fn replies_that_repeat_earlier_ones() {
-    use Role::{Assistant, User};
-    for (replies, expected) in [
-        (vec![(Assistant, Some("r1"), "a"), (Assistant, Some("r1"), "a")], vec![2]),
-        (vec![(Assistant, Some("r1"), "a"), (User, None, "b"), (Assistant, Some("r1"), "a")], vec![3]),
-        (vec![(Assistant, Some("r1"), "a"), (Assistant, Some("r1"), "a"), (Assistant, Some("r1"), "a")], vec![2, 3]),
-        (vec![(Assistant, Some("r1"), "a"), (Assistant, Some("r1"), "b")], vec![]),
-        (vec![(Assistant, Some("r1"), "a"), (Assistant, Some("r2"), "a")], vec![]),
-        (vec![(Assistant, None, "a"), (Assistant, None, "a")], vec![]),
-        (vec![(Assistant, Some("r1"), ""), (Assistant, Some("r1"), "")], vec![]),
-        (vec![(User, Some("r1"), "a"), (User, Some("r1"), "a")], vec![]),
-        (vec![(User, Some("r1"), "a"), (Assistant, Some("r1"), "a")], vec![]),
-    ] {
-        let units: Vec<Unit> = (1..).zip(&replies).map(|(version, reply)| reply_unit(version, *reply)).collect();
-        assert_eq!(repeated(&units), expected.into_iter().map(Version).collect::<Vec<_>>(), "{replies:?}");
-    }
-}
-
-fn reply_unit(version: u64, (role, response, text): (Role, Option<&str>, &str)) -> Unit {
-    let parts = if text.is_empty() { Vec::new() } else { vec![Part::Text(text.to_owned())] };
-    let mut message = MessageAppended::new(role, parts);
-    message.provider_response_id = response.map(|id| Label::parse(id).unwrap());
-    Unit { version: Version(version), message: Some(message), tokens: EventTokens::default(), calls: Vec::new() }
+    check("u a a a", 900, "", "u1 a2 a3 a4");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::reply::{ParseError, Reply};
-use crate::values;
+use crate::values::{self, Count};
 
 use super::errors::{malformed, provider, read_bytes};
 use super::parse;
@@ -59,13 +59,13 @@ pub(super) struct Head {
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 pub(super) struct Tokens {
     #[serde(rename = "input_tokens")]
-    input: Option<u64>,
+    input: Option<Count>,
     #[serde(rename = "cache_creation_input_tokens")]
-    cache_creation: Option<u64>,
+    cache_creation: Option<Count>,
     #[serde(rename = "cache_read_input_tokens")]
-    cache_read: Option<u64>,
+    cache_read: Option<Count>,
     #[serde(rename = "output_tokens")]
-    output: Option<u64>,
+    output: Option<Count>,
 }
 
 impl Tokens {
@@ -80,12 +80,12 @@ impl Tokens {
     }
 
     fn usage(self) -> Usage {
-        let read = self.cache_read.unwrap_or_default();
-        let created = self.cache_creation.unwrap_or_default();
-        let input = self.input.unwrap_or_default();
+        let read = Count::or_zero(self.cache_read);
+        let created = Count::or_zero(self.cache_creation);
+        let input = Count::or_zero(self.input);
         Usage {
             input_tokens: input.saturating_add(created).saturating_add(read),
-            output_tokens: self.output.unwrap_or_default(),
+            output_tokens: Count::or_zero(self.output),
             cached_tokens: read,
             reasoning_tokens: 0,
         }
@@ -114,13 +114,13 @@ impl From<Failure> for ParseError {
 pub(super) fn facts(head: &Head, content: &[&RawValue]) -> Result<Reply, ParseError> {
     let content = parse::blocks(content, "content")?;
     let provider = Some(provider()?);
-    let model = values::label("model", head.model.as_deref())?;
-    let provider_response_id = values::label("id", head.id.as_deref())?;
+    let model = values::reported(head.model.as_deref());
+    let provider_response_id = values::reported(head.id.as_deref());
     let mut facts = vec![Fact::MessageAppended(MessageAppended {
         model: model.clone(),
         provider: provider.clone(),
         provider_response_id: provider_response_id.clone(),
-        finish_reason: values::label("stop_reason", head.stop_reason.as_deref())?,
+        finish_reason: values::finish_reason(head.stop_reason.as_deref()),
         usage: head.usage.map(Tokens::usage),
         ..MessageAppended::new(Role::Assistant, content.parts)
     })];

@@ -29,9 +29,9 @@ impl ReplyDraft {
     /// Adds a piece. Returns its deltas.
     pub(super) fn absorb(&mut self, response: Response<'_>) -> Result<Vec<Delta>, ParseError> {
         response.check_failure()?;
-        let model = values::label("modelVersion", response.model_version.as_deref())?;
+        let model = values::reported(response.model_version.as_deref());
         self.model = model.or(self.model.take());
-        let response_id = values::label("responseId", response.response_id.as_deref())?;
+        let response_id = values::reported(response.response_id.as_deref());
         self.response_id = response_id.or(self.response_id.take());
         if let Some(counts) = response.usage_metadata {
             self.usage = Some(counts.usage());
@@ -41,7 +41,7 @@ impl ReplyDraft {
             return Ok(Vec::new());
         };
         self.has_candidate = true;
-        let reason = values::label("candidates[0].finishReason", candidate.finish_reason.as_deref())?;
+        let reason = values::finish_reason(candidate.finish_reason.as_deref());
         self.finish_reason = reason.or(self.finish_reason.take());
         let parts = candidate.content.map(|content| content.parts);
         let mut deltas = Vec::new();

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::ParseError;
-use crate::values;
+use crate::values::{self, Count};
 
 /// A `GenerateContentResponse`, or a piece of one.
 #[derive(Debug, Deserialize)]
@@ -50,11 +50,11 @@ struct PromptFeedback {
 #[expect(clippy::struct_field_names, reason = "the names are the provider's own")]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct UsageMetadata {
-    prompt_token_count: u64,
-    tool_use_prompt_token_count: u64,
-    candidates_token_count: u64,
-    thoughts_token_count: u64,
-    cached_content_token_count: u64,
+    prompt_token_count: Option<Count>,
+    tool_use_prompt_token_count: Option<Count>,
+    candidates_token_count: Option<Count>,
+    thoughts_token_count: Option<Count>,
+    cached_content_token_count: Option<Count>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -90,13 +90,13 @@ impl Response<'_> {
 
 impl UsageMetadata {
     pub(super) fn usage(&self) -> Usage {
-        let input = self.prompt_token_count;
-        let output = self.candidates_token_count;
+        let count = Count::or_zero;
+        let thoughts = count(self.thoughts_token_count);
         Usage {
-            input_tokens: input.saturating_add(self.tool_use_prompt_token_count),
-            output_tokens: output.saturating_add(self.thoughts_token_count),
-            cached_tokens: self.cached_content_token_count,
-            reasoning_tokens: self.thoughts_token_count,
+            input_tokens: count(self.prompt_token_count).saturating_add(count(self.tool_use_prompt_token_count)),
+            output_tokens: count(self.candidates_token_count).saturating_add(thoughts),
+            cached_tokens: count(self.cached_content_token_count),
+            reasoning_tokens: thoughts,
         }
     }
 }

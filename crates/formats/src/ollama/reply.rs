@@ -10,7 +10,7 @@ use super::{FORMAT, PROVIDER};
 use crate::chat::call_drafts::CallPiece;
 use crate::chat::draft::Draft;
 use crate::reply::{Delta, ParseError, Reply};
-use crate::values;
+use crate::values::{self, Count};
 
 /// The end of a stream in OpenAI's formats; ignored.
 const DONE: &[u8] = b"[DONE]";
@@ -24,9 +24,9 @@ struct Line<'a> {
     done: Option<bool>,
     done_reason: Option<String>,
     #[serde(default, deserialize_with = "values::optional")]
-    prompt_eval_count: Option<u64>,
+    prompt_eval_count: Option<Count>,
     #[serde(default, deserialize_with = "values::optional")]
-    eval_count: Option<u64>,
+    eval_count: Option<Count>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
 }
@@ -89,19 +89,19 @@ fn absorb(draft: &mut Draft, line: &[u8], deltas: &mut Vec<Delta>) -> Result<boo
         draft.seed = line.created_at.unwrap_or_default();
     }
     if draft.model.is_none() {
-        draft.model = values::label("model", line.model.as_deref())?;
+        draft.model = values::reported(line.model.as_deref());
     }
     if let Some(message) = &line.message {
         absorb_message(draft, message, deltas)?;
     }
     if line.prompt_eval_count.is_some() || line.eval_count.is_some() {
         draft.usage = Some(Usage {
-            input_tokens: line.prompt_eval_count.unwrap_or_default(),
-            output_tokens: line.eval_count.unwrap_or_default(),
+            input_tokens: Count::or_zero(line.prompt_eval_count),
+            output_tokens: Count::or_zero(line.eval_count),
             ..Usage::default()
         });
     }
-    if let Some(reason) = values::label("done_reason", line.done_reason.as_deref())? {
+    if let Some(reason) = values::finish_reason(line.done_reason.as_deref()) {
         draft.finish_reason = Some(reason);
     }
     Ok(line.done.unwrap_or_default())

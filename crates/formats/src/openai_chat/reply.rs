@@ -10,7 +10,7 @@ use super::incoming::{self, IncomingMessage};
 use super::{FORMAT, PROVIDER};
 use crate::chat::draft::Draft;
 use crate::reply::{Delta, ParseError, Reply};
-use crate::values;
+use crate::values::{self, Count};
 
 /// The end of a stream.
 const DONE: &[u8] = b"[DONE]";
@@ -41,20 +41,22 @@ struct Choice<'a> {
 
 #[derive(Debug, Deserialize)]
 struct Counts {
-    prompt_tokens: Option<u64>,
-    completion_tokens: Option<u64>,
+    prompt_tokens: Option<Count>,
+    completion_tokens: Option<Count>,
+    #[serde(default, deserialize_with = "values::optional")]
     prompt_tokens_details: Option<PromptCounts>,
+    #[serde(default, deserialize_with = "values::optional")]
     completion_tokens_details: Option<CompletionCounts>,
 }
 
 #[derive(Debug, Deserialize)]
 struct PromptCounts {
-    cached_tokens: Option<u64>,
+    cached_tokens: Option<Count>,
 }
 
 #[derive(Debug, Deserialize)]
 struct CompletionCounts {
-    reasoning_tokens: Option<u64>,
+    reasoning_tokens: Option<Count>,
 }
 
 impl Counts {
@@ -62,10 +64,10 @@ impl Counts {
         let prompt = self.prompt_tokens_details.as_ref();
         let completion = self.completion_tokens_details.as_ref();
         Usage {
-            input_tokens: self.prompt_tokens.unwrap_or_default(),
-            output_tokens: self.completion_tokens.unwrap_or_default(),
-            cached_tokens: prompt.and_then(|p| p.cached_tokens).unwrap_or_default(),
-            reasoning_tokens: completion.and_then(|c| c.reasoning_tokens).unwrap_or_default(),
+            input_tokens: Count::or_zero(self.prompt_tokens),
+            output_tokens: Count::or_zero(self.completion_tokens),
+            cached_tokens: Count::or_zero(prompt.and_then(|p| p.cached_tokens)),
+            reasoning_tokens: Count::or_zero(completion.and_then(|c| c.reasoning_tokens)),
         }
     }
 }
@@ -146,11 +148,11 @@ fn read(text: &[u8]) -> Result<Piece<'_>, ParseError> {
 /// Adds a piece to the draft. Returns whether the model stopped.
 fn absorb(draft: &mut Draft, piece: &Piece<'_>, deltas: &mut Vec<Delta>) -> Result<bool, ParseError> {
     if draft.response_id.is_none() {
-        draft.response_id = values::label("id", piece.id.as_deref())?;
+        draft.response_id = values::reported(piece.id.as_deref());
         draft.seed = piece.id.clone().unwrap_or_default();
     }
     if draft.model.is_none() {
-        draft.model = values::label("model", piece.model.as_deref())?;
+        draft.model = values::reported(piece.model.as_deref());
     }
     if let Some(counts) = &piece.usage {
         draft.usage = Some(counts.usage());
@@ -163,7 +165,7 @@ fn absorb(draft: &mut Draft, piece: &Piece<'_>, deltas: &mut Vec<Delta>) -> Resu
     if let Some(message) = choice.message.as_ref().or(choice.delta.as_ref()) {
         absorb_message(draft, message, deltas)?;
     }
-    let finish_reason = values::label("finish_reason", choice.finish_reason.as_deref())?;
+    let finish_reason = values::finish_reason(choice.finish_reason.as_deref());
     let stopped = finish_reason.is_some();
     if stopped {
         draft.finish_reason = finish_reason;

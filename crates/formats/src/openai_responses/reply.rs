@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::reply::{ParseError, Reply};
-use crate::values;
+use crate::values::{self, Count};
 
 use super::decode::{malformed, provider};
 use super::pieces::{Piece, split_turn};
@@ -39,24 +39,22 @@ struct IncompleteDetails {
 
 #[derive(Deserialize)]
 struct TokenCounts {
-    #[serde(default)]
-    input_tokens: u64,
-    #[serde(default)]
-    output_tokens: u64,
+    input_tokens: Option<Count>,
+    output_tokens: Option<Count>,
+    #[serde(default, deserialize_with = "values::optional")]
     input_tokens_details: Option<InputDetails>,
+    #[serde(default, deserialize_with = "values::optional")]
     output_tokens_details: Option<OutputDetails>,
 }
 
 #[derive(Deserialize)]
 struct InputDetails {
-    #[serde(default)]
-    cached_tokens: u64,
+    cached_tokens: Option<Count>,
 }
 
 #[derive(Deserialize)]
 struct OutputDetails {
-    #[serde(default)]
-    reasoning_tokens: u64,
+    reasoning_tokens: Option<Count>,
 }
 
 impl From<TokenCounts> for Usage {
@@ -64,10 +62,10 @@ impl From<TokenCounts> for Usage {
         let read = counts.input_tokens_details;
         let written = counts.output_tokens_details;
         Self {
-            input_tokens: counts.input_tokens,
-            output_tokens: counts.output_tokens,
-            cached_tokens: read.map_or(0, |it| it.cached_tokens),
-            reasoning_tokens: written.map_or(0, |it| it.reasoning_tokens),
+            input_tokens: Count::or_zero(counts.input_tokens),
+            output_tokens: Count::or_zero(counts.output_tokens),
+            cached_tokens: Count::or_zero(read.and_then(|it| it.cached_tokens)),
+            reasoning_tokens: Count::or_zero(written.and_then(|it| it.reasoning_tokens)),
         }
     }
 }
@@ -134,14 +132,14 @@ pub(super) fn reply(response: Response<'_>) -> Result<Reply, ParseError> {
     let reason = response.incomplete_details.and_then(|it| it.reason);
     let source = Source {
         provider: provider()?,
-        model: values::label("model", response.model.as_deref())?,
-        response: values::label("id", response.id.as_deref())?,
+        model: values::reported(response.model.as_deref()),
+        response: values::reported(response.id.as_deref()),
     };
     let message = MessageAppended {
         model: source.model.clone(),
         provider: Some(source.provider.clone()),
         provider_response_id: source.response.clone(),
-        finish_reason: values::label("status", reason.or(response.status).as_deref())?,
+        finish_reason: values::finish_reason(reason.or(response.status).as_deref()),
         usage: response.usage.map(Usage::from),
         usage_source: UsageSource::Reported,
         ..MessageAppended::new(Role::Assistant, parts)

@@ -42,7 +42,6 @@ fn is_omission(effect: &Effect) -> bool {
         | Effect::OverBudget
         | Effect::OverBound
         | Effect::Orphaned
-        | Effect::Repeated
         | Effect::PartDropped(_)
         | Effect::Digested
         | Effect::NotDigested => true,

@@ -36,6 +36,7 @@ fn check(count: &str, expected: Option<u64>) {
 #[test]
 fn a_reply_is_complete_without_its_usage() {
     check("7", Some(7));
+    check("2.0", Some(2));
     check("18446744073709551615", Some(u64::MAX));
     for count in ["18446744073709551616", "-1", "1.5", "1e999", r#""7""#, "[]"] {
         check(count, None);

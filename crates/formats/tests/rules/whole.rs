@@ -128,11 +128,9 @@ fn units_are_whole(events: &[RecordedEvent], assembled: &Assembled, policy: &Pol
     }
     let report = &assembled.report;
     let with = |effect| versions(&report.outcomes, &effect).collect::<BTreeSet<_>>();
-    let (first, repeated) = (report.epoch.first, with(Effect::Repeated));
+    let first = report.epoch.first;
     let carried = with(Effect::Carried);
-    let calls = events
-        .iter()
-        .filter(|event| matches!(event.event.fact, Fact::ToolCalled(_)) && !repeated.contains(&event.version));
+    let calls = events.iter().filter(|event| matches!(event.event.fact, Fact::ToolCalled(_)));
     let through = report.summarised.unwrap_or_default();
     let goes_in = |version: Version| version >= first && (version > through || carried.contains(&version));
     let expected: Vec<Version> =

@@ -48,7 +48,6 @@ pub fn effect(effect: &Effect) -> StageEffect {
         Effect::OverBound => StageEffect::OverBound,
         Effect::Orphaned => StageEffect::Orphaned,
         Effect::Cleared { .. } => StageEffect::Cleared,
-        Effect::Repeated => StageEffect::Repeated,
         Effect::Pending(_) => StageEffect::Pending,
         Effect::Interrupted(_) => StageEffect::Interrupted,
         Effect::Redacted => StageEffect::Redacted,
@@ -90,7 +89,6 @@ pub fn is_omitted(effect: &Effect) -> bool {
         | Effect::OverBudget
         | Effect::OverBound
         | Effect::Orphaned
-        | Effect::Repeated
         | Effect::NotDigested => true,
         Effect::Carried
         | Effect::MovedToInstructions

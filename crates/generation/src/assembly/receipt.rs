@@ -56,7 +56,7 @@ pub(super) fn of(
         }),
         assembly_revision: ASSEMBLY_REVISION,
         dropped_parts: report.redactions.dropped().iter().map(dropped).collect(),
-        repeated_versions: versions(Effect::Repeated),
+        repeated_versions: Vec::new(),
         orphaned_versions: versions(Effect::Orphaned),
         pending_call_ids: report.outcomes.iter().filter_map(pending).collect(),
         interrupted_call_ids: report.outcomes.iter().filter_map(interrupted).collect(),

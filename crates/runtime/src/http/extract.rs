@@ -1,13 +1,16 @@
 //! Extractors: JSON bodies, queries and path parameters. Every rejection is a problem that names the field.
 
+use std::borrow::Cow;
+
 use axum::extract::path::ErrorKind;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{FromRequest, FromRequestParts, OptionalFromRequest, Request};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
-use domain::ViolationReason;
+use domain::{ViolationReason, surrogates};
 use http::request::Parts;
 use http::{HeaderMap, StatusCode, header};
+use metrics::counter;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -63,12 +66,17 @@ where
     }
 }
 
-/// The value of a JSON document.
+/// The value of a JSON document. Halves of surrogate pairs are U+FFFD, and counted.
 ///
 /// # Errors
 /// 400: the text is not JSON, or a field is missing, unknown or malformed. The problem names the field, never its value.
 pub fn parse_json<T: DeserializeOwned>(json: &[u8]) -> Result<T, HttpProblem> {
-    let mut json = serde_json::Deserializer::from_slice(json);
+    let text = std::str::from_utf8(json).map_err(|_| parse_error::not_utf8())?;
+    let repaired = surrogates::without_unpaired(text.as_bytes());
+    if let Cow::Owned(_) = repaired {
+        counter!("http_server_bodies_repaired_total").increment(1);
+    }
+    let mut json = serde_json::Deserializer::from_slice(&repaired);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|e| parse_error::from_json(&e))?;
     json.end().map_err(|e| parse_error::from_syntax(&e))?;
     Ok(value)

@@ -25,6 +25,12 @@ pub(super) fn from_syntax(error: &serde_json::Error) -> HttpProblem {
     HttpProblem::new(StatusCode::BAD_REQUEST, "JSON_MALFORMED", detail)
 }
 
+/// The problem of a body whose bytes are no text, for example because a character was cut.
+pub(super) fn not_utf8() -> HttpProblem {
+    let detail = "the body is not UTF-8: encode whole characters, and write half of a surrogate pair as U+FFFD";
+    HttpProblem::new(StatusCode::BAD_REQUEST, "JSON_MALFORMED", detail)
+}
+
 /// The problem of a query that does not match its type.
 pub(super) fn from_query(error: &serde_path_to_error::Error<serde_urlencoded::de::Error>) -> HttpProblem {
     mismatch(&error.path().to_string(), &error.inner().to_string())

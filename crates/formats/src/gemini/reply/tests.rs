@@ -76,10 +76,6 @@ fn errors_are_reported() {
         (r#"{"candidates":[]}"#, "is not a gemini document: there are no candidates"),
         ("{", "is not a gemini document: an unexpected end at line 1, column 1"),
         (
-            r#"{"candidates":[{"finishReason":"a\nb"}]}"#,
-            "candidates[0].finishReason: has control characters: remove them",
-        ),
-        (
             r#"{"candidates":[{"content":{"parts":[{"functionResponse":{"name":"f"}}]}}]}"#,
             "is not a gemini document: candidates[0].content.parts[0] is a result",
         ),

@@ -137,6 +137,9 @@ fn names_past_their_bound_are_rejected() {
         assert!(matches!(&refused, ParseError::Unusable { field, .. } if field == expected), "{refused}");
     };
     let long = "x".repeat(LABEL_BYTES_MAX + 1);
-    check(body(&long, "a"), "id");
+    let kept = parse_reply(body(&long, "a").as_bytes()).unwrap();
+    assert!(
+        matches!(kept.facts.first(), Some(Fact::MessageAppended(message)) if message.provider_response_id.is_none())
+    );
     check(body("a", &long), "tool_calls[0].id");
 }

@@ -112,6 +112,31 @@ async fn a_retry_gets_the_first_answer() {
     assert_eq!(other.status_and_code(), (409, "IDEMPOTENCY_KEY_REUSED".to_owned()));
 }
 
+/// JavaScript cuts texts by UTF-16 units, and writes half of a pair as an escape.
+#[tokio::test(flavor = "multi_thread")]
+async fn half_of_a_surrogate_pair_is_recorded_as_u_fffd() {
+    let fixture = Fixture::new().await;
+    let service = service(&fixture, &BOTH).await;
+    let path = created(&fixture, &service).await;
+    let send = |body: &'static [u8]| {
+        let request = service.request(Method::POST, &format!("{path}/events"));
+        request.header("content-type", "application/json").body(body).send()
+    };
+    let half = br#"{"events": [
+        {"type": "MessageAppended", "role": "user", "parts": [{"type": "text", "text": "a\ud83d"}]},
+        {"type": "ToolCalled", "callId": "c", "toolName": "look", "input": {"text": "\ude00b \ud83d\ude00"}}
+    ]}"#;
+    assert_eq!(send(half).await.unwrap().status(), 200);
+    let events = service.get(&format!("{path}/events")).await.ok(200);
+    let events = list(&events, "events");
+    assert_eq!(events[1]["parts"][0]["text"], "a\u{fffd}");
+    assert_eq!(events[2]["input"]["text"], "\u{fffd}b \u{1f600}");
+    // Bytes that are no text are rejected.
+    let refused = send(b"{\"events\": [\"\xed\xa0\xbd\"]}").await.unwrap();
+    assert_eq!(refused.status(), 400);
+    assert!(refused.text().await.unwrap().contains("is not UTF-8"));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_expected_version_is_checked() {
     let fixture = Fixture::new().await;

@@ -1,10 +1,14 @@
 //! Calls without a result: listed in the receipt, marked for the model, and replaced by a late result.
 
+use std::borrow::Cow;
+
+use domain::surrogates::without_unpaired;
 use serde_json::json;
 use tests::agent::Agent;
 use tests::events::{assistant, call, result, user};
 use tests::stack::Stack;
 use wire::proto::event::v1::Event;
+use wire::proto::event::v1::event::Fact;
 
 use super::{FORMS, assemble, form_request, origins};
 
@@ -66,17 +70,56 @@ async fn pending_calls_are_omitted_or_answered_late() {
     }
 }
 
-/// A caller that writes everything twice: the duplicates are omitted, and listed.
+/// An agent polls: equal calls with equal results are as many calls as were made.
 #[tokio::test(flavor = "multi_thread")]
-async fn duplicates_are_included_once() {
+async fn equal_calls_are_different_calls() {
     let stack = Stack::shared().await;
     let agent = stack.any_agent().await;
     agent.create("c").await;
     let pair = || vec![call("a", "{}"), result("a", "1")];
     agent.append("c", [vec![user("find")], pair(), pair()].concat()).await;
     let context = assemble(&agent, form_request(&agent, FORMS[0])).await;
-    assert_eq!(origins(&context), ["a=recorded"]);
-    assert_eq!(context.receipt.repeated_versions, [5]);
+    assert_eq!(origins(&context), ["a=recorded", "a=recorded"]);
+}
+
+/// A server may give each response the same id: two equal answers are two answers.
+#[tokio::test(flavor = "multi_thread")]
+async fn equal_answers_with_one_response_id_are_both_read() {
+    let stack = Stack::shared().await;
+    let agent = stack.any_agent().await;
+    agent.create("c").await;
+    let done = || {
+        let mut message = assistant("Done.");
+        if let Some(Fact::MessageAppended(appended)) = &mut message.fact {
+            appended.provider_response_id = "chatcmpl-A1".to_owned();
+        }
+        message
+    };
+    agent.append("c", vec![user("Delete one."), done(), user("Delete two."), done(), user("What?")]).await;
+    for form in FORMS {
+        let context = assemble(&agent, form_request(&agent, form)).await;
+        let text = String::from_utf8(context.bytes).expect("text");
+        assert_eq!(text.matches("Done.").count(), 2, "{form:?}: {text}");
+    }
+}
+
+/// A program cut a text inside of a character, and a model sends it on as the input of a call.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_body_has_half_of_a_surrogate_pair() {
+    let stack = Stack::shared().await;
+    let agent = stack.any_agent().await;
+    agent.create("c").await;
+    let half = r#"{"text": "\ud83d", "\ude00": ["\ud83d\ude00"]}"#;
+    agent.append("c", vec![user("cut"), call("a", half), result("a", half), user("and?")]).await;
+    for form in FORMS {
+        let context = assemble(&agent, form_request(&agent, form)).await;
+        assert!(matches!(without_unpaired(&context.bytes), Cow::Borrowed(_)), "{form:?}: {}", context.body);
+        let text = String::from_utf8(context.bytes).expect("text");
+        assert!(
+            text.contains("ufffd") && text.contains(r"ud83d\ude00") || text.contains(r"ud83d\\ude00"),
+            "{form:?}: {text}"
+        );
+    }
 }
 
 /// Models without tools get a digest of the results at the end of the context.
