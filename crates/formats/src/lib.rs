@@ -18,6 +18,7 @@ pub mod openai_chat;
 pub mod openai_responses;
 pub mod options;
 pub mod outline;
+mod pictures;
 pub mod registry;
 pub mod rendered;
 pub mod reply;

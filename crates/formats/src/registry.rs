@@ -5,10 +5,10 @@ use std::fmt;
 use context::Transcript;
 use domain::{Fact, surrogates};
 
-use crate::canonical;
 use crate::options::RenderOptions;
 use crate::rendered::Rendered;
 use crate::reply::{ParseError, Reply};
+use crate::{canonical, pictures};
 
 /// Defines the formats by one line per provider format: its variant, its number in the protobuf enum `ContextFormat`, its
 /// name in settings and receipts, the name of its provider in facts, its module, and a description for help texts.
@@ -63,15 +63,18 @@ macro_rules! formats {
             }
         }
 
-        /// Writes a context in a format. No body has half of a surrogate pair: earlier releases recorded them in documents, and providers
-        /// reject them.
+        /// Writes a context in a format. No body has half of a surrogate pair (earlier releases recorded them in documents), or a picture that
+        /// the provider rejects.
         #[must_use]
         pub fn render(format: Format, transcript: &Transcript, options: &RenderOptions) -> Rendered {
+            let (transcript, losses) = pictures::prepared(format, transcript);
             let mut rendered = match format {
-                Format::Canonical => canonical::render(transcript),
-                $(Format::$variant => crate::$module::render(transcript, options),)+
+                Format::Canonical => canonical::render(&transcript),
+                $(Format::$variant => crate::$module::render(&transcript, options),)+
             };
             surrogates::replace_unpaired(&mut rendered.body);
+            rendered.losses.splice(..0, losses);
+            rendered.losses.sort_by_key(|loss| loss.version);
             rendered
         }
 

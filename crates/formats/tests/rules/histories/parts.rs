@@ -90,7 +90,12 @@ fn sources() -> impl Strategy<Value = MediaSource> {
     let urls = &[
         "https://example.org/#.png",
         "gs://bucket/#.png",
-        "data:image/png;base64,QUFB#",
+        "data:image/png;base64,iVBORw0KGgoA#",
+        "data:image/png;base64,/9j/4AAQ#",
+        "data:image/gif;base64,R0lGODlh#",
+        "data:image/svg+xml;base64,PHN2Zy8+#",
+        "data:image/png;base64,iVBORw0KGgo_#",
+        "file:///srv/#.png",
         "data:application/pdf;base64,QUFB#",
         "data:text/plain,plain%20#",
         "data:text/plain,password=hunter22secret99",

@@ -18,13 +18,55 @@ fn of_kind(kind: part::Kind) -> Part {
 }
 
 fn picture() -> Part {
+    picture_at("data:image/png;base64,iVBORw0KGgo=", "image/png")
+}
+
+fn picture_at(url: &str, media_type: &str) -> Part {
     of_kind(part::Kind::Image(Image {
-        source: Some(MediaSource {
-            kind: Some(media_source::Kind::Url("data:image/png;base64,iVBORw0KGgo=".to_owned())),
-        }),
-        media_type: "image/png".to_owned(),
+        source: Some(MediaSource { kind: Some(media_source::Kind::Url(url.to_owned())) }),
+        media_type: media_type.to_owned(),
         ..Image::default()
     }))
+}
+
+/// Pictures that some provider rejects: one of them would make every later request of the conversation fail.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_has_only_pictures_that_its_provider_takes() {
+    let stack = Stack::shared().await;
+    let agent = stack.any_agent().await;
+    agent.create("c").await;
+    let pictures = [
+        "data:image/gif;base64,R0lGODlhAQABAAAAACw=",
+        "data:image/svg+xml;base64,PHN2Zy8+",
+        "data:image/tiff;base64,SUkqAA==",
+        "data:text/plain;base64,aGk=",
+        "data:image/png;base64,",
+        "data:image/png;base64,@@not base64@@",
+        "data:image/png;base64,/9j/4AAQSkZJRgAB",
+        "data:image/jpg;base64,/9j/4AAQSkZJRgAB",
+        "data:image/png;charset=utf-8;base64,iVBORw0KGgo=",
+        "file:///srv/a.png",
+        "/uploads/a.png",
+    ];
+    let parts = pictures.iter().map(|url| picture_at(url, "")).collect();
+    let shown = MessageAppended { role: Role::User.into(), parts, ..MessageAppended::default() };
+    agent.append("c", vec![event(Fact::MessageAppended(shown)), user("what is it?")]).await;
+    for form in FORMS {
+        let context = assemble(&agent, form_request(&agent, form)).await;
+        let text = String::from_utf8(context.bytes).expect("text");
+        if form == ContextFormat::Canonical {
+            assert!(pictures.iter().all(|url| text.contains(url)), "{text}");
+            continue;
+        }
+        let placeholders = if form == ContextFormat::Gemini { 8 } else { 7 };
+        assert_eq!(text.matches("[image").count(), placeholders, "{form:?}: {text}");
+        assert_eq!(text.matches("/9j/4AAQSkZJRgAB").count(), 2, "{form:?}: {text}");
+        let types = ["image/jpeg", "image/png"].map(|name| text.matches(name).count());
+        if form != ContextFormat::Ollama {
+            // Two placeholders name a PNG that is none.
+            assert_eq!(types, [2, 3], "{form:?}: {text}");
+        }
+    }
 }
 
 /// A thought and a text of an Anthropic model.
