@@ -10,7 +10,6 @@ use domain::event::ToolOutput;
 use domain::{AttachmentType, Label, MediaSource, Part, Version};
 
 use crate::loss::{Loss, LostContent, Replacement, placeholder};
-use crate::registry::Format;
 use crate::values::is_base64;
 
 /// How many characters of base64 are decoded to find the type of a picture.
@@ -25,35 +24,25 @@ const HEIF: &str = "image/heif";
 const ALIASES: [(&str, &str); 3] = [("image/jpg", JPEG), ("image/pjpeg", JPEG), ("image/x-png", PNG)];
 
 /// The pictures that a provider takes.
-struct Accepted {
+pub(crate) struct Accepted {
     /// The media types of data.
     types: &'static [&'static str],
     /// The schemes of URLs that it fetches.
     schemes: &'static [&'static str],
 }
 
-/// What a provider takes; `None`: anything.
-fn accepted(format: Format) -> Option<Accepted> {
-    let web = &["https://", "http://"];
-    let (types, schemes): (&[&str], &[&str]) = match format {
-        Format::Canonical => return None,
-        Format::OpenAiChat | Format::OpenAiResponses | Format::Anthropic | Format::Ollama => {
-            (&[PNG, JPEG, GIF, WEBP], web)
-        }
-        Format::Gemini => (&[PNG, JPEG, WEBP, HEIC, HEIF], &["https://", "http://", "gs://"]),
-    };
-    Some(Accepted { types, schemes })
-}
+/// Of OpenAI, Anthropic and Ollama.
+pub(crate) const COMMON: Accepted = Accepted { types: &[PNG, JPEG, GIF, WEBP], schemes: &["https://", "http://"] };
+/// Of Gemini.
+pub(crate) const GEMINI: Accepted =
+    Accepted { types: &[PNG, JPEG, WEBP, HEIC, HEIF], schemes: &["https://", "http://", "gs://"] };
 
-/// The transcript with pictures that the format's provider takes, and what was lost of the others.
-pub(crate) fn prepared(format: Format, transcript: &Transcript) -> (Cow<'_, Transcript>, Vec<Loss>) {
+/// The transcript with pictures that the provider takes, and what was lost of the others.
+pub(crate) fn prepared<'a>(accepted: &Accepted, transcript: &'a Transcript) -> (Cow<'a, Transcript>, Vec<Loss>) {
     let mut losses = Vec::new();
     let mut prepared = Cow::Borrowed(transcript);
-    let Some(accepted) = accepted(format) else {
-        return (prepared, losses);
-    };
     for (turn_index, turn) in transcript.turns.iter().enumerate() {
-        for (index, part, loss) in changes(&turn.parts, turn.version, &accepted) {
+        for (index, part, loss) in changes(&turn.parts, turn.version, accepted) {
             losses.push(loss);
             if let Some(place) = prepared.to_mut().turns.get_mut(turn_index).and_then(|turn| turn.parts.get_mut(index))
             {
@@ -64,7 +53,7 @@ pub(crate) fn prepared(format: Format, transcript: &Transcript) -> (Cow<'_, Tran
             let ToolOutput::Parts(parts) = &call.answer.output else {
                 continue;
             };
-            for (index, part, loss) in changes(parts, call.version, &accepted) {
+            for (index, part, loss) in changes(parts, call.version, accepted) {
                 losses.push(loss);
                 let turn = prepared.to_mut().turns.get_mut(turn_index);
                 let output = turn.and_then(|turn| turn.calls.get_mut(call_index)).map(|call| &mut call.answer.output);
@@ -267,10 +256,10 @@ mod tests {
     const PNG_DATA: &str = "iVBORw0KGgo=";
     const JPEG_DATA: &str = "/9j/4AAQSkZJRgAB";
 
-    /// A picture for this format: its URL, or the text of its placeholder.
-    fn check(format: Format, url: &str, expected: &str) {
+    /// A picture for a provider: its URL, or the text of its placeholder.
+    fn check(accepted: &Accepted, url: &str, expected: &str) {
         let part = Part::Image { source: MediaSource::Url(url.to_owned()), media_type: None, detail: None };
-        let seen = match change(&part, &accepted(format).unwrap()) {
+        let seen = match change(&part, accepted) {
             None => url.to_owned(),
             Some((Part::Image { source: MediaSource::Url(url), .. }, LostContent::Image, Replacement::OtherForm)) => {
                 url
@@ -278,23 +267,23 @@ mod tests {
             Some((Part::Text(text), LostContent::Image, Replacement::Text)) => text,
             Some(other) => panic!("{other:?}"),
         };
-        assert_eq!(seen, expected, "{format} {url}");
+        assert_eq!(seen, expected, "{url}");
     }
 
     #[test]
     fn bytes_decide() {
         let jpeg = format!("data:image/jpeg;base64,{JPEG_DATA}");
         let png = format!("data:image/png;base64,{PNG_DATA}");
-        for format in [Format::OpenAiChat, Format::OpenAiResponses, Format::Anthropic, Format::Gemini, Format::Ollama] {
+        for accepted in [&COMMON, &GEMINI] {
             for declared in ["image/png", "image/jpg", "IMAGE/JPEG", "image/tiff", "application/octet-stream", ""] {
-                check(format, &format!("data:{declared};base64,{JPEG_DATA}"), &jpeg);
+                check(accepted, &format!("data:{declared};base64,{JPEG_DATA}"), &jpeg);
             }
-            check(format, &format!("DATA:image/png;charset=utf-8;base64,{PNG_DATA}"), &png);
-            check(format, &png, &png);
-            check(format, "data:image/png;base64,iVBORw0K\nGgo", &png);
-            check(format, "data:image/jpg;base64,AAEC", "data:image/jpeg;base64,AAEC");
-            check(format, "data:image/webp;base64,__8A", "data:image/webp;base64,//8A");
-            check(format, "https://a.example/b.tiff", "https://a.example/b.tiff");
+            check(accepted, &format!("DATA:image/png;charset=utf-8;base64,{PNG_DATA}"), &png);
+            check(accepted, &png, &png);
+            check(accepted, "data:image/png;base64,iVBORw0K\nGgo", &png);
+            check(accepted, "data:image/jpg;base64,AAEC", "data:image/jpeg;base64,AAEC");
+            check(accepted, "data:image/webp;base64,__8A", "data:image/webp;base64,//8A");
+            check(accepted, "https://a.example/b.tiff", "https://a.example/b.tiff");
             for (url, placeholder) in [
                 ("data:image/svg+xml;base64,PHN2Zy8+", "[image: image/svg+xml]"),
                 ("data:image/svg+xml,%3Csvg/%3E", "[image: image/svg+xml]"),
@@ -311,7 +300,7 @@ mod tests {
                 ("/uploads/a.png", "[image]"),
                 ("", "[image]"),
             ] {
-                check(format, url, placeholder);
+                check(accepted, url, placeholder);
             }
         }
     }
@@ -320,11 +309,11 @@ mod tests {
     fn providers_take_different_types() {
         let gif = "data:image/gif;base64,R0lGODlhAQABAAAAACw=";
         let heic = "data:image/heic;base64,AAAAGGZ0eXBoZWlj";
-        check(Format::Gemini, gif, "[image: image/gif]");
-        check(Format::Anthropic, gif, gif);
-        check(Format::Gemini, heic, heic);
-        check(Format::OpenAiChat, heic, "[image: image/heic]");
-        check(Format::Gemini, "gs://bucket/a.png", "gs://bucket/a.png");
-        check(Format::OpenAiResponses, "gs://bucket/a.png", "[image]");
+        check(&GEMINI, gif, "[image: image/gif]");
+        check(&COMMON, gif, gif);
+        check(&GEMINI, heic, heic);
+        check(&COMMON, heic, "[image: image/heic]");
+        check(&GEMINI, "gs://bucket/a.png", "gs://bucket/a.png");
+        check(&COMMON, "gs://bucket/a.png", "[image]");
     }
 }

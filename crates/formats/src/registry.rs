@@ -1,5 +1,6 @@
 //! The table of formats: [`Format`], and which module writes and reads each.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use context::Transcript;
@@ -67,7 +68,13 @@ macro_rules! formats {
         /// the provider rejects.
         #[must_use]
         pub fn render(format: Format, transcript: &Transcript, options: &RenderOptions) -> Rendered {
-            let (transcript, losses) = pictures::prepared(format, transcript);
+            let (transcript, losses) = match format {
+                Format::Canonical => (Cow::Borrowed(transcript), Vec::new()),
+                Format::Gemini => pictures::prepared(&pictures::GEMINI, transcript),
+                Format::OpenAiChat | Format::OpenAiResponses | Format::Anthropic | Format::Ollama => {
+                    pictures::prepared(&pictures::COMMON, transcript)
+                }
+            };
             let mut rendered = match format {
                 Format::Canonical => canonical::render(&transcript),
                 $(Format::$variant => crate::$module::render(&transcript, options),)+
