@@ -37,6 +37,7 @@ from hansard._pydantic_places import ENTRIES_MAX, Places
 from hansard._transports.address import Address
 from hansard._transports.event_lines import LINE_BYTES_MAX, EventLines
 from hansard._transports.event_stream import EventStream
+from hansard.items import ItemFormat
 from hansard.types import RecordedEvent
 
 FOLDER = pathlib.Path(__file__).resolve().parents[1]
@@ -48,6 +49,30 @@ def test_the_blocking_modules_are_generated_from_the_asynchronous_ones() -> None
 
     for source, target in generate.BLOCKING.items():
         assert (generate.PACKAGE / target).read_text("utf-8") == generate.blocking(source), "run `python generate.py sync`"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\ud83d", "a\ufffd"),
+        ("\ude00b", "\ufffdb"),
+        ("\ud83d\ude00", "\U0001f600"),
+        ("\U0001f600 é", "\U0001f600 é"),
+        ("\ude00\ud83d", "\ufffd\ufffd"),
+    ],
+)
+def test_halves_of_surrogate_pairs_are_replaced(text: str, expected: str) -> None:
+    call = {"id": text, "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": [{"type": "text", "text": text}]},
+        {"role": "assistant", "content": text, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": text, "content": text},
+    ]
+    events = events_of_messages(messages)
+    assert events[0].message_appended.parts[0].text == expected
+    assert events[1].message_appended.parts[0].text == expected
+    assert events[2].tool_called.call_id == events[3].tool_returned.call_id == expected
+    assert ItemFormat().events({"role": "user", "content": text})[0].message_appended.parts[0].text == expected
 
 
 def status_trailers(*details: Any) -> dict[str, str | bytes]:

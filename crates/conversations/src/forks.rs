@@ -161,7 +161,7 @@ fn has_forks(forks: &[ForkRow], owner: Option<&Owner>) -> Problem {
     let remedy = if others > 0 {
         format!("{others} of them have other owners, who must erase them first")
     } else if may_go(forks, owner) {
-        "erase them first, or together with ?forks=erase".to_owned()
+        "erase them first, or together: set forks to erase".to_owned()
     } else {
         format!("erase some of them first: at most {FORKS_MAX} are erased together")
     };
@@ -202,7 +202,7 @@ mod tests {
             let forks = forks(["ada"].into_iter().cycle().take(count));
             assert_eq!(may_go(&forks, Some(&user("ada"))), expected, "{count}");
             let advice = has_forks(&forks, Some(&user("ada"))).message().to_owned();
-            assert_eq!(advice.contains("?forks=erase"), expected, "{advice}");
+            assert_eq!(advice.contains("set forks to erase"), expected, "{advice}");
         };
         check(1, true);
         check(bound, true);

@@ -8,21 +8,17 @@ use crate::bounds::{DOCUMENT_NUMBER_MAX, JSON_DEPTH_MAX};
 use crate::surrogates;
 use crate::violation::{Violation, ViolationReason, check_length};
 
-/// One JSON document, byte for byte: numbers, key order and white space are preserved. Only halves of surrogate pairs are not: they
-/// are U+FFFD.
+/// One JSON document, byte for byte: numbers, key order and white space are preserved.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct JsonText(Box<str>);
 
 impl JsonText {
-    /// Checks that the text is one JSON value with at most [`JSON_DEPTH_MAX`] levels. Halves of surrogate pairs become U+FFFD.
+    /// Checks that the text is one JSON value with at most [`JSON_DEPTH_MAX`] levels.
     ///
     /// # Errors
     /// [`ViolationReason::Missing`] for empty text, [`ViolationReason::InvalidJson`] with line and column otherwise.
     pub fn parse(text: impl Into<String>) -> Result<Self, Violation> {
-        Self::checked(without_halves(text.into()))
-    }
-
-    fn checked(text: String) -> Result<Self, Violation> {
+        let text: String = text.into();
         if text.is_empty() {
             return Err(Violation::new(
                 ViolationReason::Missing,
@@ -74,7 +70,7 @@ impl JsonText {
     pub fn parse_comparable(text: impl Into<String>, bytes_max: usize) -> Result<Self, Violation> {
         let text: String = text.into();
         check_length(text.len(), bytes_max)?;
-        let text = Self::checked(text)?;
+        let text = Self::parse(text)?;
         check_escapes(&text.0)?;
         check_numbers(&text.0)?;
         Ok(text)
@@ -86,19 +82,20 @@ impl JsonText {
         Self(text.into_boxed_str())
     }
 
+    /// The document with U+FFFD instead of escaped halves of surrogate pairs; `None`: it has none.
+    #[must_use]
+    pub fn without_halves(&self) -> Option<Self> {
+        match surrogates::without_unpaired(self.0.as_bytes()) {
+            Cow::Borrowed(_) => None,
+            // The replacement is ASCII, so the text is UTF-8.
+            Cow::Owned(bytes) => Some(Self::recorded(String::from_utf8_lossy(&bytes).into_owned())),
+        }
+    }
+
     /// The text, byte for byte.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
-    }
-}
-
-/// The text with U+FFFD instead of halves of surrogate pairs.
-fn without_halves(text: String) -> String {
-    match surrogates::without_unpaired(text.as_bytes()) {
-        Cow::Borrowed(_) => text,
-        // The replacement is ASCII, so the text is UTF-8.
-        Cow::Owned(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
     }
 }
 
@@ -232,11 +229,11 @@ mod tests {
     }
 
     #[test]
-    fn halves_of_surrogate_pairs_are_replaced() {
+    fn halves_of_surrogate_pairs_are_kept_and_can_be_replaced() {
         let text = JsonText::parse(r#"{"a": "\ud83d\ud83d\ude00"}"#).unwrap();
-        assert_eq!(text.as_str(), r#"{"a": "\ufffd\ud83d\ude00"}"#);
-        let metadata = JsonText::parse_metadata(r#"{"\ude00": 1}"#, METADATA_BYTES_MAX).unwrap();
-        assert_eq!(metadata.as_str(), r#"{"\ufffd": 1}"#);
+        assert_eq!(text.as_str(), r#"{"a": "\ud83d\ud83d\ude00"}"#);
+        let whole = text.without_halves().unwrap();
+        assert_eq!((whole.as_str(), whole.without_halves()), (r#"{"a": "\ufffd\ud83d\ude00"}"#, None));
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use context::Transcript;
+use domain::event::ToolOutput;
 use domain::{Fact, surrogates};
 
 use crate::options::RenderOptions;
@@ -75,6 +76,7 @@ macro_rules! formats {
                     pictures::prepared(&pictures::COMMON, transcript)
                 }
             };
+            let transcript = with_whole_documents(transcript);
             let mut rendered = match format {
                 Format::Canonical => canonical::render(&transcript),
                 $(Format::$variant => crate::$module::render(&transcript, options),)+
@@ -105,6 +107,32 @@ macro_rules! formats {
             }
         }
     };
+}
+
+/// The transcript without halves of surrogate pairs in inputs and outputs of calls, which some formats write as texts.
+fn with_whole_documents(mut transcript: Cow<'_, Transcript>) -> Cow<'_, Transcript> {
+    let calls = |transcript: &Transcript| {
+        let calls = transcript.turns.iter().enumerate();
+        let calls = calls
+            .flat_map(|(turn, given)| given.calls.iter().enumerate().map(move |(call, given)| (turn, call, given)));
+        let whole = calls.filter_map(|(turn, call, given)| {
+            let input = given.called.input.without_halves();
+            let output = match &given.answer.output {
+                ToolOutput::Json(json) => json.without_halves(),
+                ToolOutput::Parts(_) => None,
+            };
+            (input.is_some() || output.is_some()).then_some((turn, call, input, output))
+        });
+        whole.collect::<Vec<_>>()
+    };
+    for (turn, call, input, output) in calls(&transcript) {
+        let turn = transcript.to_mut().turns.get_mut(turn);
+        if let Some(call) = turn.and_then(|turn| turn.calls.get_mut(call)) {
+            call.called.input = input.unwrap_or_else(|| call.called.input.clone());
+            call.answer.output = output.map_or_else(|| call.answer.output.clone(), ToolOutput::Json);
+        }
+    }
+    transcript
 }
 
 formats! {

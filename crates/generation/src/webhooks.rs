@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::event::{ToolOutcome, ToolOutput, ToolReturned};
-use domain::{ConversationKey, EventId, JsonText, Part, Timestamp, UserId};
+use domain::{ConversationKey, EventId, JsonText, Part, Timestamp, UserId, surrogates};
 use egress::{Policy, Refusal};
 use futures::StreamExt as _;
 use futures::stream;
@@ -180,7 +180,9 @@ impl Webhooks {
             tool_name: call.tool_name.as_str(),
             input,
         };
-        let body = serde_json::to_vec(&payload).unwrap_or_default();
+        let mut body = serde_json::to_vec(&payload).unwrap_or_default();
+        // The input is a model's text, and may have halves of surrogate pairs, which not every parser accepts.
+        surrogates::replace_unpaired(&mut body);
         let id = webhook_key(&run.key, *event).to_string();
         let seconds = seconds(context.now);
         let signatures = signatures(&context.keys, &id, seconds, &body);

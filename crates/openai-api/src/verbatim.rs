@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 /// A document, byte for byte: models write the members of an answer in the order of its schema.
 ///
 /// # Errors
-/// It has too many levels, or a number out of range: model servers cannot read it.
+/// It has too many levels, a number out of range, or half of a surrogate pair: model servers cannot read it.
 pub(crate) fn verbatim(document: &RawValue) -> Result<JsonText, Violation> {
     serde_json::from_str::<Value>(document.get()).map_err(|error| {
         let rule = format!("has a value that is not readable: {error}");

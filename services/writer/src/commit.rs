@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use backoff::delay;
 use domain::{
     Action, Decision, Event, Head, Rejection, Sequence, Timestamp, Version, Violation, ViolationReason, decide,
 };
 use event_log::{Append, AppendOutcome, TraceHeaders};
 use futures::future::BoxFuture;
-use rand::RngExt as _;
 use wire::commit::{Draft, Sealed, seal};
 use wire::proto::write::v1 as proto;
 use wire::status::{Problem, Reason};
@@ -19,8 +19,8 @@ use crate::{Intent, LoadedHead, StoredHead, Writer, erasure, fork, idempotency, 
 
 /// Maximum number of new decisions after lost races. Then the caller must retry.
 pub(crate) const REBASES_MAX: u32 = 8;
-/// Maximum wait before the first new decision, with jitter; it doubles each time.
-const REBASE_WAIT_BASE: Duration = Duration::from_millis(1);
+/// First and longest wait before a new decision.
+const REBASE_WAITS: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(256));
 
 /// Executes a command when the commands before it in the queue of its conversation have ended.
 /// Errors: as [`commit`], or the queue is full.
@@ -254,14 +254,9 @@ fn check_payload(bytes: usize, bytes_max: usize) -> Result<(), Problem> {
     Err(Violation::new(ViolationReason::CommitTooLarge, description).within("events").into())
 }
 
+/// `rebases`: the number of the new decision, from 1.
 async fn wait_before_rebase(rebases: u32) {
-    let wait = rebase_wait_max(rebases).mul_f64(rand::rng().random_range(0.0..1.0));
-    tokio::time::sleep(wait).await;
-}
-
-/// Maximum wait before a new decision; `rebases`: the number of this decision, from 1.
-fn rebase_wait_max(rebases: u32) -> Duration {
-    REBASE_WAIT_BASE.saturating_mul(1 << (rebases - 1).min(8))
+    tokio::time::sleep(delay(rebases.saturating_sub(1), REBASE_WAITS.0, REBASE_WAITS.1)).await;
 }
 
 /// The result of the commit that contains a head.
@@ -309,12 +304,5 @@ mod tests {
         let too_large = check_payload(8, 7).unwrap_err();
         assert_eq!(too_large.reason(), Reason::Field(ViolationReason::CommitTooLarge));
         assert_eq!(*too_large.field().unwrap(), *"events");
-    }
-
-    #[test]
-    fn the_wait_before_a_new_decision_doubles_up_to_a_bound() {
-        for (rebases, expected_ms) in [(1, 1), (2, 2), (3, 4), (8, 128), (9, 256), (10, 256)] {
-            assert_eq!(rebase_wait_max(rebases), Duration::from_millis(expected_ms), "{rebases}");
-        }
     }
 }

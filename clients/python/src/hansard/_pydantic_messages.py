@@ -10,6 +10,7 @@ from pydantic_ai.conversation_store import ConversationEntry
 from pydantic_ai.messages import ModelMessage
 
 from hansard._json import dumps
+from hansard._text import whole
 from hansard.messages import tool_input_json
 from hansard.types import (
     Event,
@@ -46,7 +47,7 @@ class EntryFormat:
 
     def events(self, document: Any) -> list[Event]:
         """What models read of an entry."""
-        message = document["message"]
+        message = whole(document["message"])
         parts: list[dict[str, Any]] = message["parts"]
         if message["kind"] == "request":
             return [event for part in parts if (event := _request_event(part)) is not None]

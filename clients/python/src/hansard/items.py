@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NoReturn, cast
 
 from hansard._parts import PROVIDER, content_parts
+from hansard._text import whole
 from hansard.messages import ROLE_NAMES, ROLES
 from hansard.types import Event, MessageAppended, Part, Parts, RecordedEvent, ToolCalled, ToolReturned
 
@@ -25,7 +26,7 @@ class ItemFormat:
 
     def events(self, document: Any) -> list[Event]:
         """The event of an item. Empty: it has no canonical form."""
-        item = cast("Mapping[str, Any]", document)
+        item = cast("Mapping[str, Any]", whole(document))
         try:
             event = _event(item)
         except (TypeError, ValueError):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from hansard._parts import content_parts, provider_item
+from hansard._text import whole
 from hansard.types import Event, MessageAppended, Part, Parts, RecordedEvent, Role, ToolCalled, ToolReturned
 
 ROLES = {
@@ -22,8 +23,8 @@ ROLE_NAMES = {role: name for name, role in ROLES.items()}
 
 
 def events_of_messages(messages: Iterable[Mapping[str, Any]]) -> list[Event]:
-    """The events of messages, in order."""
-    return [event for message in messages for event in _events(message)]
+    """The events of messages, in order. Halves of surrogate pairs become U+FFFD."""
+    return [event for message in messages for event in _events(whole(message))]
 
 
 def messages_of_events(events: Iterable[RecordedEvent]) -> list[dict[str, Any]]:

@@ -66,17 +66,25 @@ where
     }
 }
 
-/// The value of a JSON document. Halves of surrogate pairs are U+FFFD, and counted.
+/// The value of a JSON document. If it has texts with halves of surrogate pairs, all halves are U+FFFD, and the document is counted.
 ///
 /// # Errors
 /// 400: the text is not JSON, or a field is missing, unknown or malformed. The problem names the field, never its value.
 pub fn parse_json<T: DeserializeOwned>(json: &[u8]) -> Result<T, HttpProblem> {
     let text = std::str::from_utf8(json).map_err(|_| parse_error::not_utf8())?;
-    let repaired = surrogates::without_unpaired(text.as_bytes());
-    if let Cow::Owned(_) = repaired {
-        counter!("http_server_bodies_repaired_total").increment(1);
-    }
-    let mut json = serde_json::Deserializer::from_slice(&repaired);
+    read(text.as_bytes()).or_else(|problem| match surrogates::without_unpaired(text.as_bytes()) {
+        // Halves in documents that are kept verbatim are no problem.
+        Cow::Borrowed(_) => Err(problem),
+        Cow::Owned(repaired) => {
+            let value = read(&repaired)?;
+            counter!("http_server_bodies_repaired_total").increment(1);
+            Ok(value)
+        }
+    })
+}
+
+fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, HttpProblem> {
+    let mut json = serde_json::Deserializer::from_slice(json);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|e| parse_error::from_json(&e))?;
     json.end().map_err(|e| parse_error::from_syntax(&e))?;
     Ok(value)

@@ -62,16 +62,11 @@ async fn schemas_reach_the_model_server_byte_for_byte() {
 async fn schemas_that_no_server_can_read_are_rejected() {
     let model = Model::start(|_| Reply::Text("{}".to_owned())).await;
     let (_stack, client) = setup_with(model.settings_as("scripted")).await;
-    let schema = r#"{"maximum": 1e999}"#;
-    for (path, body) in [(COMPLETIONS, completion(schema)), (RESPONSES, response(schema))] {
-        let refused = post(&client, path, &body).await;
-        assert_eq!(refused.status, 400, "{path}: {}", refused.text());
+    for schema in [r#"{"title": "\ud800"}"#, r#"{"maximum": 1e999}"#] {
+        for (path, body) in [(COMPLETIONS, completion(schema)), (RESPONSES, response(schema))] {
+            let refused = post(&client, path, &body).await;
+            assert_eq!(refused.status, 400, "{path} {schema}: {}", refused.text());
+        }
     }
     assert!(model.requests().is_empty());
-    // Half of a surrogate pair is U+FFFD before anything reads it.
-    let schema = r#"{"title": "\ud800"}"#;
-    for (path, body) in [(COMPLETIONS, completion(schema)), (RESPONSES, response(schema))] {
-        post(&client, path, &body).await.ok(200);
-        assert!(model.last_body().contains(r#"{"title": "\ufffd"}"#), "{path}: {}", model.last_body());
-    }
 }
