@@ -78,8 +78,8 @@ pub(crate) struct OpenLoop {
 }
 
 impl OpenLoop {
-    /// Makes calls with a clone of `shared` when they are due. A call's time starts when it is due. The first failed call
-    /// ends the load.
+    /// Makes the calls of the duration with a clone of `shared` when they are due: no more, however slow they are. A call's time starts
+    /// when it is due. The first failed call ends the load.
     pub(crate) async fn measure<S, F, C>(self, shared: S, call: F) -> anyhow::Result<Measure>
     where
         S: Clone,
@@ -95,7 +95,7 @@ impl OpenLoop {
         let mut made = 0;
         while start.elapsed() < self.duration {
             ticks.tick().await;
-            while real(u64::try_from(made)?) < start.elapsed().as_secs_f64() * self.per_second {
+            while real(u64::try_from(made)?) < start.elapsed().min(self.duration).as_secs_f64() * self.per_second {
                 let due = start + Duration::from_secs_f64(real(u64::try_from(made)?) / self.per_second);
                 let permit = Arc::clone(&permits).acquire_owned().await?;
                 let call = call(shared.clone(), made);
@@ -177,5 +177,19 @@ mod tests {
         let measure = paced.measure((), |(), _| async { Ok(()) }).await.unwrap();
         let rate = measure.per_second;
         assert!((800.0..1_100.0).contains(&rate), "{measure:?}");
+    }
+    /// On a machine that became busy, the load ends after the calls of its duration.
+    #[tokio::test]
+    async fn a_paced_load_of_slow_calls_ends() {
+        let paced = OpenLoop { per_second: 1_000.0, in_flight_max: 1, duration: Duration::from_millis(50) };
+        let made = Arc::new(AtomicUsize::new(0));
+        let call = |made: Arc<AtomicUsize>, _| async move {
+            made.fetch_add(1, Ordering::Relaxed);
+            tokio::time::sleep(Duration::from_millis(5)).await;
+            Ok(())
+        };
+        let measured = tokio::time::timeout(Duration::from_secs(30), paced.measure(Arc::clone(&made), call)).await;
+        assert!(measured.is_ok_and(|measure| measure.is_ok()));
+        assert!(made.load(Ordering::Relaxed) <= 50, "{made:?}");
     }
 }
